@@ -20,8 +20,8 @@ import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-s
 import { KeyRing } from './app/shops/keys.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
-import { isDefaultSource, openAdapter, unservedKeys } from './chains/registry.ts';
-import { type Config, ConfigError, loadConfig } from './config/config.ts';
+import { isDefaultSource, openAdapter } from './chains/registry.ts';
+import { type Config, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates, wantsFinality } from './config/views.ts';
 import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
@@ -107,22 +107,12 @@ export function version(): string {
 }
 
 function readConfig(options: DaemonOptions): Config {
-  const config = loadConfig({
+  return loadConfig({
     ...(options.configFile === undefined ? {} : { file: options.configFile }),
     dataDir: options.dataDir,
     env: process.env,
     flags: options.port === undefined ? {} : { port: String(options.port) },
   });
-  const problems = NETWORKS.flatMap((network) =>
-    CHAINS.flatMap((chain) =>
-      unservedKeys(network, chain, config.networks[network][chain]).map((key) => ({
-        key: `networks.${network}.${chain}.${key}`,
-        text: 'this release does not speak to such a source yet: take the key out',
-      })),
-    ),
-  );
-  if (problems.length > 0) throw new ConfigError(problems);
-  return config;
 }
 
 /** Functions to be called in reverse order when the daemon stops or its start fails. */
@@ -295,8 +285,8 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     ...backups.forOperator(),
     discoverAccounts: async (request) => {
       await discovery?.stop();
-      discovery = new AccountDiscovery(request, (network, chain, list) =>
-        openSource(app, dataDir, network, chain, list),
+      discovery = new AccountDiscovery(request, (network, chain, list, accounts) =>
+        openSource(app, dataDir, network, chain, list, accounts),
       );
     },
     discovery: () => discovery?.state ?? null,
@@ -431,13 +421,17 @@ function openSandbox(app: App): Sandbox {
   });
 }
 
-/** The adapter of a chain's configured source for the scripts of `list`; null if no source is configured. */
+/**
+ * The adapter of a chain's configured source for the scripts of `list`; null if no source is configured. `accounts`: default: those
+ * of all businesses.
+ */
 function openSource(
   app: App,
   dataDir: string,
   network: Network,
   chain: ChainId,
   list: ScriptList,
+  accounts?: readonly AccountKey[],
 ): ChainAdapter | null {
   const key = chainKey(network, chain);
   const { electrum, evm, monero } = app.config;
@@ -446,7 +440,8 @@ function openSource(
   return openAdapter(network, chain, app.config.networks[network][chain], {
     list,
     contracts: contractsOf(app, network),
-    accounts: () => app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
+    accounts: () =>
+      accounts ?? app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
     folder: join(dataDir, 'electrum'),
     publicServers: allowed === 'use',
     ...{ socksProxy, proxyForAll: proxyFor === 'all' },

@@ -81,6 +81,11 @@ export interface ScriptList extends WatchList {
   openNonces(): OpenNonce[];
   /** The outpoint of the coin of ours that a key image spends. Absent where no chain has key images. */
   coinOfKeyImage?(keyImage: string): string | undefined;
+  /**
+   * The blocks to be searched for spends of coins whose key images became known after the blocks were read: the lowest one, and
+   * when the newest of these key images was learned. Null: none. Absent where no chain has key images.
+   */
+  unsearched?(): { from: number; newest: number } | null;
 }
 
 export type StoredDebit = { id: string; units: bigint; block: BlockId };
@@ -140,8 +145,8 @@ export interface ChainAdapter {
   /** The servers of the source, if it has several. */
   servers?(): SourceServer[];
 
-  /** Absent if every spend of ours is seen without the signer. */
-  readonly spendSearch?: SpendSearch;
+  /** True if spends of ours are seen by key images, which only the signer can compute. */
+  readonly keyImages?: boolean;
 
   /** Searches every address again soon; absent if the source cannot overlook anything. */
   rescan?(): void;
@@ -157,13 +162,6 @@ export interface ChainAdapter {
 
   /** Ends timers and connections. To be called last. */
   close(): Promise<void>;
-}
-
-/** Searches blocks that were read already for spends of coins whose key images became known later. */
-export interface SpendSearch {
-  /** Searches from this height; a search that is running goes back to it. */
-  begin(fromHeight: number): void;
-  readonly isRunning: boolean;
 }
 
 /** An account with the number of watched addresses of each branch. */

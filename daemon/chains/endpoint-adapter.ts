@@ -15,6 +15,7 @@ import type {
   Credit,
   Debit,
   DerivedAddress,
+  Searched,
   SourceHealth,
   SourceServer,
   SpendSeen,
@@ -85,6 +86,7 @@ export type StepRead<E> = {
   spends?: SpendSeen[];
   /** Only of a chain of accounts. */
   debits?: Debit[];
+  searched?: Searched | null;
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -199,6 +201,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       unknownTransfers,
       spends = [],
       debits,
+      searched,
     } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
     const tip = tipOf(checkpoint);
     const [still] = await endpoint.headers([tip.height], signal);
@@ -218,7 +221,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       ...(this.network !== 'regtest' && { tipMedianTime: still.timeMs }),
       finalized,
       ...(unknownTransfers && { unknownTransfers }),
-      more: handled === null,
+      ...(searched && { searched }),
+      more: handled === null || searched?.isWhole === false,
     };
   }
 

@@ -51,27 +51,12 @@ type SourceContext = {
 
 const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
-/** The chains that this release can pay out. On mainnet, no other chain is taken in. */
-const PAID_OUT: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC', 'BCH', 'ETH', 'BSC']);
-
-const isServed = (network: Network, chain: ChainId): boolean => network !== 'mainnet' || PAID_OUT.has(chain);
-
-/** The configured keys of known sources that this release does not support. */
-export function unservedKeys(
-  network: Network,
-  chain: ChainId,
-  settings: Pick<SourceSettings, 'monerod' | 'rpc'>,
-): string[] {
-  if (isServed(network, chain)) return [];
-  return (['monerod', 'rpc'] as const).filter((key) => settings[key].length > 0);
-}
-
 /**
  * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet
  * there are public servers, endpoints and nodes; on other networks the operator configures a source.
  */
 export function isDefaultSource(network: Network, chain: ChainId, settings: SourceSettings): boolean {
-  if (network !== 'mainnet' || !isServed(network, chain)) return false;
+  if (network !== 'mainnet') return false;
   if (isEvm(chain)) return settings.rpc.length === 0;
   if (chain === 'XMR') return settings.monerod.length === 0;
   return isUtxo(chain) && settings.coreRpc === null && settings.electrum.length === 0;

@@ -4,18 +4,21 @@
  * Invariant: only public account keys of a wallet leave this process; the daemon gets neither words nor passphrase.
  */
 import { type Command, Option } from 'commander';
+import { OperatorError } from '../contract/client.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { GAP } from '../domain/indices.ts';
 import { openBusiness } from '../operator/open-business.ts';
+import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
 import { day, wholeNumber } from './parse.ts';
+import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
-import type { WalletOptions } from './wallet.ts';
+import type { Unlocked, WalletOptions } from './wallet.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
@@ -30,6 +33,7 @@ type AddOptions = WalletOptions & {
   scopes?: string[];
   origin?: string[];
   host?: string[];
+  moneroWordsFile?: string;
 };
 
 type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
@@ -60,6 +64,7 @@ export function businessCommands(root: Command, io: Io): void {
       `of an imported wallet: addresses looked at past the last one used (default: ${GAP})`,
       wholeNumber,
     )
+    .option('--monero-words-file <file>', 'holds the 25 words of an existing Monero wallet, for its Monero account')
     .option('--i-have-the-words', 'for scripts: print the words of a new wallet and do not ask for them')
     .action(action(io, addBusiness));
   business
@@ -93,8 +98,7 @@ async function listBusinesses(session: Session) {
 }
 
 function balancesText({ balances }: Business): string {
-  const present = balances.filter(({ amount }) => amount !== '0');
-  return present.map(({ crypto, amount }) => `${amount} ${crypto}`).join(', ') || '-';
+  return balances.filter(isShown).map(balanceText).join(', ') || '-';
 }
 
 function businessText(business: Business): string {
@@ -133,22 +137,55 @@ async function addBusiness(session: Session, options: AddOptions) {
   const wallet = await unlockWallet(session, options);
   const { birthday = null, gap = GAP } = options;
   // addresses that another program or machine may have given out are not given out again
-  const wasUsed = birthday !== null || wallet.wasUsed;
+  const moneroWords = options.moneroWordsFile && (await secretFile(options.moneroWordsFile, '--monero-words-file'));
+  const wasUsed = birthday !== null || wallet.wasUsed || Boolean(moneroWords);
   if (wasUsed && birthday === null) session.note(NO_PAST);
-  const added = await openBusiness(session.call, { ...wanted, birthday, ...(wasUsed ? { gap } : {}) }, wallet.accounts);
+  if (moneroWords) session.note(KEEP_MONERO_WORDS);
+  const whole = { ...wanted, birthday, ...(wasUsed ? { gap } : {}) };
+  const added = await opened(session, whole, wallet, moneroWords || null);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
 }
+
+const KEEP_MONERO_WORDS =
+  'The words of this wallet do not give that Monero account: keep its 25 words, or a backup of this service.';
 
 const NO_PAST =
   'The words were made elsewhere. Only payments from now on are looked for, and the first addresses are left out. --birthday ' +
   'looks further back; `countinghouse restore words` finds all that was used.';
 
 function refuseWalletOptions(options: AddOptions): void {
-  const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords } = options;
-  if (imported || wordsFile || passphraseFile || birthday || iHaveTheWords) {
+  const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords, moneroWordsFile } = options;
+  if (moneroWordsFile || imported || wordsFile || passphraseFile || birthday || iHaveTheWords) {
     throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
+  }
+}
+
+/** Opens it, with the key of 25 words of Monero for its Monero account if there are any. */
+async function opened(
+  session: Session,
+  wanted: Params<'business.add'>,
+  wallet: Unlocked,
+  moneroWords: string | null,
+): Promise<Added> {
+  if (moneroWords === null) return openBusiness(session.call, wanted, wallet.accounts);
+  let tried: number | null = null;
+  const drop = async () => {
+    if (tried !== null) await wallet.dropMonero(wanted.network, tried);
+    tried = null;
+  };
+  try {
+    return await openBusiness(session.call, wanted, async (network, accountNo) => {
+      await drop();
+      await wallet.importMonero(network, accountNo, moneroWords);
+      tried = accountNo;
+      return wallet.accounts(network, accountNo);
+    });
+  } catch (error) {
+    // without an answer the business may be there
+    if (error instanceof OperatorError) await drop();
+    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ import type { Params, Result } from '../contract/operator.ts';
 import { CHAINS } from '../domain/assets.ts';
 import { GAP } from '../domain/indices.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
+import { type Balance, balanceText, isShown } from './balance-text.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { day, wholeNumber } from './parse.ts';
@@ -36,7 +37,7 @@ type Options = WaitOptions & {
   passphraseFile?: string;
   bip39PassphraseFile?: string;
 };
-type Restored = { business: string; account_no: number; key: string; balances: { crypto: string; amount: string }[] };
+type Restored = { business: string; account_no: number; key: string; balances: Balance[] };
 
 export function restoreWordsCommand(restore: Command, io: Io): void {
   waits(restore.command('words'), SEARCH_SECONDS_MAX)
@@ -180,7 +181,7 @@ async function withBalances(
   const { businesses } = await session.call('business.list', {});
   return added.map(({ id, account_no, key }) => {
     const business = businesses.find((one) => one.id === id);
-    const balances = business?.balances.filter(({ amount }) => amount !== '0') ?? [];
+    const balances = business?.balances.filter(isShown) ?? [];
     return { business: business?.name ?? '', account_no, key, balances };
   });
 }
@@ -188,7 +189,7 @@ async function withBalances(
 function restoredText(found: Discovery, restored: readonly Restored[]): string {
   if (found.used.length === 0) return 'No account of these words was ever used on this network.\n';
   const lines = restored.map(({ business, account_no, key, balances }) => {
-    const held = balances.map(({ crypto, amount }) => `${amount} ${crypto}`).join(', ') || 'nothing';
+    const held = balances.map(balanceText).join(', ') || 'nothing';
     return `${business} (account ${account_no}): ${held}\n  API key  ${key}`;
   });
   return `${lines.join('\n') || 'Every account that was used is here already.'}\n`;

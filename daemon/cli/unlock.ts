@@ -6,7 +6,7 @@
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -35,6 +35,12 @@ export function walletCommands(root: Command, io: Io): void {
     .option('--new-passphrase-file <file>', 'a file that holds the new one; otherwise it is asked for')
     .description('change the passphrase')
     .action(action(io, changePassphrase));
+  wallet
+    .command('monero-words')
+    .argument('<business>', 'its number, UUID or name')
+    .option('--passphrase-file <file>', FILE_HELP)
+    .description("show the 25 words of a business's Monero account, which every wallet of Monero opens")
+    .action(action(io, showMoneroWords));
   wallet
     .command('revoke')
     .option('--passphrase-file <file>', FILE_HELP)
@@ -74,6 +80,24 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
   }
   session.note('The passphrase is changed. Copies of the wallet made before, in backups too, open with the old one.');
   print(session, { wallet });
+}
+
+async function showMoneroWords(
+  session: Session,
+  { passphraseFile }: { passphraseFile?: string },
+  name = '',
+): Promise<void> {
+  const { businesses } = await session.call('business.list', {});
+  const business = businesses.find((one) => [`${one.id}`, one.uuid, one.name].includes(name));
+  if (!business) throw new Failure(`there is no business ${name}`, EXIT.failed, 'business.not_found');
+  if (business.network === 'sandbox')
+    throw new Failure('the sandbox has no words to show', EXIT.failed, 'wallet.sandbox');
+  const passphrase = await given(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+  const { network, account_no } = business;
+  const { moneroWordsIn } = await import('../wallet/monero-words.ts');
+  const words = await moneroWordsIn(session.walletFolder, passphrase, network, account_no);
+  session.note('These words are the money. Spend it in one place only: here, or in the other wallet.');
+  session.print({ words: words.split(' ') }, () => `${words}\n`);
 }
 
 async function revoke(session: Session, { passphraseFile }: { passphraseFile?: string }): Promise<void> {

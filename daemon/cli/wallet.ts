@@ -28,6 +28,7 @@ export type WalletOptions = {
   wordsFile?: string;
   birthday?: string;
   iHaveTheWords?: boolean;
+  moneroWordsFile?: string;
 };
 
 export type Unlocked = {
@@ -38,6 +39,10 @@ export type Unlocked = {
   wasUsed: boolean;
   /** The public keys of an account for every chain. */
   accounts(network: Network, accountNo: number): Promise<Accounts>;
+  /** Makes the key of 25 words of Monero that of an account which does not exist yet. */
+  importMonero(network: Network, accountNo: number, words: string): Promise<void>;
+  /** Takes that back. */
+  dropMonero(network: Network, accountNo: number): Promise<void>;
 };
 
 const PASSPHRASE_CHARS_MIN = 10;
@@ -58,7 +63,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
       'vault.exists',
     );
   }
-  if (options.birthday !== undefined && !known && !importing) {
+  if (options.birthday !== undefined && !known && !importing && options.moneroWordsFile === undefined) {
     throw new Failure('a new wallet has no past: --birthday goes with --import', EXIT.usage, 'usage');
   }
   const passphrase = known
@@ -73,6 +78,18 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     words: options.iHaveTheWords === true ? words : null,
     wasUsed: !(await areWordsNew(folder)),
     accounts: (network, accountNo) => deriveAccounts(folder, passphrase, network, accountNo, CHAINS),
+    importMonero: async (network, accountNo, words) => {
+      const { importMoneroWords } = await import('../wallet/monero-words.ts');
+      await importMoneroWords(folder, passphrase, { network, accountNo, words });
+      await handOver(session);
+      // an open wallet does not have the key yet
+      const { wallet } = await session.call('wallet.status', {});
+      if (wallet.state !== 'unlocked') return;
+      await (await session.keyholder()).lock();
+      session.note('The wallet was locked: unlock it again, so that it has the key.');
+    },
+    dropMonero: async (network, accountNo) =>
+      (await import('../wallet/monero-words.ts')).dropMoneroWords(folder, passphrase, network, accountNo),
   };
 }
 

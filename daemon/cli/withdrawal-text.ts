@@ -37,7 +37,18 @@ export function withdrawalText(withdrawal: Withdrawal): string {
     ]);
     parts.push(`Versions\n${indent(table(['>NO', 'KIND', '>FEE', 'SENT', 'TRANSACTION', ''], rows, ''))}`);
   }
+  const proof = versions.find(({ tx_id }) => tx_id !== null && tx_id === withdrawal.tx_id)?.proof;
+  if (proof) parts.push(proofText(withdrawal, proof));
   return parts.join('\n');
+}
+
+/** Monero shows nobody whom a transaction paid, so its recipient may want a proof. */
+function proofText({ tx_id, address }: Withdrawal, proof: string): string {
+  return (
+    `Proof of payment\n  The transaction key is ${proof}\n` +
+    '  It shows whoever has it what this transaction paid to this address, and spends nothing. Check it in a wallet of Monero:\n' +
+    `  check_tx_key ${tx_id} ${proof} ${address}\n`
+  );
 }
 
 const refundText = ({ invoice, order_id }: NonNullable<Withdrawal['refund_of']>): string =>

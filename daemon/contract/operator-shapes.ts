@@ -32,7 +32,16 @@ export const Id = z.int().min(1);
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
 export const Instant = z.iso.datetime();
 
-const CryptoAmount = z.object({ crypto: z.string(), amount: Decimal });
+/**
+ * `withheld`: why the amount is not known yet; then it is 0. `locked`: what can be spent later, and the blocks until the first
+ * and until the last part of it can.
+ */
+const Balance = z.object({
+  crypto: z.string(),
+  amount: Decimal,
+  withheld: z.string().nullable(),
+  locked: z.object({ amount: Decimal, first_blocks: z.int(), last_blocks: z.int() }).nullable(),
+});
 
 export const BusinessShape = z.object({
   id: Id,
@@ -57,7 +66,7 @@ export const BusinessShape = z.object({
     favourites: z.array(z.string()),
   }),
   /** The spendable amount of each asset that it takes. */
-  balances: z.array(CryptoAmount),
+  balances: z.array(Balance),
   created_at: Instant,
 });
 
@@ -227,7 +236,7 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   /** The newest, oldest first. */
   refunds: z.array(z.object({ id: Id, crypto: z.string(), amount: Decimal, state: z.string() })),
   /** The amounts that can be refunded, in whole coins. */
-  refundable: z.array(CryptoAmount),
+  refundable: z.array(z.object({ crypto: z.string(), amount: Decimal })),
   webhook: WebhookShape.nullable(),
 });
 

@@ -92,6 +92,8 @@ const VersionShape = z.object({
   vsize: z.int().min(0),
   signed_at: Instant.nullable(),
   sent_at: Instant.nullable(),
+  /** Monero's transaction key: shows anybody who has it what each recipient got. Null on other chains, and if it is not known. */
+  proof: z.string().nullable(),
   problem: z.string().nullable(),
 });
 

@@ -129,6 +129,12 @@ export const shownTransaction = (
   ...(row.txid === row.block_hash && { internal: true }),
 });
 
+/**
+ * `to`: the highest block that was searched. `isWhole`: up to the tip. `newest`: key images that were learned later than this
+ * were not searched for; milliseconds since 1970.
+ */
+export type Searched = { to: number; newest: number; isWhole: boolean };
+
 export type ChainUpdate = {
   /** The tip of the checkpoint that the adapter was given. The update is valid only against it. */
   since: BlockId;
@@ -157,6 +163,8 @@ export type ChainUpdate = {
   finalized?: number | null;
   /** Only of a chain of accounts. */
   unknownTransfers?: readonly UnknownTransfer[];
+  /** The search for spends of coins whose key images became known late; absent: no block was searched. */
+  searched?: Searched;
   /** Whether an immediate further sync has something to report; absent: if this one moved the tip. */
   more?: boolean;
 };

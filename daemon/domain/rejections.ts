@@ -37,7 +37,7 @@ export type RejectCode =
   | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'limit' | 'locked' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
-  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed'}`
+  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed' | 'unknown'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
   | 'upgrade.backup'
   | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`

@@ -175,6 +175,8 @@ export type Decoded = {
   /** Keys that at most one transaction can use: outpoints, the nonce of an address, key images. */
   conflictKeys: string[];
   outputs: DecodedOutput[];
+  /** Monero: how many outputs to others the last one stands for, which show neither address nor amount. */
+  hidden?: number;
 };
 
 /** The content of a transaction of coins. */

@@ -25,6 +25,9 @@ export type Speed = (typeof SPEEDS)[number];
 /** Within how many blocks. */
 export const TARGET_BLOCKS: Readonly<Record<Speed, number>> = { slow: 24, normal: 6, fast: 2 };
 
+/** The time between two blocks, by the rules of each chain whose fees are bids for a place in them. */
+export const BID_BLOCK_SECONDS: Readonly<Partial<Record<ChainId, number>>> = { BTC: 600, LTC: 150, BCH: 600, XMR: 120 };
+
 /**
  * `approve`, `reject`: by the operator or a policy. `return`: the signer refuses the approval, so the operator is asked
  * again. `expire`: no decision or no signature came in time. `sign`: the signed bytes are stored. `send`: a node has

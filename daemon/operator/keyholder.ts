@@ -40,6 +40,8 @@ export type Custody = {
   /** New words, which the operator has still to prove; or null for those of `words`, which are imported. */
   create(passphrase: string, words: string | null): Promise<string[] | null>;
   words(passphrase: string): Promise<string[]>;
+  /** The 25 words of a Monero account. Takes some seconds. */
+  moneroWords(passphrase: string, network: Network, accountNo: number): Promise<string[]>;
   /** To be called when the operator has proved to have the words. */
   prove(passphrase: string): Promise<void>;
   /** Begins the drill of the backup at a path of the service's machine; it goes on by itself. */
@@ -83,6 +85,8 @@ export function sealedCustody(call: Call): Custody {
   return {
     create: (passphrase, words) => wordsBy((reply) => ({ do: 'create', passphrase, words, reply })),
     words: async (passphrase) => (await wordsBy((reply) => ({ do: 'words', passphrase, reply }))) ?? [],
+    moneroWords: async (passphrase, network, accountNo) =>
+      (await wordsBy((reply) => ({ do: 'moneroWords', passphrase, network, accountNo, reply }))) ?? [],
     prove: async (passphrase) => {
       await asked({ do: 'prove', passphrase });
     },

@@ -31,9 +31,15 @@ const TEST_COIN = 1;
 const ACCOUNT_MAX = 2 ** 31 - 1;
 
 /** The public key of account `account` (0 to 2^31 - 1) of a chain on a network. The caller wipes the seed. */
-export function accountKey(seed: Uint8Array, chain: ChainId, network: Network, account: number): AccountKey {
+export function accountKey(
+  seed: Uint8Array,
+  chain: ChainId,
+  network: Network,
+  account: number,
+  imported: readonly ImportedMonero[] = [],
+): AccountKey {
   const path = accountPath(chain, network, account);
-  if (chain === 'XMR') return moneroAccount(moneroSecretOf(seed, network, account));
+  if (chain === 'XMR') return moneroAccount(moneroSecretOf(seed, network, account, imported));
   return withNode(seed, path, ({ publicKey, chainCode }) => {
     assert(publicKey && chainCode, 'a derived node has its keys');
     return { kind: 'secp256k1', publicKey: bytesToHex(publicKey), chainCode: bytesToHex(chainCode) };
@@ -92,18 +98,32 @@ function last(nodes: HDKey[]): HDKey {
  */
 function moneroSecret(node: HDKey): MoneroSecret {
   assert(node.privateKey, 'a derived node has its private key');
-  const spend = moneroScalar(keccak_256(node.privateKey));
+  return secretFrom(moneroScalar(keccak_256(node.privateKey)));
+}
+
+/** Both private keys from the spend key, as in Monero's own wallets. */
+function secretFrom(spend: bigint): MoneroSecret {
   const spendBytes = ed25519.Point.Fn.toBytes(spend);
   const view = moneroScalar(keccak_256(spendBytes));
   spendBytes.fill(0);
   return { spend, view };
 }
 
+/** A Monero account whose key came from elsewhere, in place of the one from the seed. `spendKey`: the private key, hex. */
+export type ImportedMonero = { network: Network; accountNo: number; spendKey: string };
+
 /** The private keys of a Monero account, as numbers below the group's order. */
 export type MoneroSecret = { spend: bigint; view: bigint };
 
 /** The private keys of Monero account `account`. They cannot be wiped: they are freed with the process. */
-export function moneroSecretOf(seed: Uint8Array, network: Network, account: number): MoneroSecret {
+export function moneroSecretOf(
+  seed: Uint8Array,
+  network: Network,
+  account: number,
+  imported: readonly ImportedMonero[] = [],
+): MoneroSecret {
+  const other = imported.find((one) => one.network === network && one.accountNo === account);
+  if (other) return secretFrom(moneroScalar(Buffer.from(other.spendKey, 'hex')));
   return withNode(seed, [...accountPath('XMR', network, account), 0, 0], moneroSecret);
 }
 

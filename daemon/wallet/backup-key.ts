@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
-import { accountKey, masterFingerprint } from './accounts.ts';
+import { accountKey, type ImportedMonero, masterFingerprint } from './accounts.ts';
 import { exists, writeOnce } from './files.ts';
 import { parseWords, seedOf } from './mnemonic.ts';
 import { journalKey } from './signer/approval.ts';
@@ -75,11 +75,11 @@ export type OpenedBackup = {
   close(): void;
 };
 
-function opened(seed: Buffer): OpenedBackup {
+function opened(seed: Buffer, imported: readonly ImportedMonero[] = []): OpenedBackup {
   const secret = backupSecretOf(seed);
   return {
     secret,
-    account: (chain, network, account) => accountKey(seed, chain, network, account),
+    account: (chain, network, account) => accountKey(seed, chain, network, account, imported),
     close() {
       seed.fill(0);
       secret.journalKey.fill(0);
@@ -87,15 +87,15 @@ function opened(seed: Buffer): OpenedBackup {
   };
 }
 
-/** Opens with the wallet's words. Throws `Rejected` `mnemonic.*`. */
+/** Opens with the wallet's words, which do not give imported keys of Monero. Throws `Rejected` `mnemonic.*`. */
 export async function openByWords(words: string, mnemonicPassphrase = ''): Promise<OpenedBackup> {
   return opened(Buffer.from(await seedOf(await parseWords(words), mnemonicPassphrase)));
 }
 
 /** Opens with the passphrase of the wallet in this folder. Throws `Rejected` `vault.*`. */
 export async function openByVault(folder: string, passphrase: string): Promise<OpenedBackup> {
-  const { mnemonic, passphrase: mnemonicPassphrase } = await openVault(join(folder, VAULT_FILE), passphrase);
-  return opened(Buffer.from(await seedOf(mnemonic, mnemonicPassphrase)));
+  const { mnemonic, passphrase: mnemonicPassphrase, monero } = await openVault(join(folder, VAULT_FILE), passphrase);
+  return opened(Buffer.from(await seedOf(mnemonic, mnemonicPassphrase)), monero);
 }
 
 /** Writes the public key beside the vault. */

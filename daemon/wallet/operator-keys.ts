@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Rejected } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
 import { addressAt } from '../monero/address.ts';
-import { accountKey } from './accounts.ts';
+import { accountKey, type ImportedMonero } from './accounts.ts';
 import { seedOf } from './mnemonic.ts';
 import { approvalKey, grantMac, intentMac, revocationMac } from './signer/approval.ts';
 import { ownScript } from './signer/destination.ts';
@@ -17,7 +17,7 @@ import { withAccountKeys } from './signer/keys.ts';
 import type { Authorization, Macs } from './signer/port.ts';
 import { openVault } from './vault.ts';
 
-type Keys = { seed: Buffer; approval: Buffer; epoch: string | null };
+type Keys = { seed: Buffer; imported: readonly ImportedMonero[]; approval: Buffer; epoch: string | null };
 
 /** Calls a function with the keys, and wipes them afterwards. Throws `Rejected` `vault.*`. */
 async function withKeys<T>(folder: string, passphrase: string, use: (keys: Keys) => T): Promise<T> {
@@ -25,7 +25,7 @@ async function withKeys<T>(folder: string, passphrase: string, use: (keys: Keys)
   const seed = await seedOf(secret.mnemonic, secret.passphrase);
   const approval = approvalKey(seed);
   try {
-    return use({ seed, approval, epoch: await epochOf(folder) });
+    return use({ seed, imported: secret.monero, approval, epoch: await epochOf(folder) });
   } finally {
     seed.fill(0);
     approval.fill(0);
@@ -38,8 +38,8 @@ async function withKeys<T>(folder: string, passphrase: string, use: (keys: Keys)
  */
 export function authorized(folder: string, passphrase: string, wanted: Authorization): Promise<Macs> {
   const { approvals, change, grants } = wanted;
-  return withKeys(folder, passphrase, ({ seed, approval, epoch }) => {
-    if (change && ownDestination(seed, change) !== change.to) {
+  return withKeys(folder, passphrase, ({ seed, imported, approval, epoch }) => {
+    if (change && ownDestination(seed, imported, change) !== change.to) {
       throw new Rejected(
         'review.differs',
         'Nothing was approved. The change of the transaction does not come back to this wallet',
@@ -55,9 +55,13 @@ export function authorized(folder: string, passphrase: string, wanted: Authoriza
 type Change = NonNullable<Authorization['change']>;
 
 /** The script of our own key on branch 1, or its address on a chain of accounts or of Monero; hex. */
-function ownDestination(seed: Buffer, { chain, network, accountNo, index }: Change): string {
+function ownDestination(
+  seed: Buffer,
+  imported: readonly ImportedMonero[],
+  { chain, network, accountNo, index }: Change,
+): string {
   if (chain === 'XMR') {
-    const { script } = addressAt(accountKey(seed, chain, network, accountNo), 1, index, network);
+    const { script } = addressAt(accountKey(seed, chain, network, accountNo, imported), 1, index, network);
     return Buffer.from(script).toString('hex');
   }
   return withAccountKeys(seed, chain, network, accountNo, (keys) => {

@@ -5,14 +5,17 @@
  * The file is JSON: `header` says how to open it and is authenticated with the contents, `box` is ciphertext and tag,
  * `checksum` tells damage from a wrong passphrase before either is tried.
  *
- * Invariant: a vault exists wholly or not at all, and is overwritten only by the same secret under another passphrase.
+ * Invariant: a vault exists wholly or not at all, and is overwritten only by the same words under another passphrase, or with other
+ * imported keys.
  * The passphrase and the words are in no error.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes, scrypt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { NETWORKS } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
+import type { ImportedMonero } from './accounts.ts';
 import { isMissing, replaceFile, writeOnce } from './files.ts';
 
 type VaultSecret = {
@@ -21,6 +24,9 @@ type VaultSecret = {
   /** The BIP-39 passphrase; empty: none. */
   passphrase: string;
 };
+
+/** `monero`: keys of Monero accounts that do not follow from the words. */
+export type WholeSecret = VaultSecret & { monero: readonly ImportedMonero[] };
 
 /** A passphrase (for scrypt), or a random key of 32 bytes that is used directly. */
 type VaultLock = string | Uint8Array;
@@ -35,6 +41,9 @@ const FILE_BYTES_MAX = 16_384;
 
 /** The contents are padded to this length, so that it does not reveal the number of words. */
 const CONTENTS_BYTES_MIN = 512;
+
+/** Imported keys of one wallet: as many as fit into the file. */
+export const IMPORTED_MAX = 50;
 
 /** How much a guess costs; each file names its own. */
 export type ScryptCost = { N: number; r: number; p: number };
@@ -63,7 +72,8 @@ const Scrypt = z
 
 const Header = z.strictObject({
   format: z.literal('countinghouse-vault'),
-  version: z.literal(1),
+  /** 2: with imported keys, which an earlier release would not sign with. */
+  version: z.union([z.literal(1), z.literal(2)]),
   fingerprint: z.string().regex(/^[0-9a-f]{8}$/),
   /** `none`: a separate file holds the key. */
   kdf: z.union([Scrypt, z.strictObject({ name: z.literal('none') })]),
@@ -77,7 +87,20 @@ type Header = z.infer<typeof Header>;
 const VaultFile = z.strictObject({ header: Header, box: base64, checksum: z.string() });
 type VaultFile = z.infer<typeof VaultFile>;
 
-const Contents = z.strictObject({ mnemonic: z.string(), passphrase: z.string() });
+const Contents = z.strictObject({
+  mnemonic: z.string(),
+  passphrase: z.string(),
+  monero: z
+    .array(
+      z.strictObject({
+        network: z.enum(NETWORKS),
+        accountNo: z.int().min(0),
+        spendKey: z.string().regex(/^[0-9a-f]{64}$/),
+      }),
+    )
+    .max(IMPORTED_MAX)
+    .default([]),
+});
 
 /**
  * Writes a new vault (mode 0600) and returns when it is on the disk. `fingerprint` is stored in clear. Throws
@@ -90,7 +113,7 @@ export async function createVault(
   fingerprint: string,
   cost: ScryptCost = SCRYPT,
 ): Promise<void> {
-  if (!(await writeOnce(file, await sealedVault(secret, lock, fingerprint, cost)))) {
+  if (!(await writeOnce(file, await sealedVault({ ...secret, monero: [] }, lock, fingerprint, cost)))) {
     throw new Rejected('vault.exists', 'There is a wallet already');
   }
 }
@@ -106,13 +129,26 @@ export async function changeVaultLock(file: string, old: VaultLock, fresh: strin
   await replaceFile(file, await sealedVault(secret, fresh, await vaultFingerprint(file), SCRYPT));
 }
 
+/** Replaces the imported keys. Throws `Rejected` like `openVault`. */
+export async function setImported(
+  file: string,
+  lock: VaultLock,
+  change: (known: readonly ImportedMonero[]) => readonly ImportedMonero[],
+): Promise<void> {
+  const secret = await openVault(file, lock);
+  const { fingerprint, kdf } = (await readVault(file)).header;
+  const cost = kdf.name === 'scrypt' ? kdf : SCRYPT;
+  const monero = change(secret.monero);
+  await replaceFile(file, await sealedVault({ ...secret, monero }, lock, fingerprint, cost));
+}
+
 function needStrong(passphrase: string): void {
   if (passphrase.length >= PASSPHRASE_CHARS_MIN && passphrase.length <= PASSPHRASE_CHARS_MAX) return;
   throw new Rejected('vault.weak_passphrase', 'The passphrase must have at least 8 characters', 'passphrase');
 }
 
 async function sealedVault(
-  secret: VaultSecret,
+  { monero, ...words }: WholeSecret,
   lock: VaultLock,
   fingerprint: string,
   cost: ScryptCost,
@@ -120,16 +156,18 @@ async function sealedVault(
   if (typeof lock === 'string') needStrong(lock);
   const header: Header = {
     format: 'countinghouse-vault',
-    version: 1,
+    version: monero.length > 0 ? 2 : 1,
     fingerprint,
     kdf:
       typeof lock === 'string'
-        ? { name: 'scrypt', ...cost, salt: randomBytes(SALT_BYTES).toString('base64') }
+        ? { name: 'scrypt', N: cost.N, r: cost.r, p: cost.p, salt: randomBytes(SALT_BYTES).toString('base64') }
         : { name: 'none' },
     cipher: { name: 'aes-256-gcm', nonce: randomBytes(NONCE_BYTES).toString('base64') },
   };
   const key = await keyOf(header, lock);
-  const contents = Buffer.from(JSON.stringify(secret).padEnd(CONTENTS_BYTES_MIN));
+  const contents = Buffer.from(
+    JSON.stringify(monero.length > 0 ? { ...words, monero } : words).padEnd(CONTENTS_BYTES_MIN),
+  );
   const cipher = createCipheriv('aes-256-gcm', key, Buffer.from(header.cipher.nonce, 'base64'));
   cipher.setAAD(Buffer.from(JSON.stringify(header)));
   const box = Buffer.concat([cipher.update(contents), cipher.final(), cipher.getAuthTag()]).toString('base64');
@@ -142,7 +180,7 @@ async function sealedVault(
  * The secret of a vault. Throws `Rejected`: `vault.missing`, `vault.corrupted` (damaged, or of an unknown version),
  * `vault.passphrase` (wrong, or the file was forged).
  */
-export async function openVault(file: string, lock: VaultLock): Promise<VaultSecret> {
+export async function openVault(file: string, lock: VaultLock): Promise<WholeSecret> {
   const { header, box } = await readVault(file);
   const key = await keyOf(header, lock);
   const bytes = Buffer.from(box, 'base64');

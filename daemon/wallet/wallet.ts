@@ -87,7 +87,7 @@ export async function deriveAccounts<Chain extends ChainId>(
   const secret = await openVault(join(folder, VAULT_FILE), passphrase);
   const seed = await seedOf(secret.mnemonic, secret.passphrase);
   try {
-    const keys = chains.map((chain) => [chain, accountKey(seed, chain, network, account)] as const);
+    const keys = chains.map((chain) => [chain, accountKey(seed, chain, network, account, secret.monero)] as const);
     return Object.fromEntries(keys) as Record<Chain, AccountKey>;
   } finally {
     seed.fill(0);

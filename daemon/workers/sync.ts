@@ -115,7 +115,7 @@ export class SyncLoop {
     const applied = await ingest(this.#app, this.#chain, update, beganAt);
     if (!applied) return 0;
     if (update.mempool !== 'complete') return hasMore(update) ? 0 : INCOMPLETE_RETRY_MS;
-    return (await this.#rescan()) ? 0 : POLL_MS;
+    return (await this.#rescan()) || update.more === true ? 0 : POLL_MS;
   }
 
   /** Reads one step of a wallet's past, between two passes over the present. */

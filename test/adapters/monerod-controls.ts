@@ -117,5 +117,7 @@ function sign(unsigned: MoneroUnsigned): Promise<SignedSpend> {
     purpose: 'pay' as const,
     withdrawals: [{ intent, approval: { by: 'operator' as const, until: 1, mac: '' } }],
   };
-  return Promise.resolve(judgeMonero(order, SEED, { memory: NOTHING_SIGNED, now: 0, isApproved: () => true }).sign());
+  return Promise.resolve(
+    judgeMonero(order, { seed: SEED, imported: [] }, { memory: NOTHING_SIGNED, now: 0, isApproved: () => true }).sign(),
+  );
 }

@@ -75,11 +75,12 @@ export class Operator {
   /** Grants the wallet what a policy may let go, and sets it. */
   async allow(policy: {
     business: string;
-    per_withdrawal_usd: string;
-    per_day_usd: string;
+    mode?: 'automatic' | 'manual';
+    per_withdrawal_usd?: string;
+    per_day_usd?: string;
     address_book_only?: boolean;
   }): Promise<void> {
-    const wanted = { ...policy, mode: 'automatic' as const };
+    const wanted = { mode: 'automatic' as const, ...policy };
     const { grants } = await this.call('policy.grants', wanted);
     const macs = await this.#macs({ grants: grants as PolicyGrant[] });
     const signed = grants.map((grant, at) => ({ grant, mac: macs[at]! }));

@@ -22,7 +22,7 @@ import {
   targetIdByScript,
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
-import { coinOfKeyImage } from '../../store/queries/key-images.ts';
+import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
   scriptsAbove,
@@ -107,6 +107,10 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       })),
     openNonces: () => openNonces(store, chain_key),
     coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,
+    unsearched() {
+      const { from_height: from = null, newest = null } = store.get(unsearched, { chain_key }) ?? {};
+      return from === null || newest === null ? null : { from, newest };
+    },
   };
 }
 

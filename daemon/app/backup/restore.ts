@@ -41,6 +41,7 @@ import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { skip } from '../addresses/skipped.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
+import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 
@@ -191,6 +192,7 @@ export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, 
     // also takes back ready addresses, which may have been given out since
     skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
     skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
+    beginUnknownSpends(tx, { id, chain_key }, now);
   }
   const by = { by: jump };
   if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);

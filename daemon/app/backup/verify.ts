@@ -77,6 +77,9 @@ async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): 
   return readManifest(Buffer.concat(manifest).toString());
 }
 
+/** Why the words may not give a Monero account. */
+const HINT = ' (25 words that were imported are in the wallet file alone: the drill with its passphrase finds them)';
+
 /** Whether the words give the account and the address in the database. The sandbox has its own words. */
 function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
   const [network, chain] = sample.chain_key.split(':') as [Network, ChainId];
@@ -84,7 +87,8 @@ function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
   const name = `${sample.chain_key} account ${sample.account_no}, address ${sample.branch}/${sample.idx}`;
   if (network !== 'sandbox') {
     const derived = words.account(chain, network, sample.account_no);
-    if (!isDeepStrictEqual(derived, stored)) return [`${name}: the words give another account`];
+    if (!isDeepStrictEqual(derived, stored))
+      return [`${name}: the words give another account${chain === 'XMR' ? HINT : ''}`];
   }
   const target = deriveAddress(chain, network, stored, sample.branch, sample.idx);
   return target.address === sample.address ? [] : [`${name}: the words give ${target.address}, not ${sample.address}`];

@@ -3,14 +3,42 @@
  * withdrawals.
  */
 import type { Asset } from '../../domain/assets.ts';
+import { immatureCoins } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { Business } from '../shops/directory.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { whySpendsUnknown } from '../recovery/unknown-spends.ts';
+import type { Account, Business } from '../shops/directory.ts';
 import { availableUnits } from '../withdrawals/coins.ts';
 
+/** More would be a mining pool's. */
+const IMMATURE_READ_MAX = 10_000;
+
+/** `withheld`: why the amount cannot be told yet, so that `units` is 0; null: it is right. */
+export type Balance = { asset: Asset; units: bigint; withheld: string | null };
+
 /** The spendable units of every enabled asset, in the order of the asset table. */
-export function balances(app: App, business: Business): { asset: Asset; units: bigint }[] {
+export function balances(app: App, business: Business): Balance[] {
   return business.enabled.map((asset) => {
     const account = app.directory.account(business, asset.symbol);
-    return { asset, units: account ? availableUnits(app.store, account.id, asset.symbol) : 0n };
+    const withheld = account ? whySpendsUnknown(app.store, account.id) : null;
+    const units = account && withheld === null ? availableUnits(app.store, account.id, asset.symbol) : 0n;
+    return { asset, units, withheld };
   });
+}
+
+/**
+ * Units that can be spent some blocks later. `blocks`: until the first and until the last of them, if no block is
+ * reorganised; change that is in no block yet counts as if the next one had it.
+ */
+export type Locked = { units: bigint; blocks: { first: number; last: number } };
+
+/** Null: none. */
+export function lockedUnits(reader: Reader, chain: ChainRuntime, account: Account, asset: Asset): Locked | null {
+  const rows = reader.all(immatureCoins, { account_id: account.id, asset: asset.symbol, limit: IMMATURE_READ_MAX });
+  const tip = chain.tipHeight;
+  if (rows.length === 0 || tip === null) return null;
+  const blocks = rows.map(({ block_height, maturity }) => (block_height ?? tip + 1) + maturity - 1 - tip);
+  const units = rows.reduce((sum, row) => sum + row.units, 0n);
+  return { units, blocks: { first: Math.min(...blocks), last: Math.max(...blocks) } };
 }

@@ -39,6 +39,7 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { tellDepth } from '../notifications/news.ts';
+import { noteSearched } from '../withdrawals/key-images.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
 import { CreditBook } from './credits.ts';
@@ -120,7 +121,11 @@ export async function ingestPast(app: App, chain: ChainRuntime, update: ChainUpd
   const facts = new Facts(app, chain, past, await grouped(past));
   for (let place: Progress | null = START; place !== null; ) {
     const from: Progress = place;
-    place = await app.store.write((tx) => facts.takeTurn(tx, from, facts.past(height), turnMs));
+    place = await app.store.write((tx) => {
+      const next = facts.takeTurn(tx, from, facts.past(height), turnMs);
+      if (next === null && update.searched) noteSearched(app, tx, chain.key, update.searched);
+      return next;
+    });
   }
 }
 
@@ -432,6 +437,7 @@ class Ingestion extends Facts {
     const { app, chain, update } = this;
     const { height } = tipOf(update.checkpoint);
     settleSpends(app, tx, chain, height);
+    if (update.searched) noteSearched(app, tx, chain.key, update.searched);
     const syncedAt = this.#complete ? this.#beganAt : chain.syncedAt;
     const synced_at = this.#complete ? this.#beganAt : storedSyncedAt;
     if (moved || Math.abs(synced_at - storedSyncedAt) >= SYNC_TIME_WRITTEN_MS) {

@@ -50,10 +50,12 @@ export function monitor(app: App, withBalances: boolean): Monitor {
     balances: !withBalances
       ? []
       : businesses.flatMap((business) =>
-          balances(app, business).map(({ asset, units }) => ({
-            ...{ businessId: business.id, network: business.network, asset: asset.symbol },
-            amount: formatUnits(units, asset),
-          })),
+          balances(app, business)
+            .filter(({ withheld }) => withheld === null)
+            .map(({ asset, units }) => ({
+              ...{ businessId: business.id, network: business.network, asset: asset.symbol },
+              amount: formatUnits(units, asset),
+            })),
         ),
   };
 }

@@ -87,7 +87,13 @@ class ScratchList implements ScriptList {
   coin = (): undefined => undefined;
 }
 
-type OpenSource = (network: Network, chain: ChainId, list: ScriptList) => ChainAdapter | null;
+/** `accounts`: the keys that outputs are tried with, where a chain shows no addresses. */
+type OpenSource = (
+  network: Network,
+  chain: ChainId,
+  list: ScriptList,
+  accounts: readonly AccountKey[],
+) => ChainAdapter | null;
 
 export class AccountDiscovery {
   readonly #request: DiscoveryRequest;
@@ -121,7 +127,7 @@ export class AccountDiscovery {
     const { network, accounts, birthday, gap } = this.#request;
     const keys = accounts[chain] ?? [];
     const list = new ScratchList();
-    const source = keys.length > 0 ? this.#open(network, chain, list) : null;
+    const source = keys.length > 0 ? this.#open(network, chain, list, keys) : null;
     if (!source) return;
     const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, done: false };
     this.state.chains.push(progress);

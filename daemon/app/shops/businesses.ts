@@ -11,6 +11,7 @@ import type { Tx } from '../../store/store.ts';
 import { skipUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
+import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
 
 const NAME_CHARACTERS_MAX = 100;
@@ -119,7 +120,9 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       // a past can be read only from a birthday on
       rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
     });
-    if (wanted.past) addPast(tx, account.id, chain, wanted.past);
+    if (!wanted.past) continue;
+    addPast(tx, account.id, chain, wanted.past);
+    beginUnknownSpends(tx, { id: account.id, chain_key: chainKey(wanted.network, chain) }, now);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
     tx.run(setBusinessAsset, { business_id: id, asset, enabled: isTakenUnasked(app, wanted.network, asset) });

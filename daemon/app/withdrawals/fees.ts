@@ -1,10 +1,10 @@
 /** The current fee rates of a chain, requested from its source at intervals, with a fallback while it is away. */
 import type { Spending } from '../../chains/spending.ts';
-import { assetOf, type ChainId } from '../../domain/assets.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { divideUp, formatUnits } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
-import { SPEEDS, type Speed, TARGET_BLOCKS } from '../../domain/withdrawal.ts';
+import { BID_BLOCK_SECONDS, SPEEDS, type Speed, TARGET_BLOCKS } from '../../domain/withdrawal.ts';
 import { approvableFee } from '../../wallet/signer/limits.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
@@ -13,8 +13,6 @@ import { deadline } from '../deadline.ts';
 const TARGET_BLOCKS_FAST = 2;
 export const RATE_TIMEOUT_MS = 5_000;
 const RATE_HOLDS_MS = 30_000;
-/** The time between two blocks, by the rules of each chain whose fees are bids for a place in them. */
-const BLOCK_SECONDS: Partial<Record<ChainId, number>> = { BTC: 600, LTC: 150, BCH: 600 };
 
 /** A chain's spending interface. Throws `Rejected` if this release cannot spend it. */
 export function spendingOf({ adapter }: ChainRuntime): Spending {
@@ -66,7 +64,7 @@ export async function speedsOf(
   plan: SpendPlan,
   rate: bigint,
 ): Promise<SpeedCost[]> {
-  const perBlock = BLOCK_SECONDS[chain.adapter.chain];
+  const perBlock = BID_BLOCK_SECONDS[chain.adapter.chain];
   if (perBlock === undefined) return [];
   const costs: SpeedCost[] = [];
   for (const speed of SPEEDS) {

@@ -3,74 +3,110 @@
  * compute them. So a spend by another copy of the words is seen from then on. If the wallet was locked meanwhile, or
  * was restored, the blocks since the coin came are searched for it.
  */
+import type { Searched } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
-import { coinsWithoutImage, saveKeyImage, setSearched, unsearchedFrom } from '../../store/queries/key-images.ts';
+import {
+  coinOfKeyImage,
+  coinsWithoutImage,
+  dropKeyImages,
+  saveKeyImage,
+  setSearched,
+  unsearched,
+} from '../../store/queries/key-images.ts';
 import { previousTx } from '../../store/queries/previous.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import type { ImagesRequest } from '../../wallet/signer/port.ts';
+import { areSkippedWatched } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
+import { endUnknownSpends } from '../recovery/unknown-spends.ts';
 import { spendingOf } from './fees.ts';
 
+/** Stands for the key image of a coin that was asked for and has none of its own. */
+const NO_IMAGE = 'none:';
+/** Above every text that begins with NO_IMAGE. */
+const NO_IMAGE_END = 'none;';
 const COINS_PER_REQUEST = 200;
 const PREVIOUS_TIMEOUT_MS = 20_000;
 
-/** When the search of each chain began; a search that was not finished begins again after a restart. */
-const searches = new WeakMap<ChainRuntime, number>();
+/** Chains whose unknown coins are asked for again: once at each start, because another wallet may be open. */
+const askedAgain = new WeakSet<ChainRuntime>();
 
 /** Stores key images of coins in blocks. Those of unconfirmed coins are learned later. */
 export function keepKeyImages(app: App, tx: Tx, chain_key: string, images: Readonly<Record<string, string>>): void {
+  // later than all before, so that a search knows which ones it was for, whatever the clock says
+  const { newest = null } = tx.get(unsearched, { chain_key }) ?? {};
+  const learned_at = Math.max(app.now(), (newest ?? 0) + 1);
   for (const [outpoint, key_image] of Object.entries(images)) {
     const from_height = tx.get(creditByOutpoint, { outpoint, chain_key })?.block_height ?? null;
     if (from_height === null) continue;
-    tx.run(saveKeyImage, { key_image, chain_key, outpoint, from_height, learned_at: app.now(), searched: false });
+    tx.run(saveKeyImage, { key_image, chain_key, outpoint, from_height, learned_at, searched: false });
   }
+}
+
+/** Notes coins without a key image of their own: the wallet does not know them, or another coin has the same one. */
+function keepNone(
+  app: App,
+  tx: Tx,
+  chain_key: string,
+  coins: readonly Wanted[],
+  images: Readonly<Record<string, string>>,
+): void {
+  for (const { outpoint } of coins) {
+    const image = images[outpoint];
+    const owner = image === undefined ? undefined : tx.get(coinOfKeyImage, { key_image: image, chain_key })?.outpoint;
+    if (image !== undefined && (owner === undefined || owner === outpoint)) continue;
+    const none = { chain_key, outpoint, from_height: 0, learned_at: app.now(), searched: true };
+    tx.run(saveKeyImage, { ...none, key_image: `${NO_IMAGE}${outpoint}` });
+  }
+}
+
+/** Notes how far blocks were searched for key images, in the transaction that stores the spends that were found. */
+export function noteSearched(app: App, tx: Tx, chain_key: string, { to, newest, isWhole }: Searched): void {
+  const below = isWhole ? Number.MAX_SAFE_INTEGER : to + 1;
+  tx.run(setSearched, { chain_key, newest, below, next: to + 1, searched: isWhole });
+  if (isWhole) tx.afterCommit(() => app.wake.withdrawals(chain_key));
 }
 
 /** One step. Returns whether more remain, because new coins may have come. */
 export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boolean> {
-  const search = chain.adapter.spendSearch;
-  if (!search || chain.adapter.network === 'sandbox') return false;
-  await searchOn(app, chain, search);
-  const accounts = app.store.all(accountsOfChain, { chain_key: chain.key });
-  for (const { id } of accounts) {
-    const rows = app.store.all(coinsWithoutImage, {
-      account_id: id,
-      asset: spendingOf(chain).feeAsset,
-      limit: COINS_PER_REQUEST,
-    });
+  if (!chain.adapter.keyImages) return false;
+  if (!askedAgain.has(chain)) {
+    const range = { from: NO_IMAGE, to: NO_IMAGE_END, chain_key: chain.key };
+    await app.store.write((tx) => tx.run(dropKeyImages, range));
+  }
+  askedAgain.add(chain);
+  for (const { id, rescan } of app.store.all(accountsOfChain, { chain_key: chain.key })) {
+    // while a past is read, each new coin would begin another search of all blocks since
+    if (rescan !== null) continue;
+    const rows = withoutImage(app.store, chain, id, COINS_PER_REQUEST);
     if (rows.length === 0) continue;
     if ((await app.signer.status()).state !== 'unlocked') break;
     try {
       const images = await app.signer.keyImages(await requestOf(app, chain, id, rows));
-      await app.store.write((tx) => keepKeyImages(app, tx, chain.key, images));
+      await app.store.write((tx) => {
+        keepKeyImages(app, tx, chain.key, images);
+        keepNone(app, tx, chain.key, rows, images);
+        tx.afterCommit(() => {
+          app.wake.chain(chain.key);
+          app.wake.withdrawals(chain.key);
+        });
+      });
     } catch (error) {
       if (!(error instanceof Unavailable || error instanceof Rejected)) throw error;
       break;
     }
   }
+  if (chain.isCurrent && areSkippedWatched(app)) await app.store.write((tx) => endUnknownSpends(tx, chain.key));
   return true;
 }
 
-type Search = NonNullable<ChainRuntime['adapter']['spendSearch']>;
-
-/** Begins a search, or notes the end of one. */
-async function searchOn(app: App, chain: ChainRuntime, search: Search): Promise<void> {
-  const begun = searches.get(chain);
-  if (begun !== undefined) {
-    if (search.isRunning) return;
-    searches.delete(chain);
-    await app.store.write((tx) => tx.run(setSearched, { chain_key: chain.key, until: begun }));
-  }
-  const from = app.store.get(unsearchedFrom, { chain_key: chain.key });
-  if (!from) return;
-  searches.set(chain, app.now());
-  search.begin(from.from_height);
-  app.wake.chain(chain.key);
-}
+/** Coins of an account in blocks whose key images are not known. */
+const withoutImage = (reader: Reader, chain: ChainRuntime, account_id: number, limit: number) =>
+  reader.all(coinsWithoutImage, { account_id, asset: spendingOf(chain).feeAsset, limit });
 
 type Wanted = { outpoint: string; units: bigint; branch: number; idx: number };
 

@@ -38,6 +38,10 @@ import { writePlan } from './stored-plan.ts';
 /** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. */
 export const UNKNOWN = 'unknown';
 
+/** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
+const COMBINATIONS_MAX = 20;
+const LOOKS_MAX = 50_000;
+
 /** `raw`: without witnesses. `knownTo`: the newest withdrawal that it can pay. */
 export type Seen = { decoded: Decoded; raw: string; knownTo: number };
 
@@ -52,6 +56,8 @@ type Case = {
   paid: Paid[];
   /** Outputs to neither a withdrawal nor ourselves. */
   strange: Output[];
+  /** Withdrawals to several recipients, of which it paid one or some, and nothing on the chain shows which. */
+  unclear: WithdrawalRow[];
 };
 
 /** The accounts that a transaction pays from. */
@@ -82,6 +88,8 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   const { isWhole } = found.source;
   if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
   if (kind === UNKNOWN || found.strange.length > 0 || !isWhole) alertOf(app, tx, found);
+  else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
+    alertHidden(app, tx, found);
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
   const ids = found.paid.map(({ row }) => row.id);
   tx.afterCommit(() => {
@@ -95,6 +103,8 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
   const source = coinsOf(tx, chain, decoded) ?? debitsOf(tx, chain, decoded);
   if (!source) return null;
   const spend = source.keys.flatMap((key) => openSpendOf(tx, chain, key))[0] ?? null;
+  if (decoded.hidden !== undefined)
+    return examineHidden(tx, { chain, decoded, source, spend }, decoded.hidden, knownTo);
   const left = source.pays ? [...decoded.outputs] : [];
   const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): Paid[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
@@ -102,7 +112,67 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
     return output ? [{ row, units: output.units }] : [];
   });
   const strange = left.filter((output) => !ownTarget(tx, chain.key, output));
-  return { chain, decoded, source, spend, paid, strange };
+  return { chain, decoded, source, spend, paid, strange, unclear: [] };
+}
+
+/**
+ * The same where outputs to others show neither recipient nor amount. As many withdrawals whose amounts add up count as paid if no
+ * others could have been: a payment can be made again, but not be taken back.
+ */
+function examineHidden(
+  tx: Reader,
+  part: Pick<Case, 'chain' | 'decoded' | 'source' | 'spend'>,
+  count: number,
+  knownTo: number,
+): Case {
+  const { chain, decoded, source, spend } = part;
+  const hidden = decoded.outputs.at(-1) as Output;
+  const rows = candidates(tx, source.accounts, spend, knownTo).filter(
+    ({ asset, outpoint }) =>
+      asset === hidden.asset && (outpoint === null || decoded.conflictKeys.includes(outpoint)) && source.isWhole,
+  );
+  const found = sweepOf(rows, decoded, count) ?? combinations(rows, count, hidden.units);
+  const [first = [], ...others] = found;
+  const isClear = others.every((other) => recipients(other) === recipients(first));
+  const isOwn = first.length > 0 && first.every(({ spend_id }) => spend_id !== null && spend_id === spend?.id);
+  const taken = isClear || isOwn ? first : [];
+  const unclear = taken.length > 0 ? [] : [...new Set(found.flat())];
+  const strange = taken.length > 0 ? [] : decoded.outputs.filter((output) => !ownTarget(tx, chain.key, output));
+  const paid = taken.map((row): Paid => ({ row, units: row.sweep ? hidden.units : row.units }));
+  return { ...part, paid, strange, unclear };
+}
+
+const recipients = (rows: readonly WithdrawalRow[]): string =>
+  rows
+    .map(({ address, units }) => `${address} ${units}`)
+    .sort()
+    .join();
+
+/** Everything paid to one address leaves at most an output of nothing to ourselves. */
+function sweepOf(rows: readonly WithdrawalRow[], { outputs }: Decoded, count: number): WithdrawalRow[][] | null {
+  if (count !== 1 || outputs.slice(0, -1).some(({ units }) => units > 0n)) return null;
+  const sweeps = rows.filter(({ sweep }) => sweep);
+  return sweeps.length > 0 ? sweeps.map((row) => [row]) : null;
+}
+
+/** Sets of `count` withdrawals whose amounts add up, as far as they were looked for. */
+function combinations(rows: readonly WithdrawalRow[], count: number, units: bigint): WithdrawalRow[][] {
+  const plain = rows.filter(({ sweep }) => !sweep);
+  const found: WithdrawalRow[][] = [];
+  let looks = 0;
+  const look = (from: number, chosen: readonly WithdrawalRow[], left: bigint): void => {
+    if (found.length >= COMBINATIONS_MAX || looks++ >= LOOKS_MAX) return;
+    if (chosen.length === count) {
+      if (left === 0n) found.push([...chosen]);
+      return;
+    }
+    for (let at = from; at < plain.length; at++) {
+      const row = plain[at] as WithdrawalRow;
+      if (row.units <= left) look(at + 1, [...chosen, row], left - row.units);
+    }
+  };
+  look(0, [], units);
+  return found;
 }
 
 /** Our coins that it spends; null if none of them was spent by it. */
@@ -265,9 +335,22 @@ function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
   }
 }
 
-function alertOf(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
+/** The operator can ask the recipient, which the chain does not show. */
+function alertHidden(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
+  const ids = paid.map(({ row }) => row.id).join(', ');
+  const message =
+    `Transaction ${decoded.txid}, which was made after the backup, paid exactly the amount of withdrawal ${ids}, and counts as ` +
+    'it. The chain does not show to whom: ask its recipient, and pay it again by a new withdrawal if nothing came';
+  raiseIn(app, tx, chain.adapter.network, 'restore.hidden_recipient', `${chain.key} ${decoded.txid}`, message);
+}
+
+function alertOf(app: App, tx: Tx, { chain, decoded, paid, unclear }: Case): void {
   const also =
-    paid.length > 0 ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.` : '';
+    unclear.length > 0
+      ? ` It paid some of the withdrawals ${unclear.map(({ id }) => id).join(', ')}, and the chain does not show which: ask their recipients before you approve one, and reject what was paid.`
+      : paid.length > 0
+        ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.`
+        : '';
   const message =
     `Transaction ${decoded.txid} spends money of ours, and the backup knows nothing of it.${also} Either it was made ` +
     'after the backup, or another copy of this wallet is running, or somebody else has the keys';

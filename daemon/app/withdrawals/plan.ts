@@ -14,6 +14,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
+import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
@@ -60,6 +61,7 @@ export type Planned = { plan: SpendPlan; change: ChangeAddress; usesChange: bool
 export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
+  needKnownSpends(app.store, account.id, asset);
   const change = await nextChange(app, holder);
   const {
     payouts,

@@ -22,6 +22,7 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
+import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
@@ -100,6 +101,7 @@ export function requestWithdrawal(
   if (!chain.adapter.isValidAddress(address)) {
     throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}.`, 'address');
   }
+  needKnownSpends(tx, account.id, asset.symbol);
   const waiting = tx.get(waitingWithdrawalsAbove, { business_id: business.id, above: WAITING_MAX - 1 });
   if (waiting) throw new Rejected('withdrawal.too_many', `${WAITING_MAX} withdrawals are waiting already`);
   const { units, fee, usd } = measured(app, tx, { business, account, chain, wanted, feeRate });

@@ -22,6 +22,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
+import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { matchSpend } from './match-spend.ts';
@@ -116,7 +117,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing in the store
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
-  if (quarantine && !hasLookedEverywhere(app, chain)) return;
+  if (quarantine && (!hasLookedEverywhere(app, chain) || whyChainUnknown(app.store, chain.key) !== null)) return;
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
@@ -233,6 +234,8 @@ export async function takeOver(app: App): Promise<void> {
       if (!hasLookedEverywhere(app, chain)) {
         throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
       }
+      const why = whyChainUnknown(tx, chain.key);
+      if (why !== null) throw notLookedAt(chain, why);
       const next = unknownSpends(tx, chain, record).next();
       if (!next.done) throw notLookedAt(chain, `${next.value.txid} came just now`);
     }

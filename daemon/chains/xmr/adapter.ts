@@ -18,7 +18,7 @@ import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { type Reach, straight } from './reach.ts';
 import { Scanner } from './scan.ts';
-import { BlockSearch } from './search.ts';
+import { searchBlocks } from './search.ts';
 import { NodeSource } from './spend/source.ts';
 import { MoneroSpending } from './spend/spending.ts';
 
@@ -56,7 +56,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocksPerStep: number;
   readonly #scanner: Scanner;
   readonly #pool: Pool;
-  readonly spendSearch: BlockSearch;
+  readonly keyImages = true;
+  readonly #list: ScriptList;
   readonly spending: Spending;
   #comparedAtMs = performance.now();
 
@@ -73,7 +74,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
-    this.spendSearch = new BlockSearch(this.#scanner);
+    this.#list = list;
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
@@ -103,12 +104,13 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) await this.#compare(node, tip, signal);
-    const searched = atHead ? await this.spendSearch.step(node, tip.height, signal) : [];
+    const wanted = atHead ? this.#list.unsearched?.() : null;
+    const searched = wanted ? await searchBlocks(node, this.#scanner, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...confirmed.credits, ...(pool?.credits ?? [])];
     const credits = await this.#scanner.withoutTwins(found, node, signal);
-    const spends = [...confirmed.spends, ...searched, ...(pool?.spends ?? [])];
-    const handled = pool?.isWhole && !this.spendSearch.isRunning ? markOf(tip, pool.hashes) : null;
-    return { checkpoint, told: [{ credits, teller: node }], spends, handled };
+    const spends = [...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
+    const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
+    return { checkpoint, told: [{ credits, teller: node }], spends, handled, searched: searched?.searched ?? null };
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
@@ -116,7 +118,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   }
 
   protected override isDue(): boolean {
-    return this.spendSearch.isRunning;
+    return Boolean(this.#list.unsearched?.());
   }
 
   /** The credits and spends in blocks, in order. */

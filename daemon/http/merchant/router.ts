@@ -130,7 +130,7 @@ function addReads(app: App, router: Router, withKey: WithKey): void {
     const business = callerOf(response);
     const options = check(balanceSchema, { ...req.query, ...req.body });
     const entries = balances(app, business)
-      .filter(({ units }) => units > 0n || !options.with_balance)
+      .filter(({ units, withheld }) => withheld === null && (units > 0n || !options.with_balance))
       .flatMap(({ asset, units }): [string, unknown][] => {
         const number = exactNumber(formatUnits(units, asset));
         if (!options.with_rates) return [[asset.symbol, number]];

@@ -72,6 +72,7 @@ export function detailJson(
       id: version.id,
       kind: version.kind,
       tx_id: version.txid,
+      proof: version.proof,
       fee: formatUnits(version.fee, asset),
       vsize: version.size,
       signed_at: isoOrNull(version.signed_at),

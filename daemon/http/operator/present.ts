@@ -1,7 +1,7 @@
 /** Rows and views in the form of the operator API: units become decimals, milliseconds become ISO times. */
 
 import type { App } from '../../app/app.ts';
-import { balances } from '../../app/books/balance.ts';
+import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
 import { FLAG } from '../../app/invoices/settle.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
@@ -49,11 +49,22 @@ export function businessJson(app: App, business: Business): BusinessJson {
     cryptos: business.enabled.map(({ symbol }) => symbol),
     possible_cryptos: possibleAssets(app, business.network, chains),
     brand: { ...business.brand, favourites: [...business.brand.favourites] },
-    balances: balances(app, business).map(({ asset, units }) => ({
-      crypto: asset.symbol,
-      amount: formatUnits(units, asset),
-    })),
+    balances: balances(app, business).map((balance) => balanceJson(app, business, balance)),
     created_at: toIso(business.createdAt),
+  };
+}
+
+function balanceJson(app: App, business: Business, { asset, units, withheld }: Balance) {
+  const account = app.directory.account(business, asset.symbol);
+  const chain = account && app.chains.find(account.chainKey);
+  const locked = account && chain ? lockedUnits(app.store, chain, account, asset) : null;
+  return {
+    ...{ crypto: asset.symbol, amount: formatUnits(units, asset), withheld },
+    locked: locked && {
+      amount: formatUnits(locked.units, asset),
+      first_blocks: locked.blocks.first,
+      last_blocks: locked.blocks.last,
+    },
   };
 }
 

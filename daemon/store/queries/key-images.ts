@@ -1,6 +1,6 @@
 /** Statements about key images: see `app/withdrawals/key-images.ts`. */
 import type { AssetId } from '../../domain/assets.ts';
-import { columnsBut, insert, NO, sqlite, statement, YES } from '../statement.ts';
+import { columnsBut, insert, NO, sqlite, statement } from '../statement.ts';
 
 export const saveKeyImage = insert('key_image', columnsBut('key_image'), 'ignore');
 
@@ -9,6 +9,14 @@ export const coinOfKeyImage = statement((p: { key_image: string; chain_key: stri
     .selectFrom('key_image')
     .select('outpoint')
     .where('key_image', '=', p.key_image)
+    .where('chain_key', '=', p.chain_key),
+);
+
+export const dropKeyImages = statement((p: { from: string; to: string; chain_key: string }) =>
+  sqlite
+    .deleteFrom('key_image')
+    .where('key_image', '>=', p.from)
+    .where('key_image', '<', p.to)
     .where('chain_key', '=', p.chain_key),
 );
 
@@ -31,23 +39,29 @@ export const coinsWithoutImage = statement((p: { account_id: number; asset: Asse
     .limit(p.limit),
 );
 
-/** The lowest block from which a key image is to be searched. */
-export const unsearchedFrom = statement((p: { chain_key: string }) =>
+/** The lowest block from which key images are to be searched, and when the newest of them was learned. */
+export const unsearched = statement((p: { chain_key: string }) =>
   sqlite
     .selectFrom('key_image')
-    .select('from_height')
+    .select((eb) => [
+      eb.fn.min<number | null>('from_height').as('from_height'),
+      eb.fn.max<number | null>('learned_at').as('newest'),
+    ])
     .where('chain_key', '=', p.chain_key)
-    .where('searched', '=', NO)
-    .orderBy('from_height')
-    .limit(1),
+    .where('searched', '=', NO),
 );
 
-/** Marks those as searched that were known when the search began. */
-export const setSearched = statement((p: { chain_key: string; until: number }) =>
-  sqlite
-    .updateTable('key_image')
-    .set({ searched: YES })
-    .where('chain_key', '=', p.chain_key)
-    .where('searched', '=', NO)
-    .where('learned_at', '<=', p.until),
+/**
+ * Notes a search, for the key images that were learned by `newest` and are to be searched from `below` at the latest. `next`: the
+ * first block that was not searched. `searched`: none is left.
+ */
+export const setSearched = statement(
+  (p: { chain_key: string; newest: number; below: number; next: number; searched: boolean }) =>
+    sqlite
+      .updateTable('key_image')
+      .set((eb) => ({ searched: p.searched, from_height: eb.fn<number>('max', ['from_height', eb.val(p.next)]) }))
+      .where('chain_key', '=', p.chain_key)
+      .where('searched', '=', NO)
+      .where('learned_at', '<=', p.newest)
+      .where('from_height', '<=', p.below),
 );

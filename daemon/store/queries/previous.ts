@@ -1,10 +1,20 @@
 /**
  * Statements about transactions that paid us. They are kept because signing needs them when their outputs are spent.
  */
-import { columnsBut, insert, sqlite, statement } from '../statement.ts';
+import { sqlite, statement } from '../statement.ts';
 
-/** Stores a transaction if it is not stored yet. */
-export const keepPrevious = insert('previous_tx', columnsBut('previous_tx'), 'ignore');
+/** Stores a transaction as its present block has it: another block gives Monero's outputs other numbers. */
+export const keepPrevious = statement((p: { txid: string; chain_key: string; base: Uint8Array }) =>
+  sqlite
+    .insertInto('previous_tx')
+    .values({ txid: p.txid, chain_key: p.chain_key, base: p.base })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['txid', 'chain_key'])
+        .doUpdateSet((eb) => ({ base: eb.ref('excluded.base') }))
+        .whereRef('previous_tx.base', '!=', 'excluded.base'),
+    ),
+);
 
 export const previousTx = statement((p: { txid: string; chain_key: string }) =>
   sqlite.selectFrom('previous_tx').select('base').where('txid', '=', p.txid).where('chain_key', '=', p.chain_key),

@@ -389,6 +389,22 @@ export const coinsOf = statement((p: { account_id: number; asset: AssetId; limit
     .limit(p.limit),
 );
 
+/** Coins of an account that can be spent some blocks later: those in blocks, and our own change. */
+export const immatureCoins = statement((p: { account_id: number; asset: AssetId; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['units', 'block_height', 'maturity'])
+    .where('account_id', '=', p.account_id)
+    .where('asset', '=', p.asset)
+    .where('spent_txid', 'is', null)
+    .where('gone', '=', NO)
+    .where('counted', '=', NO)
+    .where('locked', '=', NO)
+    .where('maturity', '>', sql.lit(0))
+    .where((eb) => eb.or([eb('block_height', 'is not', null), eb('own_change', '=', YES)]))
+    .limit(p.limit),
+);
+
 /** The coin at an outpoint, spent or not. */
 export const coinByOutpoint = statement((p: { outpoint: string; chain_key: string }) =>
   coins

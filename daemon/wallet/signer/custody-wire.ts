@@ -18,6 +18,13 @@ export const CustodyTaskShape = z.discriminatedUnion('do', [
   }),
   z.strictObject({ do: z.literal('words'), passphrase, reply }),
   z.strictObject({
+    do: z.literal('moneroWords'),
+    passphrase,
+    network: z.enum(NETWORKS),
+    accountNo: z.int().min(0),
+    reply,
+  }),
+  z.strictObject({
     ...{ do: z.literal('accounts'), passphrase },
     network: z.enum(NETWORKS),
     accountNo: z.int().min(0).max(ACCOUNT_NO_MAX),

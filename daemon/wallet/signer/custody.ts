@@ -22,6 +22,11 @@ export async function carryOutCustody(folder: string, task: CustodyTask): Promis
   if (task.do === 'accounts') {
     return { fingerprint, accounts: await deriveAccounts(folder, passphrase, task.network, task.accountNo, CHAINS) };
   }
+  if (task.do === 'moneroWords') {
+    const { moneroWordsIn } = await import('../monero-words.ts');
+    const words = await moneroWordsIn(folder, passphrase, task.network, task.accountNo);
+    return { fingerprint, words: await sealed(task.reply, words.split(' ')) };
+  }
   const words = await wordsOf(folder, passphrase);
   if (task.do === 'words') return { fingerprint, words: await sealed(task.reply, words) };
   await wordsWereProved(folder);

@@ -79,8 +79,8 @@ export function moneroFeeLimit({
   return limit < MONERO_FEE_MAX ? limit : MONERO_FEE_MAX;
 }
 
-/** The assets that a policy may pay out: those of the merchant API's withdrawals. Limits are granted for each of them. */
-export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ symbol, chain }) => isUtxo(chain) && symbol === chain);
+/** The assets that a policy may pay out. Limits are granted for each of them. */
+export const SIGNED_ASSETS: readonly Asset[] = ASSETS.filter(({ chain }) => isUtxo(chain) || chain === 'XMR');
 
 /** More than any fee, for simulated transactions, whose coins are worthless. */
 export const FEE_UNLIMITED = 1n << 256n;

@@ -8,7 +8,7 @@
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
-import { masterFingerprint } from '../accounts.ts';
+import { type ImportedMonero, masterFingerprint } from '../accounts.ts';
 import { seedOf } from '../mnemonic.ts';
 import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
@@ -26,13 +26,20 @@ const GRANT_AHEAD_MS = 3_600_000;
 
 export class Session {
   readonly #seed: Buffer;
+  readonly #imported: readonly ImportedMonero[];
   readonly #approvalKey: Buffer;
   readonly #journalKey: Buffer;
   readonly #journal: Journal;
   readonly #now: () => number;
 
-  private constructor(seed: Buffer, keys: { approval: Buffer; journal: Buffer }, journal: Journal, now: () => number) {
+  private constructor(
+    { seed, imported }: { seed: Buffer; imported: readonly ImportedMonero[] },
+    keys: { approval: Buffer; journal: Buffer },
+    journal: Journal,
+    now: () => number,
+  ) {
     this.#seed = seed;
+    this.#imported = imported;
     this.#approvalKey = keys.approval;
     this.#journalKey = keys.journal;
     this.#journal = journal;
@@ -46,7 +53,7 @@ export class Session {
     const keys = { approval: approvalKey(seed), journal: journalKey(seed) };
     try {
       const journal = await Journal.open(folder, keys.journal, masterFingerprint(seed), now());
-      return new Session(seed, keys, journal, now);
+      return new Session({ seed, imported: secret.monero }, keys, journal, now);
     } catch (error) {
       for (const secretBytes of [seed, keys.approval, keys.journal]) secretBytes.fill(0);
       throw error;
@@ -73,11 +80,15 @@ export class Session {
       isApproved: (epoch, purpose, intent, { mac, until }) =>
         sameMac(mac, intentMac(this.#approvalKey, epoch, purpose, intent, until)),
     };
-    return judgeOrder(order, this.#seed, witness);
+    return judgeOrder(order, this.#keys, witness);
+  }
+
+  get #keys() {
+    return { seed: this.#seed, imported: this.#imported };
   }
 
   async keyImages({ network, accountNo, outputs }: ImagesRequest): Promise<Record<string, string>> {
-    return (await import('./xmr/judge.ts')).keyImagesOf(this.#seed, network, accountNo, outputs);
+    return (await import('./xmr/judge.ts')).keyImagesOf(this.#keys, network, accountNo, outputs);
   }
 
   /**

@@ -133,7 +133,7 @@ function Figure({ name, amount, currency, children }: FigureProps): ReactNode {
 
 function Balances({ business, money, t }: PartProps): ReactNode {
   const all = [...business.balances].sort((a, b) => byCoin(a.crypto, b.crypto));
-  const held = all.filter(({ amount }) => !isZero(amount));
+  const held = all.filter(({ amount, locked, withheld }) => !isZero(amount) || locked || withheld !== null);
   const rows = held.length > 0 ? held : all;
   const { total } = worthOf(business, money);
   const side = <a href={href('withdrawals')}>{t('withdraw')}</a>;
@@ -142,8 +142,8 @@ function Balances({ business, money, t }: PartProps): ReactNode {
       <table className="table">
         <Head columns={[t('coin'), [t('amount'), 'number'], [t('worth'), 'number']]} />
         <tbody>
-          {rows.map(({ crypto, amount }) => {
-            const worth = money.worth(crypto, amount);
+          {rows.map(({ crypto, amount, locked, withheld }) => {
+            const worth = withheld === null ? money.worth(crypto, amount) : null;
             return (
               <tr key={crypto}>
                 <th scope="row">
@@ -151,7 +151,10 @@ function Balances({ business, money, t }: PartProps): ReactNode {
                   {crypto}
                 </th>
                 <td className="number">
-                  <Coin amount={amount} />
+                  {withheld === null ? <Coin amount={amount} /> : <span className="quiet">{t('withheld')}</span>}
+                  {locked && (
+                    <div className="quiet">{t('lockedCoins', { amount: locked.amount, n: locked.last_blocks })}</div>
+                  )}
                 </td>
                 <td className="number">
                   {worth === null ? (

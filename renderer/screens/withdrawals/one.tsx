@@ -58,6 +58,7 @@ function Actions({ one }: { one: Detail }): ReactNode {
 function Body({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
+  const proof = one.tx_id && one.versions.find(({ tx_id }) => tx_id === one.tx_id)?.proof;
   const rows: [ReactNode, ReactNode][] = [
     [t('state'), <WithdrawalState key="state" of={one} />],
     [t('to'), <Hash key="to" text={one.address} />],
@@ -77,6 +78,16 @@ function Body({ one }: { one: Detail }): ReactNode {
       ? [[t('approvedOn'), `${times.full(one.approved_at)}, ${one.approved_by}`] as [ReactNode, ReactNode]]
       : []),
     ...(one.tx_id ? [[t('transaction'), <Hash key="tx" text={one.tx_id} />] as [ReactNode, ReactNode]] : []),
+    ...(proof
+      ? [
+          [
+            t('proof'),
+            <span key="proof">
+              <Hash text={proof} /> <span className="quiet">{t('proofNote')}</span>
+            </span>,
+          ] as [ReactNode, ReactNode],
+        ]
+      : []),
   ];
   return (
     <>

@@ -71,6 +71,7 @@ export type Told = {
   finalized?: ChainUpdate['finalized'];
   unknownTransfers?: ChainUpdate['unknownTransfers'];
   unchecked?: boolean;
+  searched?: ChainUpdate['searched'];
   targets?: ChainUpdate['targets'];
   since?: BlockId;
   beganAt?: number;
@@ -254,6 +255,7 @@ export class Bench {
       targets: told.targets ?? 'all',
       mempool: told.mempool ?? 'complete',
       ...(told.unchecked && { unchecked: true }),
+      ...(told.searched && { searched: told.searched }),
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],
       ...(told.debits && { debits: told.debits() }),

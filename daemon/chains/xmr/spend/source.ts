@@ -19,6 +19,11 @@ const SLOW = 0;
 const TARGET_FAST = 2;
 const TARGET_NORMAL = 10;
 const WEIGHT_PER_RATE = 1_000n;
+/**
+ * Piconero per byte. Nodes relay from the reward of a block (0.6 XMR) x 0.95 x 3,000 / 300,000^2 on, and from less while blocks are
+ * larger (`Blockchain::get_dynamic_base_fee`). A signed transaction below that could never be sent, nor be replaced.
+ */
+const FEE_PER_BYTE_MIN = 20_000;
 
 export class NodeSource implements MoneroSource {
   readonly #endpoints: Pick<Endpoints<MoneroNode>, 'first' | 'each'>;
@@ -32,7 +37,7 @@ export class NodeSource implements MoneroSource {
   async feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
     const fees = await this.#first((node) => node.fees(signal), signal);
     const wanted = targetBlocks <= TARGET_FAST ? FAST : targetBlocks <= TARGET_NORMAL ? NORMAL : SLOW;
-    return BigInt(fees[wanted] ?? fees.at(-1) ?? 0) * WEIGHT_PER_RATE;
+    return BigInt(Math.max(fees[wanted] ?? fees.at(-1) ?? 0, FEE_PER_BYTE_MIN)) * WEIGHT_PER_RATE;
   }
 
   /** Its stored form. */
@@ -55,6 +60,10 @@ export class NodeSource implements MoneroSource {
       let sum = counts.at(-1) ?? page.base;
       for (const count of page.counts) {
         sum += count;
+        if (!Number.isSafeInteger(sum)) {
+          counts.length = from;
+          throw new Malformed('more outputs than there can be');
+        }
         counts.push(sum);
       }
     }

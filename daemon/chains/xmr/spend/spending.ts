@@ -84,10 +84,7 @@ export class MoneroSpending extends OfSource implements Spending {
     return false;
   }
 
-  /**
-   * An output to somebody else shows no address and no certain amount. If it may be the payment, it counts as the
-   * payment, because a payment can be made again but not taken back.
-   */
+  /** True for an output to somebody else, whose address nobody can read: the caller compares amounts (`Decoded.hidden`). */
   pays({ script }: DecodedOutput, address: string): boolean {
     const wanted = this.#scriptOf(address);
     return script.length === 0 || Buffer.compare(script, wanted) === 0;
@@ -156,25 +153,30 @@ export class MoneroSpending extends OfSource implements Spending {
     for (const { outpoint, decoys } of inputs) {
       const txid = outpoint.slice(0, TXID_CHARS);
       const base = kept.base(txid);
-      previous[txid] ??= base
-        ? Buffer.from(base).toString('hex')
-        : await this.transaction(txid, kept.blockOf(outpoint), kept.limit());
-      const { firstIndex, transaction } = readKept(Buffer.from(previous[txid], 'hex'));
+      const ask = () => this.transaction(txid, kept.blockOf(outpoint), kept.limit());
+      previous[txid] ??= base ? Buffer.from(base).toString('hex') : await ask();
       const n = Number(outpoint.slice(TXID_CHARS + 1));
-      const own = { at: firstIndex + n, key: Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex') };
-      rings.push(await this.#ring(own, decoys, kept.limit()));
+      let ring = await this.#ring(ownOutput(previous[txid], n), decoys, kept.limit());
+      if (ring === null) {
+        // a node told a wrong number once, or its block gave way to another one just now
+        previous[txid] = await ask();
+        ring = await this.#ring(ownOutput(previous[txid], n), decoys, kept.limit());
+      }
+      if (ring === null) throw new Unavailable('The node has another output under the number of ours', RETRY_SECONDS);
+      rings.push(ring);
     }
     return { plan: moneroPlan(plan), previous, rings };
   }
 
   /**
-   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used.
+   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used. Null if
+   * another output has the number of ours.
    */
-  async #ring(own: { at: number; key: string }, decoys: readonly number[], signal: AbortSignal): Promise<RingMember[]> {
+  async #ring(own: Own, decoys: readonly number[], signal: AbortSignal): Promise<RingMember[] | null> {
     const numbers = [...new Set([own.at, ...decoys])].toSorted((a, b) => a - b);
     const known = new Map((await this.#source.outputs(numbers, signal)).map((output) => [output.index, output]));
     const real = known.get(own.at);
-    if (real?.key !== own.key) throw new Malformed('another output than the one that is ours');
+    if (real?.key !== own.key) return null;
     const others = decoys.filter((index) => index !== own.at && known.get(index)?.unlocked).slice(0, DECOYS);
     if (others.length < DECOYS) throw new Unavailable('Too few outputs of the chain can be spent yet', RETRY_SECONDS);
     return [own.at, ...others]
@@ -199,7 +201,9 @@ export class MoneroSpending extends OfSource implements Spending {
     const sum = (list: readonly { units: bigint }[]): bigint => list.reduce((total, { units }) => total + units, 0n);
     const rest = sum(coins) - sum(own) - transaction.fee;
     const hidden: DecodedOutput = { address: null, script: new Uint8Array(), asset: 'XMR', units: rest };
-    return { txid: transaction.id, conflictKeys, outputs: rest > 0n ? [...own, hidden] : own };
+    const { id: txid } = transaction;
+    if (rest <= 0n) return { txid, conflictKeys, outputs: own };
+    return { txid, conflictKeys, outputs: [...own, hidden], hidden: transaction.outputs.length - own.length };
   }
 
   recover(raw: string, own: OwnParts): MoneroPlan {
@@ -223,6 +227,15 @@ export class MoneroSpending extends OfSource implements Spending {
     if (script) return script;
     throw new Rejected('withdrawal.address', `${address} is no address of XMR on this network`, 'address');
   }
+}
+
+/** An output by its number among all of the chain, and its one-time key (hex). */
+type Own = { at: number; key: string };
+
+/** Output `n` of a kept transaction (hex). */
+function ownOutput(kept: string, n: number): Own {
+  const { firstIndex, transaction } = readKept(Buffer.from(kept, 'hex'));
+  return { at: firstIndex + n, key: Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex') };
 }
 
 function moneroPlan(plan: SpendPlan): MoneroPlan {

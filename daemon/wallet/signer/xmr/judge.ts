@@ -13,7 +13,7 @@ import { addressAt, positionOf, subaddressOffset } from '../../../monero/address
 import { keyImageOf, Point, scalarBytes, sharedSecret } from '../../../monero/curve.ts';
 import { readKept } from '../../../monero/kept.ts';
 import { type OpenedOutput, openOutput } from '../../../monero/output.ts';
-import { type MoneroSecret, moneroAccount, moneroSecretOf } from '../../accounts.ts';
+import { type ImportedMonero, type MoneroSecret, moneroAccount, moneroSecretOf } from '../../accounts.ts';
 import { differs, type Judged, needPaid } from '../judged.ts';
 import { moneroFeeLimit } from '../limits.ts';
 import { judgeWithdrawals, type Witness } from '../permission.ts';
@@ -32,6 +32,9 @@ const INDEX_MAX = 10_000_000;
 const HASH_CHARS = 64;
 const SPEND_KEY = { from: 1, to: 33 } as const;
 
+/** The wallet's seed, and the keys that do not follow from it. */
+export type Keys = { seed: Uint8Array; imported: readonly ImportedMonero[] };
+
 /** The keys of the account that pays. */
 export type Owner = MoneroSecret & { account: AccountKey; network: Network };
 
@@ -48,10 +51,10 @@ export type OwnOutput = OpenedOutput & {
 const badInput = (why: string): Rejected => new Rejected('signer.input', `Refused to sign: ${why}`);
 
 /** Judges an order. The result can sign it. Throws `Rejected` (see `Signer.sign`) if a check fails. */
-export function judgeMonero(order: MoneroOrder, seed: Uint8Array, witness: Witness): Judged {
+export function judgeMonero(order: MoneroOrder, keys: Keys, witness: Witness): Judged {
   const { plan } = order;
   const { network, accountNo, fee } = plan;
-  const secret = moneroSecretOf(seed, network, accountNo);
+  const secret = moneroSecretOf(keys.seed, network, accountNo, keys.imported);
   const owner: Owner = { ...secret, account: moneroAccount(secret), network };
   const spent = judgeInputs(order, owner);
   judgeOutputs(order, owner);
@@ -184,12 +187,12 @@ type ImageRequest = { outpoint: string; units: bigint; branch: 0 | 1; index: num
 
 /** The key images (hex) of outputs of an account, by outpoint, without those that are not its own. */
 export function keyImagesOf(
-  seed: Uint8Array,
+  keys: Keys,
   network: Network,
   accountNo: number,
   outputs: readonly ImageRequest[],
 ): Record<string, string> {
-  const secret = moneroSecretOf(seed, network, accountNo);
+  const secret = moneroSecretOf(keys.seed, network, accountNo, keys.imported);
   const owner: Owner = { ...secret, account: moneroAccount(secret), network };
   const images: Record<string, string> = {};
   for (const { previous, ...output } of outputs) {

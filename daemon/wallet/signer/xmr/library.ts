@@ -5,11 +5,13 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import type { Network } from '../../../domain/assets.ts';
-import { assert } from '../../../domain/errors.ts';
+import { assert, Rejected } from '../../../domain/errors.ts';
 
 type Module = {
   create_full_wallet(config: string, id: string, done: (wallet: number | string) => void): void;
   sign_txs(wallet: number, unsigned: string): string;
+  get_seed(wallet: number): string;
+  get_private_spend_key(wallet: number): string;
   close(wallet: number, save: boolean, done: () => void): void;
   get_exception_message(error: number): string;
   then?: unknown;
@@ -49,22 +51,67 @@ export async function signWithLibrary(
   { spendKey, accounts, addresses }: Owner,
   unsigned: string,
 ): Promise<{ file: string; hash: string; key: string }> {
-  loading ??= load();
-  const module = await loading;
-  const config = {
-    ...{ networkType: NETWORK_TYPES[network], privateSpendKey: spendKey, privateViewKey: '' },
-    ...{ primaryAddress: '', password: '', language: 'English', restoreHeight: 0 },
-    ...{ accountLookahead: accounts, subaddressLookahead: addresses },
+  const keys = {
+    networkType: NETWORK_TYPES[network],
+    privateSpendKey: spendKey,
+    privateViewKey: '',
+    primaryAddress: '',
   };
-  const wallet = await new Promise<number | string>((done) => {
-    module.create_full_wallet(JSON.stringify(config), '', done);
-  });
-  assert(typeof wallet === 'number', 'the library makes a wallet from keys');
-  try {
+  const made = { ...keys, accountLookahead: accounts, subaddressLookahead: addresses };
+  return withWallet(made, (module, wallet) => {
     const { signedTxHex, txs } = Signed.parse(JSON.parse(module.sign_txs(wallet, unsigned)));
     const [tx] = txs;
     assert(tx, 'one transaction was signed');
     return { file: signedTxHex, ...tx };
+  });
+}
+
+/** The 25 words in English that Monero's wallets write a private spend key (hex) with. Takes about two seconds. */
+export async function moneroWordsOf(spendKey: string): Promise<string> {
+  const keys = {
+    networkType: NETWORK_TYPES.mainnet,
+    privateSpendKey: spendKey,
+    privateViewKey: '',
+    primaryAddress: '',
+  };
+  return withWallet({ ...keys, ...SMALL }, (module, wallet) => module.get_seed(wallet));
+}
+
+/** The private spend key (hex) of 25 words in English. Throws `Rejected`: `mnemonic.length`, `mnemonic.checksum`. */
+export async function spendKeyOf(text: string): Promise<string> {
+  const words = text.length > WORDS_CHARS_MAX ? [] : text.toLowerCase().trim().split(/\s+/);
+  if (words.length !== WORDS) {
+    throw new Rejected(
+      'mnemonic.length',
+      "The words of a Monero wallet are 25; Polyseed's 16 are not supported",
+      'words',
+    );
+  }
+  const seed = { networkType: NETWORK_TYPES.mainnet, seed: words.join(' '), seedOffset: '' };
+  return withWallet({ ...seed, ...SMALL }, (module, wallet) => module.get_private_spend_key(wallet));
+}
+
+const WORDS = 25;
+const WORDS_CHARS_MAX = 1_000;
+const SMALL = { accountLookahead: 1, subaddressLookahead: 1 };
+
+/** Calls a function with a wallet of the library, and closes it. */
+async function withWallet<T>(made: object, use: (module: Module, wallet: number) => T): Promise<T> {
+  loading ??= load();
+  const module = await loading;
+  const config = { password: '', language: 'English', restoreHeight: 0, ...made };
+  const wallet = await new Promise<number | string>((done) => {
+    module.create_full_wallet(JSON.stringify(config), '', done);
+  });
+  if (typeof wallet !== 'number') {
+    throw new Rejected(
+      'mnemonic.checksum',
+      'These are not the words of a Monero wallet, or one of them is wrong',
+      'words',
+    );
+  }
+  try {
+    return use(module, wallet);
   } catch (error) {
     if (typeof error !== 'number') throw error;
     throw new Error(`the library for Monero: ${module.get_exception_message(error)}`);

@@ -1,0 +1,91 @@
+/** How the service learns the key images of its coins, and which blocks it searches for their spends. */
+import { expect, it } from 'vitest';
+import { watchList } from '../../../daemon/app/addresses/watch.ts';
+import { learnKeyImages } from '../../../daemon/app/withdrawals/key-images.ts';
+import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import { searchBlocks } from '../../../daemon/chains/xmr/search.ts';
+import type { ImagesRequest, Signer } from '../../../daemon/wallet/signer/port.ts';
+import { Bench } from './bench.ts';
+
+/** A signer that knows the coins that `knows` accepts, and notes what it was asked for. */
+async function learning(knows: (outpoint: string) => boolean, imageOf = (outpoint: string) => `image of ${outpoint}`) {
+  const asked: string[][] = [];
+  const signer = {
+    status: async () => ({ state: 'unlocked' }),
+    keyImages: async ({ outputs }: ImagesRequest) => {
+      asked.push(outputs.map(({ outpoint }) => outpoint));
+      return Object.fromEntries(outputs.flatMap(({ outpoint: o }) => (knows(o) ? [[o, imageOf(o)]] : [])));
+    },
+  } as unknown as Signer;
+  const bench = await Bench.open('XMR', {}, { signer });
+  Object.assign(bench.chain.adapter, {
+    keyImages: true,
+    spending: { feeAsset: 'XMR', transaction: async () => '00' },
+  });
+  const paid = await bench.invoice();
+  return { bench, asked, coin: (n: number) => bench.credit(paid.targetId, 5n, 0, { n }) };
+}
+
+it('asks once for coins that the signer does not know, and still for those after them', async () => {
+  const { bench, asked, coin } = await learning((outpoint) => outpoint.endsWith(':250'));
+  await bench.tell({ blocks: 1, credits: () => Array.from({ length: 251 }, (_, n) => coin(n)) });
+  for (let pass = 0; pass < 4; pass++) await learnKeyImages(bench.app, bench.chain);
+  expect(asked.flat().toSorted()).toEqual([...new Set(asked.flat())].toSorted());
+  expect(asked.flat()).toContain(coin(250).id);
+  expect(asked).toHaveLength(2);
+});
+
+it('does not ask again for a coin with the key image of another one', async () => {
+  const { bench, asked, coin } = await learning(
+    () => true,
+    () => 'the same',
+  );
+  await bench.tell({ blocks: 1, credits: () => [coin(0), coin(1)] });
+  for (let pass = 0; pass < 2; pass++) await learnKeyImages(bench.app, bench.chain);
+  expect(asked).toEqual([[coin(0).id, coin(1).id]]);
+});
+
+it('searches every block since the coin came, each again until its spends are stored', async () => {
+  const { bench, coin } = await learning(() => true);
+  await bench.tell({ blocks: 1, credits: () => [coin(0)] });
+  const list = watchList(bench.app.store, bench.chain.key);
+  const from = bench.tip.height;
+  await bench.tell({ blocks: 250 });
+  await learnKeyImages(bench.app, bench.chain);
+  /** A node with a spend of the coin in one block. */
+  const node = {
+    headers: async (heights: number[]) =>
+      heights.map((height) => ({ height, hash: `${height}`, parent: '', timeMs: 1 })),
+    block: async (hash: string) => ({ txids: [hash] }),
+    transactions: async ([id]: string[]) => {
+      const keyImages = id === `${from + 120}` ? [`image of ${coin(0).id}`] : [];
+      return new Map([[id, { transaction: { id, keyImages } }]]);
+    },
+  } as unknown as MoneroNode;
+  const scanner = new Scanner('mainnet', list, () => []);
+  const step = async (isStored: boolean) => {
+    const wanted = list.unsearched?.();
+    if (!wanted) return null;
+    const { spends, searched } = await searchBlocks(
+      node,
+      scanner,
+      { ...wanted, tip: bench.tip.height },
+      AbortSignal.timeout(5_000),
+    );
+    if (isStored) await bench.tell({ spends: () => spends, searched });
+    return { from: wanted.from - from, to: searched.to - from, spends: spends.length };
+  };
+  expect(await step(true)).toEqual({ from: 0, to: 99, spends: 0 });
+  expect(await step(false)).toEqual({ from: 100, to: 199, spends: 1 });
+  expect(await step(true)).toEqual({ from: 100, to: 199, spends: 1 });
+  // learned while the last step is read, it is searched on its own
+  const late = list.unsearched?.();
+  await bench.tell({ blocks: 1, credits: () => [coin(1)] });
+  await learnKeyImages(bench.app, bench.chain);
+  const last = { to: bench.tip.height, newest: late?.newest ?? 0, isWhole: true };
+  await bench.tell({ searched: last });
+  expect(list.unsearched?.()).toMatchObject({ from: bench.tip.height });
+  expect(await step(true)).toMatchObject({ from: 251, to: 251 });
+  expect(await step(true)).toBeNull();
+});

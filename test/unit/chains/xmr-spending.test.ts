@@ -1,0 +1,171 @@
+/** Planning payments of Monero: which coins, what a node may answer while rings and fees are chosen, and what it may not. */
+import type http from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Endpoints } from '../../../daemon/chains/endpoints.ts';
+import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { straight } from '../../../daemon/chains/xmr/reach.ts';
+import { pickDecoys } from '../../../daemon/chains/xmr/spend/decoys.ts';
+import { planMonero } from '../../../daemon/chains/xmr/spend/plan.ts';
+import { NodeSource } from '../../../daemon/chains/xmr/spend/source.ts';
+import type { Coin } from '../../../daemon/domain/spend.ts';
+import { Front } from '../../nodes/front.ts';
+
+type MoneroRequest = Parameters<typeof planMonero>[0];
+
+const COIN = 10n ** 12n;
+const RATE = 20_000n * 1_000n;
+const script = new Uint8Array(65);
+const coin = (units: bigint, n: number): Coin => ({
+  ...{ outpoint: `${n}`.padStart(64, '0').concat(':0'), units, script, branch: 0, index: n, confirmations: 20 },
+});
+const wish = (units: bigint | null) => ({ address: '', script, units });
+const request = (
+  coins: Coin[],
+  payouts: MoneroRequest['payouts'],
+  more: Partial<MoneroRequest> = {},
+): MoneroRequest => ({
+  ...{ network: 'regtest', accountNo: 0, payouts, spent: [], coins, change: { address: '', script, index: 0 } },
+  ...{ feeRate: RATE, feeMin: 0n, feeMax: COIN, inputsMax: null },
+  ...more,
+});
+
+describe('coins', () => {
+  it('of a payer who split one payment into 200 outputs are spent, 150 at a time', () => {
+    const split = Array.from({ length: 200 }, (_, n) => coin(COIN / 100n, n));
+    const some = planMonero(request(split, [wish(COIN / 5n)]));
+    expect(some.inputs).toHaveLength(21);
+    expect(() => planMonero(request(split, [wish(COIN + (COIN / 10n) * 6n)]))).toThrow(/more than 150 coins/);
+    const all = planMonero(request(split, [wish(null)]));
+    expect(all.inputs).toHaveLength(150);
+    expect(all.outputs).toHaveLength(1);
+    expect(all.outputs[0]!.units + all.fee).toBe((COIN / 100n) * 150n);
+  });
+
+  it('that are dust stay where they are in a sweep, and dust as change is paid out to ourselves', () => {
+    const dust = [coin(1n, 0), coin(1_000n, 1), coin(COIN, 2)];
+    expect(planMonero(request(dust, [wish(null)])).inputs.map(({ units }) => units)).toEqual([COIN]);
+    const { fee } = planMonero(request([coin(COIN, 2)], [wish(COIN / 2n)]));
+    const exact = planMonero(request([coin(COIN, 2)], [wish(COIN - fee - 1n)]));
+    expect(exact.outputs).toMatchObject([{ kind: 'payout' }, { kind: 'change', units: 1n }]);
+    expect(planMonero(request([coin(COIN, 2)], [wish(COIN - fee)])).outputs).toHaveLength(1);
+    expect(() => planMonero(request([coin(COIN, 2)], [wish(COIN - fee + 1n)]))).toThrow('Insufficient balance');
+  });
+});
+
+/** A node that answers what a test says, by path or method. */
+class Answering extends Front {
+  say: (name: string, response: http.ServerResponse) => unknown = () => undefined;
+
+  protected async answer(incoming: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const text = (await incoming.setEncoding('utf8').toArray()).join('');
+    const { method = incoming.url ?? '' } = JSON.parse(text) as { method?: string };
+    const said = this.say(method, response);
+    if (said !== undefined) response.end(JSON.stringify(incoming.url === '/json_rpc' ? { result: said } : said));
+  }
+}
+
+describe('a node that', () => {
+  const server = new Answering();
+  let source: NodeSource & { close(): void };
+  const HEIGHT = 99;
+  const hash = 'ab'.repeat(32);
+  const info = { status: 'OK', height: HEIGHT + 1, target_height: 0, nettype: 'fakechain', top_block_hash: hash };
+  const header = { height: HEIGHT, hash, prev_hash: hash, timestamp: 1, orphan_status: false };
+  const signal = (ms = 5_000) => AbortSignal.timeout(ms);
+  /** Answers as a right node does, but for one method. */
+  const lying = (method: string, answer: unknown) => {
+    server.say = (name) => {
+      if (name === method) return answer;
+      if (name === 'get_info') return info;
+      if (name === 'get_block_header_by_hash') return { status: 'OK', block_header: header };
+      const genesis = '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3';
+      return { status: 'OK', headers: [{ ...header, height: 0, hash: genesis }] };
+    };
+  };
+  const counts = (list: unknown[], from = 0) => ({
+    status: 'OK',
+    distributions: [{ base: 0, start_height: from, distribution: list }],
+  });
+  const whole = Array.from({ length: HEIGHT + 1 }, () => 3);
+
+  beforeAll(() => server.listen());
+  afterEach(() => source?.close());
+  afterAll(() => server.close());
+  const connect = () => {
+    const open = (url: string) => new MoneroNode({ url, label: 'monerod', network: 'regtest', reach: straight() });
+    const endpoints = new Endpoints('monerod', [server.url], open, () => {});
+    source = Object.assign(new NodeSource(endpoints), { close: () => endpoints.close() });
+    return source;
+  };
+
+  it.each<[what: string, answer: unknown]>([
+    ['too few blocks', counts(whole.slice(1))],
+    ['too many blocks', counts([...whole, 3])],
+    ['another beginning', counts(whole, 5)],
+    ['negative numbers', counts(whole.with(4, -1))],
+    ['text', counts(whole.map(String))],
+    ['more than there can be', counts(whole.map(() => Number.MAX_SAFE_INTEGER))],
+    ['a list of nothing', { status: 'OK', distributions: [] }],
+    ['nothing', {}],
+  ])('tells numbers of outputs with %s is not believed', async (_, answer) => {
+    lying('get_output_distribution', answer);
+    await expect(connect().distribution(() => signal())).rejects.toThrow();
+  });
+
+  it('tells them rightly, is; and gives decoys that are old enough', async () => {
+    lying('get_output_distribution', counts(whole));
+    const distribution = await connect().distribution(() => signal());
+    const picked = pickDecoys(distribution, 74);
+    expect(new Set(picked).size).toBe(74);
+    expect(Math.max(...picked)).toBeLessThan(3 * (HEIGHT + 1 - 9));
+    expect(() => pickDecoys({ startHeight: 0, counts: [1, 2, 3] }, 74)).toThrow('too few outputs');
+    expect(() => pickDecoys({ startHeight: 0, counts: new Array(50).fill(5) }, 74)).toThrow('too few outputs');
+  });
+
+  it.each<[what: string, answer: unknown]>([
+    ['fewer outputs', { status: 'OK', outs: [] }],
+    ['keys that are none', { status: 'OK', outs: [{ key: 'zz', mask: hash, unlocked: true }] }],
+    ['something else', { status: 'OK', outs: 'many' }],
+  ])('gives %s for a ring is not believed', async (_, answer) => {
+    lying('/get_outs', answer);
+    await expect(connect().outputs([7], signal())).rejects.toThrow();
+  });
+
+  it.each<[what: string, answer: unknown, rate: bigint | null]>([
+    ['no fee', { status: 'OK', fee: 0 }, RATE],
+    ['no fees', { status: 'OK', fee: 5, fees: [] }, RATE],
+    ['the lowest there can be', { status: 'OK', fee: 1, fees: [1, 1, 1, 1] }, RATE],
+    ['the four of Monero', { status: 'OK', fee: 20_000, fees: [20_000, 80_000, 320_000, 4_000_000] }, 80_000_000n],
+    ['an old one', { status: 'OK', fee: 30_000 }, 30_000_000n],
+    ['a text', { status: 'OK', fee: 'cheap' }, null],
+    ['a broken number', { status: 'OK', fee: 1.5 }, null],
+  ])(
+    'asks for %s as a fee: the normal one is paid, and never one that no node would relay',
+    async (_, answer, rate) => {
+      lying('get_fee_estimate', answer);
+      const asked = connect().feeRate(6, signal());
+      if (rate === null) await expect(asked).rejects.toThrow();
+      else expect(await asked).toBe(rate);
+    },
+  );
+
+  it('asks for more than was approved: nothing is planned', () => {
+    const wanted = request([coin(COIN, 1)], [wish(1n)], { feeRate: 10n ** 18n, feeMax: COIN / 100n });
+    expect(() => planMonero(wanted)).toThrow(/Insufficient|above the limit/);
+  });
+
+  it('never answers, or without end, holds up nobody for longer than was asked', async () => {
+    server.say = () => undefined;
+    await expect(connect().feeRate(2, signal(200))).rejects.toThrow();
+    const chunk = Buffer.alloc(1_000_000, 32);
+    server.say = (_name, response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+      return undefined;
+    };
+    await expect(connect().outputs([7], signal())).rejects.toThrow(/too large/);
+  });
+});
