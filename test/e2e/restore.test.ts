@@ -122,9 +122,9 @@ LTC = "80"
       expect(
         businesses.map((one: { account_no: number; balances: unknown }) => [one.account_no, one.balances]),
       ).toEqual([
-        [0, [{ crypto: 'LTC', amount: '2' }]],
+        [0, [{ crypto: 'LTC', amount: '2', withheld: null, locked: null }]],
         [1, []],
-        [2, [{ crypto: 'LTC', amount: '5' }]],
+        [2, [{ crypto: 'LTC', amount: '5', withheld: null, locked: null }]],
       ]);
       expect(done.out).not.toContain(words.split(' ').slice(0, 2).join(' '));
       const again = await cli(fresh.dataDir, [...restore, ...secrets]);
