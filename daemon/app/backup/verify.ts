@@ -42,7 +42,7 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
       problems.push('the database does not hold what the backup says of it');
     }
     const samples = addressSamples(database);
-    problems.push(...samples.flatMap((sample) => addressProblem(sample, words)));
+    problems.push(...new Set(samples.flatMap((sample) => addressProblem(sample, words))));
     const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);
     problems.push(...compared.problems);
     return {
@@ -84,11 +84,12 @@ const HINT = ' (25 words that were imported are in the wallet file alone: the dr
 function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
   const [network, chain] = sample.chain_key.split(':') as [Network, ChainId];
   const stored = JSON.parse(sample.key) as AccountKey;
-  const name = `${sample.chain_key} account ${sample.account_no}, address ${sample.branch}/${sample.idx}`;
+  const account = `${sample.chain_key} account ${sample.account_no}`;
+  const name = `${account}, address ${sample.branch}/${sample.idx}`;
   if (network !== 'sandbox') {
     const derived = words.account(chain, network, sample.account_no);
     if (!isDeepStrictEqual(derived, stored))
-      return [`${name}: the words give another account${chain === 'XMR' ? HINT : ''}`];
+      return [`${account}: the words give another account${chain === 'XMR' ? HINT : ''}`];
   }
   const target = deriveAddress(chain, network, stored, sample.branch, sample.idx);
   return target.address === sample.address ? [] : [`${name}: the words give ${target.address}, not ${sample.address}`];

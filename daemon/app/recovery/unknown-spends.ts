@@ -18,7 +18,7 @@ const UNSEARCHED = 'blocks are being searched for its coins that were spent mean
 /** Real chains of Monero: the sandbox reports every spend. */
 const hasKeyImages = (chain_key: string): boolean => chain_key.endsWith(':XMR') && networkOf(chain_key) !== 'sandbox';
 
-/** To be called when an account is restored or imported. */
+/** To be called when an account is restored, or is imported with a past. */
 export function beginUnknownSpends(tx: Tx, account: { id: number; chain_key: string }, now: number): void {
   if (!hasKeyImages(account.chain_key)) return;
   tx.run(saveSetting, { key: settingFor(account.id), value: '1', updated_at: now });
@@ -42,7 +42,7 @@ export function whyChainUnknown(reader: Reader, chain_key: string): string | nul
 /** Throws `Rejected('spend.unknown')` while the spends of an account are not known. */
 export function needKnownSpends(reader: Reader, accountId: number, asset: string): void {
   const why = whySpendsUnknown(reader, accountId);
-  if (why !== null) throw new Rejected('spend.unknown', `${asset} cannot be paid out yet after the restore: ${why}`);
+  if (why !== null) throw new Rejected('spend.unknown', `${asset} cannot be paid out yet: ${why}`);
 }
 
 /** Ends it for the accounts whose spends are known now. To be called when every block was read. */

@@ -122,7 +122,8 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     });
     if (!wanted.past) continue;
     addPast(tx, account.id, chain, wanted.past);
-    beginUnknownSpends(tx, { id: account.id, chain_key: chainKey(wanted.network, chain) }, now);
+    if (wanted.birthday !== null)
+      beginUnknownSpends(tx, { id: account.id, chain_key: chainKey(wanted.network, chain) }, now);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
     tx.run(setBusinessAsset, { business_id: id, asset, enabled: isTakenUnasked(app, wanted.network, asset) });
