@@ -21,7 +21,8 @@ export type Balance = { asset: Asset; units: bigint; withheld: string | null };
 export function balances(app: App, business: Business): Balance[] {
   return business.enabled.map((asset) => {
     const account = app.directory.account(business, asset.symbol);
-    const withheld = account ? whySpendsUnknown(app.store, account.id) : null;
+    const chain = account && app.chains.find(account.chainKey);
+    const withheld = account ? whySpendsUnknown(app.store, chain ?? undefined, account.id) : null;
     const units = account && withheld === null ? availableUnits(app.store, account.id, asset.symbol) : 0n;
     return { asset, units, withheld };
   });

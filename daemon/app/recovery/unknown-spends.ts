@@ -9,6 +9,9 @@ import { coinsWithoutImage, unsearched } from '../../store/queries/key-images.ts
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 
+/** A connected chain. One without key images reports every spend by itself. */
+type Source = { key: string; adapter: { keyImages?: boolean } };
+
 const settingFor = (accountId: number): string => `spends_unknown:${accountId}`;
 
 const UNREAD = 'its past is being read';
@@ -25,23 +28,23 @@ export function beginUnknownSpends(tx: Tx, account: { id: number; chain_key: str
 }
 
 /** Why the spends of an account are not known; null if they are. */
-export function whySpendsUnknown(reader: Reader, accountId: number): string | null {
-  if (!reader.get(settingOf, { key: settingFor(accountId) })) return null;
+export function whySpendsUnknown(reader: Reader, chain: Source | undefined, accountId: number): string | null {
+  if (!chain?.adapter.keyImages || !reader.get(settingOf, { key: settingFor(accountId) })) return null;
   return whyStill(reader, accountId) ?? UNSEARCHED;
 }
 
 /** Why the spends of a chain's accounts are not known; null if they are. */
-export function whyChainUnknown(reader: Reader, chain_key: string): string | null {
-  for (const { id } of reader.all(accountsOfChain, { chain_key })) {
-    const why = whySpendsUnknown(reader, id);
+export function whyChainUnknown(reader: Reader, chain: Source): string | null {
+  for (const { id } of reader.all(accountsOfChain, { chain_key: chain.key })) {
+    const why = whySpendsUnknown(reader, chain, id);
     if (why !== null) return why;
   }
   return null;
 }
 
 /** Throws `Rejected('spend.unknown')` while the spends of an account are not known. */
-export function needKnownSpends(reader: Reader, accountId: number, asset: string): void {
-  const why = whySpendsUnknown(reader, accountId);
+export function needKnownSpends(reader: Reader, chain: Source, accountId: number, asset: string): void {
+  const why = whySpendsUnknown(reader, chain, accountId);
   if (why !== null) throw new Rejected('spend.unknown', `${asset} cannot be paid out yet: ${why}`);
 }
 

@@ -61,7 +61,7 @@ export type Planned = { plan: SpendPlan; change: ChangeAddress; usesChange: bool
 export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
-  needKnownSpends(app.store, account.id, asset);
+  needKnownSpends(app.store, chain, account.id, asset);
   const change = await nextChange(app, holder);
   const {
     payouts,

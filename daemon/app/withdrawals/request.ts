@@ -101,7 +101,7 @@ export function requestWithdrawal(
   if (!chain.adapter.isValidAddress(address)) {
     throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}.`, 'address');
   }
-  needKnownSpends(tx, account.id, asset.symbol);
+  needKnownSpends(tx, chain, account.id, asset.symbol);
   const waiting = tx.get(waitingWithdrawalsAbove, { business_id: business.id, above: WAITING_MAX - 1 });
   if (waiting) throw new Rejected('withdrawal.too_many', `${WAITING_MAX} withdrawals are waiting already`);
   const { units, fee, usd } = measured(app, tx, { business, account, chain, wanted, feeRate });

@@ -117,7 +117,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing in the store
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
-  if (quarantine && (!hasLookedEverywhere(app, chain) || whyChainUnknown(app.store, chain.key) !== null)) return;
+  if (quarantine && (!hasLookedEverywhere(app, chain) || whyChainUnknown(app.store, chain) !== null)) return;
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
@@ -234,7 +234,7 @@ export async function takeOver(app: App): Promise<void> {
       if (!hasLookedEverywhere(app, chain)) {
         throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
       }
-      const why = whyChainUnknown(tx, chain.key);
+      const why = whyChainUnknown(tx, chain);
       if (why !== null) throw notLookedAt(chain, why);
       const next = unknownSpends(tx, chain, record).next();
       if (!next.done) throw notLookedAt(chain, `${next.value.txid} came just now`);
