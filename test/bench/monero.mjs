@@ -23,7 +23,8 @@ const {
 } = JSON.parse(process.argv[2] ?? '{}');
 const POOL = 1_000;
 const COIN = 10n ** 12n;
-const AT_ONCE = 32;
+/** monero-wallet-rpc takes 25 connections at the most. */
+const AT_ONCE = 16;
 const WAIT_MS = 120_000;
 /** The unit of `/proc/PID/stat`: Linux has 100 a second. */
 const TICK_MS = 10;
