@@ -10,6 +10,7 @@ import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
 import { serveChannel, tell } from './channel.ts';
 import { LINK_SCHEME, ORIGIN } from './limits.ts';
 import { linkAmong, placeOfLink } from './links.ts';
+import { isHiddenStart, loginStart } from './login.ts';
 import { setMenu } from './menu.ts';
 import { followNews, type Told } from './news.ts';
 import { noticesOf, notify } from './notices.ts';
@@ -51,12 +52,7 @@ class Shell {
     servePages(join(root, 'dist', 'renderer'));
     serveChannel({ call, keyholder });
     setMenu((to) => this.show(to), app.isPackaged);
-    const tray = new StateTray(join(root, 'resources', 'icons', 'tray.png'), {
-      show: (to) => this.show(to),
-      lock: () => void keyholder.lock().catch(() => {}),
-      openLog: () => void shell.openPath(this.#logFile),
-      quit: () => app.quit(),
-    });
+    const tray = this.#tray();
     this.#service = new Service({
       command: [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js')), 'start'],
       env: { ...process.env, COUNTINGHOUSE_DATA_DIR: dataDir },
@@ -65,7 +61,7 @@ class Shell {
       changed: (state) => tray.show(state),
     });
     await this.#service.open();
-    this.#open(process.argv.includes('--hidden'));
+    this.#open(isHiddenStart(process.platform, process.argv));
     if (place) this.show(place);
     void followNews(call, (told) => this.#told(told), this.#end.signal);
     if (app.isPackaged) await this.#update();
@@ -89,6 +85,26 @@ class Shell {
     return this.#service === null;
   }
 
+  #tray(): StateTray {
+    const login = loginStart(process.platform);
+    try {
+      login?.refresh();
+    } catch (error) {
+      this.#log(`The entry for the start at login could not be written: ${(error as Error).message}`);
+    }
+    const actions = {
+      show: (to?: string) => this.show(to),
+      lock: () => void keyholder.lock().catch(() => {}),
+      openLog: () => void shell.openPath(this.#logFile),
+      quit: () => app.quit(),
+    };
+    return new StateTray(join(root, 'resources', 'icons', 'tray.png'), actions, login);
+  }
+
+  #log(text: string): void {
+    void appendFile(this.#logFile, `${text}\n`).catch(() => {});
+  }
+
   #open(hidden: boolean): void {
     const stateFile = join(app.getPath('userData'), 'window.json');
     this.#window = openWindow({ preload: join(here, 'preload.cjs'), stateFile, icon: this.#icon, hidden });
@@ -104,8 +120,7 @@ class Shell {
 
   async #update(): Promise<void> {
     const { default: updater } = await import('electron-updater');
-    const log = (text: string) => void appendFile(this.#logFile, `${text}\n`).catch(() => {});
-    watchUpdates(updater.autoUpdater, log);
+    watchUpdates(updater.autoUpdater, (text) => this.#log(text));
   }
 }
 

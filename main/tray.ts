@@ -1,5 +1,6 @@
 /** The tray: the service's state in words, and the way back to the window. */
-import { app, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
+import { dialog, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
+import type { LoginStart } from './login.ts';
 import type { ServiceState } from './service.ts';
 
 const STATE_WORDS: Record<ServiceState['is'], string> = {
@@ -11,16 +12,19 @@ const STATE_WORDS: Record<ServiceState['is'], string> = {
   stopped: 'Stopped',
 };
 
-type TrayActions = { show(place?: string): void; lock(): void; openLog(): void; quit(): void };
+type TrayActions = {
+  show(place?: string): void;
+  lock(): void;
+  openLog(): void;
+  startAtLogin(on: boolean): void;
+  quit(): void;
+};
 
-/** Whether the shell starts with the system. Linux has no such setting in Electron: there the desktop's own is used. */
-const startsAtLogin = (): boolean => app.getLoginItemSettings().openAtLogin;
-const canStartAtLogin = (platform: NodeJS.Platform): boolean => platform === 'darwin' || platform === 'win32';
-
-export function trayMenu(
+/** `login`: null where the shell cannot be started at login. */
+function trayMenu(
   state: ServiceState,
   actions: TrayActions,
-  platform: NodeJS.Platform,
+  login: Pick<LoginStart, 'isOn'> | null,
 ): MenuItemConstructorOptions[] {
   return [
     { label: STATE_WORDS[state.is], enabled: false },
@@ -30,14 +34,13 @@ export function trayMenu(
     { label: 'Counter', click: () => actions.show('counter') },
     { label: 'Lock the wallet', click: () => actions.lock() },
     { label: "Show the service's log", click: () => actions.openLog() },
-    ...(canStartAtLogin(platform)
+    ...(login
       ? [
           {
             label: 'Start at login',
             type: 'checkbox' as const,
-            checked: startsAtLogin(),
-            click: (item: { checked: boolean }) =>
-              app.setLoginItemSettings({ openAtLogin: item.checked, args: ['--hidden'] }),
+            checked: login.isOn(),
+            click: (item: { checked: boolean }) => actions.startAtLogin(item.checked),
           },
         ]
       : []),
@@ -50,14 +53,29 @@ export class StateTray {
   readonly #tray: Tray;
   readonly #actions: TrayActions;
 
-  constructor(icon: string, actions: TrayActions) {
+  readonly #login: LoginStart | null;
+  #state: ServiceState = { is: 'stopped' };
+
+  constructor(icon: string, actions: Omit<TrayActions, 'startAtLogin'>, login: LoginStart | null) {
     this.#tray = new Tray(nativeImage.createFromPath(icon));
-    this.#actions = actions;
+    this.#login = login;
+    this.#actions = { ...actions, startAtLogin: (on) => this.#startAtLogin(on) };
     this.#tray.on('click', () => actions.show());
   }
 
   show(state: ServiceState): void {
+    this.#state = state;
     this.#tray.setToolTip(`Countinghouse: ${STATE_WORDS[state.is]}`);
-    this.#tray.setContextMenu(Menu.buildFromTemplate(trayMenu(state, this.#actions, process.platform)));
+    this.#tray.setContextMenu(Menu.buildFromTemplate(trayMenu(state, this.#actions, this.#login)));
+  }
+
+  #startAtLogin(on: boolean): void {
+    try {
+      this.#login?.switchTo(on);
+    } catch (error) {
+      dialog.showErrorBox('Start at login could not be changed', (error as Error).message);
+    }
+    // the box shows what is set now
+    this.show(this.#state);
   }
 }

@@ -9,6 +9,8 @@ export const served = new Map<string, (request: { url: string; method: string })
 export const windows: { options: Record<string, unknown>; on: Map<string, Listener> }[] = [];
 export const shown: { title: string; body: string; click(): void }[] = [];
 
+export const trayMenus: { label?: string; checked?: boolean; click?(item: { checked: boolean }): void }[][] = [];
+
 class BrowserWindow {
   readonly #on = new Map<string, Listener>();
   constructor(options: Record<string, unknown>) {
@@ -41,9 +43,17 @@ export const electron = {
   BrowserWindow,
   Notification,
   Menu: { buildFromTemplate: (template: unknown) => template, setApplicationMenu: vi.fn() },
-  Tray: class {},
-  app: { getLoginItemSettings: () => ({ openAtLogin: false }), setLoginItemSettings: vi.fn() },
-  dialog: { showMessageBox: vi.fn() },
+  Tray: class {
+    on = vi.fn();
+    setToolTip = vi.fn();
+    setContextMenu = (menu: unknown) => trayMenus.push(menu as (typeof trayMenus)[number]);
+  },
+  app: {
+    isPackaged: false,
+    getLoginItemSettings: vi.fn(() => ({ openAtLogin: true, wasOpenedAtLogin: true })),
+    setLoginItemSettings: vi.fn(),
+  },
+  dialog: { showMessageBox: vi.fn(), showErrorBox: vi.fn() },
   ipcMain: { handle: (channel: string, handler: Handler) => handlers.set(channel, handler) },
   nativeImage: { createFromPath: (path: string) => path },
   protocol: {

@@ -1,5 +1,5 @@
 /** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -7,13 +7,16 @@ import type { Call } from '../../../daemon/contract/operator.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { Keyholder } from '../../../daemon/operator/keyholder.ts';
 import { until } from '../../support/daemon.ts';
-import { electron, handlers, served, shown, windows } from './electron.ts';
+import { electron, handlers, served, shown, trayMenus, windows } from './electron.ts';
 
 vi.mock('electron', async () => (await import('./electron.ts')).electron);
 
 const { serveChannel } = await import('../../../main/channel.ts');
 const { CHANNELS, ORIGIN, SCHEME } = await import('../../../main/limits.ts');
 const { linkAmong, placeOfLink } = await import('../../../main/links.ts');
+const { autostartEntry, autostartFolder, execArgument, isHiddenStart, loginStart, programPath } = await import(
+  '../../../main/login.ts'
+);
 const { nativeMenu } = await import('../../../main/menu.ts');
 const { noticesOf, notify } = await import('../../../main/notices.ts');
 const { servePages } = await import('../../../main/pages.ts');
@@ -21,7 +24,7 @@ const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = a
   '../../../main/security.ts'
 );
 const { Service } = await import('../../../main/service.ts');
-const { trayMenu } = await import('../../../main/tray.ts');
+const { StateTray } = await import('../../../main/tray.ts');
 const { watchUpdates } = await import('../../../main/updates.ts');
 const { openWindow } = await import('../../../main/window.ts');
 
@@ -31,6 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const actions = { show: () => {}, lock: () => {}, openLog: () => {}, quit: () => {} };
 const frame = { url: `${ORIGIN}/index.html#/home` };
 const own = { senderFrame: frame, sender: { mainFrame: frame } };
 
@@ -322,10 +326,112 @@ describe('links, notices and updates', () => {
   });
 
   it('shows the state of the service in the tray', () => {
-    const actions = { show: () => {}, lock: () => {}, openLog: () => {}, quit: () => {} };
-    expect(trayMenu({ is: 'silent' }, actions, 'linux')[0]).toMatchObject({ label: 'Alive, and does not answer' });
-    expect(trayMenu({ is: 'running' }, actions, 'win32').map(({ label }) => label)).toContain('Start at login');
-    expect(electron.app.setLoginItemSettings).not.toHaveBeenCalled();
+    new StateTray('', actions, null).show({ is: 'silent' });
+    expect(trayMenus.at(-1)![0]).toMatchObject({ label: 'Alive, and does not answer' });
+  });
+});
+
+describe('the start at login', () => {
+  const box = () => trayMenus.at(-1)!.find(({ label }) => label === 'Start at login')!;
+
+  it('is an entry of the desktop on Linux, switched in the tray', async () => {
+    const autostart = join(folder, 'config', 'autostart');
+    const file = join(autostart, 'countinghouse.desktop');
+    const program = '/home/Ann & Bob/Apps/50% "new"/$x`\\Countinghouse.AppImage';
+    const tray = new StateTray('', actions, autostartEntry(autostart, program));
+    tray.show({ is: 'running' });
+    expect(box().checked).toBe(false);
+    box().click!({ checked: true });
+    expect((await readFile(file, 'utf8')).split('\n')).toEqual([
+      '[Desktop Entry]',
+      'Type=Application',
+      'Version=1.5',
+      'Name=Countinghouse',
+      String.raw`Exec="/home/Ann & Bob/Apps/50%% \\"new\\"/\\$x\\${'`'}\\\\Countinghouse.AppImage" --hidden`,
+      'Terminal=false',
+      'StartupNotify=false',
+      '',
+    ]);
+    expect(await readdir(autostart)).toEqual(['countinghouse.desktop']);
+    expect(box().checked).toBe(true);
+    box().click!({ checked: false });
+    expect(await readdir(autostart)).toEqual([]);
+    expect(box().checked).toBe(false);
+    // removed already
+    box().click!({ checked: false });
+    expect(electron.dialog.showErrorBox).not.toHaveBeenCalled();
+  });
+
+  it('is read by a desktop as it was written', async () => {
+    // the values of strings have their escapes undone first, then the quoting (Desktop Entry Specification)
+    const escapes: Record<string, string> = { n: '\n', r: '\r', t: '\t', '\\': '\\' };
+    const read = (value: string): string =>
+      value
+        .replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? '')
+        .slice(1, -1)
+        .replace(/\\(["`$\\])/g, '$1')
+        .replaceAll('%%', '%');
+    for (const path of ['/usr/bin/countinghouse', '/a b/%f', '/\\n', '/\n\r\t', '/\\\\"$HOME`id`', "/it's;&|"]) {
+      expect(execArgument(path)).not.toMatch(/[\n\r]|(?<!%)%(?:%%)*(?!%)/);
+      expect(read(execArgument(path))).toBe(path);
+    }
+  });
+
+  it('follows an AppImage to its new name, and leaves an entry that the desktop switched off', async () => {
+    const autostart = join(folder, 'autostart');
+    const file = join(autostart, 'countinghouse.desktop');
+    autostartEntry(autostart, '/opt/old.AppImage').refresh();
+    expect(autostartEntry(autostart, '/opt/new.AppImage').isOn()).toBe(false);
+    autostartEntry(autostart, '/opt/old.AppImage').switchTo(true);
+    autostartEntry(autostart, '/opt/new.AppImage').refresh();
+    expect(await readFile(file, 'utf8')).toContain('\nExec="/opt/new.AppImage" --hidden\n');
+    for (const off of ['Hidden=true', 'X-GNOME-Autostart-enabled=false']) {
+      await writeFile(file, `[Desktop Entry]\nExec="/opt/old.AppImage"\n${off}\n`);
+      const entry = autostartEntry(autostart, '/opt/new.AppImage');
+      expect(entry.isOn()).toBe(false);
+      entry.refresh();
+      expect(await readFile(file, 'utf8')).toContain('/opt/old.AppImage');
+      entry.switchTo(true);
+      expect(entry.isOn()).toBe(true);
+    }
+  });
+
+  it('says when the entry cannot be written, and shows what is set', async () => {
+    const notFolder = join(folder, 'file');
+    await writeFile(notFolder, '');
+    new StateTray('', actions, autostartEntry(join(notFolder, 'autostart'), '/x')).show({ is: 'running' });
+    box().click!({ checked: true });
+    expect(electron.dialog.showErrorBox).toHaveBeenCalledOnce();
+    expect(box().checked).toBe(false);
+  });
+
+  it.each([
+    [{}, '/opt/Countinghouse/countinghouse', '/opt/Countinghouse/countinghouse'],
+    [{ APPIMAGE: '/home/a/C.AppImage', APPDIR: '/tmp/.mount_C' }, '/tmp/.mount_C/countinghouse', '/home/a/C.AppImage'],
+    // inherited from a terminal that is an AppImage itself
+    [{ APPIMAGE: '/home/a/Other.AppImage', APPDIR: '/tmp/.mount_O' }, '/opt/C/countinghouse', '/opt/C/countinghouse'],
+  ])('of %j and %s starts %s', (env, executable, wanted) => {
+    expect(programPath(env, executable)).toBe(wanted);
+  });
+
+  it.each([
+    [{}, '/home/a/.config/autostart'],
+    [{ XDG_CONFIG_HOME: '/srv/a' }, '/srv/a/autostart'],
+    [{ XDG_CONFIG_HOME: 'relative' }, '/home/a/.config/autostart'],
+  ])('has its entry for %j in %s', (env, wanted) => expect(autostartFolder(env, '/home/a')).toBe(wanted));
+
+  it('is a setting of macOS and Windows, and none in a clone', () => {
+    expect(loginStart('win32')).toBeNull();
+    electron.app.isPackaged = true;
+    const login = loginStart('win32')!;
+    expect(login.isOn()).toBe(true);
+    login.switchTo(false);
+    electron.app.isPackaged = false;
+    expect(electron.app.getLoginItemSettings).toHaveBeenLastCalledWith({ args: ['--hidden'] });
+    expect(electron.app.setLoginItemSettings.mock.calls).toEqual([[{ openAtLogin: false, args: ['--hidden'] }]]);
+    expect(isHiddenStart('linux', ['countinghouse'])).toBe(false);
+    expect(isHiddenStart('linux', ['countinghouse', '--hidden'])).toBe(true);
+    expect(isHiddenStart('darwin', ['countinghouse'])).toBe(true);
   });
 });
 
