@@ -136,13 +136,10 @@ async function addBusiness(session: Session, options: AddOptions) {
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
   const { birthday = null, gap = GAP } = options;
-  // addresses that another program or machine may have given out are not given out again
   const moneroWords = options.moneroWordsFile && (await secretFile(options.moneroWordsFile, '--monero-words-file'));
-  const wasUsed = birthday !== null || wallet.wasUsed || Boolean(moneroWords);
-  if (wasUsed && birthday === null) session.note(NO_PAST);
+  if ((wallet.wasUsed || moneroWords) && birthday === null) session.note(NO_PAST);
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
-  const whole = { ...wanted, birthday, ...(wasUsed ? { gap } : {}) };
-  const added = await opened(session, whole, wallet, moneroWords || null);
+  const added = await opened(session, { ...wanted, birthday, gap }, wallet, moneroWords || null);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
@@ -169,7 +166,11 @@ async function opened(
   wallet: Unlocked,
   moneroWords: string | null,
 ): Promise<Added> {
-  if (moneroWords === null) return openBusiness(session.call, wanted, wallet.accounts);
+  const derive = async (network: Network, accountNo: number) => ({
+    accounts: await wallet.accounts(network, accountNo),
+    used: wallet.wasUsed || moneroWords !== null,
+  });
+  if (moneroWords === null) return openBusiness(session.call, wanted, derive);
   let tried: number | null = null;
   const drop = async () => {
     if (tried !== null) await wallet.dropMonero(wanted.network, tried);
@@ -180,7 +181,7 @@ async function opened(
       await drop();
       await wallet.importMonero(network, accountNo, moneroWords);
       tried = accountNo;
-      return wallet.accounts(network, accountNo);
+      return derive(network, accountNo);
     });
   } catch (error) {
     // without an answer the business may be there

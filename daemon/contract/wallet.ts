@@ -59,6 +59,8 @@ export const WALLET = {
       fingerprint: z.string(),
       words: SealedShape.exactOptional(),
       accounts: z.record(z.enum(CHAINS), AccountKeySchema).exactOptional(),
+      /** Beside `accounts`: another program or machine may have given out addresses of the words. */
+      used: z.boolean().exactOptional(),
     }),
   ),
   /** The addresses that were given to payers, newest first, in pages that may be short; or those that `text` names. */

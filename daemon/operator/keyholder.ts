@@ -20,7 +20,7 @@ import {
   SEAL_WORDS,
 } from '../wallet/signer/port.ts';
 import { replyBox, seal } from '../wallet/signer/seal.ts';
-import type { Accounts } from './open-business.ts';
+import type { DerivedAccounts } from './open-business.ts';
 
 export type Wallet = Result<'wallet.status'>['wallet'];
 
@@ -47,7 +47,7 @@ export type Custody = {
   /** Begins the drill of the backup at a path of the service's machine; it goes on by itself. */
   drill(passphrase: string, file: string): Promise<void>;
   /** The public keys of an account on every chain. */
-  accounts(passphrase: string, network: Network, accountNo: number): Promise<Accounts>;
+  accounts(passphrase: string, network: Network, accountNo: number): Promise<DerivedAccounts>;
 };
 
 /**
@@ -95,9 +95,9 @@ export function sealedCustody(call: Call): Custody {
       await call('backup.drillOpen', { sealed: await seal(seal_key, SEAL_DRILL, passphrase) });
     },
     accounts: async (passphrase, network, accountNo) => {
-      const { accounts } = await asked({ do: 'accounts', passphrase, network, accountNo });
+      const { accounts, used = true } = await asked({ do: 'accounts', passphrase, network, accountNo });
       if (accounts === undefined) throw new Rejected('seal', 'The service gave no account');
-      return accounts;
+      return { accounts, used };
     },
   };
 }

@@ -41,4 +41,6 @@ export const CustodyResultShape = z.object({
   fingerprint: z.string(),
   words: SealedShape.exactOptional(),
   accounts: z.record(z.enum(CHAINS), AccountKeyShape).exactOptional(),
+  /** Beside `accounts`: another program or machine may have given out addresses of the words. */
+  used: z.boolean().exactOptional(),
 });

@@ -5,7 +5,7 @@
  * vault is on the disk.
  */
 import { CHAINS } from '../../domain/assets.ts';
-import { createWallet, deriveAccounts, walletFingerprint, wordsOf, wordsWereProved } from '../wallet.ts';
+import { areWordsNew, createWallet, deriveAccounts, walletFingerprint, wordsOf, wordsWereProved } from '../wallet.ts';
 import { type CustodyResult, type CustodyTask, SEAL_WORDS } from './port.ts';
 import { seal } from './seal.ts';
 
@@ -20,7 +20,8 @@ export async function carryOutCustody(folder: string, task: CustodyTask): Promis
   }
   const fingerprint = await walletFingerprint(folder);
   if (task.do === 'accounts') {
-    return { fingerprint, accounts: await deriveAccounts(folder, passphrase, task.network, task.accountNo, CHAINS) };
+    const accounts = await deriveAccounts(folder, passphrase, task.network, task.accountNo, CHAINS);
+    return { fingerprint, accounts, used: !(await areWordsNew(folder)) };
   }
   if (task.do === 'moneroWords') {
     const { moneroWordsIn } = await import('../monero-words.ts');

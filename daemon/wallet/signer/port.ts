@@ -180,7 +180,12 @@ export type CustodyTask =
   | { do: 'prove'; passphrase: string };
 
 /** `words`: sealed under SEAL_WORDS to the key of the task, separated by spaces. */
-export type CustodyResult = { fingerprint: string; words?: Sealed; accounts?: Record<ChainId, AccountKey> };
+export type CustodyResult = {
+  fingerprint: string;
+  words?: Sealed;
+  accounts?: Record<ChainId, AccountKey>;
+  used?: boolean;
+};
 
 /**
  * Every call may throw `Rejected`: `vault.missing`, `vault.corrupted`, `signer.journal` (its journal was altered), and

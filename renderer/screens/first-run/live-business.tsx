@@ -1,7 +1,6 @@
 /** The business that takes real money: its name, its days, and the pages that may call it. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { DEFAULT_SCOPES } from '../../../daemon/contract/operator-shapes.ts';
-import { GAP } from '../../../daemon/domain/indices.ts';
 import { openBusiness } from '../../../daemon/operator/open-business.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -29,14 +28,13 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const [timeZone, setTimeZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC');
   const [origin, setOrigin] = useState('');
   const [network, setNetwork] = useState<Network>('mainnet');
-  const { passphrase, imported, birthday } = opened;
+  const { passphrase, birthday } = opened;
   const add = async (): Promise<void> => {
     const wanted = {
       ...{ name: name.trim(), network, time_zone: timeZone.trim() },
       key: { name: 'first key', scopes: DEFAULT_SCOPES },
       ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
-      // addresses that another program may have given out are not given out again
-      ...(imported ? { gap: GAP, birthday: birthday === null ? null : `${birthday}T00:00:00.000Z` } : {}),
+      birthday: birthday === null ? null : `${birthday}T00:00:00.000Z`,
     };
     const added = await openBusiness(bridge.call, wanted, (on, accountNo) =>
       custody.accounts(passphrase, on, accountNo),

@@ -16,7 +16,7 @@ import { Head } from './steps.tsx';
 type Wallet = Result<'wallet.status'>['wallet'];
 
 /** `words`: those to be written down and proved; null: there is nothing to prove. */
-export type Opened = { passphrase: string; words: string[] | null; imported: boolean; birthday: string | null };
+export type Opened = { passphrase: string; words: string[] | null; birthday: string | null };
 
 const COMMAND = 'countinghouse business add --name "My shop" --network mainnet';
 
@@ -66,7 +66,7 @@ function Open({ unproved, onOpened }: { unproved: boolean; onOpened(opened: Open
       if (unproved) words = await custody.words(passphrase);
       else await keyholder.unlock(passphrase);
     };
-    void run(work).then((done) => done && onOpened({ passphrase, words, imported: false, birthday: null }));
+    void run(work).then((done) => done && onOpened({ passphrase, words, birthday: null }));
   };
   return (
     <>
@@ -108,7 +108,7 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
     const work = async (): Promise<void> => {
       made = await custody.create(passphrase, imported ? words : null);
     };
-    const opened = () => ({ passphrase, words: made, imported, birthday: imported && birthday ? birthday : null });
+    const opened = () => ({ passphrase, words: made, birthday: imported && birthday ? birthday : null });
     void run(work).then((done) => done && onOpened(opened()));
   };
   const import_ = <ImportFields words={words} setWords={setWords} birthday={birthday} setBirthday={setBirthday} />;

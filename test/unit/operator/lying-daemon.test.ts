@@ -217,6 +217,8 @@ describe.skipIf(process.platform === 'win32')('confirming a restore beside a sig
           unlock: 'prompt',
           locks_at: null,
           retry_after_seconds: 0,
+          words_unproved: false,
+          separate: true,
         },
       }),
     };

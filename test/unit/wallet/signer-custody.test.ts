@@ -56,10 +56,9 @@ it('makes words that only the client reads, marks them until they are proved, an
   expect(words.length).toBe(24);
   expect(await signer.status()).toMatchObject({ state: 'locked', wordsUnproved: true });
   const seed = await seedOf(words.join(' '), '');
-  const accounts = await custody.accounts(PASSPHRASE, 'mainnet', 3);
-  expect(accounts).toMatchObject({
-    BTC: accountKey(seed, 'BTC', 'mainnet', 3),
-    XMR: accountKey(seed, 'XMR', 'mainnet', 3),
+  expect(await custody.accounts(PASSPHRASE, 'mainnet', 3)).toMatchObject({
+    accounts: { BTC: accountKey(seed, 'BTC', 'mainnet', 3), XMR: accountKey(seed, 'XMR', 'mainnet', 3) },
+    used: false,
   });
   // as after a closed window: the passphrase shows them again
   expect(await custody.words(PASSPHRASE)).toEqual(words);
@@ -79,6 +78,7 @@ it('imports words, keeps them to itself, and counts wrong passphrases as an unlo
   expect(await custody.create(PASSPHRASE, ` ${WORDS.toUpperCase()} `)).toBe(null);
   expect(await signer.status()).toMatchObject({ fingerprint: '73c5da0a', wordsUnproved: false });
   expect(await readFile(join(folder, 'wallet.json'), 'utf8')).not.toContain('abandon');
+  expect(await custody.accounts(PASSPHRASE, 'mainnet', 1)).toMatchObject({ used: true });
   const tries: unknown[] = [];
   for (let n = 0; n < 4; n++) tries.push(await custody.words('not it').catch((error: Error) => error.name));
   // three are free
