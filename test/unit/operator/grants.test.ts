@@ -19,6 +19,7 @@ const grants = (): PolicyGrant[] => [
   { ...common(), asset: 'LTC', perWithdrawal: '200000000', perDay: '1000000000' },
   { ...common(), asset: 'BTC', perWithdrawal: '400000', perDay: '2000000' },
   { ...common(), asset: 'BCH', perWithdrawal: '0', perDay: '0' },
+  { ...common(), asset: 'XMR', perWithdrawal: '0', perDay: '0' },
 ];
 const common = () => ({ network: 'regtest' as const, accountNo: 0, addresses: null as string[] | null, issuedAt: NOW });
 
@@ -46,6 +47,7 @@ it('are shown in coins and dollars, each and in total', () => {
       "  at 1 BTC = 50000 USD, by the service's word",
       '  to any address',
       'BCH: nothing without asking',
+      'XMR: nothing without asking',
       'In total the wallet will sign up to 2000 USD in 24 hours without asking: each coin',
       'has a limit of its own, for twice the dollars, so that a rate that falls stops nothing.',
       '',
@@ -61,7 +63,7 @@ it('name every address', () => {
 it('by hand are nothing of each coin', () => {
   const nothing = grants().map((grant) => ({ ...grant, perWithdrawal: '0', perDay: '0' }));
   expect(review(nothing, { mode: 'manual' }).text()).toBe(
-    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\nBCH: nothing without asking\n',
+    'regtest, account 0\nLTC: nothing without asking\nBTC: nothing without asking\nBCH: nothing without asking\nXMR: nothing without asking\n',
   );
 });
 

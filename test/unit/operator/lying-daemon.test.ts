@@ -251,7 +251,7 @@ describe('setting a policy', () => {
     const grant = { network: 'regtest', accountNo: 0, addresses: null, issuedAt: Date.now() };
     answers = {
       'policy.grants': () => ({
-        grants: ['LTC', 'BTC', 'BCH'].map((asset) => {
+        grants: ['LTC', 'BTC', 'BCH', 'XMR'].map((asset) => {
           const units = asset === 'LTC' ? '99000000000' : '0';
           return { ...grant, asset, perWithdrawal: units, perDay: units };
         }),
