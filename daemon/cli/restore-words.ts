@@ -22,6 +22,8 @@ import { newPassphrase } from './wallet.ts';
 
 /** Accounts searched beyond the last used one. */
 const ACCOUNTS_AHEAD = 20;
+/** Most wallets use only account 0, so that one search is enough for them. */
+const ACCOUNTS_FIRST = 1 + ACCOUNTS_AHEAD;
 const ROUNDS_MAX = 10;
 /** A public server may take hours to answer for every address. */
 const SEARCH_SECONDS_MAX = 86_400;
@@ -112,7 +114,7 @@ async function discover(
   words: OpenedBackup,
   { network, birthday, gap, wait }: { network: Options['network']; birthday: string; gap: number; wait: number },
 ): Promise<Discovery> {
-  let count = ACCOUNTS_AHEAD;
+  let count = ACCOUNTS_FIRST;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const numbers = Array.from({ length: count }, (_, account) => account);
     const accounts = Object.fromEntries(
@@ -134,13 +136,16 @@ const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.
 async function discovery(session: Session): Promise<Look<Discovery>> {
   const state = await session.call('wallet.discovery', {});
   if (!state.running) return { done: state };
-  const text = state.chains.map(
-    ({ chain, height, tip, done }) => `${chain} ${done ? 'read' : `${height ?? 0} of ${tip ?? '?'}`}`,
-  );
+  const text = state.chains.map((one) => `${one.chain} ${one.done ? 'read' : progressText(one)}`);
   const chains = text.join(', ') || 'no node is connected';
   const why = state.error === null ? '' : ` (${state.error})`;
   return { waitsFor: `Looking for used accounts: ${chains}; found ${state.used.length}${why}` };
 }
+
+const progressText = ({ height, tip, addresses }: Discovery['chains'][number]): string =>
+  addresses
+    ? `${addresses.asked.toLocaleString('en')} of ${addresses.of.toLocaleString('en')} addresses`
+    : `${height ?? 0} of ${tip ?? '?'}`;
 
 /** Adds all accounts up to the last used one, so that their numbers have no gaps. */
 async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Discovery) {

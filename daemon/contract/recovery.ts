@@ -88,6 +88,8 @@ export const RECOVERY = {
           chain: z.enum(CHAINS),
           height: z.int().nullable(),
           tip: z.int().nullable(),
+          /** On a chain of accounts: how many addresses were asked for, of all. Null where blocks are read. */
+          addresses: z.object({ asked: z.int(), of: z.int() }).nullable(),
           done: z.boolean(),
         }),
       ),

@@ -1,18 +1,22 @@
 /**
  * A service on an anvil that is lost, and comes back from its backup: what was paid after the backup is paid no second time, and
- * the next nonce is the right one.
+ * the next nonce is the right one. And what its words alone bring back.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { assetOf } from '../../daemon/domain/assets.ts';
+import { formatUnits } from '../../daemon/domain/money.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
+import { openVault } from '../../daemon/wallet/vault.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
-import { until } from '../support/daemon.ts';
+import { startTestDaemon, until } from '../support/daemon.ts';
 import { ETHER, EvmShop, freshAddress } from '../support/evm-shop.ts';
 import { PASSPHRASE } from '../support/shop.ts';
+import { cli } from '../unit/cli-kit.ts';
 
 const UNIT = 10n ** 6n;
 /** Instead of 10,000, which take a minute to derive. */
@@ -35,7 +39,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), { timeou
     first = await EvmShop.open(scene, config);
     await first.fillTank(ETHER / 10n);
     ({ address: tank } = (await first.desk()).tank);
-    await first.invoicePaid(scene.asset, 100n * UNIT, 100);
+    at.first = await first.invoicePaid(scene.asset, 100n * UNIT, 100);
     await first.collect(ETHER / 20n);
     await first.mining('it is in the tank', async () => (await first.asset(scene.asset)).in_tank === '100');
     await request('sent', '11');
@@ -121,6 +125,39 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), { timeou
       expect((await shop.invoice(scene.asset, 20)).address).not.toBe(at.later);
     } finally {
       await shop.stop();
+    }
+  });
+
+  it('finds its accounts by balances and nonces, and its money by logs, with the words alone', async () => {
+    const unspent = await first.tokensAt(tank);
+    const coins = (await Promise.all([tank, at.first!, at.later!].map((address) => first.coinsAt(address)))).reduce(
+      (sum, units) => sum + units,
+    );
+    const { mnemonic } = await openVault(join(first.service.dataDir, 'vault', 'wallet.json'), PASSPHRASE);
+    const [wordsFile, passphraseFile] = [join(folder, 'words'), join(folder, 'passphrase')];
+    await writeFile(wordsFile, `${mnemonic}\n`);
+    await writeFile(passphraseFile, 'correct horse battery\n');
+    // the proxy passes thousands of calls on one by one
+    const service = await startTestDaemon(config.replace(scene.proxy.url, scene.anvil.url));
+    try {
+      const birthday = new Date().toISOString().slice(0, 10);
+      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, '--gap', '20', '--json'];
+      const secrets = ['--words-file', wordsFile, '--passphrase-file', passphraseFile];
+      const done = await cli(service.dataDir, [...restore, ...secrets]);
+      expect(done.err).toMatch(/Looking for used accounts: ETH [\d,]+ of [\d,]+ addresses/);
+      expect(done.code).toBe(0);
+      const { used, businesses } = JSON.parse(done.out);
+      // both deposits were collected: their nonces alone tell that they were used
+      expect(used).toEqual([{ chain: 'ETH', account_no: 0, receiving: 1, change: 0 }]);
+      expect(businesses.map((one: { balances: unknown }) => one.balances)).toEqual([
+        [
+          { crypto: 'ETH', amount: formatUnits(coins, assetOf('ETH')), withheld: null, locked: null },
+          { crypto: 'USDT_ERC20', amount: formatUnits(unspent, assetOf('USDT_ERC20')), withheld: null, locked: null },
+        ],
+      ]);
+      expect(unspent).toBe(85n * UNIT);
+    } finally {
+      await service.stop();
     }
   });
 });

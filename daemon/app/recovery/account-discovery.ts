@@ -40,7 +40,14 @@ export type DiscoveryRequest = {
 
 export type DiscoveryState = {
   running: boolean;
-  chains: { chain: ChainId; height: number | null; tip: number | null; done: boolean }[];
+  /** `addresses`: the ones that were asked for and all that will be, on a chain of accounts; null where blocks are read. */
+  chains: {
+    chain: ChainId;
+    height: number | null;
+    tip: number | null;
+    addresses: { asked: number; of: number } | null;
+    done: boolean;
+  }[];
   /** The highest used index in each branch (-1: none) of each used account. */
   used: { chain: ChainId; account_no: number; receiving: number; change: number }[];
   error: string | null;
@@ -129,7 +136,8 @@ export class AccountDiscovery {
     const list = new ScratchList();
     const source = keys.length > 0 ? this.#open(network, chain, list, keys) : null;
     if (!source) return;
-    const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, done: false };
+    const addresses = source.areUsed ? { asked: 0, of: 0 } : null;
+    const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, addresses, done: false };
     this.state.chains.push(progress);
     // so that a payment found within this gap requires no second reading of the blocks
     const ahead = source.wholeHistories || source.areUsed ? 0 : gap;
@@ -144,6 +152,7 @@ export class AccountDiscovery {
         await this.#derive(range, async (index) => {
           const { script } = await source.deriveAddress(key, row.branch, index);
           list.add(script, { account: row.account, branch: row.branch, index });
+          if (addresses) addresses.of = list.size;
         });
       }
     };
@@ -157,7 +166,7 @@ export class AccountDiscovery {
     };
     try {
       for (const row of rows) await extend(row);
-      if (source.areUsed) await this.#readState(source, list, found);
+      if (addresses) await this.#readState(source, list, found, (asked) => (addresses.asked = asked));
       else
         do {
           for (const row of rows) row.ready = row.used + ahead;
@@ -193,7 +202,12 @@ export class AccountDiscovery {
   }
 
   /** Asks for the state of every searched address, and reports the used ones; these may add addresses to the search. */
-  async #readState(source: ChainAdapter, list: ScratchList, used: (targetId: number) => Promise<void>): Promise<void> {
+  async #readState(
+    source: ChainAdapter,
+    list: ScratchList,
+    used: (targetId: number) => Promise<void>,
+    noteAsked: (addresses: number) => void,
+  ): Promise<void> {
     const { signal } = this.#abort;
     for (let at = 0; at < list.size && !signal.aborted; ) {
       const page = list.page(at - 1, STATES_AT_ONCE);
@@ -204,6 +218,7 @@ export class AccountDiscovery {
         );
         for (const [i, { id }] of page.entries()) if (answers?.[i]) await used(id);
         at += page.length;
+        noteAsked(at);
       } catch (error) {
         await this.#pauseAfter(error);
       }
