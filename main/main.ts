@@ -17,6 +17,7 @@ import { noticesOf, notify } from './notices.ts';
 import { registerScheme, servePages } from './pages.ts';
 import { fenceContents, fenceSession } from './security.ts';
 import { Service } from './service.ts';
+import { type ShellText, shellText } from './texts.ts';
 import { StateTray } from './tray.ts';
 import { watchUpdates } from './updates.ts';
 import { openWindow } from './window.ts';
@@ -40,6 +41,7 @@ const keyholder = localKeyholder(
 class Shell {
   readonly #logFile = join(app.getPath('logs'), 'service.log');
   readonly #icon = join(root, 'resources', 'icons', 'icon.png');
+  #text: ShellText = shellText([]);
   readonly #end = new AbortController();
   #window: BrowserWindow | null = null;
   #service: Service | null = null;
@@ -48,10 +50,12 @@ class Shell {
   /** `place`: a screen that a link named. */
   async start(place: string | null): Promise<void> {
     mkdirSync(app.getPath('logs'), { recursive: true });
+    // known once the program is ready
+    this.#text = shellText(app.getPreferredSystemLanguages());
     fenceSession(session.defaultSession);
     servePages(join(root, 'dist', 'renderer'));
     serveChannel({ call, keyholder });
-    setMenu((to) => this.show(to), app.isPackaged);
+    setMenu(this.#text, (to) => this.show(to), app.isPackaged);
     const tray = this.#tray();
     this.#service = new Service({
       command: [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js')), 'start'],
@@ -98,7 +102,7 @@ class Shell {
       openLog: () => void shell.openPath(this.#logFile),
       quit: () => app.quit(),
     };
-    return new StateTray(join(root, 'resources', 'icons', 'tray.png'), actions, login);
+    return new StateTray(this.#text, join(root, 'resources', 'icons', 'tray.png'), actions, login);
   }
 
   #log(text: string): void {
@@ -115,12 +119,12 @@ class Shell {
 
   #told({ news, events }: Told): void {
     if (this.#window) tell(this.#window.webContents, news);
-    if (!this.#window?.isFocused()) notify(noticesOf(events), (place) => this.show(place));
+    if (!this.#window?.isFocused()) notify(noticesOf(this.#text, events), (place) => this.show(place));
   }
 
   async #update(): Promise<void> {
     const { default: updater } = await import('electron-updater');
-    watchUpdates(updater.autoUpdater, (text) => this.#log(text));
+    watchUpdates(this.#text, updater.autoUpdater, (text) => this.#log(text));
   }
 }
 

@@ -1,42 +1,64 @@
 /** The native menu. Reloading and the developer tools are there only when the shell runs from a clone. */
 import { Menu, type MenuItemConstructorOptions } from 'electron';
+import type { ShellText } from './texts.ts';
 
-export function nativeMenu(show: (place: string) => void, isPackaged: boolean): MenuItemConstructorOptions[] {
-  const go = (label: string, place: string, accelerator?: string): MenuItemConstructorOptions => ({
-    label,
+type Place = 'home' | 'counter' | 'invoices' | 'withdrawals' | 'wallet' | 'settings';
+type Role = NonNullable<MenuItemConstructorOptions['role']>;
+
+/** Electron's own labels of roles are English on every system. */
+export function nativeMenu(
+  text: ShellText,
+  show: (place: string) => void,
+  isPackaged: boolean,
+): MenuItemConstructorOptions[] {
+  const go = (place: Place, accelerator?: string): MenuItemConstructorOptions => ({
+    label: text(place),
     click: () => show(place),
     ...(accelerator === undefined ? {} : { accelerator }),
   });
+  const act = (role: Role, key: Parameters<ShellText>[0]): MenuItemConstructorOptions => ({ role, label: text(key) });
   return [
     ...(process.platform === 'darwin' ? [{ role: 'appMenu' as const }] : []),
     {
       label: 'Countinghouse',
       submenu: [
-        go('Home', 'home', 'CmdOrCtrl+1'),
-        go('Counter', 'counter', 'CmdOrCtrl+2'),
-        go('Invoices', 'invoices', 'CmdOrCtrl+3'),
-        go('Withdrawals', 'withdrawals', 'CmdOrCtrl+4'),
-        go('Wallet', 'wallet', 'CmdOrCtrl+5'),
+        go('home', 'CmdOrCtrl+1'),
+        go('counter', 'CmdOrCtrl+2'),
+        go('invoices', 'CmdOrCtrl+3'),
+        go('withdrawals', 'CmdOrCtrl+4'),
+        go('wallet', 'CmdOrCtrl+5'),
         { type: 'separator' },
-        go('Settings', 'settings', 'CmdOrCtrl+,'),
+        go('settings', 'CmdOrCtrl+,'),
         { type: 'separator' },
-        { role: 'quit' },
+        act('quit', 'quit'),
       ],
     },
-    { role: 'editMenu' },
     {
-      label: 'View',
+      role: 'editMenu',
+      label: text('edit'),
       submenu: [
-        { role: 'resetZoom' },
-        { role: 'zoomIn' },
-        { role: 'zoomOut' },
-        { role: 'togglefullscreen' },
+        act('undo', 'undo'),
+        act('redo', 'redo'),
+        { type: 'separator' },
+        act('cut', 'cut'),
+        act('copy', 'copy'),
+        act('paste', 'paste'),
+        act('selectAll', 'selectAll'),
+      ],
+    },
+    {
+      label: text('view'),
+      submenu: [
+        act('resetZoom', 'actualSize'),
+        act('zoomIn', 'zoomIn'),
+        act('zoomOut', 'zoomOut'),
+        act('togglefullscreen', 'fullScreen'),
         ...(isPackaged ? [] : [{ role: 'reload' as const }, { role: 'toggleDevTools' as const }]),
       ],
     },
-    { role: 'windowMenu' },
+    { role: 'windowMenu', label: text('window'), submenu: [act('minimize', 'minimize'), act('close', 'close')] },
   ];
 }
 
-export const setMenu = (show: (place: string) => void, isPackaged: boolean): void =>
-  Menu.setApplicationMenu(Menu.buildFromTemplate(nativeMenu(show, isPackaged)));
+export const setMenu = (text: ShellText, show: (place: string) => void, isPackaged: boolean): void =>
+  Menu.setApplicationMenu(Menu.buildFromTemplate(nativeMenu(text, show, isPackaged)));

@@ -1,6 +1,7 @@
 /** Native notifications: a payment, a withdrawal to approve, an alert. A click shows the screen that they are about. */
 import { Notification } from 'electron';
 import type { Result } from '../daemon/contract/operator.ts';
+import type { ShellText } from './texts.ts';
 
 type Event = Result<'events.next'>['events'][number];
 export type Notice = { title: string; body: string; place: string };
@@ -12,22 +13,25 @@ const BODY_CHARS_MAX = 200;
 const plain = (text: string): string => text.replace(/[^\P{C}]/gu, ' ').slice(0, BODY_CHARS_MAX);
 
 /** Chooses the events of which a person is told. `what`: the service's words for a change. */
-export function noticesOf(events: readonly Event[]): Notice[] {
+export function noticesOf(text: ShellText, events: readonly Event[]): Notice[] {
   const notices = events.flatMap(({ kind, subject, what }): Notice[] => {
     if (kind === 'invoice' && what.startsWith('paid,'))
-      return [{ title: 'Paid', body: `Invoice ${subject}`, place: `invoices/${subject}` }];
+      return [{ title: text('paid'), body: text('invoice', { id: subject }), place: `invoices/${subject}` }];
     if (kind === 'withdrawal' && what.startsWith('requested')) {
       return [
-        { title: 'A withdrawal waits for you', body: `Withdrawal ${subject}`, place: `withdrawals/${subject}/approve` },
+        {
+          title: text('withdrawalWaits'),
+          body: text('withdrawal', { id: subject }),
+          place: `withdrawals/${subject}/approve`,
+        },
       ];
     }
     // 0 stands for an alert that could not be stored
-    if (kind === 'alert' && subject !== '0')
-      return [{ title: 'Countinghouse needs you', body: plain(what), place: 'alerts' }];
+    if (kind === 'alert' && subject !== '0') return [{ title: text('alert'), body: plain(what), place: 'alerts' }];
     return [];
   });
   if (notices.length <= NOTICES_MAX) return notices;
-  return [{ title: 'Countinghouse', body: `${notices.length} things happened`, place: 'home' }];
+  return [{ title: 'Countinghouse', body: text('happened', { n: notices.length }), place: 'home' }];
 }
 
 export function notify(notices: readonly Notice[], show: (place: string) => void): void {

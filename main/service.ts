@@ -8,6 +8,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, renameSync, statSync, type WriteStream } from 'node:fs';
 import { ANSWER_MS, LOG_BYTES_MAX, LOOK_MS, RESTART_MS_MAX, RESTART_MS_MIN, STEADY_MS, STOP_MS } from './limits.ts';
+import { shellText } from './texts.ts';
+
+/** The log is English, as the service's own is. */
+const logText = shellText(['en']);
 
 /**
  * `attached`: it ran before. `starting`: its process lives and has not answered yet. `running`: it answers. `silent`: its
@@ -15,7 +19,10 @@ import { ANSWER_MS, LOG_BYTES_MAX, LOOK_MS, RESTART_MS_MAX, RESTART_MS_MIN, STEA
  */
 export type ServiceState =
   | { is: 'attached' | 'starting' | 'running' | 'silent' | 'stopped' }
-  | { is: 'waiting'; retryAt: number; why: string };
+  | { is: 'waiting'; retryAt: number; why: End; detail: string };
+
+/** `failed`: no process could be started. `ended`: it did, by itself. */
+type End = 'failed' | 'ended';
 
 export type ServiceOptions = {
   /** The program and its arguments. */
@@ -97,23 +104,23 @@ export class Service {
     this.#startedAt = this.#now();
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
-    const ended = (why: string): void => {
-      log.end(`${new Date(this.#now()).toISOString()} ${why}\n`);
-      if (this.#child === child) this.#ended(why);
+    const ended = (why: End, detail: string): void => {
+      log.end(`${new Date(this.#now()).toISOString()} ${logText(why, { detail })}\n`);
+      if (this.#child === child) this.#ended(why, detail);
     };
-    child.once('error', (error) => ended(`The service could not be started: ${error.message}`));
-    child.once('exit', (code, signal) => ended(`The service ended (${signal ?? `code ${code}`})`));
+    child.once('error', (error) => ended('failed', error.message));
+    child.once('exit', (code, signal) => ended('ended', signal ?? `code ${code}`));
     this.#set({ is: 'starting' });
   }
 
   /** Starts it again after a wait that doubles. */
-  #ended(why: string): void {
+  #ended(why: End, detail: string): void {
     this.#child = null;
     if (this.#over) return;
     if (this.#now() - this.#startedAt >= STEADY_MS) this.#restartMs = RESTART_MS_MIN;
     const wait = this.#restartMs;
     this.#restartMs = Math.min(2 * wait, RESTART_MS_MAX);
-    this.#set({ is: 'waiting', retryAt: this.#now() + wait, why });
+    this.#set({ is: 'waiting', retryAt: this.#now() + wait, why, detail });
   }
 
   /** Asks now and then whether it answers, and starts it when its time has come. */

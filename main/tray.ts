@@ -2,15 +2,7 @@
 import { dialog, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
 import type { LoginStart } from './login.ts';
 import type { ServiceState } from './service.ts';
-
-const STATE_WORDS: Record<ServiceState['is'], string> = {
-  attached: 'Running as a service of this computer',
-  starting: 'Starting',
-  running: 'Running',
-  silent: 'Alive, and does not answer',
-  waiting: 'Ended: it is started again',
-  stopped: 'Stopped',
-};
+import type { ShellText } from './texts.ts';
 
 type TrayActions = {
   show(place?: string): void;
@@ -22,22 +14,23 @@ type TrayActions = {
 
 /** `login`: null where the shell cannot be started at login. */
 function trayMenu(
+  text: ShellText,
   state: ServiceState,
   actions: TrayActions,
   login: Pick<LoginStart, 'isOn'> | null,
 ): MenuItemConstructorOptions[] {
   return [
-    { label: STATE_WORDS[state.is], enabled: false },
-    ...(state.is === 'waiting' ? [{ label: state.why, enabled: false }] : []),
+    { label: text(state.is), enabled: false },
+    ...(state.is === 'waiting' ? [{ label: text(state.why, { detail: state.detail }), enabled: false }] : []),
     { type: 'separator' },
-    { label: 'Open Countinghouse', click: () => actions.show() },
-    { label: 'Counter', click: () => actions.show('counter') },
-    { label: 'Lock the wallet', click: () => actions.lock() },
-    { label: "Show the service's log", click: () => actions.openLog() },
+    { label: text('open'), click: () => actions.show() },
+    { label: text('counter'), click: () => actions.show('counter') },
+    { label: text('lock'), click: () => actions.lock() },
+    { label: text('log'), click: () => actions.openLog() },
     ...(login
       ? [
           {
-            label: 'Start at login',
+            label: text('atLogin'),
             type: 'checkbox' as const,
             checked: login.isOn(),
             click: (item: { checked: boolean }) => actions.startAtLogin(item.checked),
@@ -45,18 +38,19 @@ function trayMenu(
         ]
       : []),
     { type: 'separator' },
-    { label: 'Quit', click: () => actions.quit() },
+    { label: text('quit'), click: () => actions.quit() },
   ];
 }
 
 export class StateTray {
   readonly #tray: Tray;
+  readonly #text: ShellText;
   readonly #actions: TrayActions;
-
   readonly #login: LoginStart | null;
   #state: ServiceState = { is: 'stopped' };
 
-  constructor(icon: string, actions: Omit<TrayActions, 'startAtLogin'>, login: LoginStart | null) {
+  constructor(text: ShellText, icon: string, actions: Omit<TrayActions, 'startAtLogin'>, login: LoginStart | null) {
+    this.#text = text;
     this.#tray = new Tray(nativeImage.createFromPath(icon));
     this.#login = login;
     this.#actions = { ...actions, startAtLogin: (on) => this.#startAtLogin(on) };
@@ -65,15 +59,15 @@ export class StateTray {
 
   show(state: ServiceState): void {
     this.#state = state;
-    this.#tray.setToolTip(`Countinghouse: ${STATE_WORDS[state.is]}`);
-    this.#tray.setContextMenu(Menu.buildFromTemplate(trayMenu(state, this.#actions, this.#login)));
+    this.#tray.setToolTip(`Countinghouse: ${this.#text(state.is)}`);
+    this.#tray.setContextMenu(Menu.buildFromTemplate(trayMenu(this.#text, state, this.#actions, this.#login)));
   }
 
   #startAtLogin(on: boolean): void {
     try {
       this.#login?.switchTo(on);
     } catch (error) {
-      dialog.showErrorBox('Start at login could not be changed', (error as Error).message);
+      dialog.showErrorBox(this.#text('atLoginFailed'), (error as Error).message);
     }
     // the box shows what is set now
     this.show(this.#state);

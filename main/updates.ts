@@ -4,6 +4,7 @@
  */
 import { dialog } from 'electron';
 import type { AppUpdater } from 'electron-updater';
+import type { ShellText } from './texts.ts';
 
 const CHECK_MS = 24 * 3_600_000;
 
@@ -18,30 +19,35 @@ type Updater = Pick<
   | 'on'
 >;
 
-type Ask = (message: string, detail: string, yes: string) => Promise<boolean>;
+type Ask = (message: string, detail: string, buttons: [later: string, yes: string]) => Promise<boolean>;
 
-const ask: Ask = async (message, detail, yes) => {
+const ask: Ask = async (message, detail, buttons) => {
   const { response } = await dialog.showMessageBox({
-    ...{ type: 'question', message, detail, buttons: ['Later', yes], defaultId: 0, cancelId: 0 },
+    ...{ type: 'question', message, detail, buttons, defaultId: 0, cancelId: 0 },
   });
   return response === 1;
 };
 
 /** `log`: says what failed; the next check is a day later. */
-export function watchUpdates(updater: Updater, log: (text: string) => void, asks: Ask = ask): NodeJS.Timeout {
+export function watchUpdates(
+  text: ShellText,
+  updater: Updater,
+  log: (line: string) => void,
+  asks: Ask = ask,
+): NodeJS.Timeout {
   updater.autoDownload = false;
   updater.autoInstallOnAppQuit = false;
   updater.allowDowngrade = false;
   updater.on('error', (error) => log(`The update failed: ${error.message}`));
   updater.on('update-available', ({ version }) => {
-    void asks(`Countinghouse ${version} is there`, 'It is fetched, and its signature is checked.', 'Fetch it').then(
+    void asks(text('updateThere', { version }), text('updateFetch'), [text('later'), text('fetch')]).then(
       (yes) => (yes ? updater.downloadUpdate() : undefined),
       (error: Error) => log(`The update failed: ${error.message}`),
     );
   });
   updater.on('update-downloaded', ({ version }) => {
-    const detail = 'The service stops for some seconds. Payments that arrive meanwhile are found afterwards.';
-    void asks(`Install Countinghouse ${version} now?`, detail, 'Install and restart').then(
+    const buttons: [string, string] = [text('later'), text('install')];
+    void asks(text('updateInstall', { version }), text('updateStops'), buttons).then(
       (yes) => yes && updater.quitAndInstall(),
     );
   });

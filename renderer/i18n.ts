@@ -1,22 +1,13 @@
 /**
  * Texts in the console's languages. Each screen has a file `texts.ts` whose default export is made by `texts`; the
- * compiler checks that the languages have the same keys. `{name}` is replaced by a value; of `one|many` the number `n`
- * chooses.
+ * compiler checks that the languages have the same keys.
  */
 import { createContext, useContext, useMemo } from 'react';
+import { fill, LANGUAGES, type Language, type Texts, type Translate } from './languages.ts';
 
-export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
-export type Language = keyof typeof LANGUAGES;
-export type Texts<K extends string> = Record<Language, Record<K, string>>;
-export type Values = Record<string, string | number>;
-export type Translate<K extends string> = (key: K, values?: Values) => string;
+export { fill, LANGUAGES, type Language, type Texts, type Translate, texts, type Values } from './languages.ts';
 
 const STORED = 'countinghouse-language';
-
-export const texts = <K extends string>(en: Record<K, string>, de: Record<NoInfer<K>, string>): Texts<K> => ({
-  en,
-  de,
-});
 
 /** The chosen language, else the browser's, else English. */
 export function firstLanguage(): Language {
@@ -32,17 +23,6 @@ export const LanguageContext = createContext<{ language: Language; choose(langua
 });
 
 export const useLanguage = (): Language => useContext(LanguageContext).language;
-
-export function fill(text: string, language: Language, values: Values): string {
-  const forms = text.split('|');
-  const { n } = values;
-  const plural = n !== undefined && new Intl.PluralRules(language).select(Number(n)) !== 'one';
-  const form = forms[plural ? forms.length - 1 : 0] ?? text;
-  return form.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = values[name];
-    return typeof value === 'number' ? value.toLocaleString(language) : (value ?? whole);
-  });
-}
 
 /** The texts of a table in the language of the console. */
 export function useText<K extends string>(table: Texts<K>): Translate<K> {

@@ -35,7 +35,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },
-  main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher'] },
+  main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher', 'renderer'] },
   // approves what it read itself, in a browser too
   renderer: { values: ['contract', 'operator', 'domain'] },
 };

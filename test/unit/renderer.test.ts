@@ -21,7 +21,11 @@ import { amountOf, press } from '../../renderer/screens/counter/amount.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 
 const RENDERER = join(import.meta.dirname, '..', '..', 'renderer');
-const files = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('texts.ts'));
+const screens = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('texts.ts'),
+);
+/** The shell's menus, tray and notifications are in the same languages. */
+const files = [...screens, join('..', 'main', 'texts.ts')];
 const holes = (text: string): string[] => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
 
 describe('texts', () => {

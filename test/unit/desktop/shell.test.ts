@@ -24,6 +24,7 @@ const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = a
   '../../../main/security.ts'
 );
 const { Service } = await import('../../../main/service.ts');
+const { shellText } = await import('../../../main/texts.ts');
 const { StateTray } = await import('../../../main/tray.ts');
 const { watchUpdates } = await import('../../../main/updates.ts');
 const { openWindow } = await import('../../../main/window.ts');
@@ -34,6 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+const english = shellText(['fr-FR', 'en-GB', 'de']);
 const actions = { show: () => {}, lock: () => {}, openLog: () => {}, quit: () => {} };
 const frame = { url: `${ORIGIN}/index.html#/home` };
 const own = { senderFrame: frame, sender: { mainFrame: frame } };
@@ -257,8 +259,8 @@ describe('the window', () => {
   });
 
   it('reloads and opens developer tools only in a clone', () => {
-    expect(JSON.stringify(nativeMenu(() => {}, true))).not.toMatch(/reload|toggleDevTools/);
-    expect(JSON.stringify(nativeMenu(() => {}, false))).toMatch(/toggleDevTools/);
+    expect(JSON.stringify(nativeMenu(english, () => {}, true))).not.toMatch(/reload|toggleDevTools/);
+    expect(JSON.stringify(nativeMenu(english, () => {}, false))).toMatch(/toggleDevTools/);
   });
 });
 
@@ -280,7 +282,7 @@ describe('links, notices and updates', () => {
   it('tells of what a person must know, and leads there', () => {
     const event = { at: '2030-01-01T00:00:00Z' };
     const places: string[] = [];
-    const notices = noticesOf([
+    const notices = noticesOf(english, [
       { ...event, kind: 'invoice', subject: 'Qm4x', what: 'paid, paid' },
       { ...event, kind: 'invoice', subject: 'Qm4y', what: 'seen 1 of 2 LTC, unpaid' },
       { ...event, kind: 'alert', subject: '3', what: 'disk\u202e full' },
@@ -298,7 +300,7 @@ describe('links, notices and updates', () => {
       subject: `${at}`,
       what: 'paid, paid',
     }));
-    expect(noticesOf(many)).toHaveLength(1);
+    expect(noticesOf(english, many)).toHaveLength(1);
   });
 
   it('fetches and installs nothing without being told to', async () => {
@@ -312,7 +314,7 @@ describe('links, notices and updates', () => {
     };
     let answer = false;
     const asks = vi.fn(async () => answer);
-    clearInterval(watchUpdates(updater as never, () => {}, asks));
+    clearInterval(watchUpdates(english, updater as never, () => {}, asks));
     expect(updater).toMatchObject({ autoDownload: false, autoInstallOnAppQuit: false, allowDowngrade: false });
     on.get('update-available')!({ version: '2.0.0' });
     await until('the user was asked', async () => asks.mock.calls.length === 1);
@@ -326,8 +328,39 @@ describe('links, notices and updates', () => {
   });
 
   it('shows the state of the service in the tray', () => {
-    new StateTray('', actions, null).show({ is: 'silent' });
+    new StateTray(english, '', actions, null).show({ is: 'silent' });
     expect(trayMenus.at(-1)![0]).toMatchObject({ label: 'Alive, and does not answer' });
+  });
+});
+
+describe('the language', () => {
+  const labelsOf = (menu: unknown): string[] =>
+    [...JSON.stringify(menu).matchAll(/"label":"([^"]*)"/g)].map(([, label]) => label!);
+
+  it.each([
+    [['de-AT'], 'Kasse'],
+    [['fr', 'de_DE'], 'Kasse'],
+    [['DE'], 'Kasse'],
+    [['fr', 'constructor', ''], 'Counter'],
+    [[], 'Counter'],
+  ])("of a system with %j has '%s'", (tags, wanted) => expect(shellText(tags)('counter')).toBe(wanted));
+
+  it('is that of every menu, notification, question and state', async () => {
+    const german = shellText(['de']);
+    const login = { isOn: () => false, switchTo: () => {}, refresh: () => {} };
+    const labels = (text: typeof german): string[] => {
+      new StateTray(text, '', actions, login).show({ is: 'waiting', retryAt: 0, why: 'ended', detail: 'SIGKILL' });
+      return [...labelsOf(trayMenus.at(-1)), ...labelsOf(nativeMenu(text, () => {}, true))];
+    };
+    const shared = ['Countinghouse', 'Wallet'];
+    const theirs = labels(english);
+    const both = labels(german).filter((label) => theirs.includes(label) && !shared.includes(label));
+    expect(both).toEqual([]);
+    expect(labels(german)).toContain('Der Dienst hat sich beendet (SIGKILL)');
+    const event = { at: '2030-01-01T00:00:00Z', kind: 'invoice' as const, what: 'paid, paid' };
+    const events = Array.from({ length: 1_200 }, (_, at) => ({ ...event, subject: `${at}` }));
+    expect(noticesOf(german, events.slice(0, 1))).toMatchObject([{ title: 'Bezahlt', body: 'Rechnung 0' }]);
+    expect(noticesOf(german, events)).toMatchObject([{ body: '1.200 Ereignisse' }]);
   });
 });
 
@@ -338,7 +371,7 @@ describe('the start at login', () => {
     const autostart = join(folder, 'config', 'autostart');
     const file = join(autostart, 'countinghouse.desktop');
     const program = '/home/Ann & Bob/Apps/50% "new"/$x`\\Countinghouse.AppImage';
-    const tray = new StateTray('', actions, autostartEntry(autostart, program));
+    const tray = new StateTray(english, '', actions, autostartEntry(autostart, program));
     tray.show({ is: 'running' });
     expect(box().checked).toBe(false);
     box().click!({ checked: true });
@@ -399,7 +432,7 @@ describe('the start at login', () => {
   it('says when the entry cannot be written, and shows what is set', async () => {
     const notFolder = join(folder, 'file');
     await writeFile(notFolder, '');
-    new StateTray('', actions, autostartEntry(join(notFolder, 'autostart'), '/x')).show({ is: 'running' });
+    new StateTray(english, '', actions, autostartEntry(join(notFolder, 'autostart'), '/x')).show({ is: 'running' });
     box().click!({ checked: true });
     expect(electron.dialog.showErrorBox).toHaveBeenCalledOnce();
     expect(box().checked).toBe(false);
