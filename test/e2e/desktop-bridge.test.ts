@@ -2,7 +2,6 @@
  * The shell's real preload script and real handlers with the built console in real Chromium. Electron's own program is
  * replaced by small parts: the page's `require('electron')`, and a binding in the place of its inter-process channel.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { build } from 'vite';
@@ -12,6 +11,7 @@ import { sealedKeyholder } from '../../daemon/operator/keyholder.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { electron, handlers, served } from '../unit/desktop/electron.ts';
+import { shellSpecs } from './shell-specs.ts';
 
 vi.mock('electron', () => electron);
 
@@ -98,37 +98,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
     await service?.stop();
   });
 
-  it('shows the console, with a policy that permits no connection and no inline code', async () => {
-    await page.getByRole('heading', { name: 'Home' }).waitFor();
-    expect(asked).toContain('business.list');
-    expect(
-      await page.evaluate(() =>
-        fetch('https://example.com').then(
-          () => 'fetched',
-          () => 'refused',
-        ),
-      ),
-    ).toBe('refused');
-  });
-
-  it('gives the page four functions and no part of Electron', async () => {
-    const names = await page.evaluate(() =>
-      Object.keys((globalThis as unknown as { countinghouse: object }).countinghouse),
-    );
-    expect(names).toEqual(['call', 'authorize', 'wallet', 'onNews']);
-    const answer = await page.evaluate(() =>
-      (globalThis as unknown as { countinghouse: { call(name: string, input: unknown): unknown } }).countinghouse.call(
-        'console.open',
-        {},
-      ),
-    );
-    expect(answer).toMatchObject({ ok: false, status: 404 });
-    expect(
-      await readFile(join(service.dataDir, 'operator.json'), 'utf8').then((text) => JSON.parse(text).token),
-    ).not.toBe('');
-    const content = await page.content();
-    expect(content).not.toContain(JSON.parse(await readFile(join(service.dataDir, 'operator.json'), 'utf8')).token);
-  });
+  shellSpecs(() => ({ page, service }));
 
   it('tells the page at once what changed', async () => {
     await page.evaluate(`location.hash = '#/withdrawals'`);

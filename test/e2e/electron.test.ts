@@ -1,0 +1,50 @@
+/** The desktop shell in Electron's own program, where it was fetched (`npm run desktop` does) and a screen is there. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { _electron, type ElectronApplication, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildConsole } from '../support/console.ts';
+import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { shellSpecs } from './shell-specs.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const isFetched = existsSync(join(ROOT, 'node_modules', 'electron', 'path.txt'));
+const hasScreen = process.platform !== 'linux' || Boolean(process.env.DISPLAY);
+
+describe.skipIf(!isFetched || !hasScreen)('the desktop shell in Electron (needs a networked machine)', () => {
+  let service: TestDaemon;
+  let program: ElectronApplication;
+  let page: Page;
+  let home: string;
+
+  beforeAll(async () => {
+    buildConsole();
+    const { buildShell } = (await import(join(ROOT, 'main', 'build.mjs'))) as { buildShell(): Promise<number> };
+    expect(await buildShell()).toBe(0);
+    service = await startTestDaemon();
+    home = await mkdtemp(join(tmpdir(), 'electron-'));
+    const { ELECTRON_RUN_AS_NODE: _, ...env } = process.env as Record<string, string>;
+    program = await _electron.launch({
+      executablePath: createRequire(import.meta.url)('electron') as string,
+      // root, as in a container, has no sandbox of Chromium's
+      args: [ROOT, `--user-data-dir=${home}`, '--lang=en-GB', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
+      env: { ...env, COUNTINGHOUSE_DATA_DIR: service.dataDir, COUNTINGHOUSE_NODE: process.execPath },
+    });
+    page = await program.firstWindow();
+  });
+  afterAll(async () => {
+    await program?.close();
+    await service?.stop();
+    if (home) await rm(home, { recursive: true, force: true });
+  });
+
+  shellSpecs(() => ({ page, service }));
+
+  it('leaves a service alone that it did not start', async () => {
+    await program.close();
+    expect(await service.call('POST', '/invoice', { amount: 10 })).toBeDefined();
+  });
+});
