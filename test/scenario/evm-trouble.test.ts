@@ -143,12 +143,26 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), { time
     await until('the books are the chain', async () => (await shop.proof()).length === 0);
   });
 
-  it('replaces what is stuck at a rising base fee by the same nonce, within the cost of the plan', async () => {
+  it('keeps still outside the hours of a plan; inside, replaces what is stuck by the same nonce, within its cost', async () => {
     const address = await shop.invoicePaid('USDT_ERC20', 50n * USDT, 50);
-    const hour = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16);
-    const daily = { from: hour(-1), to: hour(2) };
+    const minute = (minutes: number): string => new Date(Date.now() + minutes * 60_000).toISOString().slice(11, 16);
+    const daily = { from: minute(2), to: minute(182) };
     await shop.collect(ETHER / 20n, { daily });
     expect((await shop.desk()).plan).toMatchObject({ state: 'open', daily, only_needed: false });
+    // outside its hours it keeps still, though there is something to collect
+    expect((await shop.forecast()).worth).toBeGreaterThan(0);
+    for (let blocks = 0; blocks < 3; blocks++) {
+      await scene.anvil.mine(1);
+      const mined = Date.now();
+      await until('the block is read', async () => {
+        const { chains } = await shop.operator.call('status', {});
+        const read = chains.find(({ network, chain }) => network === 'regtest' && chain === 'ETH')?.synced_at;
+        return Date.parse(read ?? '') >= mined;
+      });
+    }
+    expect([await shop.pending(), (await shop.desk()).plan]).toMatchObject([0, { state: 'open', used: '0' }]);
+    shop.service.advance(3 * 60_000);
+    await scene.anvil.mine(1);
     const first = await until('it is sent', async () => (await waiting(tank))[0]);
     // above what the first version offers at the most
     const price = 3n * BigInt(first.maxFeePerGas);
