@@ -32,7 +32,7 @@ async function ask(session: Session): Promise<Finding[]> {
   }
 }
 
-/** The findings without a running service: the configuration, the folder, the disk. */
+/** The findings without a running service: the configuration, the folder's owners and modes, the disk. */
 async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
   const advice = '`systemctl start countinghouse`, or `countinghouse start`; its log says why it ended';
   const found: Finding[] = [{ subject: 'service', level: 'problem', text: `none runs on ${dataDir}`, advice }];
@@ -56,6 +56,10 @@ async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
     const text = (error as Error).message.replaceAll('\n', ' ');
     found.push({ subject: 'configuration', level: 'problem', text, advice: 'change what it names' });
   }
+  const { permissionFault } = await import('../app/operator/permissions.ts');
+  const fault = await permissionFault(dataDir);
+  const inOrder = { level: 'ok', text: `${dataDir} is for its owner alone`, advice: null } as const;
+  found.push({ subject: 'permissions', ...(fault === null ? inOrder : { level: 'problem', ...fault }) });
   const { bavail, bsize } = await statfs(dataDir);
   const full = bavail * bsize < 256 * BYTES_PER_MB;
   const room = `${Math.floor((bavail * bsize) / BYTES_PER_MB)} MB free`;

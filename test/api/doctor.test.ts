@@ -71,6 +71,18 @@ describe('doctor while nothing runs', () => {
     const told = await cli(service.dataDir, ['doctor']);
     expect(told.out).toMatch(/PROBLEM +service +none runs on/);
     expect(told.out).toMatch(/PROBLEM +configuration +.*did you mean port\?/);
+    expect(told.out).toMatch(/ok +permissions /);
+    if (process.getuid?.() === 0) {
+      // a service whose upgrade cannot read its wallet is not running
+      const file = join(service.dataDir, 'countinghouse.db');
+      await chown(file, NOBODY, NOBODY);
+      const foreign = await cli(service.dataDir, ['doctor']);
+      await chown(file, 0, 0);
+      expect(foreign.out).toMatch(
+        /PROBLEM +permissions +the service cannot read files of another user: .*countinghouse\.db/,
+      );
+      expect(foreign.out).toContain(`chown -R 0:0 ${service.dataDir}`);
+    }
     process.exitCode = 0;
     await service.resume().catch(() => undefined);
     await service.stop();

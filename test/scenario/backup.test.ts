@@ -150,6 +150,12 @@ describe('a backup', () => {
       code: 'backup.folder',
     });
     await expect(call('backup.make', { file: 'relative.backup' })).rejects.toMatchObject({ code: 'backup.folder' });
+    // a path that cannot even be looked at, like one in the folder of another user
+    const below = join(service.dataDir, 'countinghouse.db', 'shop.backup');
+    await expect(call('backup.make', { file: below })).rejects.toMatchObject({
+      code: 'backup.folder',
+      message: `${below} cannot be written (ENOTDIR)`,
+    });
   });
 
   it('opens with the words or the passphrase, and with no others', async () => {

@@ -74,7 +74,8 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
     await syncFolder(dirname(file));
     return { file, bytes: (await stat(file)).size, manifest };
   } finally {
-    await rm(partial, { force: true });
+    // in a folder that cannot be entered, this fails too: the first error says why
+    await rm(partial, { force: true }).catch(() => undefined);
     await rm(work, { recursive: true, force: true });
   }
 }

@@ -2,9 +2,7 @@
  * Checks the service. Each finding states a fact and, where needed, the remedy. The only network request goes to the
  * service's own public address.
  */
-import { lstat, readdir, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { configurationWarnings } from '../../config/warnings.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -15,6 +13,7 @@ import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { daysUntilFull, FREE_BYTES_LOW } from '../storage.ts';
 import { monitor } from './monitor.ts';
+import { permissionFault } from './permissions.ts';
 import { openAlertsCount } from './status.ts';
 
 export type Finding = {
@@ -35,7 +34,6 @@ const PROOF_DAYS_MAX = 2;
 const CERTIFICATE_DAYS_MIN = 14;
 const FULL_DAYS_MIN = 60;
 const CONNECT_MS_MAX = 5_000;
-const OTHERS_READ = 0o077;
 const BYTES_PER_MB = 1_000_000;
 /** When a backup was last opened and compared by the operator. */
 const DRILL_SETTING = 'backup.drill';
@@ -123,34 +121,10 @@ function disk(app: App): Finding[] {
 }
 
 async function permissions(dataDir: string): Promise<Finding[]> {
-  if (process.platform === 'win32') return [];
-  const paths = [
-    dataDir,
-    join(dataDir, 'countinghouse.toml'),
-    join(dataDir, 'countinghouse.db'),
-    join(dataDir, 'vault'),
+  const fault = await permissionFault(dataDir);
+  return [
+    fault ? problem('permissions', fault.text, fault.advice) : ok('permissions', `${dataDir} is for its owner alone`),
   ];
-  const open: string[] = [];
-  for (const path of paths) {
-    const found = await stat(path).catch(() => null);
-    if (found && (found.mode & OTHERS_READ) !== 0) open.push(path);
-    // if the folder is closed to others, its content is too
-    else if (path === dataDir) break;
-  }
-  if (open.length > 0)
-    return [problem('permissions', `others may enter or read ${open.join(', ')}`, `chmod -R go= ${dataDir}`)];
-  const foreign = await foreignFiles(join(dataDir, 'vault'));
-  if (foreign.length === 0) return [ok('permissions', `${dataDir} is for its owner alone`)];
-  const { uid, gid } = await stat(dataDir);
-  const text = `the service cannot read files of another user: ${foreign.join(', ')}`;
-  return [problem('permissions', text, `chown -R ${uid}:${gid} ${dataDir}`)];
-}
-
-/** The files of a folder that belong to another user than this process. */
-async function foreignFiles(folder: string): Promise<string[]> {
-  const paths = (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
-  const owners = await Promise.all(paths.map((path) => lstat(path).catch(() => null)));
-  return paths.filter((_, n) => owners[n] !== null && owners[n]?.uid !== process.getuid?.());
 }
 
 function addresses(app: App): Finding[] {
