@@ -189,8 +189,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     expect(colour).toBe('rgb(13, 107, 60)');
     await page.getByRole('button', { name: 'Next sale' }).click();
     await page.getByRole('button', { name: 'Lock to the counter' }).click();
+    const reloaded = page.waitForEvent('load');
     await page.getByRole('button', { name: 'Lock it' }).click();
-    await page.waitForLoadState();
+    await reloaded;
     await shop.go(page, 'settings');
     await page.getByRole('button', { name: 'Type an amount' }).waitFor();
     await page.context().close();
@@ -324,7 +325,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
-  it('shows the words behind the passphrase, downloads a backup and drills it, and lists the addresses', async () => {
+  it('shows the words behind the passphrase, downloads a backup and drills it, and lists the addresses', {
+    timeout: 90_000,
+  }, async () => {
     const page = await shop.open('wallet');
     await page.getByLabel('Wallet passphrase, to show the words').fill('not the passphrase');
     await page.keyboard.press('Enter');
@@ -347,9 +350,12 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Backup on the computer of Countinghouse').fill(file);
     await page.getByLabel('Wallet passphrase, to open the backup').fill(PASSPHRASE);
     await page.keyboard.press('Enter');
-    await page.getByText('This backup brings everything back').waitFor();
-    const { drill } = await shop.call('backup.drillStatus', {});
+    const { drill } = await until('the drill of this file has ended', async () => {
+      const status = await shop.call('backup.drillStatus', {});
+      return status.drill?.file === file && !status.drill.running ? status : null;
+    });
     expect(drill).toMatchObject({ file, running: false, error: null, report: { problems: [] } });
+    await page.getByText('This backup brings everything back').waitFor();
     expect(drill!.report!.addresses).toBeGreaterThan(0);
     const slug = await shop.invoice(31, 'BTC');
     const { address } = (await shop.call('invoice.show', { invoice: slug })).invoice.payment!;
