@@ -255,3 +255,18 @@ export function tipOf(checkpoint: Checkpoint): BlockId {
   if (!tip) throw new Error('assertion failed: a checkpoint is never empty');
   return tip;
 }
+
+/** The highest id of a list, or 0: by bisection, because a list can only be read forwards. */
+export function highestId(list: ScriptList): number {
+  const isAbove = (id: number): boolean => list.page(id, 1).length > 0;
+  if (!isAbove(0)) return 0;
+  let low = 1;
+  while (isAbove(low)) low *= 2;
+  let high = low;
+  for (low = Math.floor(low / 2); low < high; ) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAbove(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return high;
+}

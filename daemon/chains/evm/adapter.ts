@@ -136,7 +136,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar
       ? []
-      : await this.#native.look(endpoint, { ...view, debits: sent.debits }, slices(), signal);
+      : await this.#native.look(endpoint, { ...view, atHead, debits: sent.debits }, slices(), signal);
     await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
@@ -152,7 +152,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 
   protected override isDue(): boolean {
-    return this.#secondLook.isDue();
+    return this.#secondLook.isDue() || this.#native.isDue();
   }
 
   async #credits(

@@ -10,23 +10,33 @@ import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
-import { tipOf } from '../adapter.ts';
+import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isOneAccount } from './transfers.ts';
 
-/** The addresses whose balance one look requests: the most urgent ones, and some of the others in rotation. */
+/**
+ * The addresses whose balance one look requests: the most urgent ones, those that this process has not compared yet (a restore or
+ * an import adds thousands, which were paid long ago), and some of the others in rotation.
+ */
 const URGENT_PER_LOOK_MAX = 1_000;
+const NEW_PER_LOOK_MAX = 500;
 const OTHERS_PER_LOOK = 50;
+/** Ids below the newest that count as new at the start: more than one restore adds. The rotation reaches older ones. */
+const NEW_AT_START_IDS = 200_000;
 /** The differences that one look explains. The next looks explain the others. */
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 const SHORT_KEPT_MAX = 1_000;
 
-/** `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. */
+/**
+ * `atHead`: the checkpoint ends at the chain's tip. `orphaned`: blocks that left the chain. `debits`: those of this step, which are
+ * not stored yet.
+ */
 type NativeView = {
   checkpoint: Checkpoint;
+  atHead: boolean;
   orphaned: ReadonlySet<string>;
   timeOf: (hash: string) => number | undefined;
   debits: readonly Debit[];
@@ -37,6 +47,10 @@ export class NativeCoin {
   readonly #list: ScriptList;
   /** The position of the round through all addresses. */
   #turn = 0;
+  /** The highest id whose balance was compared; null: none yet. */
+  #compared: number | null = null;
+  /** The last look left new addresses to the next one. */
+  #hasMore = false;
   readonly #short: ListedScript[] = [];
   readonly #shortAt = new Map<number, bigint>();
 
@@ -54,8 +68,10 @@ export class NativeCoin {
     view: NativeView,
     pause: Pause,
     signal: AbortSignal,
-    listed: readonly ListedScript[] = this.#chosen(),
+    only?: readonly ListedScript[],
   ): Promise<Credit[] | null> {
+    const fresh = only || !view.atHead ? [] : this.#fresh();
+    const listed = only ?? this.#chosen(fresh);
     const tip = tipOf(view.checkpoint);
     const balances = await endpoint.balances(
       listed.map(({ script }) => hexOfScript(script)),
@@ -65,6 +81,7 @@ export class NativeCoin {
     if (balances.includes(null)) return null;
     const credits: Credit[] = [];
     let explained = 0;
+    let compared = fresh.at(-1)?.id ?? null;
     for (const [i, one] of listed.entries()) {
       const wait = pause();
       if (wait) await wait;
@@ -73,13 +90,20 @@ export class NativeCoin {
       const known = this.#known(one.id, view.orphaned);
       const left = this.#leftBy(one.id, view);
       if (balance + left(tip.height) < known) this.#note(one, balance);
-      if (balance + left(tip.height) <= known || explained === EXPLAINED_PER_LOOK_MAX) continue;
+      if (balance + left(tip.height) <= known) continue;
+      if (explained === EXPLAINED_PER_LOOK_MAX) {
+        // the next look begins with it
+        if (compared !== null) compared = Math.min(compared, one.id - 1);
+        continue;
+      }
       explained++;
       for (const credit of await this.#explain(endpoint, one, { known, left }, view.checkpoint, signal)) {
         const blockTime = credit.block ? view.timeOf(credit.block.hash) : undefined;
         credits.push({ ...credit, ...(blockTime !== undefined && { blockTime }) });
       }
     }
+    if (compared !== null) this.#compared = Math.max(compared, this.#compared ?? 0);
+    if (!only && view.atHead) this.#hasMore = compared !== null && this.#fresh().length > 0;
     return credits;
   }
 
@@ -95,15 +119,25 @@ export class NativeCoin {
     this.#short.push(one);
   }
 
-  /** The urgent addresses, and the next ones by turns. */
-  #chosen(): ListedScript[] {
+  /** Whether so many addresses are new that they do not wait for the next block. */
+  isDue(): boolean {
+    return this.#hasMore || this.#fresh().length === NEW_PER_LOOK_MAX;
+  }
+
+  #fresh(): ListedScript[] {
+    this.#compared ??= Math.max(0, highestId(this.#list) - NEW_AT_START_IDS);
+    return this.#list.page(this.#compared, NEW_PER_LOOK_MAX);
+  }
+
+  /** The urgent addresses, the new ones, and the next ones by turns. */
+  #chosen(fresh: readonly ListedScript[]): ListedScript[] {
     const chosen = new Map<number, ListedScript>();
     for (const page of this.#list.active()) {
       for (const one of page) if (chosen.size < URGENT_PER_LOOK_MAX) chosen.set(one.id, one);
       if (chosen.size >= URGENT_PER_LOOK_MAX) break;
     }
     const others = this.#list.page(this.#turn, OTHERS_PER_LOOK);
-    for (const one of others) chosen.set(one.id, one);
+    for (const one of [...fresh, ...others]) chosen.set(one.id, one);
     this.#turn = others.length < OTHERS_PER_LOOK ? 0 : (others.at(-1)?.id ?? 0);
     return [...chosen.values()];
   }

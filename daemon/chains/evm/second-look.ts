@@ -98,7 +98,7 @@ export class SecondLook {
     const [tip] = await teller.headers([last.height], signal);
     if (tip?.hash !== last.hash) return credits;
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
-    const view = { checkpoint, orphaned: new Set<string>(), timeOf, debits };
+    const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, debits };
     const coins = await this.#native.look(teller, view, slices(), signal, listed);
     return [...credits, ...(coins ?? [])];
   }

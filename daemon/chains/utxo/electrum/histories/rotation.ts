@@ -7,7 +7,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { ListedScript, ScriptList } from '../../../adapter.ts';
+import { highestId, type ListedScript, type ScriptList } from '../../../adapter.ts';
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -223,19 +223,4 @@ export class Rotation {
     const signal = AbortSignal.any([this.#stop.signal, this.#hurry.signal]);
     await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
   }
-}
-
-/** The highest id of a list, or 0: by bisection, because a list can only be read forwards. */
-function highestId(list: ScriptList): number {
-  const isAbove = (id: number): boolean => list.page(id, 1).length > 0;
-  if (!isAbove(0)) return 0;
-  let low = 1;
-  while (isAbove(low)) low *= 2;
-  let high = low;
-  for (low = Math.floor(low / 2); low < high; ) {
-    const middle = Math.floor((low + high) / 2);
-    if (isAbove(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return high;
 }

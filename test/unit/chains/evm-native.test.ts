@@ -1,0 +1,106 @@
+/** Native coins at addresses that a restore or an import adds by the thousand, and that were paid long ago. */
+import { expect, it } from 'vitest';
+import type { ListedScript, ScriptList } from '../../../daemon/chains/adapter.ts';
+import { type EvmEndpoint, hexOfScript } from '../../../daemon/chains/evm/endpoint.ts';
+import { NativeCoin } from '../../../daemon/chains/evm/native.ts';
+import type { BlockId, Credit } from '../../../daemon/domain/chain.ts';
+
+const UNITS = 10n ** 17n;
+const [OLD, TIP]: [BlockId, BlockId] = [
+  { height: 1, hash: `0x${'01'.repeat(32)}` },
+  { height: 2, hash: `0x${'02'.repeat(32)}` },
+];
+const VIEW = { checkpoint: [OLD, TIP], atHead: true, orphaned: new Set<string>(), timeOf: () => 0, debits: [] };
+const SIGNAL = new AbortController().signal;
+
+const listed = (id: number): ListedScript => {
+  const script = Buffer.alloc(20);
+  script.writeUInt32BE(id);
+  return { id, script };
+};
+
+/** Addresses 1 to `count`, of which none is urgent, and an endpoint with the balances of `funded`. */
+function scene(count: number, funded: readonly number[]) {
+  const scripts = Array.from({ length: count }, (_, i) => listed(i + 1));
+  const held = new Map(funded.map((id) => [hexOfScript(listed(id).script), UNITS]));
+  const found = new Map<number, bigint>();
+  const parts: Partial<ScriptList> = {
+    active: () => [],
+    page: (after, limit) => scripts.slice(after, after + limit),
+    unitsAt: (id) => found.get(id) ?? 0n,
+    coinsOf: () => [],
+    debitsAt: () => [],
+  };
+  let stateless = 0;
+  const endpoint: Partial<EvmEndpoint> = {
+    balances: async (addresses) => {
+      const isStateless = stateless > 0;
+      if (isStateless) stateless--;
+      return addresses.map((address) => (isStateless ? null : (held.get(address) ?? 0n)));
+    },
+    sendings: async () => [],
+    receipts: async () => [],
+    payerInside: async () => null,
+  };
+  const coin = new NativeCoin('ETH', parts as ScriptList);
+  const look = async (view = VIEW): Promise<Credit[] | null> => {
+    const credits = await coin.look(endpoint as EvmEndpoint, view, () => undefined, SIGNAL);
+    for (const { targetId, amount } of credits ?? []) found.set(targetId, amount.units);
+    return credits;
+  };
+  return {
+    ...{ coin, look, found },
+    add: (id: number) => held.set(hexOfScript(listed(id).script), UNITS),
+    grow: (to: number) => {
+      while (scripts.length < to) scripts.push(listed(scripts.length + 1));
+    },
+    loseState: (looks: number) => {
+      stateless = looks;
+    },
+  };
+}
+
+/** The looks until everything was compared that does not wait for a block. */
+async function looks({ coin, look }: ReturnType<typeof scene>): Promise<number> {
+  for (let done = 0; ; done++) {
+    if (done > 100) throw new Error('never done');
+    if (done > 0 && !coin.isDue()) return done;
+    await look();
+  }
+}
+
+it('are found within a few looks, wherever they are, and without new blocks', async () => {
+  const chain = scene(10_030, [3, 5_149, 10_030]);
+  expect(await looks(chain)).toBe(21);
+  expect([...chain.found.keys()].sort((a, b) => a - b)).toEqual([3, 5_149, 10_030]);
+  chain.grow(20_000);
+  chain.add(19_999);
+  expect(chain.coin.isDue()).toBe(true);
+  expect(await looks(chain)).toBe(20);
+  expect(chain.found.has(19_999)).toBe(true);
+});
+
+it('one address more waits for the next block', async () => {
+  const chain = scene(600, []);
+  await looks(chain);
+  chain.grow(601);
+  chain.add(601);
+  expect(chain.coin.isDue()).toBe(false);
+  expect(await chain.look()).toMatchObject([{ targetId: 601, amount: { asset: 'ETH', units: UNITS } }]);
+});
+
+it('are all explained, although one look explains only some', async () => {
+  const funded = Array.from({ length: 400 }, (_, i) => i + 100);
+  const chain = scene(500, funded);
+  expect(await looks(chain)).toBeLessThan(12);
+  expect([...chain.found.keys()].sort((a, b) => a - b)).toEqual(funded);
+});
+
+it('count as compared only at the tip, by an endpoint that has its state', async () => {
+  const chain = scene(2_000, [1_400]);
+  chain.loseState(1);
+  expect(await chain.look()).toBe(null);
+  expect(await chain.look({ ...VIEW, atHead: false })).toEqual([]);
+  expect(await looks(chain)).toBe(4);
+  expect(chain.found.has(1_400)).toBe(true);
+});
