@@ -147,6 +147,8 @@ async function measurePayments(scene, service) {
     const id = await requested(service, 50 + i);
     const read = async () => (await service.call('GET', `/invoice/${id}`)).body.payment;
     const { address } = await read();
+    // the payer's change is locked for ten blocks
+    await scene.node.mine(10);
     await scene.node.pay([{ address, units: COIN / 4n }]);
     took.push(await timed(() => until('it is seen', async () => (await read()).received !== '0')));
   }
