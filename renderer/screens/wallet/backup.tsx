@@ -9,7 +9,7 @@ import { Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
 import { useDoing } from './doing.ts';
-import { whyNot } from './secret.tsx';
+import { PassphraseField } from './secret.tsx';
 import TEXTS from './texts.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -112,12 +112,12 @@ function Drill({ wallet, file, setFile }: FileProps & Parameters<typeof Backup>[
             value={file}
             onChange={(event) => setFile(event.target.value)}
           />
-          <Field
+          <PassphraseField
             label={t('passphraseForDrill')}
-            type="password"
             value={passphrase}
-            onChange={(event) => setPassphrase(event.target.value)}
-            error={wait > 0 ? t('wait', { n: wait }) : error ? whyNot(error, t('wrong')) : undefined}
+            onChange={setPassphrase}
+            waitSeconds={wait}
+            error={error}
           />
           <button type="submit" className="button" disabled={!isReady}>
             {t('drillNow')}

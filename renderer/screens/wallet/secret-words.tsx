@@ -4,11 +4,10 @@ import type { Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody } from '../../keyholder.ts';
-import { Field } from '../../parts/controls.tsx';
 import { Notice, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { useDoing } from './doing.ts';
-import { whyNot } from './secret.tsx';
+import { PassphraseField } from './secret.tsx';
 import TEXTS from './texts.ts';
 import { Words } from './words.tsx';
 
@@ -55,12 +54,12 @@ export function SecretWords({ wallet }: { wallet: Result<'wallet.status'>['walle
         </div>
       ) : (
         <form className="form" onSubmit={submit}>
-          <Field
+          <PassphraseField
             label={t('passphraseForWords')}
-            type="password"
             value={passphrase}
-            onChange={(event) => setPassphrase(event.target.value)}
-            error={wait > 0 ? t('wait', { n: wait }) : error ? whyNot(error, t('wrong')) : undefined}
+            onChange={setPassphrase}
+            waitSeconds={wait}
+            error={error}
           />
           <button type="submit" className="button" disabled={!up || busy || passphrase === '' || wait > 0}>
             {t('showWords')}

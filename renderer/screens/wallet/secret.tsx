@@ -1,6 +1,9 @@
 /** Rules and words about passphrases. */
 import type { ReactNode } from 'react';
+import { useText } from '../../i18n.ts';
+import { Field } from '../../parts/controls.tsx';
 import { Foreign } from '../../parts/parts.tsx';
+import TEXTS from './texts.ts';
 
 /** Of a new one. */
 export const PASSPHRASE_CHARS_MIN = 10;
@@ -8,3 +11,26 @@ export const PASSPHRASE_CHARS_MIN = 10;
 /** The words for a refused passphrase; every other error in its own words. */
 export const whyNot = (error: Error, wrong: string): ReactNode =>
   'code' in error && error.code === 'vault.passphrase' ? wrong : <Foreign text={error.message} />;
+
+type PassphraseProps = {
+  label: string;
+  value: string;
+  onChange(passphrase: string): void;
+  /** Until the next try, after wrong ones. */
+  waitSeconds: number;
+  error: Error | null;
+};
+
+/** The passphrase of the wallet, and why the last one was refused. */
+export function PassphraseField({ label, value, onChange, waitSeconds, error }: PassphraseProps): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <Field
+      label={label}
+      type="password"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      error={waitSeconds > 0 ? t('wait', { n: waitSeconds }) : error ? whyNot(error, t('wrong')) : undefined}
+    />
+  );
+}

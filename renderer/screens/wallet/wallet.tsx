@@ -14,7 +14,7 @@ import { Addresses } from './addresses.tsx';
 import { Backup } from './backup.tsx';
 import { useDoing } from './doing.ts';
 import { Proof } from './proof.tsx';
-import { PASSPHRASE_CHARS_MIN, whyNot } from './secret.tsx';
+import { PASSPHRASE_CHARS_MIN, PassphraseField, whyNot } from './secret.tsx';
 import { SecretWords } from './secret-words.tsx';
 import TEXTS from './texts.ts';
 import './wallet.css';
@@ -125,12 +125,12 @@ function Unlock({ wallet }: { wallet: Wallet }): ReactNode {
   };
   return (
     <form className="form" onSubmit={submit}>
-      <Field
+      <PassphraseField
         label={t('passphrase')}
-        type="password"
         value={passphrase}
-        onChange={(event) => setPassphrase(event.target.value)}
-        error={wait > 0 ? t('wait', { n: wait }) : error ? whyNot(error, t('wrong')) : undefined}
+        onChange={setPassphrase}
+        waitSeconds={wait}
+        error={error}
       />
       <button type="submit" className="button filled" disabled={!isReady}>
         {t('unlock')}
