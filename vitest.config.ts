@@ -35,7 +35,12 @@ export default defineConfig({
       { extends: true, test: { name: 'sharing', include: SHARING, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...SHARING] },
+        test: {
+          name: 'alone',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...SHARING],
+          globalSetup: 'test/support/bundles.ts',
+        },
       },
     ],
     pool: 'forks',

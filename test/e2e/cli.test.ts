@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
+import { bundled } from '../support/bundles.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { type Answer, cli } from '../unit/cli-kit.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'daemon', 'cli.ts');
 const CONFIG = 'port = 0\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n';
 /** scrypt and new processes on a machine that is busy. */
 const SLOW_MS = 120_000;
@@ -334,9 +334,9 @@ async function startProcess(argv: string[], dataDir?: string): Promise<Started> 
   const own = dataDir ?? (await mkdtemp(join(folder, 'data-')));
   if (!dataDir) await writeFile(join(own, 'countinghouse.toml'), CONFIG);
   const env = { PATH: process.env.PATH, HOME: folder, COUNTINGHOUSE_DATA_DIR: own };
-  // from its sources the program strips the types of the browser's code, of which Node warns
+  // the program strips the types of the browser's code, of which Node warns
   const flags = ['--disable-warning=ExperimentalWarning'];
-  const child = spawn(process.execPath, [...flags, PROGRAM, ...argv], {
+  const child = spawn(process.execPath, [...flags, await bundled('daemon/cli.ts'), ...argv], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

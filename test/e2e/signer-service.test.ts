@@ -11,11 +11,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../daemon/cli/program.ts';
 import { createWords } from '../../daemon/wallet/mnemonic.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { bundled } from '../support/bundles.ts';
 import { QUIET_CONFIG, until } from '../support/daemon.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../support/users.ts';
 import { fakeIo } from '../unit/cli-kit.ts';
 
-const CLI = join(import.meta.dirname, '../../daemon/cli.ts');
 const PASSPHRASE = 'a passphrase of the operator';
 const COIN = 100_000_000n;
 const CONFIRMATIONS = 12;
@@ -23,6 +23,11 @@ const CONFIRMATIONS = 12;
 type Shown = { state: string; problem: string | null; versions: { tx_id: string | null }[] };
 
 const newestOf = ({ versions }: Shown): string | null => versions.at(-1)?.tx_id ?? null;
+
+let program: string;
+beforeAll(async () => {
+  program = await bundled('daemon/cli.ts');
+});
 
 /** A program of ours as a process of a user's, and what it said. */
 class Service {
@@ -32,7 +37,7 @@ class Service {
   constructor(uid: number, args: string[]) {
     const env = { HOME: '/nonexistent', PATH: process.env.PATH };
     const user = isRoot ? { uid, gid: GROUP } : {};
-    this.#child = spawn(process.execPath, [CLI, ...args], { ...user, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(process.execPath, [program, ...args], { ...user, env, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (part: Buffer) => {
         this.said += part;

@@ -17,10 +17,10 @@ import { epochOf } from '../../daemon/wallet/signer/journal.ts';
 import type { PolicyGrant } from '../../daemon/wallet/signer/port.ts';
 import { SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
+import { bundled } from '../support/bundles.ts';
 import { payment, soon, useSeed } from '../unit/wallet/signer-kit.ts';
 import type { HostRequest } from './signer-host.ts';
 
-const CLI = new URL('../../daemon/cli.ts', import.meta.url).pathname;
 const HOST = new URL('./signer-host.ts', import.meta.url).pathname;
 const PASSPHRASE = 'Nobody-else-has-this-passphrase';
 const NEW_PASSPHRASE = 'Nor-does-anybody-have-this-one';
@@ -57,9 +57,13 @@ async function ask(request: HostRequest): Promise<unknown> {
 }
 
 async function cli(...args: string[]): Promise<string> {
-  const { stdout, stderr } = await run(process.execPath, [CLI, '--data-dir', dataDir, '--json', ...args], {
-    env: {},
-  }).catch((error: { stdout: string; stderr: string }) => error);
+  const { stdout, stderr } = await run(
+    process.execPath,
+    [await bundled('daemon/cli.ts'), '--data-dir', dataDir, '--json', ...args],
+    {
+      env: {},
+    },
+  ).catch((error: { stdout: string; stderr: string }) => error);
   answers += stdout + stderr;
   return stdout + stderr;
 }

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError, operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
+import { bundled } from '../support/bundles.ts';
 import type { Shop } from './shop.ts';
 
-const RUNNER = join(import.meta.dirname, 'runner.ts');
 const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
 const START_MS = 60_000;
 const DEATH_MS = 15_000;
@@ -171,7 +171,8 @@ export class Victim {
     const first = !this.#isBorn;
     this.#isBorn = true;
     const args = death ? [death.moment, String(death.commit)] : [];
-    const child = spawn(process.execPath, [RUNNER, this.dataDir, ...args], {
+    const runner = await bundled('test/scenario/runner.ts');
+    const child = spawn(process.execPath, [runner, this.dataDir, ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: CACHE, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
