@@ -14,6 +14,7 @@ import { SandboxControls } from './app/invoices/sandbox.ts';
 import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
+import { unlockSource } from './app/operator/unlocking.ts';
 import { AccountDiscovery } from './app/recovery/account-discovery.ts';
 import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
@@ -199,7 +200,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
-  const signer = openSigner(config, folder, wallet, partLog(log, 'signer', config.log.parts), () => {
+  const signer = openSigner(config, store, folder, wallet, partLog(log, 'signer', config.log.parts), () => {
     for (const { key } of app.chains.all()) app.wake.withdrawals(key);
   });
   cleanup.push(() => signer.close());
@@ -387,21 +388,19 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
  * worthless.
  */
 function openSigner(
-  { wallet: settings }: Config,
+  config: Config,
+  store: Store,
   folder: string,
   sandbox: SandboxWallet,
   log: Log,
   onUnlocked: () => void,
 ): Signer {
-  const { unlock: kind, passphraseFile, autoLockMinutes, signer: remote } = settings;
+  const { autoLockMinutes, signer: remote } = config.wallet;
   return new SignerClient({
     folder,
     remote,
     autoLockMinutes,
-    source:
-      kind === 'file' && passphraseFile !== null
-        ? { kind, path: passphraseFile }
-        : { kind: kind === 'file' ? 'prompt' : kind },
+    source: () => unlockSource(config, store),
     sandbox: {
       sign: (order) => signSandbox(sandbox, order),
     },

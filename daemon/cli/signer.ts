@@ -40,7 +40,7 @@ async function run(
   const { serveSigner } = await import('../wallet/signer/service.ts');
   const service = await serveSigner({
     ...{ folder, socket, autoLockMinutes },
-    source: passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile },
+    source: () => (passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile }),
     log: (message) => session.note(message),
   });
   session.note(`The wallet in ${folder} is served on ${socket}.`);

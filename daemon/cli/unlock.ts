@@ -15,7 +15,7 @@ import { askSecret, newPassphrase } from './wallet.ts';
 
 type Wallet = Result<'wallet.status'>['wallet'];
 
-const FILE_HELP = 'a file that holds the passphrase; otherwise it is asked for';
+const FILE_HELP = 'a file that holds the passphrase, or - for the input; otherwise it is asked for';
 
 export function walletCommands(root: Command, io: Io): void {
   const wallet = root
@@ -25,7 +25,10 @@ export function walletCommands(root: Command, io: Io): void {
   wallet
     .command('unlock')
     .option('--passphrase-file <file>', FILE_HELP)
-    .option('--remember', 'put the passphrase into this system\'s keychain, for wallet.unlock = "keychain"')
+    .option(
+      '--remember',
+      "put the passphrase into this system's keychain: from then on the service opens the wallet itself",
+    )
     .description('open it, so that approved withdrawals are signed')
     .action(action(io, unlock));
   wallet.command('lock').description('close it: withdrawals wait, everything else goes on').action(action(io, lock));
@@ -46,7 +49,10 @@ export function walletCommands(root: Command, io: Io): void {
     .option('--passphrase-file <file>', FILE_HELP)
     .description('make every approval and every limit of a policy worthless that the wallet was given so far')
     .action(action(io, revoke));
-  wallet.command('forget').description('take the passphrase out of the keychain').action(action(io, forget));
+  wallet
+    .command('forget')
+    .description('take the passphrase out of the keychain, and lock the wallet')
+    .action(action(io, forget));
 }
 
 async function showWallet(session: Session): Promise<void> {
@@ -56,12 +62,26 @@ async function showWallet(session: Session): Promise<void> {
 async function unlock(session: Session, options: { passphraseFile?: string; remember?: boolean }): Promise<void> {
   const passphrase = await given(session, options.passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
   const wallet = await (await session.keyholder()).unlock(passphrase);
-  if (options.remember && wallet.fingerprint !== null) {
-    const { writeKeychain } = await import('../wallet/signer/keychain.ts');
-    await writeKeychain(wallet.fingerprint, passphrase);
-    session.note('The passphrase is in the keychain.');
+  print(session, options.remember ? await remember(session, wallet, passphrase) : { wallet });
+}
+
+/** Puts the passphrase into the keychain; takes it out again if the service cannot use it. */
+async function remember(
+  session: Session,
+  { fingerprint }: Wallet,
+  passphrase: string,
+): Promise<Result<'wallet.keychain'>> {
+  const { forgetKeychain, writeKeychain } = await import('../wallet/signer/keychain.ts');
+  if (fingerprint === null) throw new Failure('there is no wallet yet', EXIT.failed, 'vault.missing');
+  await writeKeychain(fingerprint, passphrase);
+  try {
+    const opened = await session.call('wallet.keychain', { on: true });
+    session.note('The passphrase is in the keychain, and the service opens the wallet with it.');
+    return opened;
+  } catch (error) {
+    await forgetKeychain(fingerprint);
+    throw error;
   }
-  print(session, { wallet });
 }
 
 async function lock(session: Session): Promise<void> {
@@ -116,14 +136,14 @@ export async function revokeApprovals(session: Session, passphraseFile?: string)
 }
 
 async function forget(session: Session): Promise<void> {
-  const { wallet } = await session.call('wallet.status', {});
+  const { wallet } = await session.call('wallet.keychain', { on: false });
   const { forgetKeychain } = await import('../wallet/signer/keychain.ts');
   const forgotten = wallet.fingerprint !== null && (await forgetKeychain(wallet.fingerprint));
   session.print({ forgotten }, () => (forgotten ? 'The keychain has forgotten it.\n' : 'The keychain had none.\n'));
 }
 
 const given = (session: Session, file: string | undefined, question: string, option: string): Promise<string> =>
-  file === undefined ? askSecret(session, question, option) : secretFile(file, option);
+  file === undefined ? askSecret(session, question, option) : secretFile(file, option, session.io.stdin);
 
 const STATES: Record<Wallet['state'], string> = {
   none: "there is none yet: 'countinghouse business add' makes it",

@@ -91,6 +91,11 @@ export const WALLET = {
       next: Id.nullable(),
     }),
   ),
+  /**
+   * `on`: opens the wallet from the keychain of the service's user, now and whenever it is needed; refused unless that
+   * works. Off: locks it, if it was opened so by this method.
+   */
+  'wallet.keychain': method(z.strictObject({ on: z.boolean() }), z.object({ wallet: WalletShape })),
   'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
   'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),

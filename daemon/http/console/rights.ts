@@ -24,8 +24,8 @@ const COUNTER: ReadonlySet<Method> = new Set([
   ...(['events.next', 'counter.show', 'counter.sell', 'counter.sale', 'counter.cancel'] as const),
 ]);
 
-/** Only for programs on the machine itself: a page must not make sign-in links for others. */
-const NEVER: ReadonlySet<Method> = new Set(['console.open'] as const);
+/** Only for programs on the machine itself: a page must not make sign-in links for others, or open the wallet without its passphrase. */
+const NEVER: ReadonlySet<Method> = new Set(['console.open', 'wallet.keychain'] as const);
 
 /** Whether a call concerns the sandbox's money alone, for which nobody types a passphrase. */
 export function isPlayMoney(app: App, method: Method, body: unknown): boolean {

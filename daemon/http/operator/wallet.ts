@@ -1,6 +1,7 @@
 /** The methods about the merchant's wallet. Each one passes its call to the signer. */
 import { findAddresses, type GivenAddress, listAddresses } from '../../app/operator/addresses.ts';
 import { findBusiness } from '../../app/operator/find.ts';
+import { leaveKeychain, unlockSource, useKeychain } from '../../app/operator/unlocking.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
 import { assetOf } from '../../domain/assets.ts';
@@ -17,8 +18,13 @@ export const WALLET_METHODS: Methods = {
   'wallet.sealKey': async ({ app }) => ({ seal_key: await app.signer.sealKey() }),
   'wallet.unlock': async ({ app }, { sealed }) => {
     const status = await app.signer.unlock(sealed);
-    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+    wakeWithdrawals(app);
     return walletJson(app, status);
+  },
+  'wallet.keychain': async ({ app }, { on }) => {
+    await (on ? useKeychain(app) : leaveKeychain(app));
+    if (on) wakeWithdrawals(app);
+    return walletJson(app, await app.signer.status());
   },
   'wallet.authorize': async ({ app }, { sealed }) => ({ macs: await app.signer.authorize(sealed) }),
   'wallet.custody': ({ app }, { sealed }) => app.signer.custody(sealed),
@@ -51,13 +57,19 @@ function addressJson({ target, invoice, payment }: GivenAddress): Result<'addres
   };
 }
 
-function walletJson({ config }: Context['app'], status: SignerStatus): Result<'wallet.status'> {
+function wakeWithdrawals({ chains, wake }: Context['app']): void {
+  for (const { key } of chains.all()) wake.withdrawals(key);
+}
+
+function walletJson({ config, store }: Context['app'], status: SignerStatus): Result<'wallet.status'> {
+  const { kind: unlock } = unlockSource(config, store);
   return {
     wallet: {
       state: status.state,
       fingerprint: status.fingerprint,
-      unlock: config.wallet.unlock,
-      locks_at: status.lockAt === null ? null : toIso(status.lockAt),
+      unlock,
+      // otherwise it opens itself again
+      locks_at: status.lockAt === null || unlock !== 'prompt' ? null : toIso(status.lockAt),
       retry_after_seconds: status.retryAfterSeconds,
       words_unproved: status.wordsUnproved,
       separate: config.wallet.signer !== null,

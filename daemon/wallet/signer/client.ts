@@ -67,7 +67,8 @@ export type SignerOptions = {
   folder: string;
   /** The minutes without a use after which it locks itself; 0: never. Applies only if an operator unlocked it. */
   autoLockMinutes: number;
-  source: UnlockSource;
+  /** Read at each use: an operator may change it. */
+  source: () => UnlockSource;
   /**
    * The unix socket of a separate signer service. That service then decides about folder, unlock source and locking.
    */
@@ -208,7 +209,7 @@ export class SignerClient implements Signer {
   async #start(): Promise<Peer> {
     if (this.#closed) throw new Unavailable('The service is stopping', 5);
     const { folder, autoLockMinutes, source, log } = this.#options;
-    const autoLockMs = source.kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
+    const autoLockMs = source().kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
     const remote = this.#remote;
     if (remote === null) await mkdir(folder, { recursive: true, mode: 0o700 });
     if (!this.#peer) {
@@ -232,7 +233,7 @@ export class SignerClient implements Signer {
   async #needUnlocked(): Promise<void> {
     // a remote service unlocks its wallet by itself, or answers that it is locked
     if (this.#unlocked || this.#remote !== null) return;
-    const { source } = this.#options;
+    const source = this.#options.source();
     const waits = this.#failedAt !== null && performance.now() < this.#failedAt + RETRY_MS;
     if (source.kind !== 'prompt' && !waits) {
       this.#unlocking ??= this.#unlockBySource(source).finally(() => {
@@ -249,8 +250,11 @@ export class SignerClient implements Signer {
       await this.unlock(await sealedBy(source, await this.sealKey(), fingerprint));
       this.#options.onUnlocked?.();
     } catch (error) {
-      this.#failedAt = performance.now();
-      this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${(error as Error).message}`);
+      const isWrong = error instanceof Rejected && error.code === 'vault.passphrase';
+      // every further try would make the operator wait longer for theirs
+      this.#failedAt = isWrong ? Number.POSITIVE_INFINITY : performance.now();
+      const why = isWrong ? 'the passphrase there is an old one. Unlock it by hand' : (error as Error).message;
+      this.#options.log(`the wallet could not be unlocked by ${source.kind}: ${why}`);
     }
   }
 }

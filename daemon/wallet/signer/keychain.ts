@@ -7,16 +7,32 @@ import { Unavailable } from '../../domain/errors.ts';
 const SERVICE = 'Countinghouse';
 const RETRY_SECONDS = 60;
 
-/** The keychain entry of a wallet, by its fingerprint. Throws `Unavailable` if there is no keychain. */
+/** The library's other store on Linux is the kernel's keyring, which a restart of the machine empties. */
+const OPTIONS = { linux: { store: 'secret-service' } } as const;
+
+/** The library has no codes: these are its words for a keychain whose question nobody answered, or could be asked. */
+const IS_LOCKED = /prompt was dismissed|object locked|prompt completed/;
+const IS_MISSING = /DBus|D-Bus|AccessDenied|no result found|No DBus session/;
+
+function inWords(error: unknown): string {
+  const message = (error as Error).message.split('\n')[0]!;
+  if (IS_LOCKED.test(message)) return 'The keychain is locked: unlock it where you are logged in, then try again';
+  if (process.platform === 'linux' && IS_MISSING.test(message)) {
+    return 'There is no keychain here: it belongs to a desktop on which you are logged in (Secret Service over D-Bus)';
+  }
+  return `The keychain does not answer: ${message}`;
+}
+
+/** The keychain entry of a wallet, by its fingerprint. Throws `Unavailable` if the keychain is locked or there is none. */
 async function entry<T>(
   fingerprint: string,
   use: (entry: import('@napi-rs/keyring').AsyncEntry) => Promise<T>,
 ): Promise<T> {
   try {
     const { AsyncEntry } = await import('@napi-rs/keyring');
-    return await use(new AsyncEntry(SERVICE, `wallet ${fingerprint}`));
+    return await use(new AsyncEntry(SERVICE, `wallet ${fingerprint}`, OPTIONS));
   } catch (error) {
-    throw new Unavailable(`The keychain does not answer: ${(error as Error).message.split('\n')[0]}`, RETRY_SECONDS);
+    throw new Unavailable(inWords(error), RETRY_SECONDS);
   }
 }
 

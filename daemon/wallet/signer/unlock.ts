@@ -33,7 +33,10 @@ export async function sealedBy(
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said.err = (said.err + text).slice(0, OUTPUT_CHARS_MAX);
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), HELPER_MS);
+  const timer = setTimeout(() => {
+    said.err = `nobody answered within ${HELPER_MS / 1_000} s`;
+    child.kill('SIGKILL');
+  }, HELPER_MS);
   const code = await new Promise<number | null>((resolve) => {
     child.once('close', resolve);
     child.once('error', () => resolve(null));

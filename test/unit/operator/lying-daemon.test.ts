@@ -231,7 +231,7 @@ describe.skipIf(process.platform === 'win32')('confirming a restore beside a sig
     const unanswered = 'error: The separate signer does not answer at its socket. Does it run?\n';
     expect(await confirm()).toMatchObject({ code: 1, err: unanswered });
     expect([methods(), await epochOf(wallet)]).toEqual([['restore.status'], before]);
-    const source = { kind: 'prompt' as const };
+    const source = () => ({ kind: 'prompt' as const });
     const service = await serveSigner({ folder: wallet, socket, autoLockMinutes: 0, source, log: () => {} });
     let atConfirmation: string | null = null;
     answers['restore.confirm'] = () => {

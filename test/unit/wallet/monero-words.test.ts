@@ -39,7 +39,7 @@ const derived = async (accountNo: number, passphrase = PASSPHRASE): Promise<stri
 it("are Ledger's for the account that follows from the words, shown sealed to whoever has the passphrase", async () => {
   expect(WORDS).toBe(`${'abandon '.repeat(11)}about`);
   expect(await moneroWordsIn(wallet.folder, PASSPHRASE, 'mainnet', 0)).toBe(LEDGER);
-  const common = { autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+  const common = { autoLockMinutes: 0, source: () => ({ kind: 'prompt' as const }), log: () => {} };
   const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
   const client = new SignerClient({ ...common, folder: wallet.folder, sandbox });
   const boxes: Sealed[] = [];

@@ -152,7 +152,7 @@ describe('the hash that keys of files are derived with', () => {
 it.skipIf(process.platform === 'win32')('has key images, which a separate signer names as well', async () => {
   const { folder, remove } = await walletFolder({ beside: true });
   const socket = join(folder, 'signer.sock');
-  const common = { folder, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+  const common = { folder, autoLockMinutes: 0, source: () => ({ kind: 'prompt' as const }), log: () => {} };
   const service = await serveSigner({ ...common, socket });
   const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
   const client = new SignerClient({ ...common, remote: socket, sandbox });

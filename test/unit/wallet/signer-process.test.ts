@@ -40,7 +40,7 @@ afterAll(async () => {
 const signed: SignedSpend = { txid: 'sandbox', raw: '', fee: 0n, size: 1 };
 function client(options: Partial<SignerOptions> = {}): SignerClient {
   const made = new SignerClient({
-    ...{ folder: wallet.folder, autoLockMinutes: 15, source: { kind: 'prompt' } },
+    ...{ folder: wallet.folder, autoLockMinutes: 15, source: () => ({ kind: 'prompt' }) },
     sandbox: { sign: async () => signed },
     log: (message) => logged.push(message),
     ...options,
@@ -422,7 +422,7 @@ describe('without anybody', () => {
   it('opens from a file when it is looked at or asked to sign, and stays closed once an operator closed it', async () => {
     const path = join(wallet.folder, 'passphrase');
     await writeFile(path, `${PASSPHRASE}\n`);
-    const signer = client({ source: { kind: 'file', path }, autoLockMinutes: 1 });
+    const signer = client({ source: () => ({ kind: 'file', path }), autoLockMinutes: 1 });
     expect((await signer.sign(payment('LTC', ['by-file']))).fee).toBe(2_000n);
     expect(await signer.status()).toMatchObject({ state: 'unlocked', lockAt: null });
     await signer.lock();
@@ -431,7 +431,7 @@ describe('without anybody', () => {
     expect((await signer.sign(payment('LTC', ['open-again']))).fee).toBe(2_000n);
     await signer.close();
     let times = 0;
-    const looking = client({ source: { kind: 'file', path }, onUnlocked: () => times++ });
+    const looking = client({ source: () => ({ kind: 'file', path }), onUnlocked: () => times++ });
     expect(await looking.status()).toMatchObject({ state: 'locked' });
     await until('it says that it has opened by itself', async () => times === 1);
     expect(await looking.status()).toMatchObject({ state: 'unlocked' });
@@ -439,13 +439,13 @@ describe('without anybody', () => {
   });
 
   it('says why it cannot', async () => {
-    const missing = client({ source: { kind: 'file', path: join(wallet.folder, 'nothing') } });
+    const missing = client({ source: () => ({ kind: 'file', path: join(wallet.folder, 'nothing') }) });
     expect(await codeOf(missing.sign(payment('LTC', ['no-file'])))).toBe('signer.locked');
     expect(logged.at(-1)).toContain('ENOENT');
-    const systemd = client({ source: { kind: 'systemd' } });
+    const systemd = client({ source: () => ({ kind: 'systemd' }) });
     expect(await codeOf(systemd.sign(payment('LTC', ['no-credential'])))).toBe('signer.locked');
     expect(logged.at(-1)).toContain('systemd credential');
-    const keychain = client({ source: { kind: 'keychain' } });
+    const keychain = client({ source: () => ({ kind: 'keychain' }) });
     expect(await codeOf(keychain.sign(payment('LTC', ['no-keychain'])))).toBe('signer.locked');
     expect(logged.at(-1)).toContain('by keychain');
     for (const one of [missing, systemd, keychain]) await one.close();
@@ -456,7 +456,7 @@ describe('without anybody', () => {
     await writeFile(join(credentials, 'countinghouse-passphrase'), PASSPHRASE);
     process.env.CREDENTIALS_DIRECTORY = credentials;
     try {
-      const signer = client({ source: { kind: 'systemd' } });
+      const signer = client({ source: () => ({ kind: 'systemd' }) });
       expect((await signer.sign(payment('LTC', ['by-systemd']))).fee).toBe(2_000n);
       await signer.close();
     } finally {

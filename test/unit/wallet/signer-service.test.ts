@@ -39,7 +39,7 @@ const clientOf = (socket: string): SignerClient =>
     folder: '/nonexistent',
     remote: socket,
     autoLockMinutes: 0,
-    source: { kind: 'prompt' },
+    source: () => ({ kind: 'prompt' }),
     sandbox,
     log: () => {},
   });
@@ -57,7 +57,13 @@ async function folders(name: string) {
 describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it('is opened, signs, grants, changes its passphrase and locks as the child process does', async () => {
     const { wallet, socket } = await folders('one');
-    const options = { folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+    const options = {
+      folder: wallet,
+      socket,
+      autoLockMinutes: 0,
+      source: () => ({ kind: 'prompt' as const }),
+      log: () => {},
+    };
     const service = await serveSigner(options);
     expect((await stat(socket)).mode & 0o777).toBe(0o660);
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
@@ -95,7 +101,13 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
 
   it('does not begin in a folder that others may enter, nor on a socket in one that they may write', async () => {
     const { wallet, run, socket } = await folders('open');
-    const options = { folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' as const }, log: () => {} };
+    const options = {
+      folder: wallet,
+      socket,
+      autoLockMinutes: 0,
+      source: () => ({ kind: 'prompt' as const }),
+      log: () => {},
+    };
     await chmod(wallet, 0o750);
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
     await chmod(wallet, 0o700);
@@ -106,7 +118,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it('is locked, and told its limits, past a service that keeps them back', async () => {
     const { wallet, socket } = await folders('direct');
     const service = await serveSigner({
-      ...{ folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' }, log: () => {} },
+      ...{ folder: wallet, socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }), log: () => {} },
     });
     const operator = clientOf(socket);
     await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
@@ -127,7 +139,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it("forgets every approval and limit at the operator's word, also while it is locked", async () => {
     const { wallet, socket } = await folders('revoked');
     const service = await serveSigner({
-      ...{ folder: wallet, socket, autoLockMinutes: 0, source: { kind: 'prompt' }, log: () => {} },
+      ...{ folder: wallet, socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }), log: () => {} },
     });
     const order = payment('LTC', ['kept']);
     const before = await epochOf(wallet);
@@ -238,7 +250,7 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
         DAEMON_UID,
         `const { SignerClient } = await import(${name(join(import.meta.dirname, '../../../daemon/wallet/signer/client.ts'))});
          const signer = new SignerClient({ folder: '/nonexistent', remote: ${name(socket)}, autoLockMinutes: 0,
-           source: { kind: 'prompt' }, sandbox: {}, log: () => {} });
+           source: () => ({ kind: 'prompt' }), sandbox: {}, log: () => {} });
          process.stdout.write((await signer.status()).state + ' '); await signer.close()`,
       );
       expect(status).toBe('unlocked done');
