@@ -5,7 +5,7 @@ import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import type { AssetId, Network } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
-import { Anvil, callOf, type Json } from '../nodes/evm/anvil.ts';
+import { Anvil, callOf, type Hardfork, type Json } from '../nodes/evm/anvil.ts';
 import { behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import type { ChainControls } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
@@ -50,8 +50,8 @@ USDT = "1"
   }
 
   /** Tether as it is on this chain, and a contract that pays natively. */
-  static async start(chain: EvmChain): Promise<EvmScene> {
-    const anvil = await Anvil.start({ chainId: chainIdOf('regtest', chain) });
+  static async start(chain: EvmChain, hardfork?: Hardfork): Promise<EvmScene> {
+    const anvil = await Anvil.start(chainIdOf('regtest', chain), hardfork);
     const token = chain === 'ETH' ? await anvil.deploy('TetherLike') : await anvil.deploy('Standard', [18, 'USDT']);
     const payer = await anvil.deploy('Payer');
     await anvil.send({ to: token, data: callOf('Standard', 'mint', [anvil.payer, 10n ** 30n]) });

@@ -1,23 +1,27 @@
 /**
  * Receiving on Ethereum's family, on a real anvil: from a mined transfer to the API's answer, what a block costs in requests and
  * bytes with few and many open addresses, catching up, and the longest turn of the event loop (CPU); and the gas of collecting.
- * Anvil and daemon share this machine. Prints one line of JSON; `--tell` prints a table instead.
+ * Anvil and daemon share this machine, whose load is printed. Prints one line of JSON; `--tell` prints a table instead.
  */
 import { randomBytes } from 'node:crypto';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
+import { type EvmChain, NATIVE_COIN } from '../../daemon/domain/evm.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { FactBook } from '../adapters/fact-book.ts';
-import { callOf, hasAnvil } from '../nodes/evm/anvil.ts';
+import { callOf, type Hardfork, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, until } from '../support/daemon.ts';
 import { ETHER, EvmShop } from '../support/evm-shop.ts';
 import { turnsOf } from './turns.ts';
 
 const BLOCKS_COUNTED = 20;
 const BLOCKS_BEHIND = 10_000;
+/** Mined by one request. */
+const BLOCKS_AT_ONCE = 1_000;
 const FLOOD = 10_000;
 const PAYMENTS = 15;
 const UNIT = 10n ** 6n;
@@ -35,51 +39,77 @@ const strange = () => {
   return { script, address: checksumAddress(script) };
 };
 
-/** An adapter at the tip that watches so many addresses. */
-async function watching(scene: EvmScene, addresses: number) {
+/** Does something on a chain of its own, whose node ends in any case. */
+async function onChain<T>(chain: EvmChain, work: (scene: EvmScene) => Promise<T>, hardfork?: Hardfork): Promise<T> {
+  const scene = await EvmScene.start(chain, hardfork);
+  try {
+    return await work(scene);
+  } finally {
+    await scene.stop();
+  }
+}
+
+/** An adapter at the tip that watches so many addresses. `url`: the node, or the proxy that counts and works in this process. */
+async function watching(scene: EvmScene, addresses: number, url = scene.anvil.url) {
   const book = new FactBook();
   const targets = Array.from({ length: addresses }, strange);
   const ids = targets.map((target) => book.watch(target));
-  const adapter = scene.connect(book, [scene.proxy.url], () => false, 3_600_000);
+  const adapter = scene.connect(book, [url], () => false, 3_600_000);
   book.checkpoint = await adapter.begin(null, signal());
   await book.catchUp(adapter, signal());
   return { adapter, book, first: { address: targets[0]!.address, id: ids[0]! } };
 }
 
-async function costOfABlock(addresses: number) {
-  const scene = await EvmScene.start('ETH');
-  const { adapter, book } = await watching(scene, addresses);
-  await scene.anvil.mine();
-  await book.catchUp(adapter, signal());
-  const { proxy } = scene;
-  const [requests, bytes] = [proxy.requests, proxy.bytes];
+/** The payments of others in so many blocks, each followed by a look. Returns the longest turn (CPU). */
+async function followed(scene: EvmScene, { adapter, book }: Awaited<ReturnType<typeof watching>>, blocks: number) {
   let longest = 0;
-  for (let i = 0; i < BLOCKS_COUNTED; i++) {
+  for (let i = 0; i < blocks; i++) {
     await scene.payTokens([{ address: strange().address, units: UNIT }]);
     await scene.anvil.mine();
-    longest = Math.max(longest, (await turnsOf(book.catchUp(adapter, signal()))).longest);
+    longest = Math.max(longest, (await measuredCatchUp(adapter, book)).longestTurnMs);
   }
-  const each = (sum: number): number => Math.round(sum / BLOCKS_COUNTED);
-  const cost = { requests: each(proxy.requests - requests), bytes: each(proxy.bytes - bytes), longestTurnMs: longest };
-  await adapter.close();
-  await scene.stop();
-  return cost;
+  return longest;
 }
 
-async function catchingUp() {
-  const scene = await EvmScene.start('ETH');
+const sumOf = (map: ReadonlyMap<string, number>, isWanted: (method: string) => boolean): number =>
+  [...map].reduce((sum, [method, value]) => sum + (isWanted(method) ? value : 0), 0);
+
+/** `forTokens`: without the balances, by which the native coin is found. */
+async function costOfABlock(scene: EvmScene, addresses: number) {
+  const { proxy } = scene;
+  const counted = await watching(scene, addresses, proxy.url);
+  // until the addresses are no longer new, which are compared beside the others
+  await followed(scene, counted, BLOCKS_COUNTED);
+  proxy.calls.clear();
+  proxy.bytesOf.clear();
+  const [requests, bytes] = [proxy.requests, proxy.bytes];
+  await followed(scene, counted, BLOCKS_COUNTED);
+  const each = (sum: number): number => Math.round(sum / BLOCKS_COUNTED);
+  const isForTokens = (method: string): boolean => method !== 'eth_getBalance';
+  const cost = {
+    requests: each(proxy.requests - requests),
+    bytes: each(proxy.bytes - bytes),
+    callsForTokens: each(sumOf(proxy.calls, isForTokens)),
+    bytesForTokens: each(sumOf(proxy.bytesOf, isForTokens)),
+  };
+  await counted.adapter.close();
+  const straight = await watching(scene, addresses);
+  const longestTurnMs = await followed(scene, straight, BLOCKS_COUNTED);
+  await straight.adapter.close();
+  return { ...cost, longestTurnMs };
+}
+
+async function catchingUp(scene: EvmScene) {
   const { adapter, book, first } = await watching(scene, 100);
   await scene.payTokens([{ address: first.address, units: UNIT }]);
-  await scene.anvil.mine(BLOCKS_BEHIND);
+  for (let mined = 0; mined < BLOCKS_BEHIND; mined += BLOCKS_AT_ONCE) await scene.anvil.mine(BLOCKS_AT_ONCE);
   const { ms, longestTurnMs } = await measuredCatchUp(adapter, book);
   if (book.paid(first.id).length !== 1) throw new Error('the payment was not found');
   await adapter.close();
-  await scene.stop();
   return { blocks: BLOCKS_BEHIND, ms, longestTurnMs };
 }
 
-async function flooded() {
-  const scene = await EvmScene.start('ETH');
+async function flooded(scene: EvmScene) {
   const { adapter, book, first } = await watching(scene, 10);
   const forger = await scene.anvil.deploy('Forger');
   await scene.anvil.send({ to: scene.token, data: callOf('TetherLike', 'mint', [forger, BigInt(FLOOD)]) });
@@ -92,7 +122,6 @@ async function flooded() {
   const { ms, longestTurnMs } = await measuredCatchUp(adapter, book);
   if (book.paid(first.id).length !== FLOOD) throw new Error('transfers are missing');
   await adapter.close();
-  await scene.stop();
   return { transfers: FLOOD, ms, longestTurnMs };
 }
 
@@ -110,8 +139,7 @@ async function measuredCatchUp(adapter: EvmAdapter, book: FactBook) {
 }
 
 /** From the mined block to the answer of Get invoice, with and without hints over a WebSocket. */
-async function transferToApi(hints: boolean) {
-  const scene = await EvmScene.start('ETH');
+async function transferToApi(scene: EvmScene, hints: boolean) {
   const urls = [scene.proxy.url, ...(hints ? [scene.anvil.url.replace('http', 'ws')] : [])];
   const service = await startTestDaemon(`
 [networks.regtest.ETH]
@@ -149,59 +177,67 @@ USDT = "1"
     took.push(performance.now() - minedAt);
   }
   await service.stop();
-  await scene.stop();
   return { medianMs: median(took), longestMs: Math.max(...took) };
 }
 
 const SWEPT = 5;
 
-/** The gas of collecting tokens into the tank, funding included, for each address; beside that of a plain transfer. */
-async function sweeping() {
-  const scene = await EvmScene.start('ETH');
-  const shop = await EvmShop.open(scene, scene.settings(scene.asset, 'ETH'));
+/**
+ * The gas of collecting tokens into the tank, funding included, for each address; beside that of a plain transfer. `leftGas`: the
+ * coin that stays at an address of what was sent there, as gas at the price that was paid.
+ */
+async function sweeping(scene: EvmScene) {
+  const shop = await EvmShop.open(scene, scene.settings(scene.asset, NATIVE_COIN[scene.chain]));
+  const unit = scene.chain === 'ETH' ? UNIT : ETHER;
   await shop.fillTank(ETHER / 10n);
-  for (let i = 0; i < SWEPT; i++) await shop.invoicePaid(scene.asset, 50n * UNIT, 50);
+  const addresses: string[] = [];
+  for (let i = 0; i < SWEPT; i++) addresses.push(await shop.invoicePaid(scene.asset, 50n * unit, 50));
   const { tank } = await shop.desk();
   // the first tokens of an address cost more storage: a shop's tank has some after the first collection
-  await scene.payTokens([{ address: tank.address, units: UNIT }]);
+  await scene.payTokens([{ address: tank.address, units: unit }]);
   const from = Number(await scene.anvil.rpc<string>('eth_blockNumber', []));
   await shop.collect(ETHER / 20n);
   await shop.mining('all is swept', async () => (await shop.asset(scene.asset)).in_tank === `${SWEPT * 50 + 1}`);
   const to = Number(await scene.anvil.rpc<string>('eth_blockNumber', []));
-  let gas = 0;
-  for (let height = from + 1; height <= to; height++) gas += await gasOfOurs(scene, height);
-  await scene.payTokens([{ address: tank.address, units: UNIT }]);
+  const ours: Used[] = [];
+  for (let height = from + 1; height <= to; height++) {
+    const all = await gasUsedAt(scene, height);
+    ours.push(...all.filter((one) => one.from.toLowerCase() !== scene.anvil.payer.toLowerCase()));
+  }
+  const gas = ours.reduce((sum, one) => sum + one.gas, 0);
+  const price = ours.reduce((sum, one) => sum + one.gas * one.price, 0) / gas;
+  let left = 0;
+  for (const address of addresses) left += Number(await shop.coinsAt(address));
+  await scene.payTokens([{ address: tank.address, units: unit }]);
   await scene.anvil.mine(1);
-  const plain = await gasUsedAt(scene, to + 1);
+  const [plain] = await gasUsedAt(scene, to + 1);
   await shop.stop();
-  await scene.stop();
-  return { addresses: SWEPT, gasEach: gas / SWEPT, plainTransferGas: plain.reduce((sum, one) => sum + one.gas, 0) };
+  return {
+    ...{ addresses: SWEPT, gasEach: gas / SWEPT, plainTransferGas: plain?.gas ?? Number.NaN },
+    leftGas: left / SWEPT / price,
+  };
 }
 
-async function gasUsedAt(scene: EvmScene, height: number): Promise<{ from: string; gas: number }[]> {
-  const receipts = await scene.anvil.rpc<{ from: string; gasUsed: string }[]>('eth_getBlockReceipts', [
-    `0x${height.toString(16)}`,
-  ]);
-  return receipts.map(({ from, gasUsed }) => ({ from, gas: Number(gasUsed) }));
-}
+type Used = { from: string; gas: number; price: number };
 
-/** Of the transactions in a block that the tests' payer did not make. */
-async function gasOfOurs(scene: EvmScene, height: number): Promise<number> {
-  const all = await gasUsedAt(scene, height);
-  return all.reduce(
-    (sum, { from, gas }) => sum + (from.toLowerCase() === scene.anvil.payer.toLowerCase() ? 0 : gas),
-    0,
-  );
+async function gasUsedAt(scene: EvmScene, height: number): Promise<Used[]> {
+  type Receipt = { from: string; gasUsed: string; effectiveGasPrice: string };
+  const receipts = await scene.anvil.rpc<Receipt[]>('eth_getBlockReceipts', [`0x${height.toString(16)}`]);
+  return receipts.map(({ from, gasUsed, effectiveGasPrice }) => ({
+    ...{ from, gas: Number(gasUsed), price: Number(effectiveGasPrice) },
+  }));
 }
 
 const measured = {
-  transferToApi: await transferToApi(false),
-  transferToApiWithHints: await transferToApi(true),
-  blockWith10: await costOfABlock(10),
-  blockWith10000: await costOfABlock(10_000),
-  catchUp: await catchingUp(),
-  flood: await flooded(),
-  sweeping: await sweeping(),
+  transferToApi: await onChain('ETH', (scene) => transferToApi(scene, false)),
+  transferToApiWithHints: await onChain('ETH', (scene) => transferToApi(scene, true)),
+  blockWith10: await onChain('ETH', (scene) => costOfABlock(scene, 10)),
+  blockWith10000: await onChain('ETH', (scene) => costOfABlock(scene, 10_000)),
+  catchUp: await onChain('ETH', catchingUp, 'cancun'),
+  flood: await onChain('ETH', flooded),
+  sweeping: await onChain('ETH', sweeping),
+  sweepingStandard: await onChain('BSC', sweeping),
+  load: loadavg()[0],
 };
 const rounded = JSON.parse(
   JSON.stringify(measured, (_, value: unknown) => (typeof value === 'number' ? Math.round(value) : value)),

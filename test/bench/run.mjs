@@ -18,6 +18,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { consoleAims, consoleLines, measureConsole } from './console.mjs';
+import { evmAims, evmLines } from './evm-rows.mjs';
 import { moneroAims, moneroLines } from './monero-rows.mjs';
 import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
@@ -257,9 +258,7 @@ function aims() {
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
     [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
     ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
-    ['ethereum: mined transfer to API with hints, p50, ms', evm?.transferToApiWithHints?.medianMs, '≤', 300],
-    ['ethereum: catching up 10,000 blocks, s', evm?.catchUp && evm.catchUp.ms / 1_000, '≤', 60],
-    ['ethereum: gas for each swept address', evm?.sweeping?.gasEach, '≤', 50_500],
+    ...(evm ? evmAims(evm) : []),
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(monero ? moneroAims(monero) : []),
     ...(page ? pageAims(page) : []),
@@ -334,29 +333,6 @@ function prepare() {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error('the build failed');
-}
-
-function evmLines({
-  transferToApi,
-  transferToApiWithHints,
-  blockWith10,
-  blockWith10000,
-  catchUp,
-  flood: logs,
-  sweeping,
-}) {
-  return [
-    ['ethereum: mined transfer to API, p50', transferToApi.medianMs, 'ms'],
-    ['ethereum: the same with hints over a WebSocket', transferToApiWithHints.medianMs, 'ms'],
-    ['ethereum: a block with 10 open addresses', blockWith10.requests, 'requests'],
-    ['ethereum: the same', blockWith10.bytes / 1_000, 'kB'],
-    ['ethereum: a block with 10,000 open addresses', blockWith10000.requests, 'requests'],
-    ['ethereum: the same', blockWith10000.bytes / 1_000, 'kB'],
-    [`ethereum: catching up ${count(catchUp.blocks)} blocks`, catchUp.ms / 1_000, 's'],
-    [`ethereum: ${count(logs.transfers)} transfers to one address, longest turn`, logs.longestTurnMs, 'ms'],
-    ['ethereum: gas for each swept address, funding included', sweeping.gasEach, 'gas'],
-    ['ethereum: gas of a plain token transfer', sweeping.plainTransferGas, 'gas'],
-  ];
 }
 
 async function main() {

@@ -19,8 +19,9 @@ export type Behaviour = {
 export class EndpointProxy extends Front {
   readonly #node: string;
   behaviour: Behaviour = {};
-  /** What it was asked, by method, and how much it answered in bytes. */
+  /** What it was asked and how many bytes it answered, by method; and the same in all, as requests of HTTP. */
   readonly calls = new Map<string, number>();
+  readonly bytesOf = new Map<string, number>();
   requests = 0;
   bytes = 0;
 
@@ -40,15 +41,22 @@ export class EndpointProxy extends Front {
     this.requests++;
     if (this.behaviour.raw?.(response)) return;
     const asked = JSON.parse(body) as Request | Request[];
-    const answers = await Promise.all((Array.isArray(asked) ? asked : [asked]).map((one) => this.#one(one)));
-    const text = JSON.stringify(Array.isArray(asked) ? answers : answers[0]);
+    const answers = await Promise.all((Array.isArray(asked) ? asked : [asked]).map((one) => this.#counted(one)));
+    const text = Array.isArray(asked) ? `[${answers.join()}]` : `${answers[0]}`;
     this.bytes += text.length;
     response.setHeader('content-type', 'application/json');
     response.end(text);
   }
 
+  async #counted(request: Request): Promise<string> {
+    const { method } = request;
+    this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
+    const text = JSON.stringify(await this.#one(request));
+    this.bytesOf.set(method, (this.bytesOf.get(method) ?? 0) + text.length);
+    return text;
+  }
+
   async #one(request: Request): Promise<Json> {
-    this.calls.set(request.method, (this.calls.get(request.method) ?? 0) + 1);
     const head = { jsonrpc: '2.0', id: request.id };
     const instead = await this.behaviour.instead?.(request);
     if (instead) return { ...head, ...instead };
