@@ -255,7 +255,6 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   cleanup.push(() => app.invoiceSubscribers.close());
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`;
   app.publicUrl = config.publicUrl ?? url;
-
   const ownPorts = [server.port, ...(metrics ? [metrics.port] : [])];
   const destinationPolicy = {
     allowHosts: config.webhook.allowHosts,
@@ -295,6 +294,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     testAlerts: () => alerts.test(),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
     sandbox: controls,
+    api: server.at,
     console: () => consoles.server(),
   };
   const consoles = onDemand({ app: as(app, 'http'), extra });

@@ -23,11 +23,14 @@ const LOCK = 'countinghouse-events';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function post(path: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
+const post = (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> =>
+  send(path, 'application/json', JSON.stringify(body), signal);
+
+async function send(path: string, type: string, body: string | Blob, signal?: AbortSignal): Promise<unknown> {
   const init: RequestInit = {
     method: 'POST',
-    headers: { 'content-type': 'application/json', [KEY]: localStorage.getItem(KEY) ?? '' },
-    body: JSON.stringify(body),
+    headers: { 'content-type': type, [KEY]: localStorage.getItem(KEY) ?? '' },
+    body,
     credentials: 'same-origin',
     ...(signal ? { signal } : {}),
   };
@@ -84,11 +87,34 @@ export function httpBridge(): Bridge {
       link.click();
       return made;
     },
+    uploadBackup,
     signOut: async () => {
       await post('/session/end', {});
       localStorage.removeItem(KEY);
     },
   };
+}
+
+const UPLOAD_PATH = '/session/upload/';
+const UPLOAD_PIECE_BYTES = 1_048_576;
+const TOO_MANY = 429;
+
+async function uploadBackup(file: File, progress: (percent: number) => void, signal: AbortSignal): Promise<string> {
+  const { code } = (await post('/session/upload', { bytes: file.size }, signal)) as { code: string };
+  let sent = 0;
+  for (;;) {
+    const piece = file.slice(sent, sent + UPLOAD_PIECE_BYTES);
+    try {
+      const path = `${UPLOAD_PATH}${code}/${sent}`;
+      const { file: whole } = (await send(path, 'application/octet-stream', piece, signal)) as { file: string | null };
+      sent += piece.size;
+      progress(Math.floor((100 * sent) / file.size));
+      if (whole !== null) return whole;
+    } catch (error) {
+      if (!(error instanceof CallError && error.status === TOO_MANY)) throw error;
+      await pause(RETRY_MS_MIN);
+    }
+  }
 }
 
 type Call = Bridge['call'];

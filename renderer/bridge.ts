@@ -68,6 +68,11 @@ export type Bridge = {
   signOut?(): Promise<void>;
   /** Has a backup made and hands it to the browser's downloads. Absent where there are none. */
   downloadBackup?(): Promise<{ bytes: number; made_at: string }>;
+  /**
+   * Sends a backup to the service, for a drill; returns its path there, where it is kept until the drill has ended. `progress` is
+   * told the percentage that was sent. Absent where files are named by their path.
+   */
+  uploadBackup?(file: File, progress: (percent: number) => void, signal: AbortSignal): Promise<string>;
   /** Absent where this page has to seal passphrases itself. */
   keyholder?: Keyholder;
 };

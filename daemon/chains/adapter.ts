@@ -154,6 +154,9 @@ export interface ChainAdapter {
   /** Whether that search is running, or could not start. */
   rescanning?(): boolean;
 
+  /** The part of that search that is done, from 0 to 1. */
+  rescanned?(): number;
+
   /**
    * The addresses that were ever used, if the chain's present state shows that: by a balance, or by a transaction sent.
    * Absent: only blocks show it. Throws `Unavailable`.

@@ -33,7 +33,9 @@ async function listSources(session: Session, { all = false }: { all?: boolean })
           ...[source.network, source.chain, source.source, source.tip ? `${source.tip.height}` : '-'],
           source.tip_age_seconds === null ? '-' : span(Math.max(0, source.tip_age_seconds)),
           source.agreeing === null ? '-' : `${source.agreeing}`,
-          source.error ?? source.withheld ?? 'ok',
+          source.error ??
+            source.withheld ??
+            (source.rescan_percent === null ? 'ok' : `searching ${source.rescan_percent} %`),
         ]),
         'No chain is connected.',
       ),

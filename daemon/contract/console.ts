@@ -8,6 +8,8 @@ const Nothing = z.strictObject({});
 export const KEY_HEADER = 'countinghouse-key';
 export const CALL_PATH = '/call/';
 export const SESSION_PATH = '/session';
+/** Before the code of an upload and the place of a piece in it, in bytes: the only calls that are not JSON. */
+export const UPLOAD_PATH = '/session/upload/';
 
 export const ConsoleSessionShape = z.object({
   id: Id,

@@ -1,7 +1,7 @@
 /** The operator API's methods about backups and restores. */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
-import { AccountKeySchema, Gap, HighestUsed } from './operator-shapes.ts';
+import { AccountKeySchema, Gap, HighestUsed, Instant } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
@@ -48,6 +48,8 @@ export const RECOVERY = {
           error: z.string().nullable(),
         })
         .nullable(),
+      /** When a backup of this service was last found whole, by whatever drill. */
+      last_good_at: Instant.nullable(),
     }),
   ),
   /** Notes that a backup was opened and found whole. */

@@ -18,6 +18,7 @@ const Label = (charactersMax: number) =>
     .default(null);
 const FOUND_MAX = 50;
 const PERIODS_MAX = 400;
+const TRIED_CHARS_MAX = 70_000;
 
 /** The answers to "why isn't this paid?". */
 const VERDICTS = [
@@ -56,6 +57,28 @@ export const SHOP = {
   'sandbox.play': method(PlaySchema, z.object({ tx_id: z.string().nullable() })),
   /** The OpenAPI document of the merchant and browser APIs. */
   'api.show': method(z.strictObject({}), z.object({ document: z.record(z.string(), z.unknown()) })),
+  /**
+   * Sends one request of the OpenAPI document to this service's own API, for a business of the sandbox alone. `parameters`: those of
+   * the document by their names. `body`: as it is sent. `key`: an API key of the sandbox, which is not kept; without one the call has
+   * a key that exists for its duration only. Throws `Rejected`: `params`, `key.network`, `key.not_found`, `client.not_found`.
+   */
+  'api.try': method(
+    z.strictObject({
+      business: Text,
+      operation: Text,
+      parameters: z.record(z.string().max(TEXT_CHARS_MAX), z.string().max(TEXT_CHARS_MAX)).default({}),
+      body: z.string().max(TRIED_CHARS_MAX).nullable().default(null),
+      key: z.string().max(TEXT_CHARS_MAX).nullable().default(null),
+    }),
+    z.object({
+      /** The request that was sent. */
+      request: z.string(),
+      status: z.int(),
+      /** Of the answer's text; JSON, but for some errors. */
+      body: z.string(),
+      duration_ms: z.int().min(0),
+    }),
+  ),
   /** An invoice by hand, of any amount from a cent. `any`: at the counter. */
   'invoice.create': method(
     z.strictObject({

@@ -29,8 +29,8 @@ const SourceShape = z.object({
   lagging: z.boolean(),
   error: z.string().nullable(),
   withheld: z.string().nullable(),
-  /** Every address is being searched again. */
-  rescanning: z.boolean(),
+  /** How much is done while every address is searched again; null: no search is running. */
+  rescan_percent: z.int().min(0).max(100).nullable(),
   /** Connected servers that have the tip of the chain; null if the source is a node. */
   agreeing: z.int().min(0).nullable(),
   /** Empty if the source is a node. */

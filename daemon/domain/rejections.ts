@@ -7,7 +7,7 @@ export type RejectCode =
   | 'seal'
   | 'validation'
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
-  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'words'}`
+  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'upload' | 'words'}`
   | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
   | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`
@@ -21,7 +21,7 @@ export type RejectCode =
   | `idempotency.${'conflict' | 'key'}`
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
-  | `key.${'not_found' | 'too_many'}`
+  | `key.${'network' | 'not_found' | 'too_many'}`
   | 'ledger.chain'
   | `mnemonic.${'checksum' | 'length' | 'word'}`
   | 'operator.listen'

@@ -262,7 +262,16 @@ function withdrawalPaths(): Record<string, Json> {
   };
 }
 
+const made = new WeakMap<App, Json>();
+
+/** The description of a service, which is made once: it takes a while, and does not change. */
 export function openApi(app: App): Json {
+  const known = made.get(app) ?? describe(app);
+  made.set(app, known);
+  return known;
+}
+
+function describe(app: App): Json {
   return {
     openapi: '3.1.0',
     info: {

@@ -32,6 +32,8 @@ const CONNECTIONS_MAX = 5_000;
 /** Per address (IPv6: per /64). Trusted proxies have no limit. */
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
 const DRAIN_MS = 3_000;
+/** For hosts that mean every address of this machine. */
+const LOOPBACKS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** `pages`: the payment pages, below `/pay`. */
 type PublicParts = {
@@ -78,7 +80,8 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
   return server;
 }
 
-type Listening = { port: number; close(): Promise<void> };
+/** `at`: where the server is reached from this machine. */
+type Listening = { port: number; at: { host: string; port: number }; close(): Promise<void> };
 
 /** Listens. Throws `Rejected('port.taken')` when somebody else does. */
 export async function listen(handler: Express, host: string, port: number): Promise<Listening> {
@@ -101,7 +104,9 @@ export async function listen(handler: Express, host: string, port: number): Prom
     });
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+  const { port: taken } = server.address() as AddressInfo;
+  const at = { host: LOOPBACKS[host] ?? host, port: taken };
+  return { port: taken, at, close: () => closeServer(server) };
 }
 
 /** Closes connections of an address above its limit. */

@@ -1,5 +1,5 @@
 /** Small parts that every screen uses. */
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import { CallError, NotConnected } from '../bridge.ts';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, foreign, groups, splitZeros } from './format.ts';
@@ -178,6 +178,17 @@ export function Answer<T>({ of, rows, children }: { of: Query<T>; rows?: number;
   if (of.data !== undefined) return children(of.data);
   if (of.error) return <Problem error={of.error} retry={() => void of.refetch()} />;
   return <Still {...(rows === undefined ? {} : { rows })} />;
+}
+
+/** How far long work is; it goes on if the screen is left. */
+export function Progress({ percent, children }: { percent: number; children: ReactNode }): ReactNode {
+  const id = useId();
+  return (
+    <p className="progress" role="status">
+      <span id={id}>{children}</span> <span className="figure">{percent} %</span>
+      <progress aria-labelledby={id} max={100} value={percent} />
+    </p>
+  );
 }
 
 type Column = string | readonly [name: string, className: string];

@@ -1,5 +1,5 @@
 /** Who gets to the console's listener: browsers that used a link once, from its own page, and for what they may. */
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -189,6 +189,68 @@ describe('a session', () => {
   });
 });
 
+describe('an upload of a backup', () => {
+  const BYTES = { 'content-type': 'application/octet-stream' };
+  const kept = async (): Promise<string[]> =>
+    (await readdir(daemon.dataDir)).filter((name) => name.startsWith('upload-'));
+  let signed: Record<string, string>;
+  const begin = async (bytes: unknown) =>
+    ask('/session/upload', { headers: signed, body: JSON.stringify({ bytes }) }) as Promise<
+      Answer & { body: { code?: string } }
+    >;
+  const send = (code: string, offset: number, body: string, headers: Record<string, string> = {}) =>
+    ask(`/session/upload/${code}/${offset}`, { headers: { ...signed, ...BYTES, ...headers }, body });
+  beforeAll(async () => {
+    signed = await signIn();
+  });
+
+  it.each([
+    [0, 422],
+    [-1, 422],
+    [1.5, 422],
+    ['9', 422],
+    [2 ** 32 + 1, 400],
+  ])('of %s bytes is answered %i', async (bytes, status) => {
+    expect((await begin(bytes)).status).toBe(status);
+    expect(await kept()).toEqual([]);
+  });
+
+  it('takes its own pieces in their order, from a session that may drill, and keeps nothing that is no backup', async () => {
+    const { code = '' } = (await begin(100)).body;
+    expect(await kept()).toHaveLength(1);
+    expect((await stat(join(daemon.dataDir, (await kept())[0]!))).mode & 0o777).toBe(0o600);
+    const till = await signIn();
+    await ask('/session/lock', { headers: till });
+    const refused: [number, Promise<Answer>][] = [
+      [400, send('x'.repeat(43), 0, 'piece')],
+      [400, send(code, 5, 'piece')],
+      [400, send(code, 0, 'x'.repeat(101))],
+      [404, send('short', 0, 'piece')],
+      [413, send(code, 0, 'x'.repeat(1_048_577))],
+      [415, send(code, 0, 'piece', { 'content-type': 'application/json' })],
+      [401, send(code, 0, 'piece', { 'countinghouse-key': '' })],
+      [403, send(code, 0, 'piece', { origin: 'https://evil.example' })],
+      [404, send(code, 0, 'piece', till)],
+      [404, ask('/session/upload', { headers: till, body: '{"bytes":9}' })],
+      [415, ask('/session/upload', { headers: { ...signed, ...BYTES }, body: '{"bytes":9}' })],
+    ];
+    for (const [status, answer] of refused) expect((await answer).status).toBe(status);
+    const wrong = await send(code, 0, 'x'.repeat(50));
+    expect([wrong.status, wrong.body.error?.code]).toEqual([400, 'backup.format']);
+    expect(await kept()).toEqual([]);
+    expect((await send(code, 50, 'x')).body.error?.code).toBe('backup.upload');
+  });
+
+  it('takes the place of the last one, and goes when it is not used', async () => {
+    await begin(10);
+    await begin(20);
+    expect(await kept()).toHaveLength(1);
+    await daemon.restart();
+    origin = new URL(await link()).origin;
+    expect(await kept()).toEqual([]);
+  });
+});
+
 describe('the page', () => {
   it('is served with a strict policy, may not be framed, and names no other host', async () => {
     const { status, headers } = await ask('/', { method: 'GET' });
@@ -245,6 +307,7 @@ describe('approvals = false', () => {
     for (const method of ['wallet.custody', 'backup.drillOpen']) {
       expect((await ask(`/call/${method}`, { headers: signed })).body.error?.code).toBe('console.refused');
     }
+    expect((await ask('/session/upload', { headers: signed, body: '{"bytes":9}' })).status).toBe(404);
     expect((await ask('/call/withdrawal.list', { headers: signed })).status).toBe(200);
     // money of the sandbox is none: the policy is taken, and an approval is looked for
     const manual = { business: '1', mode: 'manual', grants: [] };

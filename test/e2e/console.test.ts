@@ -274,6 +274,40 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('tries calls of the API reference in the sandbox, with a key that ends with the call', async () => {
+    const page = await shop.open('developers/reference');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`));
+    const call = (summary: string) => page.locator('details', { has: page.getByText(summary, { exact: true }) });
+    const before = (await shop.call('key.list', { revoked: true })).keys.length;
+    await call('Create invoice').locator('summary').click();
+    await page.getByLabel('Body').fill('{"amount": 17, "currency": "EUR", "description": "tried"}');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('201').waitFor();
+    const { invoices } = await shop.call('invoice.list', { limit: 1 });
+    expect(invoices[0]).toMatchObject({ amount: '17', currency: 'EUR' });
+    await page.getByText(`"id": "${invoices[0]!.slug}"`).waitFor();
+    await page.getByLabel('Body').fill('{"amount": ');
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('400').waitFor();
+    await call('Create invoice').locator('summary').click();
+    await call('Get invoice').locator('summary').click();
+    const send = page.getByRole('button', { name: 'Send it' });
+    expect(await send.isDisabled()).toBe(true);
+    await page.getByLabel('invoice_id').fill(invoices[0]!.slug);
+    await page.getByLabel('API key of the sandbox').fill(shop.daemon.apiKey);
+    await send.click();
+    await page.getByText('"description": "tried"').waitFor();
+    expect((await shop.call('key.list', { revoked: true })).keys.length).toBe(before);
+    // the typed key goes to the service with the call, and stays nowhere
+    expect(asked.filter((text) => text.includes(shop.daemon.apiKey)).length).toBe(1);
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(
+      'ch_test_',
+    );
+    await page.context().close();
+  });
+
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
     for (const step of ['Where payments are seen', 'Connect your shop', 'Watch a payment arrive']) {
@@ -369,15 +403,39 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const again = await page.request.get(download.url());
     expect(again.status()).toBe(404);
     expect((await readdir(shop.daemon.dataDir)).filter((name) => name.startsWith('download-'))).toEqual([]);
-    await page.getByLabel('Backup on the computer of Countinghouse').fill(file);
-    await page.getByLabel('Wallet passphrase, to open the backup').fill(PASSPHRASE);
-    await page.keyboard.press('Enter');
-    const { drill } = await until('the drill of this file has ended', async () => {
-      const status = await shop.call('backup.drillStatus', {});
-      return status.drill?.file === file && !status.drill.running ? status : null;
+    await page.getByText('No backup was proved yet.').waitFor();
+    const begin = async (passphrase: string): Promise<void> => {
+      await page.getByLabel('Wallet passphrase, to open the backup').fill(passphrase);
+      await page.keyboard.press('Enter');
+    };
+    const backup = await readFile(file);
+    const sent = (buffer: Buffer) => ({ name: 'my.backup', mimeType: 'application/octet-stream', buffer });
+    const choose = (buffer: Buffer) => page.getByLabel('Backup file').setInputFiles(sent(buffer));
+    await choose(Buffer.from('holiday pictures'.repeat(9)));
+    await begin(PASSPHRASE);
+    await page.getByText('This file is no backup that this release can read').waitFor();
+    await choose(backup.subarray(0, -1));
+    await begin(PASSPHRASE);
+    await page.getByText('This backup is damaged').waitFor();
+    await choose(backup);
+    await begin('not the passphrase');
+    await page.getByText('This passphrase does not open the wallet.').waitFor();
+    expect((await shop.call('backup.drillStatus', {})).drill).toBeNull();
+    let pieces = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/session/upload')) pieces++;
     });
-    expect(drill).toMatchObject({ file, running: false, error: null, report: { problems: [] } });
-    await page.getByText('This backup brings everything back').waitFor();
+    await begin(PASSPHRASE);
+    await page.getByText('This backup brings everything back').waitFor({ timeout: 30_000 });
+    // a wrong passphrase does not have the file sent again
+    expect(pieces).toBe(0);
+    const { drill, last_good_at } = await shop.call('backup.drillStatus', {});
+    expect(drill).toMatchObject({ running: false, error: null, report: { problems: [] } });
+    expect(last_good_at).toBe(drill!.ended_at);
+    await page.getByText('On the computer of Countinghouse', { exact: true }).click();
+    await page.getByLabel('Backup on the computer of Countinghouse').fill(`${file}.gone`);
+    await begin(PASSPHRASE);
+    await page.getByText(`There is no file ${file}.gone`).waitFor();
     expect(drill!.report!.addresses).toBeGreaterThan(0);
     const slug = await shop.invoice(31, 'BTC');
     const { address } = (await shop.call('invoice.show', { invoice: slug })).invoice.payment!;

@@ -115,6 +115,7 @@ export class Appliance {
           this.#discovery = new AccountDiscovery(request, (network, chain, list) => this.#source(network, chain, list));
         },
         discovery: () => this.#discovery?.state ?? null,
+        api: { host: '', port: 0 },
         makeBackup: (file) => this.#backup(file),
         deriveSandboxAccounts: () => ({}),
         drills: null as never,

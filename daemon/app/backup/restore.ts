@@ -36,7 +36,7 @@ import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
 import type { BackupSecret } from '../../wallet/backup-key.ts';
 import { exists } from '../../wallet/files.ts';
-import { openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
+import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { skip } from '../addresses/skipped.ts';
@@ -67,6 +67,9 @@ export async function backupHeader(file: string): Promise<SealedHeader> {
     stream.destroy();
   }
 }
+
+/** Checks a backup file as far as possible without its key. Throws `Rejected`: `backup.format`, `backup.damaged`. */
+export const inspectBackup = (file: string): Promise<SealedHeader> => inspectSealed(file);
 
 async function there(file: string): Promise<void> {
   await access(file).catch(() => {

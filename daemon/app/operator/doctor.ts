@@ -43,6 +43,12 @@ export function noteDrill(tx: Tx, at: number): void {
   tx.run(saveSetting, { key: DRILL_SETTING, value: `${at}`, updated_at: at });
 }
 
+/** When a backup was last found whole, in milliseconds since 1970; null: never. */
+export function lastDrill({ store }: App): number | null {
+  const value = store.get(settingOf, { key: DRILL_SETTING })?.value;
+  return value === undefined ? null : Number(value);
+}
+
 const ok = (subject: string, text: string): Finding => ({ subject, level: 'ok', text, advice: null });
 const warning = (subject: string, text: string, advice: string): Finding => ({
   subject,
@@ -238,7 +244,7 @@ function backups(app: App): Finding[] {
   const { folder } = app.config.backup;
   const now = app.now();
   const made = jobDoneAt(app, 'backup');
-  const drilled = Number(app.store.get(settingOf, { key: DRILL_SETTING })?.value ?? 0);
+  const drilled = lastDrill(app) ?? 0;
   const backup =
     folder === null
       ? problem('backup', 'none is made by itself', 'set [backup] folder: resources/docs/back-up.md')

@@ -11,6 +11,7 @@ import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
 import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
+import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { beginPast, endPast } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
 import { fillPool } from '../addresses/pool.ts';
@@ -57,6 +58,26 @@ export function rescansUnderWay(app: App): { chain: string; height: number | nul
   );
 }
 
+/** The setting with the height at which the reading of an account's past began. */
+const beginningOf = (accountId: number): string => `rescan.from.${accountId}`;
+
+/**
+ * The part of a search for everything of a chain's accounts that is done, from 0 to 1; null: none is running. A past whose first
+ * block is not known yet counts as not begun.
+ */
+export function rescannedPart(app: App, chain: ChainRuntime): number | null {
+  if (chain.adapter.rescanning?.()) return chain.adapter.rescanned?.() ?? 0;
+  const rows = app.store.all(accountsToRescan, { chain_key: chain.key });
+  if (rows.length === 0) return null;
+  const tip = checkpointOf(app.store, chain)?.at(-1)?.height ?? 0;
+  const parts = rows.map(({ id, rescan }) => {
+    const height = (JSON.parse(rescan ?? '[]') as Checkpoint).at(-1)?.height;
+    const from = Number(app.store.get(settingOf, { key: beginningOf(id) })?.value);
+    return height === undefined || !(from < tip) ? 0 : Math.min(1, Math.max(0, (height - from) / (tip - from)));
+  });
+  return parts.reduce((sum, part) => sum + part, 0) / parts.length;
+}
+
 /** The highest indices up to which used addresses cannot be missed. */
 type Ready = { ready_index: number; ready_change: number };
 
@@ -88,7 +109,11 @@ export async function beginRescan(
   checkpoint: Checkpoint,
 ): Promise<void> {
   const to = JSON.stringify(checkpoint);
-  await app.store.write((tx) => tx.run(beginPast, { account_id: account.id, from: stored, to, ...ready }));
+  const from = { key: beginningOf(account.id), value: `${tipOf(checkpoint).height}`, updated_at: app.now() };
+  await app.store.write((tx) => {
+    tx.run(beginPast, { account_id: account.id, from: stored, to, ...ready });
+    tx.run(saveSetting, from);
+  });
 }
 
 /**
@@ -108,6 +133,7 @@ export async function endRescan(app: App, chain: ChainRuntime, { account, stored
     const isFirst = row.gap !== null && row.past_until === null;
     if (isFirst) tx.run(endPast, { account_id: account.id, height: tipOf(present).height });
     else tx.run(stepRescan, { id: account.id, from: stored, to: null });
+    tx.run(dropSetting, { key: beginningOf(account.id) });
     tx.afterCommit(() => app.log.info({ chain: chain.key }, 'the past of a wallet was read'));
   });
 }

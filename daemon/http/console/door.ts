@@ -2,10 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
+import { UPLOAD_PATH } from '../../contract/console.ts';
 import { Refused } from '../operator/gate.ts';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const HTTP_PORT = 80;
+const BYTES_TYPE = /^application\/octet-stream$/i;
 const JSON_TYPE = /^application\/json\s*(;\s*charset=utf-8\s*)?$/i;
 
 const isLoopback = (address: string): boolean => {
@@ -45,16 +47,18 @@ export class ConsoleDoor {
     }
   }
 
-  /** Throws `Refused` for a call that may come from another page. */
-  checkCall({ method, headers }: IncomingMessage): void {
+  /** Throws `Refused` for a call that may come from another page. No form of a page can have either of the two types. */
+  checkCall({ method, headers, url = '' }: IncomingMessage): void {
     if (method !== 'POST') throw new Refused(405, 'method.not_allowed', `${method} is not allowed here: use POST`);
     const site = headers['sec-fetch-site'];
     const foreign = !this.#origins.has(headers.origin ?? '') || new URL(headers.origin!).host !== headers.host;
     if (foreign || (site !== undefined && site !== 'same-origin')) {
       throw new Refused(403, 'origin', 'Other web pages have no access here');
     }
-    if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-      throw new Refused(415, 'content_type', 'The content type must be application/json');
+    const isBytes = url.startsWith(UPLOAD_PATH);
+    if (!(isBytes ? BYTES_TYPE : JSON_TYPE).test(headers['content-type'] ?? '')) {
+      const wanted = isBytes ? 'application/octet-stream' : 'application/json';
+      throw new Refused(415, 'content_type', `The content type must be ${wanted}`);
     }
   }
 

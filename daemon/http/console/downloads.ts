@@ -65,8 +65,12 @@ export class Downloads {
   /** Removes files that were not fetched, also those of an earlier run. */
   async sweep(): Promise<void> {
     this.#made = null;
-    const { dataDir } = this.#extra;
-    const names = (await readdir(dataDir)).filter((name) => FILE.test(name));
-    await Promise.all(names.map((name) => rm(join(dataDir, name), { force: true })));
+    await sweepFiles(this.#extra.dataDir, FILE);
   }
+}
+
+/** Removes the files of a folder whose names match. */
+export async function sweepFiles(folder: string, pattern: RegExp): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => pattern.test(name));
+  await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
 }

@@ -9,20 +9,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { CALL_PATH, KEY_HEADER, SESSION_PATH } from '../../contract/console.ts';
+import { CALL_PATH, KEY_HEADER, SESSION_PATH, UPLOAD_PATH } from '../../contract/console.ts';
 import { isMethod } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Asset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
 import { type Answer, failed, failure, run } from '../operator/answer.ts';
 import type { Context } from '../operator/context.ts';
-import { Refused, readJson } from '../operator/gate.ts';
+import { Refused, readBody, readJson } from '../operator/gate.ts';
 import { closeServer } from '../server.ts';
 import { ConsoleDoor } from './door.ts';
 import { Downloads } from './downloads.ts';
 import { consoleFiles } from './files.ts';
 import { refusal } from './rights.ts';
 import { type ConsoleSession, ConsoleSessions } from './sessions.ts';
+import { Uploads } from './uploads.ts';
 
 const SESSIONS_FILE = 'console.json';
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -48,6 +49,8 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+const UPLOAD_PLACE = /^([\w-]{43})\/(\d{1,15})$/;
+const Upload = z.strictObject({ bytes: z.int().min(1) });
 const SignIn = z.strictObject({ code: z.string().max(100) });
 
 /** The console of a running daemon. Its listener opens with the first link, or at once if there are sessions. */
@@ -57,6 +60,7 @@ export class ConsoleServer {
   readonly #signIns: TokenBuckets;
   readonly #calls: TokenBuckets;
   readonly #downloads: Downloads;
+  readonly #uploads: Uploads;
   /** Open answers by session, which end with it. */
   readonly #open = new Map<number, Set<ServerResponse>>();
   #files: Map<string, Asset> | undefined;
@@ -68,6 +72,7 @@ export class ConsoleServer {
     const { now } = context.app;
     this.sessions = new ConsoleSessions(join(context.extra.dataDir, SESSIONS_FILE), now);
     this.#downloads = new Downloads(context.extra, now);
+    this.#uploads = new Uploads(context.extra, now);
     const bucketsMax = BUCKETS_MAX;
     this.#signIns = new TokenBuckets({ perMinute: SIGN_INS_PER_MINUTE, burst: SIGN_INS_PER_MINUTE, now, bucketsMax });
     this.#calls = new TokenBuckets({ perMinute: CALLS_PER_MINUTE, burst: CALLS_BURST, now, bucketsMax });
@@ -100,7 +105,7 @@ export class ConsoleServer {
   async close(): Promise<void> {
     const server = await this.#server?.catch(() => undefined);
     for (const answers of this.#open.values()) for (const answer of answers) answer.destroy();
-    await this.#downloads.sweep();
+    await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
     if (server) await closeServer(server);
   }
 
@@ -108,7 +113,7 @@ export class ConsoleServer {
     const { app } = this.#context;
     const { host, port } = app.config.console;
     this.#files = consoleFiles();
-    await this.#downloads.sweep();
+    await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
     const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
     server.maxConnections = CONNECTIONS_MAX;
     await new Promise<void>((resolve, reject) => {
@@ -181,11 +186,11 @@ export class ConsoleServer {
     if (!session) throw new Refused(401, 'session', 'This session has ended: sign in with a new link');
     const taken = this.#calls.takeFrom(`${session.id}`);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
+    const { url = '' } = request;
+    if (url.startsWith(UPLOAD_PATH)) return this.#takePiece(session, url.slice(UPLOAD_PATH.length), request);
     const body = await readJson(request);
-    if (request.url?.startsWith(CALL_PATH)) {
-      return this.#call(session, request.url.slice(CALL_PATH.length), body, response);
-    }
-    return this.#change(session, request.url ?? '');
+    if (url.startsWith(CALL_PATH)) return this.#call(session, url.slice(CALL_PATH.length), body, response);
+    return this.#change(session, url, body);
   }
 
   async #signIn(request: IncomingMessage): Promise<Answer> {
@@ -219,13 +224,28 @@ export class ConsoleServer {
     }
   }
 
-  async #change(session: ConsoleSession, path: string): Promise<Answer> {
+  /** An upload is for a drill, so it needs the same right. */
+  #mayUpload(session: ConsoleSession): boolean {
+    return session.scope === 'all' && this.#context.app.config.console.approvals;
+  }
+
+  async #takePiece(session: ConsoleSession, place: string, request: IncomingMessage): Promise<Answer> {
+    const [, code, offset] = UPLOAD_PLACE.exec(place) ?? [];
+    if (code === undefined || !this.#mayUpload(session)) return failure(404, 'not_found', 'There is no such call');
+    return { status: 200, body: { file: await this.#uploads.add(code, Number(offset), await readBody(request)) } };
+  }
+
+  async #change(session: ConsoleSession, path: string, body: unknown): Promise<Answer> {
     const { approvals } = this.#context.app.config.console;
     if (path === SESSION_PATH) return { status: 200, body: { scope: session.scope, approvals } };
     if (path === `${SESSION_PATH}/lock`) await this.sessions.lock(session.id);
     else if (path === `${SESSION_PATH}/end`) await this.end(session.id);
     else if (path === `${SESSION_PATH}/backup` && session.scope === 'all') {
       return { status: 200, body: await this.#downloads.make() };
+    } else if (path === `${SESSION_PATH}/upload` && this.#mayUpload(session)) {
+      const params = Upload.safeParse(body);
+      if (!params.success) return failure(422, 'params', 'Give the bytes of the file');
+      return { status: 200, body: { code: await this.#uploads.begin(params.data.bytes) } };
     } else return failure(404, 'not_found', 'There is no such call');
     return { status: 200, body: {} };
   }

@@ -39,6 +39,8 @@ export type OperatorExtra = {
   /** Sends a test message over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
   sandbox: SandboxControls;
+  /** Where the public server listens, as this machine reaches it. */
+  api: { host: string; port: number };
   /** The console's listener, which this loads at its first use. */
   console(): Promise<ConsoleServer>;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;

@@ -99,7 +99,8 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
+/** The bytes of a request's body. Throws `Refused`. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   try {

@@ -1,7 +1,7 @@
 /** The methods about backups and restores. */
 import { isAbsolute } from 'node:path';
 import { areSkippedWatched } from '../../app/addresses/skipped.ts';
-import { noteDrill } from '../../app/operator/doctor.ts';
+import { lastDrill, noteDrill } from '../../app/operator/doctor.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { takeOver } from '../../app/withdrawals/restored-spends.ts';
@@ -51,11 +51,14 @@ export const RECOVERY_METHODS: Methods = {
     await extra.drills.open(sealed);
     return {};
   },
-  'backup.drillStatus': ({ extra }) => {
+  'backup.drillStatus': ({ app, extra }) => {
     const drill = extra.drills.state;
-    if (!drill) return { drill: null };
+    const last = lastDrill(app);
+    const last_good_at = last === null ? null : toIso(last);
+    if (!drill) return { drill: null, last_good_at };
     const { startedAt, endedAt, ...rest } = drill;
-    return { drill: { ...rest, started_at: toIso(startedAt), ended_at: endedAt === null ? null : toIso(endedAt) } };
+    const times = { started_at: toIso(startedAt), ended_at: endedAt === null ? null : toIso(endedAt) };
+    return { drill: { ...rest, ...times }, last_good_at };
   },
   'backup.drilled': async ({ app }) => {
     const at = app.now();

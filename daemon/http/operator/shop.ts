@@ -16,6 +16,7 @@ import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts
 import { openApi } from '../openapi.ts';
 import type { Context } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
+import { tryApi } from './try-api.ts';
 
 type Methods = {
   readonly [M in keyof typeof SHOP]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
@@ -59,6 +60,7 @@ async function play({ app, extra: { sandbox } }: Context, action: Parsed<'sandbo
 export const SHOP_METHODS: Methods = {
   'sandbox.play': async (context, action) => ({ tx_id: await play(context, action) }),
   'api.show': ({ app }) => ({ document: openApi(app) as Record<string, unknown> }),
+  'api.try': tryApi,
   'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
     const { slug } = await sell(app, findBusiness(app, business), { ...rest, orderId, origin: 'operator' });
     return { invoice: detailJson(app, showInvoice(app, slug)) };

@@ -1,6 +1,6 @@
 /** The methods about chain sources. */
 import { chainStatuses } from '../../app/operator/status.ts';
-import { readAgain } from '../../app/recovery/rescan.ts';
+import { readAgain, rescannedPart } from '../../app/recovery/rescan.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SourceServer } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -12,7 +12,9 @@ export const SOURCE_METHODS = { 'source.list': listSources, 'source.rescan': res
 
 function listSources({ app }: Context): Result<'source.list'> {
   const sources = chainStatuses(app).map((chain) => {
-    const servers = app.chains.find(`${chain.network}:${chain.chain}`)?.adapter.servers?.() ?? [];
+    const runtime = app.chains.find(`${chain.network}:${chain.chain}`);
+    const servers = runtime?.adapter.servers?.() ?? [];
+    const done = runtime ? rescannedPart(app, runtime) : null;
     return {
       network: chain.network,
       chain: chain.chain,
@@ -22,7 +24,7 @@ function listSources({ app }: Context): Result<'source.list'> {
       lagging: chain.lagging,
       error: chain.error,
       withheld: chain.withheld,
-      rescanning: app.chains.find(`${chain.network}:${chain.chain}`)?.adapter.rescanning?.() ?? false,
+      rescan_percent: done === null ? null : Math.floor(100 * done),
       agreeing:
         servers.length === 0 ? null : servers.filter(({ state, behind }) => state === 'ready' && behind === 0).length,
       servers: servers.map(serverJson),

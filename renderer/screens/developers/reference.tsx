@@ -1,17 +1,28 @@
 /** The calls of the merchant and browser APIs, from their OpenAPI document. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useCall } from '../../data.tsx';
 import { Answer, Section } from '../../parts/parts.tsx';
 import { Code } from './connect.tsx';
 import type { T } from './developers.tsx';
+import { TryIt } from './try-it.tsx';
 
-type Operation = {
+export type Parameter = {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: { enum?: string[] };
+};
+export type Operation = {
+  operationId?: string;
   summary?: string;
   description?: string;
-  security?: Record<string, unknown>[];
+  parameters?: Parameter[];
   requestBody?: { content?: Record<string, { example?: unknown; examples?: Record<string, { value?: unknown }> }> };
+  responses?: Record<string, { description?: string }>;
 };
-type Document = { paths: Record<string, Record<string, Operation>> };
+type Path = Record<string, Operation> & { parameters?: Parameter[] };
+type Document = { paths: Record<string, Path> };
 
 const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
 const JSON_TYPE = 'application/json';
@@ -28,12 +39,20 @@ export function Reference({ t }: { t: T }): ReactNode {
     <Answer of={found}>
       {({ document }) => (
         <Section title={t('reference')} note={`${url}/api/v1/openapi.json`}>
-          {Object.entries((document as unknown as Document).paths).flatMap(([path, operations]) =>
-            Object.entries(operations)
-              .filter(([verb]) => VERBS.includes(verb))
-              .map(([verb, operation]) => (
-                <Call key={`${verb} ${path}`} verb={verb} path={path} operation={operation} url={url} t={t} />
-              )),
+          {Object.entries((document as unknown as Document).paths).flatMap(
+            ([path, { parameters = [], ...operations }]) =>
+              Object.entries(operations)
+                .filter(([verb]) => VERBS.includes(verb))
+                .map(([verb, operation]) => (
+                  <Call
+                    key={`${verb} ${path}`}
+                    verb={verb}
+                    path={path}
+                    operation={{ ...operation, parameters: [...parameters, ...(operation.parameters ?? [])] }}
+                    url={url}
+                    t={t}
+                  />
+                )),
           )}
         </Section>
       )}
@@ -41,9 +60,25 @@ export function Reference({ t }: { t: T }): ReactNode {
   );
 }
 
+function Answers({ responses, t }: { responses: NonNullable<Operation['responses']>; t: T }): ReactNode {
+  return (
+    <>
+      <p className="quiet">{t('answers')}</p>
+      <ul className="reference-answers">
+        {Object.entries(responses).map(([status, { description }]) => (
+          <li key={status}>
+            <span className="mono">{status}</span> {description}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
 type CallProps = { verb: string; path: string; operation: Operation; url: string; t: T };
 
 function Call({ verb, path, operation, url, t }: CallProps): ReactNode {
+  const [open, setOpen] = useState(false);
   const example = exampleOf(operation);
   const browser = path.startsWith('/sdk');
   const login = browser ? '-H "MB-CLIENT-ID: $CLIENT_ID"' : '-H "MB-API-KEY: $API_KEY"';
@@ -52,7 +87,7 @@ function Call({ verb, path, operation, url, t }: CallProps): ReactNode {
       ? ''
       : ` -H "Content-Type: application/json" -d '${JSON.stringify(example ?? {})}'`;
   return (
-    <details className="reference">
+    <details className="reference" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span className="mono verb">{verb.toUpperCase()}</span> <span className="mono">{path}</span>{' '}
         <span className="quiet">{operation.summary}</span>
@@ -60,6 +95,12 @@ function Call({ verb, path, operation, url, t }: CallProps): ReactNode {
       {operation.description && <p>{operation.description}</p>}
       <p className="quiet">{t('example')}</p>
       <Code text={`curl -X ${verb.toUpperCase()} ${url}/api/v1${path} ${login}${body}`} />
+      {open && (
+        <>
+          <Answers responses={operation.responses ?? {}} t={t} />
+          <TryIt operation={operation} example={body === '' ? null : (example ?? {})} browser={browser} t={t} />
+        </>
+      )}
     </details>
   );
 }

@@ -63,6 +63,14 @@ export default texts(
     coin: 'Coin',
     done: 'Done',
     example: 'Example',
+    answers: 'Answers',
+    tryTitle: 'Try it in the sandbox, as {business}',
+    tryBody: 'Body',
+    tryKey: 'API key of the sandbox, if you like',
+    tryKeyHint:
+      'Without one the call gets a key that ends with it. No key is stored, and none for real money is used here.',
+    trySend: 'Send it',
+    tryNowhere: 'To try calls, there must be a sandbox business.',
     summary: 'Use',
   },
   {
@@ -127,6 +135,14 @@ export default texts(
     coin: 'Coin',
     done: 'Erledigt',
     example: 'Beispiel',
+    answers: 'Antworten',
+    tryTitle: 'In der Sandbox ausprobieren, als {business}',
+    tryBody: 'Inhalt',
+    tryKey: 'API-Schlüssel der Sandbox, wenn Sie mögen',
+    tryKeyHint:
+      'Ohne Schlüssel bekommt der Aufruf einen, der mit ihm endet. Keiner wird gespeichert, und keiner für echtes Geld benutzt.',
+    trySend: 'Senden',
+    tryNowhere: 'Zum Ausprobieren muss es ein Sandbox-Geschäft geben.',
     summary: 'Zweck',
   },
 );

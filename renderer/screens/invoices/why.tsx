@@ -1,10 +1,11 @@
 /** "Why isn't this paid?": a plain verdict, and what can be done about it. */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { ASSETS } from '../../../daemon/domain/assets.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { fiat } from '../../parts/format.ts';
-import { Answer, Problem, shortName } from '../../parts/parts.tsx';
+import { Answer, Problem, Progress, shortName } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
@@ -89,16 +90,10 @@ function Rescan({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const every = RESCAN_EVERY_MS;
   const sources = useCall('source.list', {}, { every }).data?.sources ?? [];
   const rescan = useChange('source.rescan', 'source.');
-  const crypto = invoice.payment?.crypto ?? '';
-  const chain = sources.find((one) => one.network === business?.network && one.chain === crypto);
+  const asset = ASSETS.find(({ symbol }) => symbol === invoice.payment?.crypto);
+  const chain = sources.find((one) => one.network === business?.network && one.chain === asset?.chain);
   if (!chain || chain.network === 'sandbox') return null;
-  if (chain.rescanning) {
-    return (
-      <p className="quiet" role="status">
-        {t('rescanning')}
-      </p>
-    );
-  }
+  if (chain.rescan_percent !== null) return <Progress percent={chain.rescan_percent}>{t('rescanning')}</Progress>;
   return (
     <>
       <button

@@ -6,13 +6,13 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { span } from '../../parts/format.ts';
-import { Answer, byCoin, Empty, Facts, Foreign, Head, Problem, Section, State } from '../../parts/parts.tsx';
+import { Answer, byCoin, Empty, Facts, Foreign, Head, Problem, Progress, Section, State } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
 type Source = Result<'source.list'>['sources'][number];
 
-const READ_EVERY_MS = 10_000;
+const READ_EVERY_MS = 3_000;
 const BYTES_PER_GB = 1e9;
 
 export default function Sources(): ReactNode {
@@ -93,7 +93,7 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
     <button
       type="button"
       className="link"
-      disabled={!up || rescan.isPending}
+      disabled={!up || rescan.isPending || source.rescan_percent !== null}
       onClick={() => rescan.mutate({ network: source.network, chain: source.chain })}
     >
       {t('rescan')}
@@ -108,7 +108,11 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
   );
   return (
     <Section title={source.chain} note={note} side={source.network === 'sandbox' ? undefined : side}>
-      {rescan.data && <p className="quiet">{t(rescan.data.begun ? 'rescanned' : 'noRescan')}</p>}
+      {source.rescan_percent !== null ? (
+        <Progress percent={source.rescan_percent}>{t('rescanning')}</Progress>
+      ) : (
+        rescan.data && <p className="quiet">{t('rescanned')}</p>
+      )}
       {rescan.error && <Problem error={rescan.error} />}
       {source.error && (
         <p className="warn">

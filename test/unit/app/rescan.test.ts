@@ -6,6 +6,7 @@ import {
   endRescan,
   nextRescan,
   prepareRescan,
+  rescannedPart,
   stepThroughPast,
 } from '../../../daemon/app/recovery/rescan.ts';
 import type { ChainUpdate } from '../../../daemon/domain/chain.ts';
@@ -52,6 +53,7 @@ it('is read again until everything that it used was watched from its first block
     });
   const highestFirst = [...RECEIVING].reverse();
   let readings = 0;
+  const parts: (number | null)[] = [];
   for (let look = rescan(); look && readings < 20; look = rescan()) {
     if (look.isThrough) {
       await endRescan(app, chain, look);
@@ -59,6 +61,7 @@ it('is read again until everything that it used was watched from its first block
       const ready = await prepareRescan(app, look);
       if (ready) await beginRescan(app, look, ready, checkpoint(1));
       else await deriveSkipped(app, account!, () => false);
+      parts.push(rescannedPart(app, chain));
     } else {
       readings++;
       const update: ChainUpdate = {
@@ -70,10 +73,15 @@ it('is read again until everything that it used was watched from its first block
         credits: [...creditsAt(0, highestFirst), ...creditsAt(1, CHANGE)],
         spends: [],
       };
-      await stepThroughPast(app, chain, look, update);
+      await stepThroughPast(app, chain, { ...look }, { ...update, checkpoint: checkpoint(3) });
+      parts.push(rescannedPart(app, chain));
+      await stepThroughPast(app, chain, { ...look, stored: JSON.stringify(checkpoint(3)) }, update);
+      parts.push(rescannedPart(app, chain));
     }
   }
   expect(rescan()).toBeNull();
+  expect(rescannedPart(app, chain)).toBeNull();
+  expect(new Set(parts)).toEqual(new Set([0, 2 / 9, 1]));
   expect(readings).toBeGreaterThan(1);
   expect(bench.balance()).toBe(BigInt(RECEIVING.length + CHANGE.length) * 7n);
   const { next_index, next_change, past_until } = app.store.get(nextOf, { id: accountId })!;

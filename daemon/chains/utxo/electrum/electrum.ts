@@ -210,6 +210,10 @@ export class ElectrumAdapter implements ChainAdapter {
     return this.#client?.rotation.rescanning ?? true;
   }
 
+  rescanned(): number {
+    return this.#client?.rotation.rescanned ?? 0;
+  }
+
   close(): Promise<void> {
     this.#closed = true;
     this.#closing ??= (async () => {

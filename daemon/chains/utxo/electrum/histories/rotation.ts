@@ -84,6 +84,11 @@ export class Rotation {
     return this.#rescanning;
   }
 
+  /** The part of a rescan that is done, from 0 to 1. */
+  get rescanned(): number {
+    return this.#cursor / Math.max(1, highestId(this.#parts.list));
+  }
+
   /**
    * Polls a page of the scripts above an id on every connected server. Returns the last id, or null if there is none
    * above. Throws `ConnectionLost`.
