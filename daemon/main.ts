@@ -164,7 +164,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const parts = await assemble(options, config, log, cleanup);
     const url = await serve(parts, options.dataDir, startedAt, cleanup);
     // after the port is open: keys made by a failed start would never be shown
-    const firstKeys = await firstStart(parts.app, parts.sandboxAccounts(0));
+    const firstKeys = await firstStart(parts.app, () => parts.sandboxAccounts(0));
     await work(parts, cleanup);
     if (options.givesMemoryBack) cleanup.push(startHeapTrimming());
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');

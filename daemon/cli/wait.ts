@@ -11,7 +11,9 @@ export type WaitOptions = { wait?: number };
 
 /** Adds `--wait SECONDS` to a command. */
 export function waits(command: Command, seconds: number): Command {
-  const text = `how many seconds to wait for it, 0: not at all (default: ${seconds.toLocaleString('en')})`;
+  // `toLocaleString` would load the rules of all languages, at the start of every command
+  const shown = `${seconds}`.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  const text = `how many seconds to wait for it, 0: not at all (default: ${shown})`;
   return command.option('--wait <seconds>', text, secondsToWait);
 }
 

@@ -161,7 +161,7 @@ class Reader {
   value(key: string, setting: Setting<unknown>): unknown {
     const given = this.given.get(key);
     if (!given) return setting.fallback;
-    const result = setting.schema.safeParse(given.value);
+    const result = setting.schema().safeParse(given.value);
     if (result.success) return result.data;
     const issue = result.error.issues[0];
     this.problem(key, `${whatIsWrong(setting, given.value, issue)}; it takes ${setting.takes} (${given.where})`);

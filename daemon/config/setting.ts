@@ -23,7 +23,8 @@ const PRICE_SCALED_MAX = 10n ** 20n;
 type Percent = { ppm: bigint };
 
 type SettingOptions<T> = {
-  schema: z.ZodType<T>;
+  /** Called when a value is given: most of the several hundred keys never get one, and building a schema is slow. */
+  schema: () => z.ZodType<T>;
   /** The accepted values, in words that follow "it takes". */
   takes: string;
   fallback: T;
@@ -35,7 +36,7 @@ type SettingOptions<T> = {
 };
 
 export class Setting<T> {
-  readonly schema: z.ZodType<T>;
+  readonly schema: () => z.ZodType<T>;
   readonly takes: string;
   readonly fallback: T;
   /** Parses the text of an environment variable or a flag. */
@@ -69,28 +70,29 @@ const listFromText = (text: string): string[] =>
 
 const numberFromText = (text: string): unknown => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
-const text = z.string().min(1).max(TEXT_CHARS_MAX);
+const text = () => z.string().min(1).max(TEXT_CHARS_MAX);
 
 /** `min` and `max` are included. */
 export function whole(min: number, max: number, fallback: number, unit: string): Setting<number> {
   const takes = `a whole number from ${min} to ${max}${unit ? ` (${unit})` : ''}, such as ${fallback}`;
-  return new Setting({ schema: z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
+  return new Setting({ schema: () => z.int().min(min).max(max), takes, fallback, fromText: numberFromText });
 }
 
 export function flag(fallback: boolean, what: string): Setting<boolean> {
   const fromText = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text);
-  return new Setting({ schema: z.boolean(), takes: `true or false (${what})`, fallback, fromText });
+  return new Setting({ schema: () => z.boolean(), takes: `true or false (${what})`, fallback, fromText });
 }
 
 export function choice<const W extends string>(words: readonly [W, ...W[]], fallback: W): Setting<W> {
-  return new Setting<W>({ schema: z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
+  return new Setting<W>({ schema: () => z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
 }
 
 /** Several of these words, each at most once. */
 export function choices<const W extends string>(words: readonly [W, ...W[]]): Setting<readonly W[]> {
-  const schema = z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
+  const schema = () =>
+    z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
   return new Setting<readonly W[]>({
-    schema: schema as unknown as z.ZodType<readonly W[]>,
+    schema: schema as unknown as () => z.ZodType<readonly W[]>,
     takes: `a list of ${words.join(', ')}`,
     fallback: words,
     fromText: listFromText,
@@ -99,13 +101,14 @@ export function choices<const W extends string>(words: readonly [W, ...W[]]): Se
 
 /** A percentage with at most four digits after the point. `max` is whole. */
 export function percent(max: number, fallback: number): Setting<Percent> {
-  const schema = z.union([z.string(), z.number()]).transform((value, context): Percent => {
-    // String(0.5) is the shortest decimal that reads back as 0.5: the operator's own text, so no rounding takes place.
-    const ppm = parseDecimal(String(value), 4);
-    if (ppm !== null && ppm <= BigInt(max) * 10_000n) return { ppm };
-    context.addIssue({ code: 'invalid_value', values: [] });
-    return z.NEVER;
-  });
+  const schema = () =>
+    z.union([z.string(), z.number()]).transform((value, context): Percent => {
+      // String(0.5) is the shortest decimal that reads back as 0.5: the operator's own text, so no rounding takes place.
+      const ppm = parseDecimal(String(value), 4);
+      if (ppm !== null && ppm <= BigInt(max) * 10_000n) return { ppm };
+      context.addIssue({ code: 'invalid_value', values: [] });
+      return z.NEVER;
+    });
   return new Setting({
     schema,
     takes: `a percentage from 0 to ${max} with at most 4 digits after the point, such as ${fallback}`,
@@ -119,13 +122,14 @@ export function percent(max: number, fallback: number): Setting<Percent> {
  * already lost digits.
  */
 export function price(what: string, example: string): Setting<string | null> {
-  const schema = z.unknown().transform((value, context): string => {
-    const scaled = typeof value === 'string' ? parseDecimal(value, 8) : null;
-    if (scaled !== null && scaled > 0n && scaled < PRICE_SCALED_MAX) return formatDecimal(scaled, 8);
-    const unquoted = typeof value === 'number' || typeof value === 'bigint';
-    context.addIssue({ code: 'custom', message: unquoted ? `${value} stands without quotes` : '' });
-    return z.NEVER;
-  });
+  const schema = () =>
+    z.unknown().transform((value, context): string => {
+      const scaled = typeof value === 'string' ? parseDecimal(value, 8) : null;
+      if (scaled !== null && scaled > 0n && scaled < PRICE_SCALED_MAX) return formatDecimal(scaled, 8);
+      const unquoted = typeof value === 'number' || typeof value === 'bigint';
+      context.addIssue({ code: 'custom', message: unquoted ? `${value} stands without quotes` : '' });
+      return z.NEVER;
+    });
   const takes = `${what} in quotes, with at most 8 digits after the point, such as "${example}"`;
   return new Setting<string | null>({ schema, takes, fallback: null });
 }
@@ -141,12 +145,13 @@ const TAKES_PUBLIC_URL =
 
 /** The address at which payers reach the service. A final slash is dropped. */
 export function publicUrl(): Setting<string | null> {
-  const schema = text
-    .refine((value) => {
-      const url = parseUrl(value);
-      return url !== null && isHttp(url) && !url.username && !url.password && !/[?#]/.test(value);
-    })
-    .transform((value): string | null => new URL(value).href.replace(/\/+$/, ''));
+  const schema = () =>
+    text()
+      .refine((value) => {
+        const url = parseUrl(value);
+        return url !== null && isHttp(url) && !url.username && !url.password && !/[?#]/.test(value);
+      })
+      .transform((value): string | null => new URL(value).href.replace(/\/+$/, ''));
   return new Setting({ schema, takes: TAKES_PUBLIC_URL, fallback: null });
 }
 
@@ -162,10 +167,11 @@ function hideCredentials(value: string, bare = false): string {
 
 /** One http(s) URL, with or without a login. */
 export function secretUrl(takes: string): Setting<string | null> {
-  const schema = text.refine((value) => {
-    const url = parseUrl(value);
-    return url !== null && isHttp(url) && !url.hash;
-  });
+  const schema = () =>
+    text().refine((value) => {
+      const url = parseUrl(value);
+      return url !== null && isHttp(url) && !url.hash;
+    });
   const show = (value: string | null): string =>
     value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
   return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
@@ -175,7 +181,7 @@ const HIDDEN_TEXT = (value: string | null): string => (value === null ? 'null' :
 
 /** A text that is shown to nobody. */
 export function secretText(takes: string): Setting<string | null> {
-  const schema = text.regex(/^[\x21-\x7e]+$/);
+  const schema = () => text().regex(/^[\x21-\x7e]+$/);
   return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
 }
 
@@ -183,33 +189,35 @@ const WEBHOOK_KEY_BYTES_MIN = 24;
 
 /** A secret of the Standard Webhooks specification: "whsec_" and base64 of 24 bytes or more. */
 export function webhookSecret(): Setting<string | null> {
-  const schema = text.refine((value) => {
-    const key = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1];
-    return key !== undefined && Buffer.from(key, 'base64').length >= WEBHOOK_KEY_BYTES_MIN;
-  });
+  const schema = () =>
+    text().refine((value) => {
+      const key = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1];
+      return key !== undefined && Buffer.from(key, 'base64').length >= WEBHOOK_KEY_BYTES_MIN;
+    });
   const takes = '"whsec_" and 24 random bytes or more in base64: (printf whsec_; openssl rand -base64 32)';
   return new Setting<string | null>({ schema, takes, fallback: null, show: HIDDEN_TEXT, secret: true });
 }
 
 /** A mail server with its login. `smtps:` speaks TLS from the first byte, `smtp:` begins with STARTTLS where it is offered. */
 export function smtpUrl(): Setting<string | null> {
-  const schema = text.refine((value) => {
-    const url = parseUrl(value);
-    return (
-      url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '' && !url.hash && !url.search
-    );
-  });
+  const schema = () =>
+    text().refine((value) => {
+      const url = parseUrl(value);
+      return (
+        url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '' && !url.hash && !url.search
+      );
+    });
   const show = (value: string | null): string =>
     value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
   const takes = 'a URL such as "smtps://user:password@mail.example.com:465"';
   return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
 }
 
-const MAILBOX = z.email().max(TEXT_CHARS_MAX);
+const mailbox = () => z.email().max(TEXT_CHARS_MAX);
 
 /** Addresses for e-mail. */
 export function emails(): Setting<readonly string[]> {
-  const schema = z.array(MAILBOX).max(LIST_ITEMS_MAX);
+  const schema = () => z.array(mailbox()).max(LIST_ITEMS_MAX);
   const takes = 'a list of addresses such as ["me@example.com"]';
   return new Setting<readonly string[]>({ schema, takes, fallback: [], fromText: listFromText });
 }
@@ -217,7 +225,7 @@ export function emails(): Setting<readonly string[]> {
 /** One address for e-mail. */
 export function email(): Setting<string | null> {
   return new Setting<string | null>({
-    schema: MAILBOX,
+    schema: mailbox,
     takes: 'an address such as "shop@example.com"',
     fallback: null,
   });
@@ -225,7 +233,7 @@ export function email(): Setting<string | null> {
 
 /** A chat of Telegram: its number, or the name of a channel. */
 export function telegramChat(): Setting<string | null> {
-  const schema = text.regex(/^(?:-?\d{1,20}|@[A-Za-z]\w{3,63})$/);
+  const schema = () => text().regex(/^(?:-?\d{1,20}|@[A-Za-z]\w{3,63})$/);
   return new Setting<string | null>({ schema, takes: 'the number of a chat in quotes, or "@channel"', fallback: null });
 }
 
@@ -237,15 +245,16 @@ const clockTime = (minutes: number): string =>
 
 /** Hours in which only what is urgent is told, as "22:00-07:00". */
 export function quietHours(): Setting<DailySpan | null> {
-  const schema = z.unknown().transform((value, context): DailySpan => {
-    const times =
-      typeof value === 'string' ? /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(value) : null;
-    const [fromHour, fromMinute, toHour, toMinute] = times?.slice(1).map(Number) ?? [];
-    const span = { from: (fromHour ?? 0) * 60 + (fromMinute ?? 0), to: (toHour ?? 0) * 60 + (toMinute ?? 0) };
-    if (times !== null && span.from !== span.to) return span;
-    context.addIssue({ code: 'invalid_value', values: [] });
-    return z.NEVER;
-  });
+  const schema = () =>
+    z.unknown().transform((value, context): DailySpan => {
+      const times =
+        typeof value === 'string' ? /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(value) : null;
+      const [fromHour, fromMinute, toHour, toMinute] = times?.slice(1).map(Number) ?? [];
+      const span = { from: (fromHour ?? 0) * 60 + (fromMinute ?? 0), to: (toHour ?? 0) * 60 + (toMinute ?? 0) };
+      if (times !== null && span.from !== span.to) return span;
+      context.addIssue({ code: 'invalid_value', values: [] });
+      return z.NEVER;
+    });
   return new Setting<DailySpan | null>({
     schema,
     takes: 'a span of the day such as "22:00-07:00"',
@@ -261,16 +270,18 @@ const isSocket = (url: URL): boolean => url.protocol === 'ws:' || url.protocol =
  * not do.
  */
 export function secretUrls(takes: string, withSockets = false): Setting<readonly string[]> {
-  const url = text.refine((value) => {
-    const parsed = parseUrl(value);
-    return parsed !== null && (isHttp(parsed) || (withSockets && isSocket(parsed))) && !parsed.hash;
-  });
+  const url = () =>
+    text().refine((value) => {
+      const parsed = parseUrl(value);
+      return parsed !== null && (isHttp(parsed) || (withSockets && isSocket(parsed))) && !parsed.hash;
+    });
   const isEnough = (list: readonly string[]): boolean => list.length === 0 || list.some((one) => /^http/i.test(one));
   return new Setting<readonly string[]>({
-    schema: z
-      .array(url)
-      .max(LIST_ITEMS_MAX)
-      .refine(isEnough, { message: 'a WebSocket only gives hints: an http or https URL is needed beside it' }),
+    schema: () =>
+      z
+        .array(url())
+        .max(LIST_ITEMS_MAX)
+        .refine(isEnough, { message: 'a WebSocket only gives hints: an http or https URL is needed beside it' }),
     takes,
     fallback: [],
     fromText: listFromText,
@@ -281,7 +292,7 @@ export function secretUrls(takes: string, withSockets = false): Setting<readonly
 
 /** A token's contract on a network where this program does not know it. */
 export function contract(token: string): Setting<string | null> {
-  const schema = text.refine((value): boolean => /^0x[0-9a-fA-F]{40}$/.test(value));
+  const schema = () => text().refine((value): boolean => /^0x[0-9a-fA-F]{40}$/.test(value));
   const takes = `the address of a contract that stands for ${token} there: 0x and 40 hexadecimal digits`;
   return new Setting<string | null>({ schema, takes, fallback: null });
 }
@@ -295,7 +306,7 @@ function isEndpoint(value: string, schemes: readonly string[]): boolean {
 
 export function electrumServers(): Setting<readonly string[]> {
   return new Setting<readonly string[]>({
-    schema: z.array(text.refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
+    schema: () => z.array(text().refine((value) => isEndpoint(value, ['ssl', 'tcp']))).max(LIST_ITEMS_MAX),
     takes: 'a list of servers as ssl://host:port or tcp://host:port, such as ["ssl://electrum.example:50002"]',
     fallback: [],
     fromText: listFromText,
@@ -304,7 +315,7 @@ export function electrumServers(): Setting<readonly string[]> {
 
 /** A SOCKS5 proxy without login. */
 export function socksProxy(): Setting<string | null> {
-  const schema = text.refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
+  const schema = () => text().refine((value) => isEndpoint(value, ['socks5', 'socks5h']));
   return new Setting<string | null>({ schema, takes: 'a proxy such as "socks5://127.0.0.1:9050"', fallback: null });
 }
 
@@ -312,14 +323,15 @@ const HOST_PORT = /^(?<host>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-
 
 /** A list of "host:port", with IPv6 addresses in brackets. Normalised to lower case and to the form that URLs use. */
 export function hostPorts(): Setting<readonly string[]> {
-  const item = text
-    .refine((value) => {
-      const port = Number(HOST_PORT.exec(value)?.groups?.port);
-      return port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`);
-    })
-    .transform((value) => `${new URL(`http://${value}`).hostname}:${Number(HOST_PORT.exec(value)?.groups?.port)}`);
+  const item = () =>
+    text()
+      .refine((value) => {
+        const port = Number(HOST_PORT.exec(value)?.groups?.port);
+        return port >= 1 && port <= 65_535 && URL.canParse(`http://${value}`);
+      })
+      .transform((value) => `${new URL(`http://${value}`).hostname}:${Number(HOST_PORT.exec(value)?.groups?.port)}`);
   return new Setting<readonly string[]>({
-    schema: z.array(item).max(LIST_ITEMS_MAX),
+    schema: () => z.array(item()).max(LIST_ITEMS_MAX),
     takes: 'a list of host:port, such as ["127.0.0.1:3000", "[::1]:3000"]',
     fallback: [],
     fromText: listFromText,
@@ -328,14 +340,16 @@ export function hostPorts(): Setting<readonly string[]> {
 
 /** Levels of the log for parts of the program, as "part:level", each part once. */
 export function partLevels(parts: readonly string[], levels: readonly string[]): Setting<readonly string[]> {
-  const item = text.refine((value) => {
-    const [part = '', level = '', ...rest] = value.split(':');
-    return parts.includes(part) && levels.includes(level) && rest.length === 0;
-  });
-  const schema = z
-    .array(item)
-    .max(LIST_ITEMS_MAX)
-    .refine((list) => new Set(list.map((one) => one.split(':')[0])).size === list.length, 'a part occurs twice');
+  const item = () =>
+    text().refine((value) => {
+      const [part = '', level = '', ...rest] = value.split(':');
+      return parts.includes(part) && levels.includes(level) && rest.length === 0;
+    });
+  const schema = () =>
+    z
+      .array(item())
+      .max(LIST_ITEMS_MAX)
+      .refine((list) => new Set(list.map((one) => one.split(':')[0])).size === list.length, 'a part occurs twice');
   const takes = `a list such as ["chains:debug"], of ${parts.join(', ')} with ${levels.join(', ')}`;
   return new Setting<readonly string[]>({ schema, takes, fallback: [], fromText: listFromText });
 }
@@ -343,15 +357,16 @@ export function partLevels(parts: readonly string[], levels: readonly string[]):
 /** A list of addresses and CIDR ranges. */
 export function addressRanges(): Setting<readonly string[]> {
   const { IPv4, IPv6 } = ipaddr;
-  const item = text.refine(
-    (value) =>
-      IPv4.isValidFourPartDecimal(value) ||
-      IPv4.isValidCIDRFourPartDecimal(value) ||
-      IPv6.isValid(value) ||
-      IPv6.isValidCIDR(value),
-  );
+  const item = () =>
+    text().refine(
+      (value) =>
+        IPv4.isValidFourPartDecimal(value) ||
+        IPv4.isValidCIDRFourPartDecimal(value) ||
+        IPv6.isValid(value) ||
+        IPv6.isValidCIDR(value),
+    );
   return new Setting<readonly string[]>({
-    schema: z.array(item).max(LIST_ITEMS_MAX),
+    schema: () => z.array(item()).max(LIST_ITEMS_MAX),
     takes: 'a list of addresses or ranges, such as ["127.0.0.1", "10.0.0.0/8"]',
     fallback: [],
     fromText: listFromText,
@@ -360,9 +375,10 @@ export function addressRanges(): Setting<readonly string[]> {
 
 /** An address of this machine to listen on: an IP address or localhost. */
 export function listenHost(fallback: string): Setting<string> {
-  const schema = text.refine(
-    (value) => value === 'localhost' || ipaddr.IPv4.isValidFourPartDecimal(value) || ipaddr.IPv6.isValid(value),
-  );
+  const schema = () =>
+    text().refine(
+      (value) => value === 'localhost' || ipaddr.IPv4.isValidFourPartDecimal(value) || ipaddr.IPv6.isValid(value),
+    );
   return new Setting({ schema, takes: `an IP address of this machine, such as "${fallback}"`, fallback });
 }
 
@@ -373,7 +389,7 @@ export function path(what: string): Setting<string | null> {
 
 /** A schedule in cron's five fields, in the machine's time zone. */
 export function cron(fallback: string): Setting<string> {
-  const schema = text.refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
+  const schema = () => text().refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
   return new Setting({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
 }
 
@@ -387,19 +403,21 @@ export function tiers(
   fallback: readonly ConfirmationTier[],
   hasFinality: boolean,
 ): Setting<readonly ConfirmationTier[]> {
-  const number = z.int().min(1).max(CONFIRMATIONS_MAX);
-  const finalized = z.literal(FINALITY_WORD).transform(() => FINALIZED);
-  const pair = z.tuple([z.int().min(0).max(TIER_USD_MAX), hasFinality ? z.union([number, finalized]) : number]);
-  const schema = z
-    .array(pair)
-    .min(1)
-    .max(TIERS_MAX)
-    .refine((rows) => rows.every(([usd, n], i) => (i ? usd > rows[i - 1]![0] && n > rows[i - 1]![1] : usd === 0)), {
-      message: WRONG_TIERS,
-    })
-    .transform((rows): readonly ConfirmationTier[] =>
-      rows.map(([fromUsd, confirmations]) => ({ fromUsd, confirmations })),
-    );
+  const number = () => z.int().min(1).max(CONFIRMATIONS_MAX);
+  const finalized = () => z.literal(FINALITY_WORD).transform(() => FINALIZED);
+  const pair = () =>
+    z.tuple([z.int().min(0).max(TIER_USD_MAX), hasFinality ? z.union([number(), finalized()]) : number()]);
+  const schema = () =>
+    z
+      .array(pair())
+      .min(1)
+      .max(TIERS_MAX)
+      .refine((rows) => rows.every(([usd, n], i) => (i ? usd > rows[i - 1]![0] && n > rows[i - 1]![1] : usd === 0)), {
+        message: WRONG_TIERS,
+      })
+      .transform((rows): readonly ConfirmationTier[] =>
+        rows.map(([fromUsd, confirmations]) => ({ fromUsd, confirmations })),
+      );
   return new Setting({
     schema,
     takes: hasFinality
@@ -419,6 +437,6 @@ export function tiers(
 
 /** A key that has no meaning at its place: every value but `fallback` is refused with the reason. */
 export function unusable<T extends number | string | null | readonly string[]>(why: string, fallback: T): Setting<T> {
-  const schema = z.custom<T>((value) => value === fallback, { message: why });
+  const schema = () => z.custom<T>((value) => value === fallback, { message: why });
   return new Setting<T>({ schema, takes: 'no value there', fallback, fromText: numberFromText, unusable: true });
 }

@@ -64,10 +64,11 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
   server.use(`${API}/merchant`, withdrawRouter(app, withKey));
   server.use(`${API}/merchant/sandbox`, sandboxRouter(app, withKey, sandbox));
   server.use(`${API}/sdk`, clientRouter(app));
-  const description = JSON.stringify(openApi(app));
+  let description: string | undefined;
   server
     .route(`${API}/openapi.json`)
     .get((_request, response) => {
+      description ??= JSON.stringify(openApi(app));
       response.type('application/json').send(description);
     })
     .all(onlyMethods('GET'));

@@ -10,13 +10,13 @@ import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from 
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
+import { deriveRange } from './derive.ts';
 import { isGivenOutByKin, isTaken, kinTarget, retireKin } from './kin.ts';
 import { NOBODY } from './skipped.ts';
 
 const POOL_TRIES_MAX = 5;
-/** The time of one turn of derivations. */
-const SLICE_MS_MAX = 3;
-const FILLED_PER_STEP = 100;
+/** Addresses per write. A commit waits for the disk, so a write for a few addresses would cost more than deriving them. */
+const STORED_AT_ONCE = 100;
 /** How many addresses are derived at once for payments that find the pool empty. */
 const DERIVED_URGENTLY = 40;
 const POOL_RETRY_SECONDS = 5;
@@ -101,8 +101,8 @@ export async function withAddress<T>(app: App, work: (tx: Tx, waited: boolean) =
 
 /**
  * Derives the next `count` free receiving addresses of an account, a few milliseconds at a time. `paced`: pauses as long as
- * it works, so that requests come first. Callers may overlap: the index moves by compare-and-set, and the loser
- * continues from the new index. Returns the number of free ones that were added.
+ * it works, so that requests come first. Callers may overlap: an address is stored by the one that comes first. Returns the
+ * number of free ones that were added, and 0 for a chain that is not there.
  */
 export async function derive(app: App, account: Account, count: number, paced = false): Promise<number> {
   const chain = app.chains.find(account.chainKey);
@@ -110,14 +110,8 @@ export async function derive(app: App, account: Account, count: number, paced = 
   let added = 0;
   while (added < count) {
     const from = nextIndex(app, account);
-    const began = performance.now();
-    const targets: DerivedAddress[] = [];
-    while (added + targets.length < count && performance.now() - began < SLICE_MS_MAX) {
-      targets.push(await chain.adapter.deriveAddress(account.key, 0, from + targets.length));
-    }
-    const tookMs = performance.now() - began;
-    added += await store(app, account, 0, from, targets);
-    if (paced) await new Promise((resolve) => setTimeout(resolve, tookMs));
+    const range = { branch: 0, from, count: Math.min(count - added, STORED_AT_ONCE), paced } as const;
+    added += await store(app, account, range.branch, from, await deriveRange(chain.adapter, account.key, range));
   }
   return added;
 }
@@ -128,25 +122,27 @@ function nextIndex(app: App, account: Account): number {
   return row.next_index;
 }
 
-/** Stores derived addresses, unless another caller was faster. Returns how many of them are free. */
+/** Stores the derived addresses that no other caller has stored meanwhile. Returns how many of them are free. */
 function store(app: App, account: Account, branch: Branch, from: number, targets: DerivedAddress[]): Promise<number> {
   return app.store.write((tx) => {
-    if (tx.get(accountById, { id: account.id })?.next_index !== from) return 0;
+    const next = tx.get(accountById, { id: account.id })?.next_index ?? from;
+    const left = targets.slice(Math.max(0, next - from));
+    if (next < from || left.length === 0) return 0;
     let free = 0;
-    targets.forEach(({ script, address }, i) => {
+    left.forEach(({ script, address }, i) => {
       const isGivenOut = isTaken(kinTarget(tx, { chain_key: account.chainKey, script }));
       if (!isGivenOut) free++;
       tx.run(insertTarget, {
         account_id: account.id,
         chain_key: account.chainKey,
         branch,
-        idx: from + i,
+        idx: next + i,
         script,
         address,
         invoice_id: isGivenOut ? NOBODY : null,
       });
     });
-    tx.run(setNextIndex, { id: account.id, next_index: from + targets.length });
+    tx.run(setNextIndex, { id: account.id, next_index: next + left.length });
     return free;
   });
 }
@@ -164,7 +160,7 @@ export function isLow(app: App, account: Account, size: number): boolean {
 
 /** Fills an account's pool up to `size` in the background, until `isOver` returns true. */
 export async function fillPool(app: App, account: Account, size: number, stopped: () => boolean): Promise<void> {
-  for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= FILLED_PER_STEP) {
-    await derive(app, account, Math.min(missing, FILLED_PER_STEP), true);
+  for (let missing = size - ready(app, account); missing > 0 && !stopped(); missing -= STORED_AT_ONCE) {
+    await derive(app, account, Math.min(missing, STORED_AT_ONCE), true);
   }
 }

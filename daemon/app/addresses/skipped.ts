@@ -25,10 +25,10 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Account } from '../shops/directory.ts';
+import { deriveRange } from './derive.ts';
 
 /** The invoice id of an address that is never given out. */
 export const NOBODY = 0;
-const SLICE_MS_MAX = 5;
 /** Addresses per write: a few milliseconds. */
 const STORED_AT_ONCE = 200;
 
@@ -74,25 +74,16 @@ export async function deriveSkipped(app: App, account: Account, stopped: () => b
   for (;;) {
     const range = app.store.get(skippedNext, { account_id: account.id });
     if (!range || stopped()) return;
-    const targets = await deriveSome(chain, account, range);
+    const { reached, to_index } = range;
+    const targets = await deriveRange(chain.adapter, account.key, {
+      branch: range.branch as Branch,
+      from: reached,
+      count: Math.min(STORED_AT_ONCE, to_index - reached),
+      paced: false,
+    });
     await app.store.write((tx) => storeSkipped(tx, account, range, targets));
     if (!app.store.get(skippedNext, { account_id: account.id })) app.wake.chain(account.chainKey);
   }
-}
-
-/** The next addresses of a range: one write's, with a turn for other work before. */
-async function deriveSome({ adapter }: ChainRuntime, { key }: Account, range: SkippedRow): Promise<DerivedAddress[]> {
-  const { branch, reached } = range;
-  const count = Math.min(STORED_AT_ONCE, range.to_index - reached);
-  const targets: DerivedAddress[] = [];
-  let began = performance.now();
-  while (targets.length < count) {
-    targets.push(await adapter.deriveAddress(key, branch as Branch, reached + targets.length));
-    if (performance.now() - began < SLICE_MS_MAX) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    began = performance.now();
-  }
-  return targets;
 }
 
 /** Whether an account has skipped addresses that are not watched yet. */

@@ -22,13 +22,20 @@ const ADDRESSES_AT_START = 20;
 
 export type FirstKeys = { apiKey: string; clientId: string };
 
-/** Creates the sandbox business of a new data directory in one transaction. Null if its keys were shown already. */
-export async function firstStart(app: App, accounts: Partial<Record<ChainId, AccountKey>>): Promise<FirstKeys | null> {
+type Accounts = Partial<Record<ChainId, AccountKey>>;
+
+/**
+ * Creates the sandbox business of a new data directory in one transaction. Null if its keys were shown already. Deriving the
+ * accounts takes a tenth of a start, so that `accounts` is called only for a new data directory.
+ */
+export async function firstStart(app: App, accounts: () => Accounts): Promise<FirstKeys | null> {
   const isFresh = app.directory.businesses().length === 0;
   const unseen = app.store.get(settingOf, { key: UNSEEN });
   if (!isFresh && !unseen) return null;
-  const keys = await app.store.write((tx) => (isFresh ? begin(app, tx, accounts) : renew(app, tx, unseen!.value)));
-  if (isFresh) for (const account of app.directory.accounts()) await derive(app, account, ADDRESSES_AT_START);
+  if (!isFresh) return app.store.write((tx) => renew(app, tx, unseen!.value));
+  const made = accounts();
+  const keys = await app.store.write((tx) => begin(app, tx, made));
+  await Promise.all(app.directory.accounts().map((account) => derive(app, account, ADDRESSES_AT_START)));
   return keys;
 }
 
@@ -38,7 +45,7 @@ export async function acknowledgeKeys(app: App): Promise<void> {
   await app.store.write((tx) => tx.run(dropSetting, { key: UNSEEN }));
 }
 
-function begin(app: App, tx: Tx, accounts: Partial<Record<ChainId, AccountKey>>): FirstKeys {
+function begin(app: App, tx: Tx, accounts: Accounts): FirstKeys {
   const terms = { name: 'Sandbox', network: 'sandbox', timeZone: 'UTC', accountNo: 0, birthday: null } as const;
   const business = addBusiness(app, { ...terms, accounts }, tx);
   const { publicId } = addClient(app, tx, business, 'first client', [], []);
