@@ -8,34 +8,33 @@
  */
 import type { AssetId } from '../domain/assets.ts';
 import type { Checkpoint, Credit } from '../domain/chain.ts';
-import { type Endpoint, type Endpoints, Malformed } from './endpoints.ts';
+import { Unavailable } from '../domain/errors.ts';
+import type { Endpoint, Endpoints } from './endpoints.ts';
 
 /** The interval between two questions about one credit. */
 const ASK_MS = 5_000;
-/** A limit far above the number of large payments at one time. */
-const HELD_MAX = 1_000;
+/** A limit above a flood of small payments for a large invoice, which all wait while no other operator answers. */
+const HELD_MAX = 20_000;
+const RETRY_SECONDS = 60;
 
 /** Credits, and the endpoint that reported them. */
 export type Told<E> = { credits: readonly Credit[]; teller: E };
+/** For each credit whether an endpoint has its block on its chain, with the same payment in it. */
+export type AreThere<E> = (endpoint: E, credits: readonly Credit[], signal: AbortSignal) => Promise<boolean[]>;
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
 export class Agreement<E extends Endpoint> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
-  /** Whether an endpoint has the credit's block on its chain, with its payment in it. */
-  readonly #isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>;
+  readonly #areThere: AreThere<E>;
   readonly #held = new Map<string, { credit: Credit; teller: E }>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    endpoints: Endpoints<E>,
-    isNeeded: NeedsAgreement,
-    isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>,
-  ) {
+  constructor(endpoints: Endpoints<E>, isNeeded: NeedsAgreement, areThere: AreThere<E>) {
     this.#endpoints = endpoints;
     this.#isNeeded = isNeeded;
-    this.#isThere = isThere;
+    this.#areThere = areThere;
   }
 
   /** Whether something waits that may be asked about again. */
@@ -55,20 +54,32 @@ export class Agreement<E extends Endpoint> {
     }
     if (this.#held.size > HELD_MAX) {
       this.#held.clear();
-      throw new Malformed('too many large payments wait for a second endpoint');
+      throw new Unavailable('Too many large payments wait for an endpoint of another operator', RETRY_SECONDS);
     }
     if (this.#held.size === 0) return told;
     this.#askedAtMs = performance.now();
-    for (const [id, { credit, teller }] of [...this.#held]) {
-      const use = (endpoint: E) => this.#isThere(endpoint, credit, signal);
-      if (await this.#endpoints.other(teller, use, signal)) {
-        this.#held.delete(id);
+    for (const teller of new Set([...this.#held.values()].map((one) => one.teller))) {
+      for (const credit of await this.#agreed(teller, signal)) {
+        this.#held.delete(credit.id);
         told.push(credit);
-      } else {
-        told.push({ ...credit, block: null });
       }
     }
+    for (const { credit } of this.#held.values()) told.push({ ...credit, block: null });
     return told;
+  }
+
+  /** The held credits of an endpoint that others have. One that denies a credit does not keep the next from being asked. */
+  async #agreed(teller: E, signal: AbortSignal): Promise<Credit[]> {
+    let open = [...this.#held.values()].flatMap((one) => (one.teller === teller ? [one.credit] : []));
+    const agreed: Credit[] = [];
+    const use = async (endpoint: E): Promise<boolean> => {
+      const there = await this.#areThere(endpoint, open, signal);
+      for (const [i, credit] of open.entries()) if (there[i]) agreed.push(credit);
+      open = open.filter((_, i) => !there[i]);
+      return open.length === 0;
+    };
+    await this.#endpoints.other(teller, use, signal);
+    return agreed;
   }
 
   /**

@@ -12,7 +12,6 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
-  Credit,
   Debit,
   DerivedAddress,
   Searched,
@@ -23,7 +22,7 @@ import type {
 } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type ChainAdapter, tipOf } from './adapter.ts';
-import { Agreement, type NeedsAgreement, type Told } from './agreement.ts';
+import { Agreement, type AreThere, type NeedsAgreement, type Told } from './agreement.ts';
 import {
   changed,
   checkpointAt,
@@ -51,8 +50,7 @@ type EndpointAdapterOptions<E extends Endpoint> = {
   urls: readonly string[];
   open: (url: string) => E;
   needsAgreement: NeedsAgreement;
-  /** Whether an endpoint has the credit's block on its chain, with its transaction in it. */
-  isThere: (endpoint: E, credit: Credit, signal: AbortSignal) => Promise<boolean>;
+  areThere: AreThere<E>;
   /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
   pollMs: number;
@@ -105,11 +103,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EndpointAdapterOptions<E>) {
-    const { network, setting, urls, open, alert, needsAgreement, isThere } = options;
+    const { network, setting, urls, open, alert, needsAgreement, areThere } = options;
     this.network = network;
     this.endpoints = new Endpoints(setting, urls, open, alert);
     this.#headAgeMsMax = options.headAgeMsMax;
-    this.#agreement = new Agreement(this.endpoints, needsAgreement, isThere);
+    this.#agreement = new Agreement(this.endpoints, needsAgreement, areThere);
     this.#poller = new Poller(options.pollMs, (signal) => this.#hasNews(signal));
   }
 

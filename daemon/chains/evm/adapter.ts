@@ -13,9 +13,10 @@ import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adap
 import { childPublicKey } from '../hd.ts';
 import { slices } from '../slices.ts';
 import { addressOfKey, isValidAddress } from './address.ts';
+import { Agreed } from './agreed.ts';
 import type { Header } from './answers.ts';
 import { EvmBalances } from './balances.ts';
-import { EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { EvmEndpoint } from './endpoint.ts';
 import { FINALITY_MS, Finality } from './finality.ts';
 import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
@@ -75,10 +76,11 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const setting = `[networks.${network}.${chain}] rpc`;
     const { asked, sockets } = sortedUrls(urls);
     const tokens = tokensOf(network, chain, contracts);
+    const agreed = new Agreed(tokens, list);
     super({
       ...{ network, setting, urls: asked, alert, needsAgreement },
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
-      isThere: (endpoint, credit, signal) => isThere(endpoint, credit, list, signal),
+      areThere: (endpoint, credits, signal) => agreed.areThere(endpoint, credits, signal),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });
@@ -200,25 +202,4 @@ function viewOf(checkpoint: Checkpoint, orphaned: readonly BlockId[], { headers 
     orphaned: new Set(orphaned.map(({ hash }) => hash)),
     timeOf: (hash: string) => times.get(hash),
   };
-}
-
-/** Whether an endpoint has the credit's block on its chain, with its transaction in it. */
-async function isThere(
-  endpoint: EvmEndpoint,
-  { targetId, block, txid, id, amount }: Credit,
-  list: ScriptList,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (!block) return false;
-  const [header] = await endpoint.headers([block.height], signal);
-  if (header?.hash !== block.hash) return false;
-  // A payment from inside a contract has no transaction of its own. The balance after its block proves it.
-  if (txid === block.hash) {
-    const script = list.page(targetId - 1, 1)[0]?.script;
-    const [balance] = script ? await endpoint.balances([hexOfScript(script)], block, signal) : [];
-    return (balance ?? 0n) >= amount.units;
-  }
-  const [receipt] = await endpoint.receipts([txid], signal);
-  const place = Number(id.slice(id.indexOf(':') + 1));
-  return receipt?.succeeded === true && receipt.blockHash === block.hash && place <= receipt.logs.length;
 }

@@ -66,7 +66,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const { network, urls, list, accounts, alert, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
-      ...{ network, setting, urls, alert, needsAgreement, isThere },
+      ...{ network, setting, urls, alert, needsAgreement, areThere },
       open: (url) => new MoneroNode({ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,
@@ -161,11 +161,21 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 /** The state of head and pool; a change of it requires a sync. */
 const markOf = ({ hash }: BlockId, pool: readonly string[]): string => `${hash} ${pool.toSorted().join()}`;
 
-/** Whether a node has the credit's block on its chain, with its transaction in it. */
-async function isThere(node: MoneroNode, { block, txid }: Credit, signal: AbortSignal): Promise<boolean> {
-  if (!block) return false;
+/** For each credit whether a node has its block on its chain, with its transaction in it: its id is the hash of its amounts. */
+async function areThere(node: MoneroNode, credits: readonly Credit[], signal: AbortSignal): Promise<boolean[]> {
+  const blocks = new Map<string, ReadonlySet<string>>();
+  const found: boolean[] = [];
+  for (const { block, txid } of credits) {
+    if (block && !blocks.has(block.hash)) blocks.set(block.hash, await transactionsIn(node, block, signal));
+    found.push(block !== null && blocks.get(block.hash)?.has(txid) === true);
+  }
+  return found;
+}
+
+/** The ids of a block's transactions; none if it is not on the node's chain. */
+async function transactionsIn(node: MoneroNode, block: BlockId, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const [header] = await node.headers([block.height], signal);
-  if (header?.hash !== block.hash) return false;
+  if (header?.hash !== block.hash) return new Set();
   const { coinbase, txids } = await node.block(block.hash, signal);
-  return coinbase.id === txid || txids.includes(txid);
+  return new Set([coinbase.id, ...txids]);
 }
