@@ -86,6 +86,11 @@ export interface ScriptList extends WatchList {
    * when the newest of these key images was learned. Null: none. Absent where no chain has key images.
    */
   unsearched?(): { from: number; newest: number } | null;
+  /**
+   * Chains that recognise a payment to an account before its address is known: called for an address that is not in the list. The
+   * list may add addresses of the account meanwhile. Absent: it has every address that counts.
+   */
+  paidElsewhere?(account: AccountKey): Promise<void>;
 }
 
 export type StoredDebit = { id: string; units: bigint; block: BlockId };
@@ -147,6 +152,9 @@ export interface ChainAdapter {
 
   /** True if spends of ours are seen by key images, which only the signer can compute. */
   readonly keyImages?: boolean;
+
+  /** True if it recognises what is paid to an account before the address is known, and then calls `paidElsewhere` of its list. */
+  readonly knowsAccounts?: boolean;
 
   /** Searches every address again soon; absent if the source cannot overlook anything. */
   rescan?(): void;

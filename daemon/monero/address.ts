@@ -14,7 +14,7 @@ import { base58xmr } from '@scure/base';
 import type { Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
-import { type CurvePoint, hashToScalar, Point, pointOf, scalarOf } from './curve.ts';
+import { type CurvePoint, hashToScalar, multipliedBase, Point, pointOf, scalarOf } from './curve.ts';
 
 type Prefixes = { standard: number; integrated: number; subaddress: number };
 
@@ -55,14 +55,28 @@ export function subaddress(account: AccountKey, major: number, minor: number, ne
   for (const index of [major, minor]) {
     assert(Number.isInteger(index) && index >= 0 && index <= SUBADDRESS_INDEX_MAX, 'an index is from 0 to 2^32 - 1');
   }
-  const viewBytes = hexToBytes(account.privateViewKey);
-  const view = scalarOf(viewBytes);
-  const spendPoint = Point.fromHex(account.publicSpendKey);
   const prefixes = PREFIXES[network];
-  if (major === 0 && minor === 0) return encode(prefixes.standard, spendPoint, Point.BASE.multiply(view));
+  const { spend, view, viewBytes, viewScalar } = pointsOf(account);
+  if (major === 0 && minor === 0) return encode(prefixes.standard, spend, Point.BASE.multiply(viewScalar));
+  const offset = subaddressOffset(viewBytes, major, minor);
+  // the view key times (B + mG) is aB + (am)G: a multiple of the base is quick, because its table is computed once
+  const spendKey = spend.add(multipliedBase(offset));
+  return encode(prefixes.subaddress, spendKey, view.add(multipliedBase(Point.Fn.mul(viewScalar, offset))));
+}
 
-  const subaddressPoint = spendPoint.add(Point.BASE.multiply(subaddressOffset(viewBytes, major, minor)));
-  return encode(prefixes.subaddress, subaddressPoint, subaddressPoint.multiply(view));
+/** `view`: the view key times the public spend key. */
+type AccountPoints = { spend: CurvePoint; view: CurvePoint; viewBytes: Uint8Array; viewScalar: bigint };
+const known = new WeakMap<AccountKey, AccountPoints>();
+
+function pointsOf(account: Extract<AccountKey, { kind: 'monero' }>): AccountPoints {
+  const found = known.get(account);
+  if (found) return found;
+  const spend = Point.fromHex(account.publicSpendKey);
+  const viewBytes = hexToBytes(account.privateViewKey);
+  const viewScalar = scalarOf(viewBytes);
+  const points = { spend, view: spend.multiply(viewScalar), viewBytes, viewScalar };
+  known.set(account, points);
+  return points;
 }
 
 /**

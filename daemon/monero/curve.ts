@@ -40,9 +40,11 @@ export function pointOf(bytes: Uint8Array): CurvePoint | null {
 const multiplied = (point: CurvePoint, scalar: bigint): CurvePoint =>
   scalar === 0n ? Point.ZERO : point.multiplyUnsafe(scalar);
 
+/** The scalar times the base, in variable time; the scalar may be 0. */
+export const multipliedBase = (scalar: bigint): CurvePoint => multiplied(Point.BASE, scalar);
+
 /** The commitment to an amount (Pedersen). */
-export const commitment = (mask: bigint, units: bigint): CurvePoint =>
-  multiplied(Point.BASE, mask).add(multiplied(H, units));
+export const commitment = (mask: bigint, units: bigint): CurvePoint => multipliedBase(mask).add(multiplied(H, units));
 
 /**
  * The secret that sender and receiver share: 8 times the private key times the other's public key, 32 bytes. Null for a key

@@ -4,6 +4,9 @@
  * present state instead, which tells every used address. Nothing is stored. The found accounts are then added, and their
  * money is found as for every imported wallet.
  *
+ * Where a chain recognises payments to an account before their addresses are known, those of an account are derived with its first
+ * payment, so that the many accounts that were never used cost nothing.
+ *
  * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
  * the jumps of restores) was searched in all of its blocks.
  */
@@ -17,7 +20,7 @@ import {
 } from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { type IndexRange, indicesToSearch, without } from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 
@@ -62,6 +65,7 @@ class ScratchList implements ScriptList {
   readonly #ids = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
   readonly places: AddressPath[] = [];
+  paidElsewhere?: (account: AccountKey) => Promise<void>;
   #changes = 0;
 
   add(script: Uint8Array, place: AddressPath): void {
@@ -165,7 +169,13 @@ export class AccountDiscovery {
       await extend(row);
     };
     try {
-      for (const row of rows) await extend(row);
+      if (source.knowsAccounts) {
+        list.paidElsewhere = async (account) => {
+          const own = rows.filter((row) => keys[row.account] === account);
+          assert(own.length > 0, 'a source recognises payments to the accounts that it was given');
+          for (const row of own) if (row.covered.length === 0) await extend(row);
+        };
+      } else for (const row of rows) await extend(row);
       if (addresses) await this.#readState(source, list, found, (asked) => (addresses.asked = asked));
       else
         do {

@@ -57,6 +57,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #scanner: Scanner;
   readonly #pool: Pool;
   readonly keyImages = true;
+  readonly knowsAccounts = true;
   readonly #list: ScriptList;
   readonly spending: Spending;
   #comparedAtMs = performance.now();

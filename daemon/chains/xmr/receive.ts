@@ -25,11 +25,13 @@ export type Received = { n: number; spendKey: Uint8Array; units: bigint };
 
 /** Recognises outputs that are paid to an account. Throws on a key that is no Monero account. */
 export class Receiver {
+  readonly account: AccountKey;
   readonly #view: bigint;
   readonly #spendKey: string;
 
   constructor(account: AccountKey) {
     assert(account.kind === 'monero', 'a Monero account receives');
+    this.account = account;
     this.#view = scalarOf(Buffer.from(account.privateViewKey, 'hex'));
     this.#spendKey = account.publicSpendKey;
   }

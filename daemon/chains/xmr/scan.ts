@@ -42,8 +42,9 @@ export class Scanner {
     const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
     for (const receiver of this.#current()) {
       for await (const { n, spendKey, units } of receiver.candidates(transaction, pause)) {
-        const targetId = this.#list.targetIdOf(receiver.scriptOf(spendKey, this.#network));
-        if (targetId === undefined || units === 0n) continue;
+        if (units === 0n) continue;
+        const targetId = await this.#targetOf(receiver, spendKey);
+        if (targetId === undefined) continue;
         const id = `${transaction.id}:${n}`;
         this.#keep(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
         credits.push({
@@ -61,6 +62,14 @@ export class Scanner {
       }
     }
     return credits;
+  }
+
+  async #targetOf(receiver: Receiver, spendKey: Uint8Array): Promise<number | undefined> {
+    const script = receiver.scriptOf(spendKey, this.#network);
+    const known = this.#list.targetIdOf(script);
+    if (known !== undefined || !this.#list.paidElsewhere) return known;
+    await this.#list.paidElsewhere(receiver.account);
+    return this.#list.targetIdOf(script);
   }
 
   /** The spends of our coins by a transaction, as far as their key images are known. */
