@@ -18,6 +18,8 @@ import {
 const KEY = 'countinghouse-key';
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 15_000;
+/** At least so long between two questions for events, so that many events a second are few answers. The first one is told at once. */
+const GATHER_MS = 100;
 const CHANNEL = 'countinghouse-news';
 const LOCK = 'countinghouse-events';
 
@@ -149,9 +151,10 @@ async function follow(call: Call, tell: (news: News) => void, signal: AbortSigna
       if (lostAt !== null) tell({ type: 'connected' });
       if (page.missed || lostAt !== null) tell({ type: 'missed' });
       if (page.events.length > 0) tell(changes(page.events));
+      const waitedMs = performance.now() - asked;
       // a service with too many readers answers at once
-      const atOnce = cursor !== undefined && page.events.length === 0 && performance.now() - asked < RETRY_MS_MIN;
-      if (atOnce) await pause(RETRY_MS_MIN);
+      const leastMs = page.events.length > 0 ? GATHER_MS : cursor === undefined ? 0 : RETRY_MS_MIN;
+      if (waitedMs < leastMs) await pause(leastMs);
       ({ cursor } = page);
       lostAt = null;
       retryMs = RETRY_MS_MIN;

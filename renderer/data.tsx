@@ -21,8 +21,9 @@ const CHANGED_BY: Record<EventKind, string[]> = {
   inbox: ['inbox.', 'business.', 'invoice.'],
   alert: ['alert.', 'status'],
 };
-/** At most one reading anew in this time, however many events come. The first one is at once. */
-const READ_GAP_MS = 400;
+/** At most one reading anew in this time, however many events come. The first one is at once; a long flood has longer gaps. */
+const READ_GAP_MS_MIN = 400;
+const READ_GAP_MS_MAX = 3_200;
 const STALE_MS = 30_000;
 
 export type Connection = { up: true } | { up: false; since: number; retryAt: number };
@@ -47,6 +48,7 @@ export class Data {
   readonly #watchers = new Set<() => void>();
   readonly #stale = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #gapMs = READ_GAP_MS_MIN;
   readonly #signedOut: () => void;
 
   constructor(bridge: Bridge, session: Session, signedOut: () => void) {
@@ -85,8 +87,10 @@ export class Data {
     this.#readAgain();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (this.#stale.size > 0) this.#expire([]);
-    }, READ_GAP_MS);
+      const goesOn = this.#stale.size > 0;
+      this.#gapMs = goesOn ? Math.min(2 * this.#gapMs, READ_GAP_MS_MAX) : READ_GAP_MS_MIN;
+      if (goesOn) this.#expire([]);
+    }, this.#gapMs);
   }
 
   #readAgain(): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { openShop } from '../support/shop.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 let daemon: TestDaemon;
@@ -290,7 +291,7 @@ async function fundedWithdrawal(shop: TestDaemon): Promise<string> {
 describe('approvals = false', () => {
   let closed: TestDaemon;
   beforeAll(async () => {
-    closed = await startTestDaemon('[console]\nport = 0\napprovals = false\n');
+    closed = await startTestDaemon('[console]\nport = 0\napprovals = false\n[networks.regtest.rates]\nLTC = "80"\n');
   });
   afterAll(() => closed.stop());
 
@@ -320,6 +321,18 @@ describe('approvals = false', () => {
     const unknown = { ...approve, proposal: { kind: 'pay', id: '999' } };
     const lost = await ask('/call/withdrawal.approve', { headers: signed, body: JSON.stringify(unknown) });
     expect(lost.body.error?.code).toBe('console.refused');
+    // nor may real money leave unasked: by a key that may withdraw, or by a policy that approves
+    const { operator } = await openShop(closed);
+    await operator.unlock();
+    const real = async (method: string, body: object) =>
+      (await ask(`/call/${method}`, { headers: signed, body: JSON.stringify({ business: 'Regtest shop', ...body }) }))
+        .body.error?.code;
+    expect(await real('key.add', { name: 'thief' })).toBe('console.refused');
+    expect(await real('key.add', { name: 'till', scopes: ['invoices'] })).toBeUndefined();
+    const wanted = { crypto: 'LTC', address: 'rltc1qaddress', amount: '1' };
+    expect(await real('withdrawal.add', wanted)).not.toBe('console.refused');
+    await operator.allow({ business: 'Regtest shop', per_withdrawal_usd: '10', per_day_usd: '10' });
+    expect(await real('withdrawal.add', wanted)).toBe('console.refused');
     ({ daemon, origin } = before);
   });
 });

@@ -40,9 +40,10 @@ export class Console {
     this.call = strictCaller(daemon.dataDir);
   }
 
-  static async start(): Promise<Console> {
+  /** `around`: wraps the start of the daemon. */
+  static async start(around = (start: () => Promise<TestDaemon>): Promise<TestDaemon> => start()): Promise<Console> {
     buildConsole();
-    const [daemon, browser] = await Promise.all([startTestDaemon(CONFIG), launchChromium()]);
+    const [daemon, browser] = await Promise.all([around(() => startTestDaemon(CONFIG)), launchChromium()]);
     return new Console(daemon, browser);
   }
 

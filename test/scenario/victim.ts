@@ -117,6 +117,18 @@ export class Victim {
     return code;
   }
 
+  /** Lets it die at its next commit, before it can tell anybody. */
+  doom(): void {
+    this.#child?.kill('SIGUSR2');
+  }
+
+  /** Kills it now. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    child?.kill('SIGKILL');
+    if (child && child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  }
+
   /** Starts it anew, for a life in which it does not die. */
   async spare(): Promise<void> {
     this.#death = null;

@@ -1,6 +1,7 @@
 /** The methods that a session of the console may call. */
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
+import { policyFor } from '../../app/withdrawals/policy.ts';
 import { findWithdrawal } from '../../app/withdrawals/request.ts';
 import { type Method, OPERATOR } from '../../contract/operator.ts';
 
@@ -44,13 +45,29 @@ export function isPlayMoney(app: App, method: Method, body: unknown): boolean {
   }
 }
 
+/** Whether a call could let real money leave without a passphrase: by an automatic policy, now or through a key that it makes. */
+function isUnasked(app: App, method: Method, body: unknown): boolean {
+  try {
+    if (method === 'key.add') {
+      const { business, scopes } = OPERATOR[method].params.parse(body);
+      return scopes.includes('withdraw') && findBusiness(app, business).network !== 'sandbox';
+    }
+    if (method !== 'withdrawal.add') return false;
+    const business = findBusiness(app, OPERATOR[method].params.parse(body).business);
+    return business.network !== 'sandbox' && policyFor(app.store, business).mode === 'automatic';
+  } catch {
+    return false;
+  }
+}
+
 type Rights = { scope: 'all' | 'counter'; approvals: boolean };
 
 /** Why a session may not call a method; null: it may. */
 export function refusal(app: App, method: Method, body: unknown, { scope, approvals }: Rights): string | null {
   if (NEVER.has(method)) return 'The console cannot do this: use the command line';
   if (scope === 'counter' && !COUNTER.has(method)) return 'This session is locked to the counter';
-  if (!approvals && APPROVALS.has(method) && !isPlayMoney(app, method, body)) {
+  const asks = APPROVALS.has(method) && !isPlayMoney(app, method, body);
+  if (!approvals && (asks || isUnasked(app, method, body))) {
     return 'Approvals in the browser are turned off ([console] approvals = false): use the command line';
   }
   return null;

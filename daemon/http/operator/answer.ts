@@ -56,7 +56,8 @@ export function failed({ app }: Context, request: IncomingMessage, error: unknow
   if (error instanceof Rejected) return failure(answersTo(error.code).operator, error.code, error.message, error.field);
   if (error instanceof Unavailable) {
     if (error.cause !== undefined) app.log.error({ error: error.cause }, 'an operator call was not served');
-    const unavailable = failure(503, 'unavailable', error.message);
+    const trouble = error.cause === undefined ? null : app.store.health().trouble;
+    const unavailable = failure(503, 'unavailable', trouble ? `${error.message}: ${trouble.message}` : error.message);
     return { ...unavailable, headers: { 'retry-after': String(error.retryAfterSeconds) } };
   }
   app.log.error({ error, path: request.url }, 'an operator call failed by a bug');

@@ -1,6 +1,7 @@
 /** API keys and client IDs. */
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { useCall, useChange, useConnection } from '../../data.tsx';
+import type { Params } from '../../bridge.ts';
+import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
@@ -8,6 +9,10 @@ import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/par
 import type { T } from './developers.tsx';
 
 type Props = { business: Business; t: T };
+type Scope = NonNullable<Params<'key.add'>['scopes']>[number];
+
+/** Where the configuration turns approvals in the browser off. */
+const WITHOUT_WITHDRAWALS: Scope[] = ['invoices', 'balance'];
 
 export function Connect({ business, t }: Props): ReactNode {
   return (
@@ -92,6 +97,8 @@ function Keys({ business, t }: Props): ReactNode {
   const add = useChange('key.add', 'key.');
   const revoke = useChange('key.revoke', 'key.');
   const fault = add.error ?? revoke.error;
+  const { session } = useData();
+  const scopes = session.approvals || business.network === 'sandbox' ? {} : { scopes: WITHOUT_WITHDRAWALS };
   return (
     <Section title={t('keys')} note={t('keysNote')}>
       {add.data && (
@@ -125,9 +132,10 @@ function Keys({ business, t }: Props): ReactNode {
       <NewOne
         label={t('newKey')}
         isPending={add.isPending}
-        make={(name, options) => add.mutate({ business: `${business.id}`, name }, options)}
+        make={(name, options) => add.mutate({ business: `${business.id}`, name, ...scopes }, options)}
         t={t}
       />
+      {'scopes' in scopes && <p className="quiet">{t('noWithdrawals')}</p>}
       {fault && <Problem error={fault} />}
     </Section>
   );

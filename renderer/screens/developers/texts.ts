@@ -27,6 +27,8 @@ export default texts(
     origins: 'Pages that may use it, with commas: https://shop.example.com',
     onceTitle: 'Copy this key now',
     once: 'It is shown this once and stored as a hash.',
+    noWithdrawals:
+      'A key made here may not withdraw, because approvals are turned off in the browser: use countinghouse key add.',
     noKeys: 'There is no key yet.',
     noClients: 'There is no client ID yet.',
     snippet: 'Try it: an invoice of 25 dollars',
@@ -99,6 +101,8 @@ export default texts(
     origins: 'Seiten, die sie benutzen dürfen, mit Kommas: https://shop.example.com',
     onceTitle: 'Kopieren Sie diesen Schlüssel jetzt',
     once: 'Er wird nur dieses eine Mal gezeigt und als Hash gespeichert.',
+    noWithdrawals:
+      'Ein hier gemachter Schlüssel darf nichts auszahlen, weil Genehmigungen im Browser abgeschaltet sind: countinghouse key add.',
     noKeys: 'Es gibt noch keinen Schlüssel.',
     noClients: 'Es gibt noch keine Client-ID.',
     snippet: 'Ausprobieren: eine Rechnung über 25 Dollar',

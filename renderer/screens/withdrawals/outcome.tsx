@@ -21,7 +21,7 @@ export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; e
   return (
     <aside className="panel decision" aria-live="polite">
       {ended.type === 'unknown' ? (
-        <Unknown id={id} view={view} one={one} isFresh={found.data !== undefined && !found.error} />
+        <Unknown id={id} task={task} view={view} one={one} isFresh={found.data !== undefined && !found.error} />
       ) : (
         <Approved task={task} id={id} one={one} outcome={ended.result.outcome} />
       )}
@@ -57,12 +57,25 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   );
 }
 
+type UnknownProps = { id: string; task: Task; view: ReviewView; one: One; isFresh: boolean };
+
 /** The service ended in the middle: the answer is missing, and the truth is read as soon as it answers again. */
-function Unknown({ id, view, one, isFresh }: { id: string; view: ReviewView; one: One; isFresh: boolean }): ReactNode {
+function Unknown({ id, task, view, one, isFresh }: UnknownProps): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
   const amount = `${headlineSum(view).text} ${view.takes.asset}`;
   if (connection.up && isFresh && one) {
+    // the withdrawal was sent before: its state does not say whether it was replaced
+    if (task.kind === 'speed-up' || task.kind === 'cancel') {
+      return (
+        <>
+          <Notice tone="warn" title={t('backTitle')}>
+            {t('backText')}
+          </Notice>
+          <Back id={id} task={task} />
+        </>
+      );
+    }
     const arrived = !isWaiting(one);
     return (
       <>

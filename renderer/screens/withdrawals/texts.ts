@@ -165,6 +165,9 @@ export default texts(
     didArriveText: 'It is carried out once. There is nothing to repeat.',
     didNotArrive: 'Your approval did not arrive',
     didNotArriveText: 'Nothing was approved, and your money has not moved. Approve it again.',
+    backTitle: 'Countinghouse answers again',
+    backText:
+      'The withdrawal lists its transactions: see there whether this one was made. Only one of them can be confirmed, so it is paid once at most.',
     stoppedTitle: 'Countinghouse stopped in the middle of it',
     stoppedText: 'It is not known yet whether your approval arrived.',
     stoppedMoney:
@@ -381,6 +384,9 @@ export default texts(
     didArriveText: 'Sie wird einmal ausgeführt. Es gibt nichts zu wiederholen.',
     didNotArrive: 'Ihre Genehmigung kam nicht an',
     didNotArriveText: 'Nichts wurde genehmigt, und Ihr Geld hat sich nicht bewegt. Genehmigen Sie noch einmal.',
+    backTitle: 'Countinghouse antwortet wieder',
+    backText:
+      'Die Auszahlung nennt ihre Transaktionen: Sehen Sie dort nach, ob diese gemacht wurde. Nur eine davon kann bestätigt werden, also wird höchstens einmal gezahlt.',
     stoppedTitle: 'Countinghouse hat mittendrin aufgehört',
     stoppedText: 'Ob Ihre Genehmigung ankam, ist noch nicht bekannt.',
     stoppedMoney:
