@@ -142,6 +142,9 @@ export interface ChainAdapter {
    */
   sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null>;
 
+  /** The time of a block, milliseconds since 1970; null: there is none of this height yet. Throws `Unavailable`. */
+  blockTime?(height: number, signal: AbortSignal): Promise<number | null>;
+
   /** Registers a function that is called when something may have changed. Hints carry no data and may be false. */
   onHint(wake: () => void): void;
 

@@ -120,6 +120,16 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
 
+  /** The spends of a step as they may be reported; those in blocks may need the word of another operator's endpoint. */
+  protected async judgeSpends(
+    spends: SpendSeen[],
+    _teller: E,
+    _checkpoint: Checkpoint,
+    _signal: AbortSignal,
+  ): Promise<SpendSeen[]> {
+    return spends;
+  }
+
   /** Checks for changes at once, because of a hint. */
   protected hurry(): void {
     this.#poller.hurry();
@@ -135,6 +145,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const checkpoint = await this.#ask((endpoint) => checkpointAt(endpoint, birthday, signal), signal);
     assert(checkpoint, 'an endpoint answers or throws');
     return checkpoint;
+  }
+
+  async blockTime(height: number, signal: AbortSignal): Promise<number | null> {
+    const found = await this.#ask((endpoint) => endpoint.headers([height], signal), signal);
+    return found?.[0]?.timeMs ?? null;
   }
 
   async sync(since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | null> {
@@ -197,7 +212,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       handled,
       finalized = null,
       unknownTransfers,
-      spends = [],
+      spends: seen = [],
       debits,
       searched,
     } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
@@ -205,6 +220,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
+    const spends = await this.judgeSpends(seen, endpoint, checkpoint, signal);
     this.#isReread = true;
     this.#handled = handled;
     return {

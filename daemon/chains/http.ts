@@ -13,6 +13,8 @@ export type PostRequest = {
   headers: Record<string, string>;
   body: string;
   timeoutMs: number;
+  /** How long the answer may take to begin once there is a connection; absent: as long as the whole request. */
+  beginMs?: number;
   responseBytesMax: number;
   signal: AbortSignal;
   /** Called if the request used a new connection. */
@@ -56,10 +58,13 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
       path: `${url.pathname}${url.search}`,
       headers: { ...options.headers, 'content-length': Buffer.byteLength(options.body) },
     });
-    const deadline = setTimeout(() => request.destroy(codedError('ETIMEDOUT')), options.timeoutMs);
+    const late = () => request.destroy(codedError('ETIMEDOUT'));
+    const deadline = setTimeout(late, options.timeoutMs);
+    let beginning: NodeJS.Timeout | undefined;
     const abort = () => request.destroy(codedError('ABORTED'));
     const settled = () => {
       clearTimeout(deadline);
+      clearTimeout(beginning);
       signal.removeEventListener('abort', abort);
     };
     const fail = (error: Error) => {
@@ -70,9 +75,11 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
     signal.addEventListener('abort', abort, { once: true });
     request.on('socket', () => {
       if (!request.reusedSocket) options.onNewConnection();
+      if (options.beginMs !== undefined) beginning = setTimeout(late, options.beginMs);
     });
     request.on('error', fail);
     request.on('response', (response) => {
+      clearTimeout(beginning);
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('data', (chunk: Buffer) => {

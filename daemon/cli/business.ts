@@ -14,7 +14,7 @@ import { clientText } from './clients.ts';
 import { action, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
-import { day, wholeNumber } from './parse.ts';
+import { blockHeight, day, wholeNumber } from './parse.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
@@ -29,6 +29,7 @@ type AddOptions = WalletOptions & {
   network: Network;
   timeZone?: string;
   birthday?: string;
+  restoreHeight?: number;
   gap?: number;
   scopes?: string[];
   origin?: string[];
@@ -59,6 +60,7 @@ export function businessCommands(root: Command, io: Io): void {
     .option('--import', 'use the words of an existing wallet, which are asked for')
     .option('--words-file <file>', 'holds those words')
     .option('--birthday <day>', 'when an imported wallet was first used: YYYY-MM-DD', day)
+    .option('--restore-height <block>', 'the same as a block of Monero, in place of the day', blockHeight)
     .option(
       '--gap <addresses>',
       `of an imported wallet: addresses looked at past the last one used (default: ${GAP})`,
@@ -135,11 +137,13 @@ async function addBusiness(session: Session, options: AddOptions) {
   await session.call('business.nextAccount', { network });
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
-  const { birthday = null, gap = GAP } = options;
+  const { birthday = null, restoreHeight, gap = GAP } = options;
   const moneroWords = options.moneroWordsFile && (await secretFile(options.moneroWordsFile, '--monero-words-file'));
-  if ((wallet.wasUsed || moneroWords) && birthday === null) session.note(NO_PAST);
+  const isNew = birthday === null && restoreHeight === undefined;
+  if ((wallet.wasUsed || moneroWords) && isNew) session.note(NO_PAST);
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
-  const added = await opened(session, { ...wanted, birthday, gap }, wallet, moneroWords || null);
+  const past = { birthday, gap, ...(restoreHeight === undefined ? {} : { restore_height: restoreHeight }) };
+  const added = await opened(session, { ...wanted, ...past }, wallet, moneroWords || null);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
@@ -150,11 +154,20 @@ const KEEP_MONERO_WORDS =
 
 const NO_PAST =
   'The words were made elsewhere. Only payments from now on are looked for, and the first addresses are left out. --birthday ' +
-  'looks further back; `countinghouse restore words` finds all that was used.';
+  'or --restore-height looks further back; `countinghouse restore words` finds all that was used.';
 
 function refuseWalletOptions(options: AddOptions): void {
-  const { import: imported, wordsFile, passphraseFile, birthday, iHaveTheWords, moneroWordsFile } = options;
-  if (moneroWordsFile || imported || wordsFile || passphraseFile || birthday || iHaveTheWords) {
+  const {
+    import: imported,
+    wordsFile,
+    passphraseFile,
+    birthday,
+    restoreHeight,
+    iHaveTheWords,
+    moneroWordsFile,
+  } = options;
+  const isOfPast = birthday !== undefined || restoreHeight !== undefined;
+  if (moneroWordsFile || imported || wordsFile || passphraseFile || isOfPast || iHaveTheWords) {
     throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
   }
 }

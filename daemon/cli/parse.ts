@@ -10,6 +10,15 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+const BLOCK_HEIGHT_MAX = 1_000_000_000;
+
+export function blockHeight(text: string): number {
+  if (!/^\d{1,10}$/.test(text) || Number(text) > BLOCK_HEIGHT_MAX) {
+    throw new InvalidArgumentError('It must be the number of a block, such as 3100000.');
+  }
+  return Number(text);
+}
+
 const WAIT_SECONDS_MAX = 604_800;
 
 /** Seconds, from 0 to a week. */

@@ -27,6 +27,7 @@ export type WalletOptions = {
   import?: boolean;
   wordsFile?: string;
   birthday?: string;
+  restoreHeight?: number;
   iHaveTheWords?: boolean;
   moneroWordsFile?: string;
 };
@@ -63,8 +64,13 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
       'vault.exists',
     );
   }
-  if (options.birthday !== undefined && !known && !importing && options.moneroWordsFile === undefined) {
-    throw new Failure('a new wallet has no past: --birthday goes with --import', EXIT.usage, 'usage');
+  if (options.birthday !== undefined && options.restoreHeight !== undefined) {
+    throw new Failure('give --birthday or --restore-height, not both', EXIT.usage, 'usage');
+  }
+  const hasPast = options.birthday !== undefined || options.restoreHeight !== undefined;
+  if (hasPast && !known && !importing && options.moneroWordsFile === undefined) {
+    const option = options.birthday === undefined ? '--restore-height' : '--birthday';
+    throw new Failure(`a new wallet has no past: ${option} goes with --import`, EXIT.usage, 'usage');
   }
   const passphrase = known
     ? await oldPassphrase(session, options)

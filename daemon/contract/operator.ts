@@ -65,6 +65,9 @@ const next = Id.nullable();
 /** The browsers' origins; empty only for the sandbox, which accepts any. Default of `hosts`: those of the origins. */
 const NewClient = z.strictObject({ name: Name, origins: Texts.default([]), hosts: Texts.optional() });
 
+/** Monero makes 263,000 blocks a year. */
+const RESTORE_HEIGHT_MAX = 1_000_000_000;
+
 const NewBusiness = z.strictObject({
   name: Text,
   network: z.enum(NETWORKS),
@@ -74,6 +77,8 @@ const NewBusiness = z.strictObject({
   accounts: z.partialRecord(z.enum(CHAINS), AccountKeySchema).optional(),
   /** When the wallet was first used; null: it is new. */
   birthday: z.iso.datetime().nullable().default(null),
+  /** In place of the birthday: Monero's block from which on the wallet was used ("restore height"). */
+  restore_height: z.int().min(0).max(RESTORE_HEIGHT_MAX).optional(),
   /**
    * For a wallet that was used before: how many addresses past the last used one are watched and never given out, in
    * each branch. Default with a birthday: 1,000. Without a birthday the wallet is new.

@@ -11,7 +11,7 @@ export type RejectCode =
   | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
   | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`
-  | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'time_zone' | 'too_many'}`
+  | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`
   | 'chain.pruned'
   | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
   | 'config.rpc'

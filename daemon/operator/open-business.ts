@@ -11,7 +11,7 @@ export type DerivedAccounts = { accounts: Accounts; used: boolean };
 const RACES_MAX = 3;
 
 /**
- * Derives the next account and sends its public keys. Of used words, or with a birthday, the first addresses are left
+ * Derives the next account and sends its public keys. Of used words, or with a birthday or restore height, the first addresses are left
  * out, because somebody may have them. Throws what `derive` and `business.add` throw.
  */
 export async function openBusiness(
@@ -23,7 +23,7 @@ export async function openBusiness(
     const { account_no } = await call('business.nextAccount', { network: wanted.network });
     const { accounts, used } = await derive(wanted.network, account_no);
     const { gap = GAP, birthday = null, ...rest } = wanted;
-    const past = used || birthday !== null ? { gap, birthday } : {};
+    const past = used || birthday !== null || rest.restore_height !== undefined ? { gap, birthday } : {};
     try {
       return await call('business.add', { ...rest, ...past, account_no, accounts });
     } catch (error) {

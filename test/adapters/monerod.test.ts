@@ -31,10 +31,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
   async function watching(
     urls?: readonly string[],
     needsAgreement: NeedsAgreement = () => false,
-    requestTimeoutMs = 20_000,
+    limits: Pick<MoneroOptions, 'requestTimeoutMs' | 'infoBeginsMs'> = {},
   ) {
     const book = new FactBook();
-    const adapter = scene.connect(book, urls, { needsAgreement, requestTimeoutMs });
+    const adapter = scene.connect(book, urls, { needsAgreement, ...limits });
     const target = await adapter.deriveAddress(scene.account, 0, nextIndex++);
     const id = book.watch(target);
     book.checkpoint = await adapter.begin(null, signal());
@@ -107,6 +107,27 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       await book.catchUp(adapter);
       expect(book.paid(id)).toEqual([{ units: 3_000n, height: book.tip.height }]);
       expect(adapter.health()).toMatchObject({ error: null, source: expect.stringContaining('localhost') });
+      await adapter.close();
+    });
+
+    it('is given up within seconds when it freezes and another can be asked, and not when it is only slow', async () => {
+      const urls = [proxy.url, asLocalhost(node.url)];
+      // a tenth of the program's own limit, which the way of a slow node stays as far below
+      const { adapter, book } = await watching(urls, undefined, { infoBeginsMs: 500 });
+      proxy.change = () => new Promise((resolve) => setTimeout(() => resolve(undefined), 200));
+      await node.mine(1);
+      await book.catchUp(adapter);
+      const [slow] = adapter.servers();
+      expect(slow).toMatchObject({ asked: true, failures: 0, error: null });
+      proxy.raw = () => true;
+      await node.mine(1);
+      const began = performance.now();
+      await book.catchUp(adapter);
+      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(adapter.servers()).toMatchObject([
+        { error: expect.stringMatching(/not answer in time/) },
+        { asked: true },
+      ]);
       await adapter.close();
     });
 
@@ -198,7 +219,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
     try {
       const urls = [node.url, asLocalhost(twin.url)];
       const needsAgreement: NeedsAgreement = (credits) => credits.some(({ units }) => units >= 5_000n);
-      const { adapter, book, id, address } = await watching(urls, needsAgreement, 1_000);
+      const { adapter, book, id, address } = await watching(urls, needsAgreement, { requestTimeoutMs: 1_000 });
       const raw = async (txid: string): Promise<string> => (await node.raw([txid]))[0]!;
       const paying = await raw(await node.pay([4_999n, 5_000n].map((units) => ({ address, units }))));
       await node.mine(1);

@@ -148,6 +148,33 @@ describe('businesses', () => {
       400,
       'business.birthday',
     ],
+    [
+      'a birthday and a restore height',
+      {
+        ...{ ...add, account_no: 1, accounts: accountsOf('mainnet', 1) },
+        ...{ birthday: '2024-01-01T00:00:00Z', restore_height: 3_000_000 },
+      },
+      400,
+      'business.restore_height',
+    ],
+    [
+      'a restore height without Monero',
+      { ...add, account_no: 1, accounts: accountsOf('mainnet', 1), restore_height: 3_000_000 },
+      400,
+      'business.restore_height',
+    ],
+    [
+      'a restore height for the sandbox',
+      { ...add, network: 'sandbox' as const, restore_height: 5 },
+      400,
+      'business.restore_height',
+    ],
+    [
+      'a restore height that is no block',
+      { ...add, account_no: 1, accounts: accountsOf('mainnet', 1), restore_height: -1 },
+      422,
+      'params',
+    ],
     ['a private key', { ...add, account_no: 1, accounts: { BTC: { kind: 'xprv' } } as never }, 422, 'params'],
   ])('refuses %s and changes nothing', async (_, params, status, code) => {
     const before = await call('business.list', {});

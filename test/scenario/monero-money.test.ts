@@ -313,7 +313,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     });
   }, 240_000);
 
-  /** Another business, whose Monero account has the key of 25 words, receives and pays. */
+  /** Another business, whose Monero account has the key of 25 words, finds what came since a restore height, and pays. */
   async function paysFromImported(fresh: TestDaemon, client: Operator): Promise<void> {
     const vault = join(fresh.dataDir, 'vault');
     const foreign = await moneroWordsOf(`${'11'.repeat(31)}01`);
@@ -322,15 +322,35 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     const name = 'Imported';
     const accounts = { XMR };
     const shop = { name: 'shop', scopes: ['invoices' as const] };
-    await client.call('business.add', { name, network: 'regtest', account_no: 1, accounts, key: shop });
-    await client.call('wallet.lock', {});
-    await client.unlock();
+    const { height } = await node.rpc<{ height: number }>('get_info', {});
     const own = addressAt(XMR, 0, 0, 'regtest');
     await node.pay([{ address: own.address, units: COIN }]);
     await mine(UNLOCK_BLOCKS, client);
+    const wanted = { name, network: 'regtest' as const, account_no: 1, accounts, gap: GAP, key: shop };
+    const later = client.call('business.add', { ...wanted, restore_height: 1_000_000 });
+    await expect(later).rejects.toMatchObject({
+      code: 'business.restore_height',
+      message: 'Monero has no block 1000000 yet: a restore height cannot lie in the future',
+    });
+    await client.call('business.add', { ...wanted, restore_height: height });
+    await client.call('wallet.lock', {});
+    await client.unlock();
+    await until(
+      'its past is known',
+      async () => {
+        const { businesses } = await client.call('business.list', {});
+        const [found] = businesses.find((one) => one.name === name)?.balances ?? [];
+        return found?.withheld === null && found.amount === '1';
+      },
+      SIGN_MS,
+    );
     const address = await theirs();
-    const wanted = { business: name, crypto: 'XMR', address, amount: '0.5' };
-    const { withdrawal } = await client.call('withdrawal.add', wanted);
+    const { withdrawal } = await client.call('withdrawal.add', {
+      business: name,
+      crypto: 'XMR',
+      address,
+      amount: '0.5',
+    });
     await client.approve(withdrawal.id);
     const txid = await inPool(`${withdrawal.id}`, client);
     await mine(1, client);

@@ -177,6 +177,11 @@ describe('how a command fails', () => {
       /^error: Mars is no time zone/,
     ],
     [
+      ['business', 'add', '--name', 'x', '--network', 'mainnet', '--restore-height', '2026-01-31'],
+      EXIT.usage,
+      /^error: .*It must be the number of a block, such as 3100000/,
+    ],
+    [
       ['status'],
       EXIT.failed,
       /^error: no Countinghouse is running on \S+: start it with `npm start` or `countinghouse start`\n$/,

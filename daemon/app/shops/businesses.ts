@@ -66,6 +66,23 @@ export async function needPast(app: App, network: Network, birthday: number): Pr
   }
 }
 
+/**
+ * The time of Monero's block of a height, as a birthday (milliseconds since 1970). Throws `Rejected('business.restore_height')` where
+ * Monero is not connected or has no such block yet, and `Unavailable` if its source does not answer.
+ */
+export async function birthdayAtHeight(app: App, network: Network, height: number): Promise<number> {
+  const reject = (why: string) => new Rejected('business.restore_height', why, 'restore_height');
+  const runtime = app.chains.find(chainKey(network, 'XMR'));
+  if (!runtime?.adapter.blockTime) {
+    throw reject(
+      `A restore height is a block of Monero, which is not connected on ${network}: give a birthday instead`,
+    );
+  }
+  const time = await runtime.adapter.blockTime(height, deadline(PAST_TIMEOUT_MS, runtime.key));
+  if (time === null) throw reject(`Monero has no block ${height} yet: a restore height cannot lie in the future`);
+  return time;
+}
+
 function checkName(name: string): string {
   const trimmed = name.trim();
   if (trimmed.length === 0 || trimmed.length > NAME_CHARACTERS_MAX) {

@@ -5,10 +5,10 @@
  * Invariant: blocks and transactions have the hashes that were asked for.
  */
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, BlockId, Branch, Credit, DerivedAddress, SpendSeen } from '../../domain/chain.ts';
+import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress, SpendSeen } from '../../domain/chain.ts';
 import { isValidAddress } from '../../monero/address.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
-import type { NeedsAgreement } from '../agreement.ts';
+import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
@@ -18,7 +18,7 @@ import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { type Reach, straight } from './reach.ts';
 import { Scanner } from './scan.ts';
-import { searchBlocks } from './search.ts';
+import { Search } from './search.ts';
 import { NodeSource } from './spend/source.ts';
 import { MoneroSpending } from './spend/spending.ts';
 
@@ -38,9 +38,13 @@ export type MoneroOptions = {
   blocksPerStep?: number;
   /** The time limit of one request to a node. */
   requestTimeoutMs?: number;
+  /** How long a node's answer to `get_info` may take to begin where several are configured. */
+  infoBeginsMs?: number;
 };
 
 type Facts = { credits: Credit[]; spends: SpendSeen[] };
+/** A spend, and what its coin is worth. */
+type SpendFact = Fact & { spend: SpendSeen };
 
 /** Blocks read by one update. */
 const BLOCKS_PER_STEP = 50;
@@ -50,6 +54,8 @@ const HEAD_AGE_MS_MAX = 60 * 60_000;
 /** If another node is ahead by more blocks than this, the asked node withholds blocks. */
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
+/** Longer forks of one network do not occur by chance. */
+const FORK_BLOCKS_MAX = 10;
 
 export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly chain = 'XMR';
@@ -58,8 +64,11 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #pool: Pool;
   readonly keyImages = true;
   readonly knowsAccounts = true;
+  readonly #search: Search;
+  readonly #agreedSpends: Agreement<MoneroNode, SpendFact>;
   readonly #list: ScriptList;
   readonly spending: Spending;
+  readonly #alert: MoneroOptions['alert'];
   #comparedAtMs = performance.now();
 
   /** Throws `Rejected` when a URL is malformed. */
@@ -68,14 +77,21 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const setting = `[networks.${network}.XMR] monerod`;
     super({
       ...{ network, setting, urls, alert, needsAgreement, areThere },
-      open: (url) => new MoneroNode({ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs }),
+      open: (url) =>
+        new MoneroNode({
+          ...{ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs },
+          ...{ hasOthers: urls.length > 1, infoBeginsMs: options.infoBeginsMs },
+        }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,
     });
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
+    this.#search = new Search(this.#scanner, this.endpoints, alert);
+    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, areThere);
     this.#list = list;
+    this.#alert = alert;
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
@@ -105,8 +121,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) await this.#compare(node, tip, signal);
-    const wanted = atHead ? this.#list.unsearched?.() : null;
-    const searched = wanted ? await searchBlocks(node, this.#scanner, { ...wanted, tip: tip.height }, signal) : null;
+    const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
+    const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...confirmed.credits, ...(pool?.credits ?? [])];
     const credits = await this.#scanner.withoutTwins(found, node, signal);
     const spends = [...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
@@ -119,7 +135,27 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   }
 
   protected override isDue(): boolean {
-    return Boolean(this.#list.unsearched?.());
+    return this.#agreedSpends.isDue() || (this.#search.isDue() && Boolean(this.#list.unsearched?.()));
+  }
+
+  /** A spend of a large coin needs the word of another operator's node, too: it decides what was paid, and what failed. */
+  protected override async judgeSpends(
+    spends: SpendSeen[],
+    teller: MoneroNode,
+    checkpoint: Checkpoint,
+    signal: AbortSignal,
+  ): Promise<SpendSeen[]> {
+    const facts = spends.flatMap((spend): SpendFact[] => {
+      const { outpoint, txid, block } = spend;
+      const coin = this.#list.coin(outpoint);
+      if (!coin) return [];
+      const { targetId, asset, units } = coin;
+      return [{ id: `${outpoint} ${txid}`, txid, block, targetId, amount: { asset, units }, spend }];
+    });
+    const judged = await this.#agreedSpends.judge([{ credits: facts, teller }], checkpoint, signal);
+    return judged.map(({ block, spend }) =>
+      block ? spend : { outpoint: spend.outpoint, txid: spend.txid, block: null },
+    );
   }
 
   /** The credits and spends in blocks, in order. */
@@ -156,17 +192,30 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       signal,
     );
     if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.endpoints.caught(node, `it is ${ahead} blocks behind another node`);
+    else if (ahead === 0) await this.#compareDeep(node, tip.height - FORK_BLOCKS_MAX, signal);
+  }
+
+  /** Tells the operator when two operators' nodes are on different chains. Neither can be believed then. */
+  async #compareDeep(node: MoneroNode, height: number, signal: AbortSignal): Promise<void> {
+    if (height < 0) return;
+    const [mine] = await node.headers([height], signal);
+    const isSame = async (other: MoneroNode): Promise<boolean> => {
+      const [theirs] = await other.headers([height], signal);
+      return !theirs || theirs.hash === mine?.hash;
+    };
+    if ((await this.endpoints.other(node, isSame, signal)) !== false) return;
+    this.#alert(node.name, `it has another block ${height} than another node: one of them is wrong or lies`);
   }
 }
 
 /** The state of head and pool; a change of it requires a sync. */
 const markOf = ({ hash }: BlockId, pool: readonly string[]): string => `${hash} ${pool.toSorted().join()}`;
 
-/** For each credit whether a node has its block on its chain, with its transaction in it: its id is the hash of its amounts. */
-async function areThere(node: MoneroNode, credits: readonly Credit[], signal: AbortSignal): Promise<boolean[]> {
+/** For each fact whether a node has its block on its chain, with its transaction in it: its id is the hash of its amounts. */
+async function areThere(node: MoneroNode, facts: readonly Fact[], signal: AbortSignal): Promise<boolean[]> {
   const blocks = new Map<string, ReadonlySet<string>>();
   const found: boolean[] = [];
-  for (const { block, txid } of credits) {
+  for (const { block, txid } of facts) {
     if (block && !blocks.has(block.hash)) blocks.set(block.hash, await transactionsIn(node, block, signal));
     found.push(block !== null && blocks.get(block.hash)?.has(txid) === true);
   }

@@ -3,18 +3,35 @@
  * parsed here and must have the hash that was asked for.
  */
 import type http from 'node:http';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RingMember } from '../../domain/spend.ts';
 import { writeKept } from '../../monero/kept.ts';
-import { type Block, parseBlock, parseTransaction, type Transaction } from '../../monero/transaction.ts';
+import { type Block, parseBlock, type Transaction } from '../../monero/transaction.ts';
 import type { HeaderSource, LinkedHeader } from '../checkpoint.ts';
 import { answerTo, type Challenge, challengeOf } from '../digest.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
 import { type Answer, codeOf, post } from '../http.ts';
 import { slices } from '../slices.ts';
 import { ConnectionLost, Misbehaved } from '../utxo/electrum/servers/faults.ts';
+import {
+  BlockAnswer,
+  DistributionAnswer,
+  Envelope,
+  FeeAnswer,
+  HEADERS_PER_REQUEST,
+  HeaderAnswer,
+  HeadersAnswer,
+  headerOf,
+  Info,
+  OutputsAnswer,
+  PoolAnswer,
+  Sent,
+  TRANSACTIONS_PER_REQUEST,
+  TransactionsAnswer,
+  transactionOf,
+} from './answers.ts';
 import { agentOf, type Reach } from './reach.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */
@@ -35,73 +52,16 @@ const GENESIS: Readonly<Record<Network, string>> = {
 /** A page of the largest transactions, without their signatures, has 2 MB. Parsing 4 MB takes about 25 ms. */
 const RESPONSE_BYTES_MAX = 4_000_000;
 const REQUEST_TIMEOUT_MS = 20_000;
+/**
+ * How long the answer to `get_info` may take to begin where another node can be asked instead. A node that runs answers within
+ * milliseconds, so that this is mostly the time of the way, twice.
+ */
+const INFO_BEGINS_MS = 5_000;
+/** The same for requests that a node works on. */
+const BEGINS_MS = 10_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
-/** Limits of one answer of a node in restricted mode. */
-const HEADERS_PER_REQUEST = 500;
-export const TRANSACTIONS_PER_REQUEST = 50;
-const POOL_HASHES_MAX = 50_000;
-const OUTPUTS_PER_REQUEST = 1_000;
 const REASON_CHARS_MAX = 200;
-/** Why a node does not take a transaction. */
-const FAULTS = [
-  ...['double_spend', 'fee_too_low', 'invalid_input', 'invalid_output', 'low_mixin', 'not_relayed', 'overspend'],
-  ...['too_big', 'too_few_outputs', 'sanity_check_failed', 'nonzero_unlock_time', 'tx_extra_too_big'],
-];
-
-const Hash = z.string().regex(/^[0-9a-f]{64}$/);
-const Hex = z.string().regex(/^(?:[0-9a-f]{2})*$/);
-const Height = z.int().min(0).max(1e12);
-const Ok = z.object({ status: z.literal('OK') });
-const Info = Ok.extend({
-  height: Height,
-  target_height: Height,
-  nettype: z.string(),
-  top_block_hash: Hash,
-  busy_syncing: z.boolean().optional(),
-  synchronized: z.boolean().optional(),
-});
-const Header = z.object({
-  height: Height,
-  hash: Hash,
-  prev_hash: Hash,
-  timestamp: z.int().min(0).max(1e11),
-  orphan_status: z.boolean(),
-});
-const HeaderAnswer = Ok.extend({ block_header: Header });
-const HeadersAnswer = Ok.extend({ headers: z.array(Header).max(HEADERS_PER_REQUEST) });
-const BlockAnswer = Ok.extend({ blob: Hex });
-const PoolAnswer = Ok.extend({ tx_hashes: z.array(Hash).max(POOL_HASHES_MAX).default([]) });
-const SentTransaction = z.object({
-  tx_hash: Hash,
-  as_hex: Hex.default(''),
-  pruned_as_hex: Hex.default(''),
-  prunable_hash: z.string().default(''),
-  in_pool: z.boolean(),
-  double_spend_seen: z.boolean(),
-  block_height: Height.optional(),
-  output_indices: z.array(z.int().min(0)).optional(),
-});
-const TransactionsAnswer = Ok.extend({
-  txs: z.array(SentTransaction).max(TRANSACTIONS_PER_REQUEST).default([]),
-  missed_tx: z.array(Hash).default([]),
-});
-
-const FeeAnswer = Ok.extend({ fee: z.int().min(0), fees: z.array(z.int().min(0)).max(10).optional() });
-/** The numbers are checked where they are used, because there may be a hundred thousand. */
-const DistributionAnswer = Ok.extend({
-  distributions: z
-    .array(z.object({ base: z.int().min(0), start_height: Height, distribution: z.custom<number[]>(Array.isArray) }))
-    .length(1),
-});
-const OutputsAnswer = Ok.extend({
-  outs: z.array(z.object({ key: Hash, mask: Hash, unlocked: z.boolean() })).max(OUTPUTS_PER_REQUEST),
-});
-const Sent = z.object({
-  ...{ status: z.string(), reason: z.string().default('') },
-  ...Object.fromEntries(FAULTS.map((name) => [name, z.boolean().optional()])),
-});
-
 /** A transaction as a node has it: in a block at a height, or in its pool. */
 export type Known = {
   transaction: Transaction;
@@ -120,6 +80,10 @@ type NodeOptions = {
   reach: Reach;
   /** The time limit of one request. */
   timeoutMs?: number | undefined;
+  /** Whether another node can be asked, so that a frozen one is given up early. */
+  hasOthers?: boolean;
+  /** How long the answer to `get_info` may take to begin if there are others. */
+  infoBeginsMs?: number | undefined;
 };
 
 export class MoneroNode implements Endpoint, HeaderSource {
@@ -278,13 +242,20 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   async #json<T>(method: string, params: object, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const envelope = { jsonrpc: '2.0', id: '0', method, params };
-    const { result, error } = await this.#post('/json_rpc', envelope, Envelope, signal);
+    const beginMs = method === 'get_info' ? (this.#options.infoBeginsMs ?? INFO_BEGINS_MS) : BEGINS_MS;
+    const { result, error } = await this.#post('/json_rpc', envelope, Envelope, signal, beginMs);
     if (error) throw this.#unavailable(`${this.name} refuses ${method}: ${error.message.slice(0, 200)}`);
     return checked(shape, result);
   }
 
-  async #post<T>(path: string, body: object, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    const answer = await this.#exchange(path, JSON.stringify(body), signal);
+  async #post<T>(
+    path: string,
+    body: object,
+    shape: z.ZodType<T>,
+    signal: AbortSignal,
+    beginMs = BEGINS_MS,
+  ): Promise<T> {
+    const answer = await this.#exchange({ path, body: JSON.stringify(body), beginMs }, signal);
     if (answer.status !== 200) throw this.#unavailable(`${this.name} answers with HTTP ${answer.status}`);
     let value: unknown;
     try {
@@ -298,24 +269,24 @@ export class MoneroNode implements Endpoint, HeaderSource {
   }
 
   /** A node with a login gets one request after the other, because each refusal voids its earlier challenges. */
-  #exchange(path: string, body: string, signal: AbortSignal): Promise<Answer> {
-    if (this.#url.username === '') return this.#exchangeNow(path, body, signal);
-    const answer = this.#queue.then(() => this.#exchangeNow(path, body, signal));
+  #exchange(asked: Asked, signal: AbortSignal): Promise<Answer> {
+    if (this.#url.username === '') return this.#exchangeNow(asked, signal);
+    const answer = this.#queue.then(() => this.#exchangeNow(asked, signal));
     this.#queue = answer.catch(() => undefined);
     return answer;
   }
 
-  async #exchangeNow(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+  async #exchangeNow(asked: Asked, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     try {
-      const answer = await this.#send(path, body, signal);
+      const answer = await this.#send(asked, signal);
       const challenge = answer.status === 401 ? challengeOf(answer.headers['www-authenticate']) : null;
       if (!challenge || this.#url.username === '') {
         if (answer.status === 401) throw this.#unavailable(`${this.name} refuses the user name or password`);
         return answer;
       }
       this.#challenge = challenge;
-      const again = await this.#send(path, body, signal);
+      const again = await this.#send(asked, signal);
       if (again.status === 401) throw this.#unavailable(`${this.name} refuses the user name or password`);
       return again;
     } catch (error) {
@@ -330,7 +301,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
     }
   }
 
-  #send(path: string, body: string, signal: AbortSignal): Promise<Answer> {
+  #send({ path, body, beginMs }: Asked, signal: AbortSignal): Promise<Answer> {
     const url = new URL(path, this.#url);
     const { username, password } = this.#url;
     const login = { user: decodeURIComponent(username), password: decodeURIComponent(password) };
@@ -341,6 +312,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
       headers: { 'content-type': 'application/json', ...(authorization !== null && { authorization }) },
       body,
       timeoutMs: this.#timeoutMs,
+      ...(this.#options.hasOthers && { beginMs }),
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
       onNewConnection: () => {
@@ -358,25 +330,11 @@ export class MoneroNode implements Endpoint, HeaderSource {
   }
 }
 
-const Envelope = z.object({
-  result: z.unknown().optional(),
-  error: z.object({ message: z.string() }).optional(),
-});
+/** `beginMs`: how long its answer may take to begin if there are other nodes. */
+type Asked = { path: string; body: string; beginMs: number };
 
 function checked<T>(shape: z.ZodType<T>, value: unknown): T {
   const result = shape.safeParse(value);
   if (result.success) return result.data;
   throw new Malformed(`an answer of another form (${result.error.issues[0]?.path.join('.')})`);
-}
-
-const headerOf = ({ height, hash, prev_hash, timestamp }: z.infer<typeof Header>): LinkedHeader => ({
-  ...{ height, hash },
-  parent: prev_hash,
-  timeMs: timestamp * 1_000,
-});
-
-/** Pruned nodes, and restricted ones, send a transaction without its signatures, and their hash. */
-function transactionOf({ as_hex, pruned_as_hex, prunable_hash }: z.infer<typeof SentTransaction>): Transaction {
-  if (pruned_as_hex === '') return parseTransaction(Buffer.from(as_hex, 'hex'));
-  return parseTransaction(Buffer.from(pruned_as_hex, 'hex'), prunable_hash);
 }

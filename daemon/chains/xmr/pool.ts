@@ -5,7 +5,8 @@
 import type { Credit, SpendSeen } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { slices } from '../slices.ts';
-import { type MoneroNode, TRANSACTIONS_PER_REQUEST } from './node.ts';
+import { TRANSACTIONS_PER_REQUEST } from './answers.ts';
+import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
 
 /** The transactions that one look fetches. The next looks fetch the others. */

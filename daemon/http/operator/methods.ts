@@ -7,7 +7,7 @@ import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import { changeBrand } from '../../app/shops/branding.ts';
-import { changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
+import { birthdayAtHeight, changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { addApiKey, endApiKey, endClient } from '../../app/shops/keys.ts';
 import { requestRefund } from '../../app/withdrawals/refund.ts';
@@ -153,6 +153,19 @@ export const METHODS: Methods = {
   },
 };
 
+/** When the wallet was first used, milliseconds since 1970; null: it is new. */
+async function birthdayOf(
+  app: App,
+  { network, birthday, restore_height: height }: Parsed<'business.add'>,
+): Promise<number | null> {
+  if (height === undefined) return birthday === null ? null : Date.parse(birthday);
+  if (birthday !== null || network === 'sandbox') {
+    const why = birthday === null ? 'The sandbox has no past' : 'Give a birthday or a restore height, not both';
+    throw new Rejected('business.restore_height', why, 'restore_height');
+  }
+  return birthdayAtHeight(app, network, height);
+}
+
 async function addNewBusiness(
   { app, extra }: Context,
   params: Parsed<'business.add'>,
@@ -167,7 +180,7 @@ async function addNewBusiness(
   }
   const accountNo = params.account_no ?? nextAccountNo(app, network);
   const accounts = params.accounts ?? extra.deriveSandboxAccounts(accountNo);
-  const birthday = params.birthday === null ? null : Date.parse(params.birthday);
+  const birthday = await birthdayOf(app, params);
   if (birthday !== null && birthday > app.now()) {
     throw new Rejected('business.birthday', 'The birthday of a wallet cannot lie in the future', 'birthday');
   }

@@ -28,13 +28,14 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const [timeZone, setTimeZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC');
   const [origin, setOrigin] = useState('');
   const [network, setNetwork] = useState<Network>('mainnet');
-  const { passphrase, birthday } = opened;
+  const { passphrase, past } = opened;
   const add = async (): Promise<void> => {
     const wanted = {
       ...{ name: name.trim(), network, time_zone: timeZone.trim() },
       key: { name: 'first key', scopes: DEFAULT_SCOPES },
       ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
-      birthday: birthday === null ? null : `${birthday}T00:00:00.000Z`,
+      ...(past &&
+        ('birthday' in past ? { birthday: `${past.birthday}T00:00:00.000Z` } : { restore_height: past.restoreHeight })),
     };
     const added = await openBusiness(bridge.call, wanted, (on, accountNo) =>
       custody.accounts(passphrase, on, accountNo),

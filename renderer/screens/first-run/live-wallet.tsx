@@ -16,7 +16,11 @@ import { Head } from './steps.tsx';
 type Wallet = Result<'wallet.status'>['wallet'];
 
 /** `words`: those to be written down and proved; null: there is nothing to prove. */
-export type Opened = { passphrase: string; words: string[] | null; birthday: string | null };
+export type Opened = { passphrase: string; words: string[] | null; past: Past | null };
+/** Since when imported words were used: a day (YYYY-MM-DD), or a block of Monero. */
+export type Past = { birthday: string } | { restoreHeight: number };
+
+const HEIGHT = /^\d{1,9}$/;
 
 const COMMAND = 'countinghouse business add --name "My shop" --network mainnet';
 
@@ -66,7 +70,7 @@ function Open({ unproved, onOpened }: { unproved: boolean; onOpened(opened: Open
       if (unproved) words = await custody.words(passphrase);
       else await keyholder.unlock(passphrase);
     };
-    void run(work).then((done) => done && onOpened({ passphrase, words, birthday: null }));
+    void run(work).then((done) => done && onOpened({ passphrase, words, past: null }));
   };
   return (
     <>
@@ -96,11 +100,13 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
   const [from, setFrom] = useState<'new' | 'words'>('new');
   const [words, setWords] = useState('');
   const [birthday, setBirthday] = useState('');
+  const [height, setHeight] = useState('');
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
   const imported = from === 'words';
   const isLong = [...passphrase].length >= PASSPHRASE_CHARS_MIN;
-  const isReady = up && !busy && isLong && passphrase === again && (!imported || words.trim() !== '');
+  const isPastRight = height === '' || (HEIGHT.test(height) && birthday === '');
+  const isReady = up && !busy && isLong && passphrase === again && (!imported || (words.trim() !== '' && isPastRight));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!isReady) return;
@@ -108,10 +114,11 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
     const work = async (): Promise<void> => {
       made = await custody.create(passphrase, imported ? words : null);
     };
-    const opened = () => ({ passphrase, words: made, birthday: imported && birthday ? birthday : null });
+    const past = height !== '' ? { restoreHeight: Number(height) } : birthday !== '' ? { birthday } : null;
+    const opened = () => ({ passphrase, words: made, past: imported ? past : null });
     void run(work).then((done) => done && onOpened(opened()));
   };
-  const import_ = <ImportFields words={words} setWords={setWords} birthday={birthday} setBirthday={setBirthday} />;
+  const import_ = <ImportFields {...{ words, setWords, birthday, setBirthday, height, setHeight }} />;
   return (
     <>
       <Head title={t('makeTitle')} note={t('makeNote')} />
@@ -150,9 +157,16 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
   );
 }
 
-type ImportProps = { words: string; setWords(words: string): void; birthday: string; setBirthday(day: string): void };
+type ImportProps = {
+  words: string;
+  setWords(words: string): void;
+  birthday: string;
+  setBirthday(day: string): void;
+  height: string;
+  setHeight(height: string): void;
+};
 
-function ImportFields({ words, setWords, birthday, setBirthday }: ImportProps): ReactNode {
+function ImportFields({ words, setWords, birthday, setBirthday, height, setHeight }: ImportProps): ReactNode {
   const t = useText(TEXTS);
   const id = useId();
   return (
@@ -175,6 +189,16 @@ function ImportFields({ words, setWords, birthday, setBirthday }: ImportProps): 
         type="date"
         value={birthday}
         onChange={(event) => setBirthday(event.target.value)}
+      />
+      <Field
+        label={t('height')}
+        hint={t('heightHint')}
+        inputMode="numeric"
+        value={height}
+        onChange={(event) => setHeight(event.target.value.trim())}
+        error={
+          height === '' ? undefined : !HEIGHT.test(height) ? t('noHeight') : birthday !== '' ? t('notBoth') : undefined
+        }
       />
     </div>
   );

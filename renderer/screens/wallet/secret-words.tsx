@@ -1,7 +1,11 @@
-/** The words of the wallet, behind its passphrase. They leave the page's memory when they are hidden. */
+/**
+ * The words of the wallet, and the 25 words of the chosen business's Monero account, behind the wallet's passphrase. They leave the
+ * page's memory when they are hidden.
+ */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
+import { nameOf, useBusiness } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody } from '../../keyholder.ts';
 import { Notice, Section } from '../../parts/parts.tsx';
@@ -11,19 +15,12 @@ import { PassphraseField } from './secret.tsx';
 import TEXTS from './texts.ts';
 import { Words } from './words.tsx';
 
-export function SecretWords({ wallet }: { wallet: Result<'wallet.status'>['wallet'] }): ReactNode {
+type Wallet = Result<'wallet.status'>['wallet'];
+
+export function SecretWords({ wallet }: { wallet: Wallet }): ReactNode {
   const t = useText(TEXTS);
   const { session } = useData();
-  const { up } = useConnection();
-  const custody = useCustody();
-  const { error, busy, run } = useDoing();
-  const [passphrase, setPassphrase] = useState('');
   const [words, setWords] = useState<string[] | null>(null);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void run(async () => setWords(await custody.words(passphrase))).then(() => setPassphrase(''));
-  };
-  const wait = wallet.retry_after_seconds;
   const hide = (
     <button type="button" className="button" onClick={() => setWords(null)}>
       {t('hideWords')}
@@ -53,19 +50,54 @@ export function SecretWords({ wallet }: { wallet: Result<'wallet.status'>['walle
           <Words words={words} />
         </div>
       ) : (
-        <form className="form" onSubmit={submit}>
-          <PassphraseField
-            label={t('passphraseForWords')}
-            value={passphrase}
-            onChange={setPassphrase}
-            waitSeconds={wait}
-            error={error}
-          />
-          <button type="submit" className="button" disabled={!up || busy || passphrase === '' || wait > 0}>
-            {t('showWords')}
-          </button>
-        </form>
+        <Ask waitSeconds={wallet.retry_after_seconds} onShown={setWords} />
       )}
     </Section>
+  );
+}
+
+/** Asks for the passphrase, and which words are wanted. */
+function Ask({ waitSeconds, onShown }: { waitSeconds: number; onShown(words: string[]): void }): ReactNode {
+  const t = useText(TEXTS);
+  const { up } = useConnection();
+  const custody = useCustody();
+  const { error, busy, run } = useDoing();
+  const [passphrase, setPassphrase] = useState('');
+  const business = useBusiness();
+  const cannot = !up || busy || passphrase === '' || waitSeconds > 0;
+  const show = (read: () => Promise<string[]>): void => {
+    void run(async () => onShown(await read())).then(() => setPassphrase(''));
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    show(() => custody.words(passphrase));
+  };
+  const monero = business !== null && business.network !== 'sandbox' && (
+    <>
+      <button
+        type="button"
+        className="button"
+        disabled={cannot}
+        onClick={() => show(() => custody.moneroWords(passphrase, business.network, business.account_no))}
+      >
+        {t('showMoneroWords')}
+      </button>
+      <p className="quiet">{t('moneroWordsNote', { name: nameOf(business) })}</p>
+    </>
+  );
+  return (
+    <form className="form" onSubmit={submit}>
+      <PassphraseField
+        label={t('passphraseForWords')}
+        value={passphrase}
+        onChange={setPassphrase}
+        waitSeconds={waitSeconds}
+        error={error}
+      />
+      <button type="submit" className="button" disabled={cannot}>
+        {t('showWords')}
+      </button>
+      {monero}
+    </form>
   );
 }

@@ -63,6 +63,9 @@ export default texts(
     wordsNote: 'they bring the coins back on any computer; anybody who has them has the money',
     passphraseForWords: 'Wallet passphrase, to show the words',
     showWords: 'Show the words',
+    showMoneroWords: 'Show Monero’s 25 words',
+    moneroWordsNote:
+      'Any wallet of Monero opens the account of {name} with its 25 words. Spend it in one place only: here, or there.',
     hideWords: 'Hide the words',
     unproved: 'You have not proved these words yet',
     unprovedText: 'If this computer breaks before they are on paper, the money is gone.',
@@ -177,6 +180,9 @@ export default texts(
     wordsNote: 'sie bringen die Coins auf jedem Computer zurück; wer sie hat, hat das Geld',
     passphraseForWords: 'Passphrase der Wallet, um die Wörter zu zeigen',
     showWords: 'Wörter zeigen',
+    showMoneroWords: 'Die 25 Wörter von Monero zeigen',
+    moneroWordsNote:
+      'Jede Wallet von Monero öffnet das Konto von {name} mit seinen 25 Wörtern. Geben Sie nur an einem Ort davon aus: hier oder dort.',
     hideWords: 'Wörter verbergen',
     unproved: 'Sie haben diese Wörter noch nicht nachgewiesen',
     unprovedText: 'Geht dieser Computer kaputt, bevor sie auf Papier stehen, ist das Geld verloren.',

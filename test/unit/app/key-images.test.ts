@@ -1,10 +1,12 @@
 /** How the service learns the key images of its coins, and which blocks it searches for their spends. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { watchList } from '../../../daemon/app/addresses/watch.ts';
 import { learnKeyImages } from '../../../daemon/app/withdrawals/key-images.ts';
+import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
-import { searchBlocks } from '../../../daemon/chains/xmr/search.ts';
+import { Search } from '../../../daemon/chains/xmr/search.ts';
+import { Malformed } from '../../../daemon/domain/errors.ts';
 import type { ImagesRequest, Signer } from '../../../daemon/wallet/signer/port.ts';
 import { Bench } from './bench.ts';
 
@@ -63,16 +65,14 @@ it('searches every block since the coin came, each again until its spends are st
       return new Map([[id, { transaction: { id, keyImages } }]]);
     },
   } as unknown as MoneroNode;
-  const scanner = new Scanner('mainnet', list, () => []);
+  const alone = { operators: 1, other: async () => undefined };
+  const search = new Search(new Scanner('mainnet', list, () => []), alone, () => {});
   const step = async (isStored: boolean) => {
     const wanted = list.unsearched?.();
     if (!wanted) return null;
-    const { spends, searched } = await searchBlocks(
-      node,
-      scanner,
-      { ...wanted, tip: bench.tip.height },
-      AbortSignal.timeout(5_000),
-    );
+    const found = await search.step(node, { ...wanted, tip: bench.tip.height }, AbortSignal.timeout(5_000));
+    if (!found) return null;
+    const { spends, searched } = found;
     if (isStored) await bench.tell({ spends: () => spends, searched });
     return { from: wanted.from - from, to: searched.to - from, spends: spends.length };
   };
@@ -88,4 +88,58 @@ it('searches every block since the coin came, each again until its spends are st
   expect(list.unsearched?.()).toMatchObject({ from: bench.tip.height });
   expect(await step(true)).toMatchObject({ from: 251, to: 251 });
   expect(await step(true)).toBeNull();
+});
+
+describe('one node that lies in a search for spends', () => {
+  const IMAGE = 'an image of ours';
+  const list = { coinOfKeyImage: (image: string) => (image === IMAGE ? 'a coin' : undefined) } as unknown as ScriptList;
+  /** A node with a block for each height; block 7 spends our coin. `fork`: from there on it has other blocks. */
+  const nodeOf = (fork = Number.POSITIVE_INFINITY, hides = false) => {
+    const hashOf = (height: number): string => (height < fork ? `${height}` : `other ${height}`);
+    return {
+      name: 'a node',
+      headers: async (heights: number[]) =>
+        heights.map((height) => ({ height, hash: hashOf(height), parent: '', timeMs: 1 })),
+      block: async (hash: string) => ({ txids: [`in ${hash}`] }),
+      transactions: async ([id]: string[]) => {
+        const keyImages = id === 'in 7' ? [IMAGE] : [];
+        return hides && id === 'in 7' ? new Map() : new Map([[id, { transaction: { id, keyImages } }]]);
+      },
+    } as unknown as MoneroNode;
+  };
+  const wanted = { from: 0, newest: 1, tip: 20 };
+  const signal = AbortSignal.timeout(5_000);
+  /** A search over these nodes, and its alerts. */
+  const searching = (others: readonly (MoneroNode | null)[]) => {
+    const alerts: string[] = [];
+    const nodes = {
+      operators: 1 + others.length,
+      other: async <T>(_: MoneroNode, use: (node: MoneroNode) => Promise<T>): Promise<T | undefined> => {
+        let said: T | undefined;
+        for (const node of others) if (node) said = await use(node);
+        return said;
+      },
+    };
+    const scanner = new Scanner('mainnet', list, () => []);
+    return { search: new Search(scanner, nodes, (_, message) => alerts.push(message)), alerts };
+  };
+
+  it('hides no spend by blocks of its own, and is asked again later', async () => {
+    const { search, alerts } = searching([nodeOf()]);
+    expect(await search.step(nodeOf(5), wanted, signal)).toBeNull();
+    expect(alerts).toEqual(['it has other blocks than another node, from height 0 on']);
+    expect(search.isDue()).toBe(false);
+    expect((await search.step(nodeOf(), wanted, signal))?.spends).toMatchObject([{ outpoint: 'a coin', txid: 'in 7' }]);
+  });
+
+  it('hides no spend by leaving a transaction out', async () => {
+    const { search } = searching([nodeOf()]);
+    await expect(search.step(nodeOf(undefined, true), wanted, signal)).rejects.toThrow(Malformed);
+  });
+
+  it('is not believed alone while the other node is down, without an alert', async () => {
+    const { search, alerts } = searching([null]);
+    expect(await search.step(nodeOf(), wanted, signal)).toBeNull();
+    expect(alerts).toEqual([]);
+  });
 });

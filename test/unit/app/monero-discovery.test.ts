@@ -18,7 +18,7 @@ const at = (no: number, branch: Branch, index: number) =>
     BigInt(no * 100 + index + 1),
   );
 
-/** What each block pays: an account's first payment is to a later address than its second one. */
+/** The payments of each block: an account's first payment is to a later address than its second one. */
 const BLOCKS = [[at(3, 0, GAP - 1)], [at(3, 0, 2)], [at(3, 1, 1)], [at(20, 0, GAP)]];
 
 /** A chain with these blocks, of which each sync reads one. */

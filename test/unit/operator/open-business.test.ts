@@ -10,7 +10,11 @@ const WANTED = { name: 'Shop', network: 'regtest' as const, time_zone: 'UTC', ke
 const BIRTHDAY = '2024-05-01T00:00:00.000Z';
 
 /** `taken`: how many times another business takes the account's number first. */
-async function added(wanted: Pick<Params<'business.add'>, 'gap' | 'birthday'>, used: boolean, taken = 0) {
+async function added(
+  wanted: Pick<Params<'business.add'>, 'gap' | 'birthday' | 'restore_height'>,
+  used: boolean,
+  taken = 0,
+) {
   const derived: number[] = [];
   const sent: Params<'business.add'>[] = [];
   const call = (async (method: string, params: Params<'business.add'>) => {
@@ -31,6 +35,12 @@ it.each([
   { words: 'new', wanted: { gap: 50 }, used: false, past: {} },
   { words: 'used', wanted: {}, used: true, past: { gap: GAP, birthday: null } },
   { words: 'used', wanted: { gap: 50, birthday: BIRTHDAY }, used: true, past: { gap: 50, birthday: BIRTHDAY } },
+  {
+    words: 'new, with a restore height',
+    wanted: { restore_height: 7 },
+    used: false,
+    past: { gap: GAP, birthday: null, restore_height: 7 },
+  },
   {
     words: 'new, with a birthday',
     wanted: { birthday: BIRTHDAY },
