@@ -393,6 +393,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.locator('.words li').nth(23).waitFor();
     await page.getByRole('button', { name: 'Hide the words' }).click();
     expect(await page.locator('.words').count()).toBe(0);
+    await page.getByLabel('Wallet passphrase, to show the words').fill(PASSPHRASE);
+    await page.getByRole('button', { name: 'Show Monero’s 25 words' }).click();
+    await page.locator('.words li').nth(24).waitFor();
+    await page.getByRole('button', { name: 'Hide the words' }).click();
     const coming = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download a backup' }).click();
     const download = await coming;
