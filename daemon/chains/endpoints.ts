@@ -56,6 +56,10 @@ export class Endpoints<E extends Endpoint> {
     return this.#asked.endpoint;
   }
 
+  operatorOf(endpoint: E): string | undefined {
+    return this.#states.find((one) => one.endpoint === endpoint)?.operator;
+  }
+
   get operators(): number {
     return new Set(this.#states.map(({ operator }) => operator)).size;
   }
@@ -85,7 +89,7 @@ export class Endpoints<E extends Endpoint> {
    * endpoint cannot deny. Undefined if no other answers.
    */
   async other<T>(than: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-    const mine = this.#states.find(({ endpoint }) => endpoint === than)?.operator;
+    const mine = this.operatorOf(than);
     let said: T | undefined;
     for (const state of this.#inOrder().filter(({ operator }) => operator !== mine)) {
       try {

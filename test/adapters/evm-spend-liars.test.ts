@@ -140,6 +140,28 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     await expect(plan([nonceKey(from, 10n ** 15n)])).rejects.toThrow(Rejected);
   });
 
+  it('give the nonce on which two of three agree, and count endpoints of one operator once', async () => {
+    const third = await EndpointProxy.start(scene.anvil.url);
+    const fourth = await EndpointProxy.start(scene.anvil.url);
+    try {
+      await adapter.close();
+      const names = ['localhost', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'];
+      const named = [second, third, fourth].map(({ url }, i) => url.replace('127.0.0.1', names[i] ?? ''));
+      adapter = scene.connect(book, [scene.proxy.url, ...named], () => false);
+      second.behaviour = changing('eth_getTransactionCount', () => '0x9');
+      expect(await plan()).toMatchObject({ nonce: 0n });
+      // two endpoints of one operator, which the other two contradict
+      second.behaviour = {};
+      scene.proxy.behaviour = changing('eth_getTransactionCount', () => '0x8');
+      third.behaviour = changing('eth_getTransactionCount', () => '0x9');
+      fourth.behaviour = third.behaviour;
+      await expect(plan()).rejects.toThrow(/disagree about how many transactions \S+ has sent: 8 or 0 or 9/);
+    } finally {
+      await third.close();
+      await fourth.close();
+    }
+  });
+
   const pool = async (): Promise<number> =>
     Number((await scene.anvil.rpc<{ pending: string }>('txpool_status', [])).pending);
   async function plan(conflictKeys: string[] = []) {

@@ -36,13 +36,21 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     };
   };
 
-  it('tells the final block, the lower of two operators’, and none where none is told', async () => {
+  it('tells the final block, the lower of two operators’, and none where one of them tells none', async () => {
     await watching(pair.urls);
     const { height } = pair.book.tip;
     finalAt(pair.scene.proxy, height - 1);
     finalAt(pair.second, height - 2);
     expect((await step()).finalized).toBe(height - 2);
+    pair.second.behaviour = { raw: (response) => Boolean(response.destroy()) };
+    expect((await step()).finalized).toBe(height - 2);
+    await pair.adapter!.close();
+    await watching(pair.urls);
     finalAt(pair.second, null);
+    expect((await step()).finalized).toBeNull();
+    // of the only operator
+    await pair.adapter!.close();
+    await watching();
     expect((await step()).finalized).toBe(height - 1);
     finalAt(pair.scene.proxy, null);
     expect((await step()).finalized).toBeNull();

@@ -192,5 +192,8 @@ export class Payday {
   }
 }
 
-/** Said of a wallet that is locked after a start, or of nothing that concerns money. */
-const EXPECTED_ALERTS = /^(wallet\.locked|backup\.|source\.)/;
+/**
+ * Said of a wallet that is locked after a start, of a withdrawal that waits since the life was recorded, which is long ago when all
+ * points are visited, or of nothing that concerns money.
+ */
+const EXPECTED_ALERTS = /^(wallet\.locked|withdrawal\.(waiting|unsigned)$|backup\.|source\.)/;

@@ -10,8 +10,15 @@ import { invoiceById } from '../../store/queries/invoices.ts';
 import type { App } from '../app.ts';
 
 const SCALE = 10n ** BigInt(FIAT_DECIMALS);
+/**
+ * A smaller part of its invoice needs no agreement, so that anybody's flood of such costs no second question. An invoice counts
+ * a hundred of them at most (`app/invoices/settle.ts`): a hundredth of it.
+ */
+const PARTS = 10_000n;
 
-/** Whether one of these credits belongs to an invoice of at least the configured amount, or has that value itself. */
+/**
+ * Whether one of these credits has at least the configured value, or is more than a tiny part of an invoice that has.
+ */
 export function needsAgreement(
   app: App,
   network: Network,
@@ -26,11 +33,15 @@ export function needsAgreement(
   return credits.some(({ targetId, units, ...credit }) => {
     const asset = assetOf(credit.asset);
     const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
-    if (rate === null || fiatFor(units, asset, rate.scaled) >= from) return true;
+    if (rate === null) return true;
+    const worth = fiatFor(units, asset, rate.scaled);
+    if (worth >= from) return true;
     const invoiceId = app.store.get(targetById, { id: targetId })?.invoice_id;
     const invoice = invoiceId ? app.store.get(invoiceById, { id: invoiceId }) : undefined;
     if (!invoice) return false;
     const perDollar = app.rates.perDollar(network, invoice.currency, app.now());
-    return perDollar === null || (invoice.amount * SCALE) / perDollar >= from;
+    if (perDollar === null) return true;
+    const wanted = (invoice.amount * SCALE) / perDollar;
+    return wanted >= from && worth * PARTS >= wanted;
   });
 }

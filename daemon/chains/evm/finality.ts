@@ -1,7 +1,7 @@
 /**
  * The height up to which blocks are final, by the endpoints' tag "finalized" (Ethereum's execution API). It is
- * requested at intervals, because it moves once in minutes. If another operator's endpoint reports one too, the lower
- * height counts.
+ * requested at intervals, because it moves once in minutes. Where there are endpoints of several operators, two must report
+ * one, and the lower height counts: one alone could call its newest block final.
  */
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { tipOf } from '../adapter.ts';
@@ -27,8 +27,9 @@ export class Finality {
     this.#askedAtMs = performance.now();
     const use = async (endpoint: EvmEndpoint) => heightOn(checkpoint, await endpoint.finalized(signal));
     const own = await use(asked);
-    const other = (await this.#endpoints.other(asked, use, signal)) ?? null;
-    this.#height = own === null || other === null ? (own ?? other) : Math.min(own, other);
+    const other = this.#endpoints.operators < 2 ? own : await this.#endpoints.other(asked, use, signal);
+    // while no other one answers, the last height on which two agreed stays final
+    if (other !== undefined) this.#height = own === null || other === null ? null : Math.min(own, other);
     return this.#height;
   }
 }

@@ -1,5 +1,6 @@
 /** Deposits that count only in a final block: confirmed by finality, by depth where none is told, and not undone by another source. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { needsAgreement } from '../../../daemon/app/chains/agreement.ts';
 import { readInvoice } from '../../../daemon/app/invoices/views.ts';
 import { FINALIZED } from '../../../daemon/domain/assets.ts';
 import { Bench, type Paid } from './bench.ts';
@@ -62,5 +63,17 @@ describe('a payment of 10,000 USD on Ethereum', () => {
     await bench.tell({ blocks: 1, credits });
     await bench.tell({ blocks: 11 });
     expect(bench.invoiceStatus(small.id)).toBe('paid');
+  });
+});
+
+describe('two operators', () => {
+  const mustAgree = (targetId: number, units: bigint) =>
+    needsAgreement(bench.app, 'regtest', 'ETH', [{ targetId, units, asset: 'USDT_ERC20' }]);
+
+  it('must agree about each part of a large invoice, but not about the smallest of a flood', async () => {
+    const small = await bench.invoice({ usd: 999n, crypto: 'USDT_ERC20' });
+    expect([large.units, large.units / 10_000n].map((units) => mustAgree(large.targetId, units))).toEqual([true, true]);
+    expect(mustAgree(large.targetId, large.units / 10_000n - 1n)).toBe(false);
+    expect([small.units, 1_000n * 10n ** 6n].map((units) => mustAgree(small.targetId, units))).toEqual([false, true]);
   });
 });

@@ -42,7 +42,7 @@ export class EvmSource implements SpendingSource {
 
   /**
    * How many transactions of an address (hex with 0x) blocks contain. No block takes a transaction whose nonce is above that,
-   * so an endpoint of another operator must say the same.
+   * so endpoints of two operators must say the same, where there are two.
    */
   async nonce(address: string, signal: AbortSignal): Promise<bigint> {
     const countAt = async (endpoint: EvmEndpoint) => (await endpoint.nonces([address], signal))[0] ?? undefined;
@@ -50,9 +50,20 @@ export class EvmSource implements SpendingSource {
       const count = await countAt(endpoint);
       return count === undefined ? undefined : { count, endpoint };
     }, signal);
-    const other = await this.#endpoints.other(own.endpoint, countAt, signal);
-    if (other === undefined || other === own.count) return own.count;
-    const text = `Endpoints disagree about how many transactions ${address} has sent: ${own.count} or ${other}`;
+    const told = new Map([[own.count, this.#endpoints.operatorOf(own.endpoint)]]);
+    const compare = async (endpoint: EvmEndpoint): Promise<{ count: bigint } | false> => {
+      const count = await countAt(endpoint);
+      if (count === undefined) return false;
+      const operator = this.#endpoints.operatorOf(endpoint);
+      if (told.has(count) && told.get(count) !== operator) return { count };
+      told.set(count, operator);
+      return false;
+    };
+    const shared = await this.#endpoints.other<{ count: bigint } | false>(own.endpoint, compare, signal);
+    if (shared) return shared.count;
+    if (told.size === 1) return own.count;
+    const counts = [...told.keys()].join(' or ');
+    const text = `Endpoints disagree about how many transactions ${address} has sent: ${counts}`;
     throw new Unavailable(text, RETRY_SECONDS);
   }
 
