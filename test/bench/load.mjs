@@ -48,6 +48,8 @@ const creation = job.kind === 'reads' ? '' : post(job.path, job.body);
 const paymentBody = '{"crypto":"BTC"}';
 const made = [];
 
+const slugOf = (data, bodyAt) => data.latin1Slice(bodyAt + SLUG_AT, bodyAt + SLUG_AT + SLUG_CHARACTERS);
+
 const latencies = new Float64Array(Math.min(job.units ?? LATENCIES_MAX, LATENCIES_MAX));
 let asked = 0;
 let done = 0;
@@ -137,12 +139,13 @@ function client() {
       if (status !== expected) throw new Error(`answered ${status}: ${data.toString('utf8', bodyAt)}`);
       if (job.kind === 'pairs' && !second) {
         second = true;
-        const slug = data.latin1Slice(bodyAt + SLUG_AT, bodyAt + SLUG_AT + SLUG_CHARACTERS);
+        const slug = slugOf(data, bodyAt);
         if (job.made) made.push(slug);
         socket.write(post(`${job.path}/rp/${slug}`, paymentBody), 'latin1');
         return;
       }
       second = false;
+      if (job.kind === 'create' && job.made) made.push(slugOf(data, bodyAt));
       finished(since);
       next();
     };

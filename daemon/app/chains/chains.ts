@@ -81,12 +81,15 @@ export class Chains {
   }
 
   /**
-   * The clock, limited to what every chain's blocks allow, for deadlines that depend on no chain. A clock that jumped
-   * ahead would otherwise pass them all.
+   * The clock, limited to what the chains' blocks allow, for deadlines that depend on no chain and for what removes rows. A
+   * clock that jumped ahead would otherwise pass them all. 0 until a chain was read since the start, except for an appliance
+   * with simulated chains alone.
    */
   credibleNow(clock: number): number {
     const known = this.all().flatMap(({ latestNow }) => latestNow ?? []);
-    return known.length === 0 ? clock : Math.min(clock, Math.max(...known));
+    if (known.length > 0) return Math.min(clock, Math.max(...known));
+    const real = this.all().filter(({ adapter, dormant }) => adapter.network !== 'sandbox' && !dormant);
+    return real.length > 0 && real.every(({ syncs }) => syncs === 0) ? 0 : clock;
   }
 
   /** Whether a source is connected that sees payments in an asset. */

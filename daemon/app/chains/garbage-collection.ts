@@ -25,7 +25,7 @@ const PAGES_PER_UPDATE_MAX = 20;
  */
 export function forgetVanished(app: App, tx: Tx, chain_key: string, done: number): { at: number } | null {
   const crowded = tx.get(vanishedAfter, { chain_key, skip: VANISHED_KEPT_MAX })?.gone_at ?? 0;
-  const before = Math.max(app.now() - VANISHED_KEPT_MS, crowded);
+  const before = Math.max(app.chains.credibleNow(app.now()) - VANISHED_KEPT_MS, crowded);
   const page = tx.all(vanishedCredits, { chain_key, before, limit: PAGE });
   for (const { id, txid } of page) {
     tx.run(deleteInboxItem, { credit_id: id });

@@ -192,7 +192,7 @@ function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number 
 
 /** Deletes a bounded number of events older than a month. */
 export function dropOldEvents(app: App, tx: Tx): void {
-  const rows = tx.all(oldEvents, { before: app.now() - KEPT_MS, limit: DROPPED_AT_ONCE_MAX });
+  const rows = tx.all(oldEvents, { before: app.chains.credibleNow(app.now()) - KEPT_MS, limit: DROPPED_AT_ONCE_MAX });
   for (const { id } of rows) {
     tx.run(dropDeliveriesOf, { event_id: id });
     tx.run(dropEvent, { id });

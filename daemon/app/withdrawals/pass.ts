@@ -169,7 +169,10 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
 export function expireWithdrawals(app: App, tx: Tx): void {
   // a withdrawal may have been paid after the backup, so it must not expire
   if (quarantineOf(tx)) return;
-  for (const row of tx.all(expiredWithdrawals, { now: app.now(), limit: EXPIRED_PER_PASS_MAX })) {
+  for (const row of tx.all(expiredWithdrawals, {
+    now: app.chains.credibleNow(app.now()),
+    limit: EXPIRED_PER_PASS_MAX,
+  })) {
     applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });
   }
 }

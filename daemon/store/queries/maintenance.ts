@@ -31,26 +31,21 @@ export const coinInUse = statement((p: { after: string; to: string; chain_key: s
 
 export const dropPrevious = remove('previous_tx', 'txid', 'chain_key');
 
-/** Of the oldest attempts, those that began before a time. */
-export const oldAttempts = statement((p: { before: number; limit: number }) =>
+/** The attempts after an id, the oldest first. */
+export const attemptsAfter = statement((p: { after: number; limit: number }) =>
   sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('webhook_attempt').select(['id', 'started_at']).orderBy('id').limit(p.limit).as('some'),
-    )
-    .select('id')
-    .where('started_at', '<', p.before),
+    .selectFrom('webhook_attempt')
+    .select(['id', 'started_at as at'])
+    .where('id', '>', p.after)
+    .orderBy('id')
+    .limit(p.limit),
 );
 
 export const dropAttempt = remove('webhook_attempt', 'id');
 
-/** Of the oldest alerts, those that were closed before a time. */
-export const oldAlerts = statement((p: { after: number; before: number; limit: number }) =>
-  sqlite
-    .selectFrom(({ selectFrom }) =>
-      selectFrom('alert').select(['id', 'seen_at']).where('id', '>', p.after).orderBy('id').limit(p.limit).as('some'),
-    )
-    .select(['id', 'seen_at'])
-    .where('seen_at', '<', p.before),
+/** The closed alerts after an id, the oldest first. `at`: when it was closed. */
+export const alertsAfter = statement((p: { after: number; limit: number }) =>
+  sqlite.selectFrom('alert').select(['id', 'seen_at as at']).where('id', '>', p.after).orderBy('id').limit(p.limit),
 );
 
 export const dropAlert = remove('alert', 'id');

@@ -1,18 +1,34 @@
 /** What nobody needs any more is removed, in bounded steps; what somebody may still need stays. */
 import { describe, expect, it } from 'vitest';
 import { end, raise } from '../../../daemon/app/alerts.ts';
+import { expireAnswers } from '../../../daemon/app/idempotency.ts';
+import { cancelForgotten } from '../../../daemon/app/invoices/invoices.ts';
 import { freeRows } from '../../../daemon/app/maintenance.ts';
-import type { SpendSeen } from '../../../daemon/domain/chain.ts';
+import { dropOldEvents } from '../../../daemon/app/notifications/shop-events.ts';
+import { INPUTS_KEPT_MAX, type SpendSeen } from '../../../daemon/domain/chain.ts';
 import { alertsAbove } from '../../../daemon/store/queries/alert-notices.ts';
-import { insertWebhookAttempt, webhookAttempts } from '../../../daemon/store/queries/effects.ts';
-import { payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
+import { creditByOutpoint, insertCredit } from '../../../daemon/store/queries/credits.ts';
+import {
+  insertIdempotentAnswer,
+  insertWebhookAttempt,
+  webhookAttempts,
+} from '../../../daemon/store/queries/effects.ts';
+import { insertPayingInput, payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
 import { previousTx } from '../../../daemon/store/queries/previous.ts';
+import { insertShopEvent } from '../../../daemon/store/queries/shop-events.ts';
+import { turnsOf } from '../../bench/turns.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
 import { cli } from '../cli-kit.ts';
 import { Bench } from './bench.ts';
 
 const DAY = 86_400_000;
 const never = new AbortController().signal;
+/** The product aims at 50; a collection of garbage may fall into a turn. */
+const TURN_MS_MAX = 25;
+const TRANSACTIONS = 300;
+
+const rows = (bench: Bench, table: string): number =>
+  (bench.app.store.get({ sql: `SELECT count(*) AS n FROM ${table}`, bind: () => [] }, {}) as { n: number }).n;
 
 describe('transactions kept for the signer', () => {
   it('go when every coin of theirs is spent, a thousand blocks deep, and not before', async () => {
@@ -72,6 +88,79 @@ describe('attempts and closed alerts', () => {
   it('stops between two steps when the service stops', async () => {
     const bench = await Bench.open();
     expect(await freeRows(bench.app, AbortSignal.abort())).toEqual({ transactions: 0, attempts: 0, alerts: 0 });
+  });
+});
+
+describe('a clock that jumps ten years ahead, and back', () => {
+  it.each([
+    ['while the chain is read', true],
+    ['before it was read since the start', false],
+  ])('removes nothing, %s', async (_, isRead) => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    if (isRead) await bench.tell({ medianTime: bench.at });
+    else bench.chain.syncs = 0;
+    await app.store.write((tx) => {
+      tx.run(insertWebhookAttempt, { webhook_id: 1, by_operator: false, started_at: bench.at });
+      const answer = { business_id: 1, route: 'POST /invoice', key: 'k', body_hash: new Uint8Array(32), body: '{}' };
+      tx.run(insertIdempotentAnswer, { ...answer, status: 201, created_at: bench.at, expires_at: bench.at + DAY });
+      const event = { uuid: 'u', type: 'invoice.paid', subject: 's', body: '{}', created_at: bench.at };
+      tx.run(insertShopEvent, { ...event, business_id: bench.businessId });
+    });
+    await raise(app, 'a', 'closed', 'x');
+    await end(app, 'a', 'closed');
+    await bench.invoice();
+    bench.at += 3_650 * DAY;
+    await freeRows(app, never);
+    await expireAnswers(app);
+    await app.store.write((tx) => {
+      dropOldEvents(app, tx);
+      cancelForgotten(app, tx);
+    });
+    bench.at -= 3_650 * DAY;
+    for (const table of ['webhook_attempt', 'idempotency', 'alert', 'shop_event'])
+      expect([table, rows(bench, table)]).toEqual([table, 1]);
+    expect(rows(bench, "invoice WHERE status = 'unpaid'")).toBe(1);
+  });
+
+  it('leaves no rows that hold up the removal of others', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    const attempts = (at: number) =>
+      app.store.write((tx) => {
+        for (let n = 0; n < 150; n++)
+          tx.run(insertWebhookAttempt, { webhook_id: 1, by_operator: false, started_at: at });
+      });
+    await attempts(bench.at + 3_650 * DAY);
+    await attempts(bench.at);
+    for (let n = 0; n < 150; n++) await raise(app, 'open', `${n}`, 'x');
+    await raise(app, 'a', 'closed', 'x');
+    await end(app, 'a', 'closed');
+    bench.at += 401 * DAY;
+    expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 150, alerts: 1 });
+  });
+});
+
+describe('a night', () => {
+  it("holds the event loop for a few milliseconds at a time, however many inputs the payers' transactions had", async () => {
+    const bench = await Bench.open();
+    const { app, chain } = bench;
+    const { targetId } = await bench.invoice();
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(targetId, 1n, 0, { txid: 'aa' })] });
+    const { id: _, ...credit } = app.store.get(creditByOutpoint, { outpoint: 'aa:0', chain_key: chain.key })!;
+    const spent = { spent_txid: 'bb', spent_block_hash: 'cc', spent_block_height: bench.tip.height, counted: false };
+    await app.store.write((tx) => {
+      for (let n = 0; n < TRANSACTIONS; n++) {
+        const txid = n.toString(16).padStart(64, '0');
+        tx.run(insertCredit, { ...credit, ...spent, outpoint: `${txid}:0`, txid });
+        for (let i = 0; i < INPUTS_KEPT_MAX; i++)
+          tx.run(insertPayingInput, { outpoint: `${txid.slice(1)}f:${i}`, chain_key: chain.key, txid });
+      }
+    });
+    await bench.tell({ blocks: 1_010 });
+    const { longest } = await turnsOf(freeRows(app, never));
+    expect(longest).toBeLessThan(TURN_MS_MAX);
+    expect(rows(bench, "paying_input WHERE txid LIKE '00%'")).toBe(0);
   });
 });
 

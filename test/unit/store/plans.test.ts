@@ -45,7 +45,6 @@ const READS_FEW: Record<string, string> = {
   waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
   skipWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
   doubtUnsigned: 'SCAN withdrawal USING INDEX withdrawal_waiting',
-  oldAttempts: 'SCAN webhook_attempt',
 };
 
 let it_: Opened;
