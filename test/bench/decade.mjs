@@ -136,7 +136,7 @@ function addWithdrawal(n, coins) {
     ...{
       fee_held: 2n * FEE,
       address,
-      face: `${address.slice(5, 8)}…${address.slice(-3)}`,
+      lookalike_key: `${address.slice(5, 8)}…${address.slice(-3)}`,
       state: 'completed',
       held: 0,
     },
