@@ -1,17 +1,18 @@
 /**
- * The requests that the page may make of this process: the operator API's declared methods, and what needs the wallet's passphrase.
+ * The requests that the page may make of this process: the operator API's methods, and those of this program
+ * (daemon/operator/desktop.ts).
  *
  * Invariant: a request counts only from the top frame of the console's own page. Tokens stay here. Every input is checked
- * against the contract before it is passed on, and every answer by the client.
+ * against its contract before it is passed on, and every answer of the service by the client.
  */
 import { type IpcMain, type IpcMainInvokeEvent, ipcMain, type WebContents } from 'electron';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { OperatorError } from '../daemon/contract/client.ts';
 import { type Call, isMethod, type Method, OPERATOR, type Params } from '../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
-import type { Keyholder } from '../daemon/operator/keyholder.ts';
-import { AuthorizationShape } from '../daemon/wallet/signer/wire.ts';
+import { DESKTOP, type DesktopMethod, type DesktopParams, isDesktopMethod } from '../daemon/operator/desktop.ts';
 import { CHANNELS } from './limits.ts';
+import type { DesktopMethods } from './methods.ts';
 import { isOwnPage } from './security.ts';
 
 /** Errors cross as values, because Electron keeps only the message of a thrown one. */
@@ -20,16 +21,15 @@ export type Answer =
   | { ok: false; status: number; error: { code: string; message: string; field?: string } }
   | { ok: false; status: 0 };
 
-const Passphrase = z.string().min(1).max(1_000);
-const WalletRequest = z.discriminatedUnion('do', [
-  z.strictObject({ do: z.literal('unlock'), passphrase: Passphrase }),
-  z.strictObject({ do: z.literal('lock') }),
-  z.strictObject({ do: z.literal('change'), old: Passphrase, fresh: Passphrase }),
+/**
+ * The page has no use for these: sign-in links are for browsers, and this process seals passphrases and asks the user for
+ * files itself.
+ */
+const REFUSED: ReadonlySet<Method> = new Set([
+  ...(['console.open', 'wallet.sealKey', 'wallet.unlock', 'wallet.authorize', 'wallet.passphrase'] as const),
+  ...(['wallet.custody', 'wallet.keychain', 'wallet.revoke'] as const),
+  ...(['backup.make', 'backup.drill', 'backup.drillOpen'] as const),
 ]);
-const Authorizing = z.tuple([Passphrase, AuthorizationShape]);
-
-/** Sign-in links are for browsers: this page has no use for one. */
-const REFUSED: ReadonlySet<string> = new Set(['console.open']);
 
 const refused = (status: number, code: string, message: string): Answer => ({
   ok: false,
@@ -37,25 +37,12 @@ const refused = (status: number, code: string, message: string): Answer => ({
   error: { code, message },
 });
 
-type Serving = { call: Call; keyholder: Keyholder; ipc?: IpcMain };
+type Serving = { call: Call; methods: DesktopMethods; ipc?: IpcMain };
 
-export function serveChannel({ call, keyholder, ipc = ipcMain }: Serving): void {
-  const handle = (channel: string, work: (input: unknown[]) => Promise<Answer>): void => {
-    ipc.handle(channel, async (event: IpcMainInvokeEvent, ...input: unknown[]) => {
-      if (!isTrusted(event)) return refused(403, 'sender', 'Only the console itself has access');
-      return work(input).catch(failed);
-    });
-  };
-  handle(CHANNELS.call, async ([method, input]) => callMethod(call, method, input));
-  handle(CHANNELS.authorize, async (input) => {
-    const given = Authorizing.safeParse(input);
-    if (!given.success) return refused(422, 'params', 'This is nothing that could be approved');
-    return { ok: true, result: await keyholder.authorize(...given.data) };
-  });
-  handle(CHANNELS.wallet, async ([input]) => {
-    const given = WalletRequest.safeParse(input);
-    if (!given.success) return refused(422, 'params', 'The wallet does not know this');
-    return { ok: true, result: await ofWallet(keyholder, given.data) };
+export function serveChannel({ call, methods, ipc = ipcMain }: Serving): void {
+  ipc.handle(CHANNELS.call, async (event: IpcMainInvokeEvent, method: unknown, input: unknown) => {
+    if (!isTrusted(event)) return refused(403, 'sender', 'Only the console itself has access');
+    return answer(call, methods, method, input ?? {}).catch(failed);
   });
 }
 
@@ -64,21 +51,25 @@ function isTrusted({ senderFrame, sender }: IpcMainInvokeEvent): boolean {
   return senderFrame !== null && senderFrame === sender.mainFrame && isOwnPage(senderFrame.url);
 }
 
-async function callMethod(call: Call, method: unknown, input: unknown): Promise<Answer> {
+async function answer(call: Call, methods: DesktopMethods, method: unknown, input: unknown): Promise<Answer> {
+  if (typeof method === 'string' && isDesktopMethod(method)) {
+    const params = DESKTOP[method].safeParse(input);
+    return params.success ? { ok: true, result: await carryOut(methods, method, params.data) } : misfit(params.error);
+  }
   if (typeof method !== 'string' || !isMethod(method) || REFUSED.has(method)) {
     return refused(404, 'method.unknown', 'There is no such method');
   }
-  const params = OPERATOR[method].params.safeParse(input ?? {});
-  if (!params.success) {
-    const [issue] = params.error.issues;
-    return refused(422, 'params', `${issue?.path.join('.') || 'input'}: ${issue?.message ?? 'not valid'}`);
-  }
-  return { ok: true, result: await call(method, params.data as Params<Method>) };
+  const params = OPERATOR[method].params.safeParse(input);
+  return params.success
+    ? { ok: true, result: await call(method, params.data as Params<Method>) }
+    : misfit(params.error);
 }
 
-function ofWallet(keyholder: Keyholder, asked: z.infer<typeof WalletRequest>): Promise<unknown> {
-  if (asked.do === 'unlock') return keyholder.unlock(asked.passphrase);
-  return asked.do === 'lock' ? keyholder.lock() : keyholder.changePassphrase(asked.old, asked.fresh);
+const carryOut = <M extends DesktopMethod>(methods: DesktopMethods, method: M, params: unknown): Promise<unknown> =>
+  methods[method](params as DesktopParams<M>);
+
+function misfit({ issues: [issue] }: z.ZodError): Answer {
+  return refused(422, 'params', `${issue?.path.join('.') || 'input'}: ${issue?.message ?? 'not valid'}`);
 }
 
 function failed(error: unknown): Answer {

@@ -10,8 +10,6 @@ export const LINK_SCHEME = 'countinghouse';
 export const CHANNELS = {
   call: 'countinghouse:call',
   news: 'countinghouse:news',
-  authorize: 'countinghouse:authorize',
-  wallet: 'countinghouse:wallet',
 } as const;
 
 export const LOG_BYTES_MAX = 5 * 1_048_576;

@@ -6,63 +6,86 @@ import { join } from 'node:path';
 import { app, type BrowserWindow, session, shell } from 'electron';
 import { defaultDataDir } from '../daemon/config/paths.ts';
 import { operatorClient } from '../daemon/contract/client.ts';
+import { sealedCustody } from '../daemon/operator/keyholder.ts';
 import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
 import { serveChannel, tell } from './channel.ts';
+import { backupFiles } from './files.ts';
+import { systemKeychain } from './keychain.ts';
 import { LINK_SCHEME, ORIGIN } from './limits.ts';
-import { linkAmong, placeOfLink } from './links.ts';
+import { askedOpener, linkAmong, placeOfLink } from './links.ts';
 import { isHiddenStart, loginStart } from './login.ts';
 import { setMenu } from './menu.ts';
+import { desktopMethods, slowedKeyholder } from './methods.ts';
 import { followNews, type Told } from './news.ts';
-import { noticesOf, notify } from './notices.ts';
+import { alertWords, noticesOf, notify } from './notices.ts';
 import { registerScheme, servePages } from './pages.ts';
+import { Preferences } from './preferences.ts';
 import { fenceContents, fenceSession } from './security.ts';
 import { Service } from './service.ts';
-import { type ShellText, shellText } from './texts.ts';
+import { shellText } from './texts.ts';
 import { StateTray } from './tray.ts';
 import { watchUpdates } from './updates.ts';
 import { openWindow } from './window.ts';
 
 const VAULT_FOLDER = 'vault';
 
-/** Beside this bundle: dist/main/. `root`: the folder with dist/, resources/ and package.json. */
-const here = import.meta.dirname;
-const root = join(here, '..', '..');
+/** The folder with dist/, resources/ and package.json: the clone, or the archive. */
+const root = app.getAppPath();
 const dataDir = defaultDataDir(process.env, process.platform);
 const call = operatorClient(dataDir);
-const keyholder = localKeyholder(
-  {
-    dataDir,
-    folder: process.env.COUNTINGHOUSE_SIGNER_DIR || join(dataDir, VAULT_FOLDER),
-    socket: process.env.COUNTINGHOUSE_SIGNER_SOCKET || null,
-  },
-  call,
-);
+const folder = process.env.COUNTINGHOUSE_SIGNER_DIR || join(dataDir, VAULT_FOLDER);
+const socket = process.env.COUNTINGHOUSE_SIGNER_SOCKET || null;
+const localOne = localKeyholder({ dataDir, folder, socket }, call);
+// a separate signer counts wrong passphrases itself
+const keyholder = socket === null ? slowedKeyholder(localOne, folder) : localOne;
 
 class Shell {
   readonly #logFile = join(app.getPath('logs'), 'service.log');
   readonly #icon = join(root, 'resources', 'icons', 'icon.png');
-  #text: ShellText = shellText([]);
   readonly #end = new AbortController();
+  readonly #preferences: Preferences;
+  readonly #text = shellText(() => this.#preferences.language);
+  readonly #env = { ...process.env, COUNTINGHOUSE_DATA_DIR: dataDir };
+  #tray: StateTray | null = null;
   #window: BrowserWindow | null = null;
   #service: Service | null = null;
   #quitting = false;
 
+  /** Once the program is ready, which knows the system's languages only then. */
+  constructor() {
+    const login = loginStart(process.platform);
+    try {
+      login?.refresh();
+    } catch (error) {
+      this.#log(`The entry for the start at login could not be written: ${(error as Error).message}`);
+    }
+    const file = join(app.getPath('userData'), 'settings.json');
+    this.#preferences = new Preferences(file, app.getPreferredSystemLanguages(), login, () => this.#showMenus());
+  }
+
   /** `place`: a screen that a link named. */
   async start(place: string | null): Promise<void> {
     mkdirSync(app.getPath('logs'), { recursive: true });
-    // known once the program is ready
-    this.#text = shellText(app.getPreferredSystemLanguages());
     fenceSession(session.defaultSession);
+    const open = askedOpener(this.#text);
+    app.on('web-contents-created', (_event, contents) => fenceContents(contents, open));
     servePages(join(root, 'dist', 'renderer'));
-    serveChannel({ call, keyholder });
-    setMenu(this.#text, (to) => this.show(to), app.isPackaged);
-    const tray = this.#tray();
+    const commandLine = [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js'))] as const;
+    const status = async () => (await call('wallet.status', {})).wallet;
+    const methods = desktopMethods({
+      ...{ call, keyholder, custody: sealedCustody(call), preferences: this.#preferences },
+      keychain: systemKeychain(commandLine, this.#env, status),
+      files: backupFiles(this.#text),
+    });
+    serveChannel({ call, methods });
+    this.#tray = this.#openTray();
+    this.#showMenus();
     this.#service = new Service({
-      command: [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js')), 'start'],
-      env: { ...process.env, COUNTINGHOUSE_DATA_DIR: dataDir },
+      command: [...commandLine, 'start'],
+      env: this.#env,
       logFile: this.#logFile,
       answers: () => call('status', {}),
-      changed: (state) => tray.show(state),
+      changed: (state) => this.#tray?.show(state),
     });
     await this.#service.open();
     this.#open(isHiddenStart(process.platform, process.argv));
@@ -89,20 +112,20 @@ class Shell {
     return this.#service === null;
   }
 
-  #tray(): StateTray {
-    const login = loginStart(process.platform);
-    try {
-      login?.refresh();
-    } catch (error) {
-      this.#log(`The entry for the start at login could not be written: ${(error as Error).message}`);
-    }
+  /** In the language and with the settings of now. */
+  #showMenus(): void {
+    setMenu(this.#text, (to) => this.show(to), app.isPackaged);
+    this.#tray?.show();
+  }
+
+  #openTray(): StateTray {
     const actions = {
       show: (to?: string) => this.show(to),
       lock: () => void keyholder.lock().catch(() => {}),
       openLog: () => void shell.openPath(this.#logFile),
       quit: () => app.quit(),
     };
-    return new StateTray(this.#text, join(root, 'resources', 'icons', 'tray.png'), actions, login);
+    return new StateTray(this.#text, join(root, 'resources', 'icons', 'tray.png'), actions, this.#preferences);
   }
 
   #log(text: string): void {
@@ -111,7 +134,8 @@ class Shell {
 
   #open(hidden: boolean): void {
     const stateFile = join(app.getPath('userData'), 'window.json');
-    this.#window = openWindow({ preload: join(here, 'preload.cjs'), stateFile, icon: this.#icon, hidden });
+    const preload = join(root, 'dist', 'main', 'preload.cjs');
+    this.#window = openWindow({ preload, stateFile, icon: this.#icon, hidden });
     this.#window.once('closed', () => {
       this.#window = null;
     });
@@ -119,7 +143,12 @@ class Shell {
 
   #told({ news, events }: Told): void {
     if (this.#window) tell(this.#window.webContents, news);
-    if (!this.#window?.isFocused()) notify(noticesOf(this.#text, events), (place) => this.show(place));
+    if (!this.#window?.isFocused()) void this.#notify(events);
+  }
+
+  async #notify(events: Told['events']): Promise<void> {
+    const words = await alertWords(call, this.#preferences.language, events);
+    notify(noticesOf(this.#text, events, words), (place) => this.show(place));
   }
 
   async #update(): Promise<void> {
@@ -130,8 +159,8 @@ class Shell {
 
 /** The Node that runs the service. Electron's own runs nothing but the shell (fuse runAsNode). */
 function runtime(): string {
-  const own = join(process.resourcesPath, 'runtime', process.platform === 'win32' ? 'node.exe' : 'node');
-  return app.isPackaged ? own : process.env.COUNTINGHOUSE_NODE || 'node';
+  if (!app.isPackaged) return process.env.COUNTINGHOUSE_NODE || 'node';
+  return join(process.resourcesPath, 'runtime', process.platform === 'win32' ? 'node.exe' : 'node');
 }
 
 /** Only Electron can read inside its archive; what others read is packed beside it. */
@@ -141,24 +170,27 @@ function unpacked(path: string): string {
 
 registerScheme();
 app.enableSandbox();
-app.on('web-contents-created', (_event, contents) => fenceContents(contents, shell));
-app.setAsDefaultProtocolClient(LINK_SCHEME);
+// a clone's program is Electron's own, which needs the clone's path
+if (app.isPackaged) app.setAsDefaultProtocolClient(LINK_SCHEME);
 if (!app.requestSingleInstanceLock()) app.quit();
 else {
-  const desk = new Shell();
+  let desk: Shell | null = null;
   let early: string | null = linkAmong(process.argv);
-  app.on('second-instance', (_event, args) => desk.show(linkAmong(args) ?? undefined));
+  app.on('second-instance', (_event, args) => desk?.show(linkAmong(args) ?? undefined));
   app.on('open-url', (event, link) => {
     event.preventDefault();
     const place = placeOfLink(link);
-    if (place && app.isReady()) desk.show(place);
-    else early = place;
+    if (place && desk) desk.show(place);
+    else early = place ?? early;
   });
   // the shell stays in the tray
   app.on('window-all-closed', () => {});
-  app.on('activate', () => desk.show());
+  app.on('activate', () => desk?.show());
   app.on('before-quit', (event) => {
-    if (!desk.quit()) event.preventDefault();
+    if (desk && !desk.quit()) event.preventDefault();
   });
-  void app.whenReady().then(() => desk.start(early));
+  void app.whenReady().then(() => {
+    desk = new Shell();
+    return desk.start(early);
+  });
 }

@@ -1,6 +1,8 @@
 /** Native notifications: a payment, a withdrawal to approve, an alert. A click shows the screen that they are about. */
 import { Notification } from 'electron';
-import type { Result } from '../daemon/contract/operator.ts';
+import type { Call, Result } from '../daemon/contract/operator.ts';
+import type { Language } from '../renderer/languages.ts';
+import { wordsOf } from '../renderer/screens/alerts/kind-texts.ts';
 import type { ShellText } from './texts.ts';
 
 type Event = Result<'events.next'>['events'][number];
@@ -12,8 +14,21 @@ const BODY_CHARS_MAX = 200;
 
 const plain = (text: string): string => text.replace(/[^\P{C}]/gu, ' ').slice(0, BODY_CHARS_MAX);
 
+/** An alert in the words of a language. `subject`: its number. `message`: the service's own words, which are English. */
+type AlertWords = (subject: string, message: string) => string;
+
+/** Reads the kinds of new alerts, where the language has words for them; else the messages stay. */
+export async function alertWords(call: Call, language: Language, events: readonly Event[]): Promise<AlertWords> {
+  const isTold = language !== 'en' && events.some(({ kind }) => kind === 'alert');
+  const { alerts } = isTold ? await call('alert.list', {}).catch(() => NO_ALERTS) : NO_ALERTS;
+  const kinds = new Map(alerts.map(({ id, kind }) => [`${id}`, kind]));
+  return (subject, message) => wordsOf(kinds.get(subject) ?? '', language) ?? message;
+}
+
+const NO_ALERTS: Pick<Result<'alert.list'>, 'alerts'> = { alerts: [] };
+
 /** Chooses the events of which a person is told. `what`: the service's words for a change. */
-export function noticesOf(text: ShellText, events: readonly Event[]): Notice[] {
+export function noticesOf(text: ShellText, events: readonly Event[], words: AlertWords): Notice[] {
   const notices = events.flatMap(({ kind, subject, what }): Notice[] => {
     if (kind === 'invoice' && what.startsWith('paid,'))
       return [{ title: text('paid'), body: text('invoice', { id: subject }), place: `invoices/${subject}` }];
@@ -27,7 +42,8 @@ export function noticesOf(text: ShellText, events: readonly Event[]): Notice[] {
       ];
     }
     // 0 stands for an alert that could not be stored
-    if (kind === 'alert' && subject !== '0') return [{ title: text('alert'), body: plain(what), place: 'alerts' }];
+    if (kind === 'alert' && subject !== '0')
+      return [{ title: text('alert'), body: plain(words(subject, what)), place: 'alerts' }];
     return [];
   });
   if (notices.length <= NOTICES_MAX) return notices;

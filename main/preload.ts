@@ -1,11 +1,9 @@
-/** The page sees four functions of this process, and nothing of Electron. It runs in Chromium's sandbox. */
+/** The page sees two functions of this process, and nothing of Electron. It runs in Chromium's sandbox. */
 import { contextBridge, ipcRenderer } from 'electron';
 import { CHANNELS } from './limits.ts';
 
 contextBridge.exposeInMainWorld('countinghouse', {
   call: (method: string, input: unknown) => ipcRenderer.invoke(CHANNELS.call, method, input),
-  authorize: (passphrase: string, wanted: unknown) => ipcRenderer.invoke(CHANNELS.authorize, passphrase, wanted),
-  wallet: (request: unknown) => ipcRenderer.invoke(CHANNELS.wallet, request),
   /** Calls back with each piece of news until the returned function is called. The event itself stays here. */
   onNews: (listener: (news: unknown) => void) => {
     const pass = (_event: unknown, news: unknown): void => listener(news);

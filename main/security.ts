@@ -32,8 +32,8 @@ export const webPreferences = (preload: string): BrowserWindowConstructorOptions
   experimentalFeatures: false,
   webviewTag: false,
   navigateOnDragDrop: false,
+  // words and passphrases are given to no dictionary
   spellcheck: false,
-  // a passphrase is never offered for completion
   disableDialogs: true,
 });
 
@@ -46,6 +46,9 @@ export function isOwnPage(address: string): boolean {
     return false;
   }
 }
+
+/** Whether an address is that of a text which one of these pages made. */
+const isOwnText = (address: string): boolean => address.startsWith(`blob:${ORIGIN}/`);
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/;
 const ADDRESS_CHARS_MAX = 2_000;
@@ -62,10 +65,11 @@ export function webAddress(address: string): string | null {
   }
 }
 
-type Opener = { openExternal(address: string): Promise<void> };
-
-/** Denies navigation, new windows and embedded contents of a page. A checked https address opens in the browser. */
-export function fenceContents(contents: WebContents, shell: Opener): void {
+/**
+ * Denies navigation, new windows and embedded contents of a page. `open`: is called with a checked https address for the
+ * system's browser.
+ */
+export function fenceContents(contents: WebContents, open: (address: string) => void): void {
   const stop = (event: { preventDefault(): void }, address: string): void => {
     if (!isOwnPage(address)) event.preventDefault();
   };
@@ -75,7 +79,7 @@ export function fenceContents(contents: WebContents, shell: Opener): void {
   contents.on('will-attach-webview', (event) => event.preventDefault());
   contents.setWindowOpenHandler(({ url }) => {
     const address = webAddress(url);
-    if (address !== null) void shell.openExternal(address);
+    if (address !== null) open(address);
     return { action: 'deny' };
   });
 }
@@ -90,7 +94,11 @@ export function fenceSession(session: Session): void {
   });
   session.setDevicePermissionHandler(() => false);
   // nothing is fetched from anywhere, not even by a page that was tampered with
-  session.webRequest.onBeforeRequest((details, answer) => {
-    answer({ cancel: !isOwnPage(details.url) && !details.url.startsWith('devtools:') });
+  session.webRequest.onBeforeRequest(({ url }, answer) => {
+    answer({ cancel: !isOwnPage(url) && !isOwnText(url) && !/^(?:data|devtools):/.test(url) });
+  });
+  // an export, for which the system asks the user for a place
+  session.on('will-download', (event, item) => {
+    if (!isOwnText(item.getURL())) event.preventDefault();
   });
 }

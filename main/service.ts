@@ -11,7 +11,7 @@ import { ANSWER_MS, LOG_BYTES_MAX, LOOK_MS, RESTART_MS_MAX, RESTART_MS_MIN, STEA
 import { shellText } from './texts.ts';
 
 /** The log is English, as the service's own is. */
-const logText = shellText(['en']);
+const logText = shellText(() => 'en');
 
 /**
  * `attached`: it ran before. `starting`: its process lives and has not answered yet. `running`: it answers. `silent`: its
@@ -33,6 +33,8 @@ export type ServiceOptions = {
   answers(): Promise<unknown>;
   changed(state: ServiceState): void;
   now?: () => number;
+  /** How often it is asked whether it answers. */
+  lookMs?: number;
 };
 
 export class Service {
@@ -128,7 +130,7 @@ export class Service {
     if (this.#over) return;
     this.#timer = setTimeout(() => {
       void this.#check().finally(() => this.#look());
-    }, LOOK_MS);
+    }, this.#options.lookMs ?? LOOK_MS);
   }
 
   async #check(): Promise<void> {

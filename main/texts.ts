@@ -1,8 +1,14 @@
 /** The shell's own texts, in the languages of the console. */
-import { fill, LANGUAGES, type Language, type Translate, texts } from '../renderer/languages.ts';
+import { fill, isLanguage, type Language, type Translate, texts } from '../renderer/languages.ts';
 
 const table = texts(
   {
+    backup: 'Backup of Countinghouse',
+    saveBackup: 'Save a backup',
+    chooseBackup: 'Choose a backup',
+    leaves: 'Open this address in your browser?',
+    openLink: 'Open',
+    cancel: 'Cancel',
     attached: 'Running as a service of this computer',
     starting: 'Starting',
     running: 'Running',
@@ -53,6 +59,12 @@ const table = texts(
     later: 'Later',
   },
   {
+    backup: 'Sicherung von Countinghouse',
+    saveBackup: 'Sicherung speichern',
+    chooseBackup: 'Sicherung wählen',
+    leaves: 'Diese Adresse im Browser öffnen?',
+    openLink: 'Öffnen',
+    cancel: 'Abbrechen',
     attached: 'Läuft als Dienst dieses Rechners',
     starting: 'Startet',
     running: 'Läuft',
@@ -109,8 +121,11 @@ export default table;
 export type ShellText = Translate<keyof typeof table.en>;
 
 /** `tags`: languages that the user wants, such as "de-AT", the most wanted first. English if none of them is there. */
-export function shellText(tags: readonly string[]): ShellText {
-  const wanted = tags.map((tag) => tag.toLowerCase().split(/[-_]/)[0]!);
-  const language = (wanted.find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? 'en') as Language;
-  return (key, values = {}) => fill(table[language][key], language, values);
-}
+export const languageOf = (tags: readonly string[]): Language =>
+  tags.map((tag) => tag.toLowerCase().split(/[-_]/)[0]!).find(isLanguage) ?? 'en';
+
+/** `language`: read at each text. */
+export const shellText =
+  (language: () => Language): ShellText =>
+  (key, values = {}) =>
+    fill(table[language()][key], language(), values);

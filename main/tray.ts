@@ -1,6 +1,6 @@
 /** The tray: the service's state in words, and the way back to the window. */
 import { dialog, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
-import type { LoginStart } from './login.ts';
+import type { Preferences } from './preferences.ts';
 import type { ServiceState } from './service.ts';
 import type { ShellText } from './texts.ts';
 
@@ -12,12 +12,12 @@ type TrayActions = {
   quit(): void;
 };
 
-/** `login`: null where the shell cannot be started at login. */
+/** `startAtLogin`: null where the shell cannot be started so. */
 function trayMenu(
   text: ShellText,
   state: ServiceState,
   actions: TrayActions,
-  login: Pick<LoginStart, 'isOn'> | null,
+  startAtLogin: boolean | null,
 ): MenuItemConstructorOptions[] {
   return [
     { label: text(state.is), enabled: false },
@@ -27,16 +27,16 @@ function trayMenu(
     { label: text('counter'), click: () => actions.show('counter') },
     { label: text('lock'), click: () => actions.lock() },
     { label: text('log'), click: () => actions.openLog() },
-    ...(login
-      ? [
+    ...(startAtLogin === null
+      ? []
+      : [
           {
             label: text('atLogin'),
             type: 'checkbox' as const,
-            checked: login.isOn(),
+            checked: startAtLogin,
             click: (item: { checked: boolean }) => actions.startAtLogin(item.checked),
           },
-        ]
-      : []),
+        ]),
     { type: 'separator' },
     { label: text('quit'), click: () => actions.quit() },
   ];
@@ -46,30 +46,32 @@ export class StateTray {
   readonly #tray: Tray;
   readonly #text: ShellText;
   readonly #actions: TrayActions;
-  readonly #login: LoginStart | null;
+  readonly #preferences: Preferences;
   #state: ServiceState = { is: 'stopped' };
 
-  constructor(text: ShellText, icon: string, actions: Omit<TrayActions, 'startAtLogin'>, login: LoginStart | null) {
+  constructor(text: ShellText, icon: string, actions: Omit<TrayActions, 'startAtLogin'>, preferences: Preferences) {
     this.#text = text;
     this.#tray = new Tray(nativeImage.createFromPath(icon));
-    this.#login = login;
+    this.#preferences = preferences;
     this.#actions = { ...actions, startAtLogin: (on) => this.#startAtLogin(on) };
     this.#tray.on('click', () => actions.show());
   }
 
-  show(state: ServiceState): void {
+  /** `state`: default: the last one, in the language and with the settings of now. */
+  show(state: ServiceState = this.#state): void {
     this.#state = state;
+    const menu = trayMenu(this.#text, state, this.#actions, this.#preferences.startAtLogin);
     this.#tray.setToolTip(`Countinghouse: ${this.#text(state.is)}`);
-    this.#tray.setContextMenu(Menu.buildFromTemplate(trayMenu(this.#text, state, this.#actions, this.#login)));
+    this.#tray.setContextMenu(Menu.buildFromTemplate(menu));
   }
 
   #startAtLogin(on: boolean): void {
     try {
-      this.#login?.switchTo(on);
+      this.#preferences.setStartAtLogin(on);
     } catch (error) {
       dialog.showErrorBox(this.#text('atLoginFailed'), (error as Error).message);
+      // the box shows what is set now
+      this.show();
     }
-    // the box shows what is set now
-    this.show(this.#state);
   }
 }

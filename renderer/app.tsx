@@ -8,7 +8,7 @@ import { BusinessProvider } from './frame/business.tsx';
 import { Menu } from './frame/menu.tsx';
 import { Palette } from './frame/palette.tsx';
 import TEXTS from './frame/texts.ts';
-import { firstLanguage, type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
+import { type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
 import { Copy, Still } from './parts/parts.tsx';
 import { go, href, useHashRoute } from './router.ts';
 import { FIRST, isDecision, ROUTES } from './routes.tsx';
@@ -18,10 +18,12 @@ const SIGN_IN = 'countinghouse console';
 
 type Start = { state: 'starting' | 'away' | 'signed-out' } | { state: 'ready'; session: Session };
 
-export function App({ bridge }: { bridge: Bridge }): ReactNode {
-  const [language, setLanguage] = useState<Language>(firstLanguage);
+/** `first`: the language until the user chooses another one. */
+export function App({ bridge, first }: { bridge: Bridge; first: Language }): ReactNode {
+  const [language, setLanguage] = useState<Language>(first);
   const choose = (wanted: Language): void => {
-    storeLanguage(wanted);
+    if (bridge.desktop) void bridge.desktop.setLanguage(wanted).catch(() => {});
+    else storeLanguage(wanted);
     setLanguage(wanted);
   };
   useEffect(() => {

@@ -1,6 +1,5 @@
 /** The bridge of the desktop shell: everything goes to its main process, which has the tokens (main/preload.ts). */
-import type { Result as ResultOf } from '../daemon/contract/operator.ts';
-import type { Keyholder } from '../daemon/operator/keyholder.ts';
+import type { DesktopMethod, DesktopParams, DesktopResult } from '../daemon/operator/desktop.ts';
 import { type Bridge, CallError, type Method, type News, NotConnected, type Params, type Result } from './bridge.ts';
 
 type Answer =
@@ -9,12 +8,8 @@ type Answer =
 
 export type Shell = {
   call(method: string, input: unknown): Promise<Answer>;
-  authorize(passphrase: string, wanted: unknown): Promise<Answer>;
-  wallet(request: unknown): Promise<Answer>;
   onNews(listener: (news: News) => void): () => void;
 };
-
-type Wallet = ResultOf<'wallet.status'>['wallet'];
 
 /** Null in a browser. */
 export const shellOf = (place: object): Shell | null => (place as { countinghouse?: Shell }).countinghouse ?? null;
@@ -27,19 +22,44 @@ async function resultOf<T>(asked: Promise<Answer>): Promise<T> {
 }
 
 export function desktopBridge(shell: Shell): Bridge {
-  const keyholder: Keyholder = {
-    authorize: (passphrase, wanted) => resultOf(shell.authorize(passphrase, wanted)),
-    unlock: (passphrase) => resultOf<Wallet>(shell.wallet({ do: 'unlock', passphrase })),
-    lock: () => resultOf<Wallet>(shell.wallet({ do: 'lock' })),
-    changePassphrase: (old, fresh) => resultOf<Wallet>(shell.wallet({ do: 'change', old, fresh })),
-  };
+  const call = <M extends Method>(method: M, input: Params<M>) => resultOf<Result<M>>(shell.call(method, input));
+  const own = <M extends DesktopMethod>(method: M, input: DesktopParams<M>) =>
+    resultOf<DesktopResult[M]>(shell.call(method, input));
   return {
-    call: <M extends Method>(method: M, input: Params<M>) => resultOf<Result<M>>(shell.call(method, input)),
+    call,
     subscribe: (listener) => shell.onNews(listener),
     session: async () => {
-      await resultOf(shell.call('status', {}));
+      await call('status', {});
       return { place: 'desktop', approvals: true, scope: 'all' };
     },
-    keyholder,
+    keyholder: {
+      // nobody types a passphrase for the sandbox, which the shape leaves out
+      authorize: (passphrase, wanted) =>
+        own('desktop.authorize', { passphrase, wanted } as DesktopParams<'desktop.authorize'>),
+      unlock: (passphrase) => own('desktop.unlock', { passphrase }),
+      lock: () => own('desktop.lock', {}),
+      changePassphrase: (old, fresh) => own('desktop.changePassphrase', { old, fresh }),
+    },
+    custody: {
+      create: (passphrase, words) => own('desktop.createWallet', { passphrase, words }),
+      words: (passphrase) => own('desktop.words', { passphrase }),
+      moneroWords: (passphrase, network, accountNo) => own('desktop.moneroWords', { passphrase, network, accountNo }),
+      prove: async (passphrase) => {
+        await own('desktop.prove', { passphrase });
+      },
+      drill: async (passphrase, file) => {
+        await own('desktop.drill', { passphrase, file });
+      },
+      accounts: (passphrase, network, accountNo) => own('desktop.accounts', { passphrase, network, accountNo }),
+    },
+    downloadBackup: () => own('desktop.saveBackup', {}),
+    desktop: {
+      chooseBackup: () => own('desktop.chooseBackup', {}),
+      remember: (passphrase) => own('desktop.remember', { passphrase }),
+      forget: () => own('desktop.forget', {}),
+      settings: () => own('desktop.settings', {}),
+      setLanguage: (language) => own('desktop.setLanguage', { language }),
+      setStartAtLogin: (on) => own('desktop.setStartAtLogin', { on }),
+    },
   };
 }

@@ -87,7 +87,7 @@ export function httpBridge(): Bridge {
       link.href = made.path;
       link.download = '';
       link.click();
-      return made;
+      return { ...made, file: null };
     },
     uploadBackup,
     signOut: async () => {

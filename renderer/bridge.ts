@@ -4,7 +4,8 @@
  */
 
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
-import type { Keyholder } from '../daemon/operator/keyholder.ts';
+import type { DesktopSettings } from '../daemon/operator/desktop.ts';
+import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
 
 export type { Method, Params, Result };
 
@@ -66,13 +67,28 @@ export type Bridge = {
   /** Restricts this session to the counter; it cannot be undone from here. Absent where the place has no such lock. */
   lockToCounter?(): Promise<void>;
   signOut?(): Promise<void>;
-  /** Has a backup made and hands it to the browser's downloads. Absent where there are none. */
-  downloadBackup?(): Promise<{ bytes: number; made_at: string }>;
+  /** Has a backup made, into the browser's downloads or into the file that the user chooses; null: the user chose none. */
+  downloadBackup?(): Promise<{ file: string | null; bytes: number; made_at: string } | null>;
   /**
    * Sends a backup to the service, for a drill; returns its path there, where it is kept until the drill has ended. `progress` is
    * told the percentage that was sent. Absent where files are named by their path.
    */
   uploadBackup?(file: File, progress: (percent: number) => void, signal: AbortSignal): Promise<string>;
-  /** Absent where this page has to seal passphrases itself. */
+  /** Absent where this page has to seal passphrases and words itself. */
   keyholder?: Keyholder;
+  custody?: Custody;
+  /** Absent in a browser. */
+  desktop?: Desktop;
+};
+
+/** The desktop program's own part: files that its user chooses, the system's keychain, its settings. */
+export type Desktop = {
+  /** The path of a backup; null: the user chose none. */
+  chooseBackup(): Promise<string | null>;
+  /** Opens the wallet, and has the keychain open it from now on. */
+  remember(passphrase: string): Promise<Wallet>;
+  forget(): Promise<Wallet>;
+  settings(): Promise<DesktopSettings>;
+  setLanguage(language: string): Promise<DesktopSettings>;
+  setStartAtLogin(on: boolean): Promise<DesktopSettings>;
 };

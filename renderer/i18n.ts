@@ -3,16 +3,25 @@
  * compiler checks that the languages have the same keys.
  */
 import { createContext, useContext, useMemo } from 'react';
-import { fill, LANGUAGES, type Language, type Texts, type Translate } from './languages.ts';
+import { fill, isLanguage, type Language, type Texts, type Translate } from './languages.ts';
 
-export { fill, LANGUAGES, type Language, type Texts, type Translate, texts, type Values } from './languages.ts';
+export {
+  fill,
+  isLanguage,
+  LANGUAGES,
+  type Language,
+  type Texts,
+  type Translate,
+  texts,
+  type Values,
+} from './languages.ts';
 
 const STORED = 'countinghouse-language';
 
 /** The chosen language, else the browser's, else English. */
 export function firstLanguage(): Language {
   const wanted = [localStorage.getItem(STORED), ...navigator.languages].map((tag) => tag?.slice(0, 2) ?? '');
-  return (wanted.find((tag) => tag in LANGUAGES) as Language | undefined) ?? 'en';
+  return wanted.find(isLanguage) ?? 'en';
 }
 
 export const storeLanguage = (language: Language): void => localStorage.setItem(STORED, language);

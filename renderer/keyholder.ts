@@ -8,8 +8,8 @@ export function useKeyholder(): Keyholder {
   return useMemo(() => bridge.keyholder ?? sealedKeyholder(bridge.call), [bridge]);
 }
 
-/** Makes and shows the wallet: words are sealed both ways. */
+/** Makes and shows the wallet. */
 export function useCustody(): Custody {
   const { bridge } = useData();
-  return useMemo(() => sealedCustody(bridge.call), [bridge]);
+  return useMemo(() => bridge.custody ?? sealedCustody(bridge.call), [bridge]);
 }

@@ -5,6 +5,7 @@
 
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof LANGUAGES;
+export const isLanguage = (tag: string): tag is Language => Object.hasOwn(LANGUAGES, tag);
 export type Texts<K extends string> = Record<Language, Record<K, string>>;
 export type Values = Record<string, string | number>;
 export type Translate<K extends string> = (key: K, values?: Values) => string;

@@ -8,12 +8,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { forgetKeychain, readKeychain, writeKeychain } from '../../daemon/wallet/signer/keychain.ts';
+import { systemKeychain } from '../../main/keychain.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { PASSPHRASE } from '../support/shop.ts';
 import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 
+const ROOT = join(import.meta.dirname, '..', '..');
 const BUS = '/usr/bin/dbus-daemon';
 const KEYRING = '/usr/bin/gnome-keyring-daemon';
 /** Debian: dbus, gnome-keyring. With CI=true a missing program fails the tests. */
@@ -144,7 +146,7 @@ if (hasKeychain) {
       expect(await wallet()).toMatchObject({ unlock: 'prompt' });
     });
 
-    it('opens the wallet after each start, with the passphrase as it is now', async () => {
+    it('opens the wallet after each start, with the passphrase as it is now', { timeout: 60_000 }, async () => {
       await session.start();
       await session.openKeychain();
       expect(await remember('not the passphrase')).toMatchObject({ code: 1 });
@@ -159,6 +161,15 @@ if (hasKeychain) {
       expect(await readKeychain(fingerprint)).toBe(FRESH);
       await service.restart();
       await until('the wallet opens by itself', isOpen);
+    });
+
+    it('is put there and taken out by the desktop program, too', { timeout: 60_000 }, async () => {
+      const env = { ...process.env, COUNTINGHOUSE_DATA_DIR: service.dataDir };
+      const desktop = systemKeychain([process.execPath, join(ROOT, 'daemon', 'cli.ts')], env, wallet);
+      expect(await desktop.forget()).toMatchObject({ state: 'locked', unlock: 'prompt' });
+      expect(await readKeychain(fingerprint)).toBeNull();
+      expect(await desktop.remember(FRESH)).toMatchObject({ state: 'unlocked', unlock: 'keychain' });
+      expect(await readKeychain(fingerprint)).toBe(FRESH);
     });
 
     it('stays closed when the keychain is locked, which is said, and the operator still opens it', async () => {

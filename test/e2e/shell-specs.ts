@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { TestDaemon } from '../support/daemon.ts';
 
-type Bridge = { call(name: string, input: unknown): unknown };
+export type Bridge = { call(name: string, input: unknown): unknown };
 
 export function shellSpecs(opened: () => { page: Page; service: TestDaemon }): void {
   it('shows the console, with a policy that permits no connection and no inline code', async () => {
@@ -20,12 +20,12 @@ export function shellSpecs(opened: () => { page: Page; service: TestDaemon }): v
     expect(await fetched).toBe('refused');
   });
 
-  it('gives the page four functions and no part of Electron', async () => {
+  it('gives the page two functions and no part of Electron', async () => {
     const { page, service } = opened();
     const names = await page.evaluate(() =>
       Object.keys((globalThis as unknown as { countinghouse: Bridge }).countinghouse),
     );
-    expect(names).toEqual(['call', 'authorize', 'wallet', 'onNews']);
+    expect(names).toEqual(['call', 'onNews']);
     const answer = await page.evaluate(() =>
       (globalThis as unknown as { countinghouse: Bridge }).countinghouse.call('console.open', {}),
     );

@@ -3,10 +3,11 @@ import type { ReactNode } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { Page } from '../../frame/page.tsx';
-import { type Translate, useText } from '../../i18n.ts';
+import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Answer, Empty, Foreign, Problem } from '../../parts/parts.tsx';
+import { wordsOf } from './kind-texts.ts';
 import TEXTS from './texts.ts';
 
 type Alert = Result<'alert.list'>['alerts'][number];
@@ -80,6 +81,7 @@ type ItemProps = { alert: Alert; onSeen(id: number): void; t: Translate<keyof (t
 function Item({ alert, onSeen, t }: ItemProps): ReactNode {
   const { full } = useTimes();
   const { up } = useConnection();
+  const language = useLanguage();
   return (
     <li>
       <span className="state warn">
@@ -88,7 +90,7 @@ function Item({ alert, onSeen, t }: ItemProps): ReactNode {
       <p>
         <Foreign text={alert.message} />
         <span className="quiet advice">
-          {full(alert.created_at)} · {alert.kind}
+          {full(alert.created_at)} · {wordsOf(alert.kind, language) ?? alert.kind}
           {alert.network && ` · ${alert.network}`}
         </span>
       </p>

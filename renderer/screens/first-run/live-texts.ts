@@ -19,9 +19,12 @@ export default texts(
       'The code of this page came from Countinghouse on the computer that you are connected to. Words and passphrase are sealed on their way, so that the service cannot read them; but whoever has taken over that computer could change this page. For large sums use the command line: countinghouse business add.',
     trustDesktop:
       'Words and passphrase are sealed on their way between this program and the signer, so that the service cannot read them.',
-    keychainTitle: 'Opened by the system’s keychain',
+    keychainTitle: 'After a restart',
     keychain:
-      'The configuration says wallet.unlock = "keychain". Put the passphrase there once: countinghouse wallet unlock --remember',
+      'The wallet opens with your passphrase. On a desktop, the system’s keychain can open it instead: countinghouse wallet unlock --remember',
+    remember: 'Keep the passphrase in this computer’s keychain: the wallet then opens by itself',
+    notRemembered: 'The passphrase is not in the keychain',
+    rememberLater: 'You can do it later in the settings.',
     makeTitle: 'Your wallet',
     makeNote: 'It lies encrypted on this computer. The words bring it back on any other; the passphrase opens it here.',
     newWallet: 'A new wallet',
@@ -103,9 +106,12 @@ export default texts(
       'Der Code dieser Seite kam von Countinghouse auf dem Computer, mit dem Sie verbunden sind. Wörter und Passphrase sind unterwegs versiegelt, sodass der Dienst sie nicht lesen kann; wer aber jenen Computer übernommen hat, könnte diese Seite verändern. Für große Beträge nehmen Sie die Kommandozeile: countinghouse business add.',
     trustDesktop:
       'Wörter und Passphrase sind auf dem Weg zwischen diesem Programm und dem Signierer versiegelt, sodass der Dienst sie nicht lesen kann.',
-    keychainTitle: 'Vom Schlüsselbund des Systems geöffnet',
+    keychainTitle: 'Nach einem Neustart',
     keychain:
-      'In der Konfiguration steht wallet.unlock = "keychain". Legen Sie die Passphrase einmal dort ab: countinghouse wallet unlock --remember',
+      'Die Wallet öffnet sich mit Ihrer Passphrase. Auf einem Desktop kann das auch der Schlüsselbund des Systems tun: countinghouse wallet unlock --remember',
+    remember: 'Passphrase im Schlüsselbund dieses Computers behalten: Die Wallet öffnet sich dann von selbst',
+    notRemembered: 'Die Passphrase ist nicht im Schlüsselbund',
+    rememberLater: 'Sie können das später in den Einstellungen nachholen.',
     makeTitle: 'Ihre Wallet',
     makeNote:
       'Sie liegt verschlüsselt auf diesem Computer. Die Wörter bringen sie auf jedem anderen zurück; die Passphrase öffnet sie hier.',

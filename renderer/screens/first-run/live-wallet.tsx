@@ -15,8 +15,8 @@ import { Head } from './steps.tsx';
 
 type Wallet = Result<'wallet.status'>['wallet'];
 
-/** `words`: those to be written down and proved; null: there is nothing to prove. */
-export type Opened = { passphrase: string; words: string[] | null; past: Past | null };
+/** `words`: those to be written down and proved; null: there is nothing to prove. `remember`: in the system's keychain. */
+export type Opened = { passphrase: string; words: string[] | null; past: Past | null; remember: boolean };
 /** Since when imported words were used: a day (YYYY-MM-DD), or a block of Monero. */
 export type Past = { birthday: string } | { restoreHeight: number };
 
@@ -28,7 +28,7 @@ type WalletProps = { wallet: Wallet; onOpened(opened: Opened): void };
 
 export function LiveWallet({ wallet, onOpened }: WalletProps): ReactNode {
   const t = useText(TEXTS);
-  const { session } = useData();
+  const { bridge, session } = useData();
   if (wallet.separate || !session.approvals) {
     return (
       <>
@@ -47,8 +47,8 @@ export function LiveWallet({ wallet, onOpened }: WalletProps): ReactNode {
       <Notice tone="quiet" title={t('trustTitle')}>
         {t(session.place === 'desktop' ? 'trustDesktop' : 'trust')}
       </Notice>
-      {wallet.unlock === 'keychain' && (
-        <Notice tone="main" title={t('keychainTitle')}>
+      {!bridge.desktop && (
+        <Notice tone="quiet" title={t('keychainTitle')}>
           {t('keychain')}
         </Notice>
       )}
@@ -63,6 +63,7 @@ function Open({ unproved, onOpened }: { unproved: boolean; onOpened(opened: Open
   const custody = useCustody();
   const { error, busy, run } = useDoing();
   const [passphrase, setPassphrase] = useState('');
+  const [remember, setRemember] = useState(false);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     let words: string[] | null = null;
@@ -70,7 +71,7 @@ function Open({ unproved, onOpened }: { unproved: boolean; onOpened(opened: Open
       if (unproved) words = await custody.words(passphrase);
       else await keyholder.unlock(passphrase);
     };
-    void run(work).then((done) => done && onOpened({ passphrase, words, past: null }));
+    void run(work).then((done) => done && onOpened({ passphrase, words, past: null, remember }));
   };
   return (
     <>
@@ -84,6 +85,7 @@ function Open({ unproved, onOpened }: { unproved: boolean; onOpened(opened: Open
           onChange={(event) => setPassphrase(event.target.value)}
           error={error ? whyNot(error, t('wrong')) : undefined}
         />
+        <RememberBox checked={remember} onChange={setRemember} />
         <button type="submit" className="button filled large" disabled={!up || busy || passphrase === ''}>
           {t('next')}
         </button>
@@ -103,6 +105,7 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
   const [height, setHeight] = useState('');
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
+  const [remember, setRemember] = useState(false);
   const imported = from === 'words';
   const isLong = [...passphrase].length >= PASSPHRASE_CHARS_MIN;
   const isPastRight = height === '' || (HEIGHT.test(height) && birthday === '');
@@ -115,7 +118,7 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
       made = await custody.create(passphrase, imported ? words : null);
     };
     const past = height !== '' ? { restoreHeight: Number(height) } : birthday !== '' ? { birthday } : null;
-    const opened = () => ({ passphrase, words: made, past: imported ? past : null });
+    const opened = () => ({ passphrase, words: made, past: imported ? past : null, remember });
     void run(work).then((done) => done && onOpened(opened()));
   };
   const import_ = <ImportFields {...{ words, setWords, birthday, setBirthday, height, setHeight }} />;
@@ -148,12 +151,26 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
           onChange={(event) => setAgain(event.target.value)}
           error={again !== '' && again !== passphrase ? t('differs') : undefined}
         />
+        <RememberBox checked={remember} onChange={setRemember} />
         {error && <p className="bad">{whyNot(error, t('wrong'))}</p>}
         <button type="submit" className="button filled large" disabled={!isReady}>
           {t(busy ? 'making' : imported ? 'importIt' : 'makeIt')}
         </button>
       </form>
     </>
+  );
+}
+
+/** Only the desktop program reaches the keychain. */
+function RememberBox({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }): ReactNode {
+  const t = useText(TEXTS);
+  const { bridge } = useData();
+  if (!bridge.desktop) return null;
+  return (
+    <label className="check">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      <span>{t('remember')}</span>
+    </label>
   );
 }
 

@@ -9,7 +9,7 @@ import { useCall, useData } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody, useKeyholder } from '../../keyholder.ts';
-import { Answer, Problem } from '../../parts/parts.tsx';
+import { Answer, Foreign, Notice, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
@@ -28,7 +28,6 @@ export function Live(): ReactNode {
   const t = useText(TEXTS);
   const { client } = useData();
   const { choose } = useBusinesses();
-  const keyholder = useKeyholder();
   const custody = useCustody();
   const status = useCall('wallet.status', {});
   const [step, setStep] = useState<Step>('wallet');
@@ -36,13 +35,13 @@ export function Live(): ReactNode {
   const [hidden, setHidden] = useState(false);
   const [added, setAdded] = useState<Added | null>(null);
   const { error, busy, run } = useDoing();
+  const { unlock, notRemembered } = useFirstUnlock();
   const wasAdded = async (result: Added, passphrase: string): Promise<void> => {
     setAdded(result);
     setOpened(null);
     choose(result.business.id);
     setStep('coins');
-    // a convenience: while it is locked, approved withdrawals only wait
-    await keyholder.unlock(passphrase).catch(() => undefined);
+    await unlock(passphrase, opened?.remember === true);
     await client.invalidateQueries();
   };
   const proved = (): void =>
@@ -83,10 +82,36 @@ export function Live(): ReactNode {
         </>
       )}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
+      {step === 'coins' && notRemembered}
       {step === 'coins' && added && <LiveCoins id={added.business.id} />}
       {step === 'connect' && added && <LiveKeys added={added} />}
     </Steps>
   );
+}
+
+type FirstUnlock = { unlock(passphrase: string, remember: boolean): Promise<void>; notRemembered: ReactNode };
+
+/** Opens the wallet, by the keychain if the user wants that. It is a convenience: while it is locked, approved withdrawals only wait. */
+function useFirstUnlock(): FirstUnlock {
+  const t = useText(TEXTS);
+  const { bridge } = useData();
+  const keyholder = useKeyholder();
+  const [error, setError] = useState<Error | null>(null);
+  return {
+    async unlock(passphrase, remember) {
+      try {
+        if (remember && bridge.desktop) return void (await bridge.desktop.remember(passphrase));
+      } catch (error) {
+        setError(error as Error);
+      }
+      await keyholder.unlock(passphrase).catch(() => undefined);
+    },
+    notRemembered: error && (
+      <Notice tone="warn" title={t('notRemembered')}>
+        <Foreign text={error.message} /> {t('rememberLater')}
+      </Notice>
+    ),
+  };
 }
 
 type FootProps = { step: Step; hidden: boolean; setHidden(hidden: boolean): void; setStep(step: Step): void };

@@ -9,6 +9,7 @@ import { useTimes } from '../../parts/format.ts';
 import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
 import { Answer, Foreign, Head, Notice, Problem, Section } from '../../parts/parts.tsx';
 import { BusinessForm } from './business.tsx';
+import { Keychain, StartAtLogin } from './desktop.tsx';
 import './settings.css';
 import TEXTS from './texts.ts';
 
@@ -17,9 +18,13 @@ export type T = Translate<keyof (typeof TEXTS)['en']>;
 export default function Settings(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
+  const {
+    bridge: { desktop },
+  } = useData();
   return (
     <Page title={t('settings')}>
       <Here t={t} />
+      {desktop && <Keychain desktop={desktop} t={t} />}
       {business && <BusinessForm key={business.id} business={business} t={t} />}
       <Sessions t={t} />
       <Configuration t={t} />
@@ -30,8 +35,11 @@ export default function Settings(): ReactNode {
 function Here({ t }: { t: T }): ReactNode {
   const { language, choose } = useContext(LanguageContext);
   const [currency, setCurrency] = useCurrency();
+  const {
+    bridge: { desktop },
+  } = useData();
   return (
-    <Section title={t('here')}>
+    <Section title={t(desktop ? 'program' : 'here')}>
       <div className="settings-row">
         <Select<Language>
           label={t('language')}
@@ -46,6 +54,7 @@ function Here({ t }: { t: T }): ReactNode {
           onChange={setCurrency}
         />
       </div>
+      {desktop && <StartAtLogin desktop={desktop} t={t} />}
     </Section>
   );
 }

@@ -4,6 +4,16 @@ export default texts(
   {
     settings: 'Settings',
     here: 'This browser',
+    program: 'This program',
+    atLogin: 'Start when I log in to this computer',
+    keychain: 'Open the wallet by itself',
+    keychainNote:
+      'This computer’s keychain can keep the passphrase: the wallet then opens after each start, and approved withdrawals are signed while you are away. You still type it to approve. While you are logged in, other programs of yours may read it there.',
+    remember: 'Put it into the keychain',
+    remembered: 'The keychain opens the wallet',
+    rememberedText: 'Taking the passphrase out locks the wallet.',
+    forget: 'Take it out of the keychain',
+    passphrase: 'Wallet passphrase',
     language: 'Language',
     currency: 'Show worth in',
     sessions: 'Signed-in browsers',
@@ -41,6 +51,16 @@ export default texts(
   {
     settings: 'Einstellungen',
     here: 'Dieser Browser',
+    program: 'Dieses Programm',
+    atLogin: 'Starten, wenn ich mich an diesem Computer anmelde',
+    keychain: 'Wallet von selbst öffnen',
+    keychainNote:
+      'Der Schlüsselbund dieses Computers kann die Passphrase behalten: Die Wallet öffnet sich dann nach jedem Start, und freigegebene Auszahlungen werden auch ohne Sie signiert. Zum Freigeben tippen Sie sie weiterhin. Solange Sie angemeldet sind, können andere Ihrer Programme sie dort lesen.',
+    remember: 'In den Schlüsselbund legen',
+    remembered: 'Der Schlüsselbund öffnet die Wallet',
+    rememberedText: 'Nehmen Sie die Passphrase heraus, wird die Wallet gesperrt.',
+    forget: 'Aus dem Schlüsselbund nehmen',
+    passphrase: 'Passphrase der Wallet',
     language: 'Sprache',
     currency: 'Wert zeigen in',
     sessions: 'Angemeldete Browser',

@@ -32,7 +32,10 @@ function Make({ file, setFile }: FileProps): ReactNode {
   const { up } = useConnection();
   const { bridge } = useData();
   const make = useChange('backup.make', 'status');
-  const download = useMutation({ mutationFn: async () => bridge.downloadBackup?.() });
+  const download = useMutation({
+    mutationFn: async () => bridge.downloadBackup?.() ?? null,
+    onSuccess: (made) => made?.file && setFile(made.file),
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     make.mutate({ file: file.trim() });
@@ -51,25 +54,27 @@ function Make({ file, setFile }: FileProps): ReactNode {
             download.mutate();
           }}
         >
-          {t(download.isPending ? 'backupMaking' : 'download')}
+          {t(download.isPending ? 'backupMaking' : bridge.desktop ? 'saveBackup' : 'download')}
         </button>
       )}
-      <form className="form" onSubmit={submit}>
-        <Field
-          label={t('backupFile')}
-          hint={t('backupHint')}
-          placeholder="/mnt/usb/countinghouse.backup"
-          spellCheck={false}
-          value={file}
-          onChange={(event) => setFile(event.target.value)}
-        />
-        <button type="submit" className="button" disabled={!up || file.trim() === '' || make.isPending}>
-          {t(make.isPending ? 'backupMaking' : 'backup')}
-        </button>
-      </form>
+      {!bridge.desktop && (
+        <form className="form" onSubmit={submit}>
+          <Field
+            label={t('backupFile')}
+            hint={t('backupHint')}
+            placeholder="/mnt/usb/countinghouse.backup"
+            spellCheck={false}
+            value={file}
+            onChange={(event) => setFile(event.target.value)}
+          />
+          <button type="submit" className="button" disabled={!up || file.trim() === '' || make.isPending}>
+            {t(make.isPending ? 'backupMaking' : 'backup')}
+          </button>
+        </form>
+      )}
       {error && <Problem error={error} means={t('nothingMoved')} />}
       {made && (
-        <Notice tone="good" title={make.data ? t('backupDone', { file: make.data.file }) : t('downloaded')}>
+        <Notice tone="good" title={made.file === null ? t('downloaded') : t('backupDone', { file: made.file })}>
           {t('backupDoneText', { size: sizeOf(made.bytes), time: times.full(made.made_at) })}
         </Notice>
       )}

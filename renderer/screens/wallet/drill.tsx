@@ -1,6 +1,6 @@
 /** The drill that proves a backup: of a file on this device, which is sent to the service, or of one on the service's machine. */
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
-import type { Result } from '../../bridge.ts';
+import type { Desktop, Result } from '../../bridge.ts';
 import { useCall, useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody } from '../../keyholder.ts';
@@ -107,6 +107,7 @@ function Which({ file, setFile, choose, place, setPlace }: WhichProps): ReactNod
       onChange={(event) => setFile(event.target.value)}
     />
   );
+  if (bridge.desktop) return <ChosenFile choose={bridge.desktop.chooseBackup} file={file} setFile={setFile} />;
   if (!bridge.uploadBackup) return path;
   const own = (
     <Field
@@ -126,6 +127,23 @@ function Which({ file, setFile, choose, place, setPlace }: WhichProps): ReactNod
         { value: 'service', title: t('drillThere'), more: path },
       ]}
     />
+  );
+}
+
+/** In the desktop program the system asks for the file. */
+function ChosenFile({ choose, file, setFile }: FileProps & { choose: Desktop['chooseBackup'] }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <p>
+      <button
+        type="button"
+        className="button"
+        onClick={() => void choose().then((chosen) => chosen && setFile(chosen))}
+      >
+        {t('chooseBackup')}
+      </button>{' '}
+      {file && <Foreign text={file} />}
+    </p>
   );
 }
 

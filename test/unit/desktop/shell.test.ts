@@ -1,30 +1,34 @@
 /** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { Keyholder } from '../../../daemon/operator/keyholder.ts';
+import type { LoginStart } from '../../../main/login.ts';
+import type { ServiceState } from '../../../main/service.ts';
 import { until } from '../../support/daemon.ts';
 import { electron, handlers, served, shown, trayMenus, windows } from './electron.ts';
 
 vi.mock('electron', async () => (await import('./electron.ts')).electron);
 
 const { serveChannel } = await import('../../../main/channel.ts');
-const { CHANNELS, ORIGIN, SCHEME } = await import('../../../main/limits.ts');
-const { linkAmong, placeOfLink } = await import('../../../main/links.ts');
+const { CHANNELS, LOG_BYTES_MAX, ORIGIN, SCHEME } = await import('../../../main/limits.ts');
+const { askedOpener, linkAmong, placeOfLink } = await import('../../../main/links.ts');
 const { autostartEntry, autostartFolder, execArgument, isHiddenStart, loginStart, programPath } = await import(
   '../../../main/login.ts'
 );
 const { nativeMenu } = await import('../../../main/menu.ts');
-const { noticesOf, notify } = await import('../../../main/notices.ts');
+const { desktopMethods, slowedKeyholder } = await import('../../../main/methods.ts');
+const { alertWords, noticesOf, notify } = await import('../../../main/notices.ts');
 const { servePages } = await import('../../../main/pages.ts');
 const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = await import(
   '../../../main/security.ts'
 );
 const { Service } = await import('../../../main/service.ts');
-const { shellText } = await import('../../../main/texts.ts');
+const { Preferences } = await import('../../../main/preferences.ts');
+const { languageOf, shellText } = await import('../../../main/texts.ts');
 const { StateTray } = await import('../../../main/tray.ts');
 const { watchUpdates } = await import('../../../main/updates.ts');
 const { openWindow } = await import('../../../main/window.ts');
@@ -35,24 +39,26 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const english = shellText(['fr-FR', 'en-GB', 'de']);
+const english = shellText(() => 'en');
 const actions = { show: () => {}, lock: () => {}, openLog: () => {}, quit: () => {} };
+const preferencesOf = (login: LoginStart | null, changed = () => {}) =>
+  new Preferences(join(folder, 'none.json'), ['en'], login, changed);
+const asTold = (_: string, message: string): string => message;
 const frame = { url: `${ORIGIN}/index.html#/home` };
 const own = { senderFrame: frame, sender: { mainFrame: frame } };
 
 describe('the channel', () => {
   const called: unknown[] = [];
-  const wallet = { state: 'unlocked' };
-  const keyholder = {
-    authorize: vi.fn(async (passphrase: string) => {
-      if (passphrase === 'wrong') throw new Rejected('vault.passphrase', 'The passphrase does not open this wallet');
-      return { approvals: ['mac'], grants: [] };
-    }),
-    unlock: vi.fn(async () => wallet),
-    lock: vi.fn(async () => wallet),
-    changePassphrase: vi.fn(async () => wallet),
-  };
-  const ask = (channel: string, ...input: unknown[]) => handlers.get(channel)!(own, ...input);
+  const wallet = { state: 'unlocked', unlock: 'prompt' };
+  const wrong = () => new Rejected('vault.passphrase', 'The passphrase does not open this wallet');
+  const authorize = vi.fn(async (passphrase: string) => {
+    if (passphrase === 'wrong') throw wrong();
+    return { approvals: ['mac'], grants: [] };
+  });
+  const keyholder = { authorize, unlock: async () => wallet, lock: async () => wallet };
+  const drill = vi.fn(async () => {});
+  const files = { forSaving: async () => '/home/ann/a.backup', forDrill: async () => null };
+  const ask = (method: unknown, input: unknown = {}) => handlers.get(CHANNELS.call)!(own, method, input);
 
   beforeAll(() => {
     const call = (async (method: string, params: unknown) => {
@@ -60,30 +66,46 @@ describe('the channel', () => {
       called.push([method, params]);
       return { withdrawals: [], next: null };
     }) as unknown as Call;
-    serveChannel({ call, keyholder: keyholder as unknown as Keyholder });
+    const preferences = new Preferences(join(folder, 'channel.json'), [], null, () => {});
+    const parts = { call, keyholder, custody: { drill }, keychain: {}, files, preferences };
+    serveChannel({ call, methods: desktopMethods(parts as never) });
   });
   beforeEach(() => {
     called.length = 0;
   });
 
   it('passes declared methods on, with inputs as the contract has them', async () => {
-    expect(await ask(CHANNELS.call, 'withdrawal.list', { limit: 10 })).toMatchObject({ ok: true });
+    expect(await ask('withdrawal.list', { limit: 10 })).toMatchObject({ ok: true });
     expect(called).toEqual([['withdrawal.list', { limit: 10 }]]);
-    expect(await ask(CHANNELS.call, 'doctor', {})).toEqual({ ok: false, status: 0 });
+    expect(await ask('doctor')).toEqual({ ok: false, status: 0 });
+    expect(handlers.size).toBe(1);
   });
 
   it.each<[string, unknown, unknown]>([
     ['an undeclared method', 'process.exit', {}],
     ["a name of every object's", 'constructor', {}],
+    ["a name of every object's", '__proto__', {}],
+    ['an undeclared method of this program', 'desktop.openPath', {}],
     ['no name', { toString: () => 'status' }, {}],
+    ['a list of names', ['status'], {}],
     ['a sign-in link for others', 'console.open', {}],
+    ['a box that this process did not seal', 'wallet.unlock', { sealed: { key: '', nonce: '', box: '' } }],
+    ['the keychain without the passphrase', 'wallet.keychain', { on: true }],
+    ['a file that the user did not choose', 'backup.make', { file: '/home/ann/.bashrc' }],
+    ['a file that the user did not choose', 'backup.drill', { file: '/etc/passwd' }],
+    ['a file that the user did not choose', 'desktop.drill', { passphrase: 'right', file: '/etc/passwd' }],
+    ['a place for the file', 'desktop.saveBackup', { file: '/home/ann/.bashrc' }],
+    ['a language that is none', 'desktop.setLanguage', { language: '../../en' }],
+    ['a start at login where there is none', 'desktop.setStartAtLogin', { on: true }],
+    ['another type', 'desktop.setStartAtLogin', { on: 'true' }],
     ['an unknown field', 'withdrawal.list', { limit: 10, token: true }],
     ['another type', 'withdrawal.list', { limit: '10' }],
     ['a list for a record', 'withdrawal.show', ['1']],
     ['a proposal of another kind', 'withdrawal.propose', { kind: 'everything' }],
   ])('refuses %s', async (_, method, input) => {
-    expect(await ask(CHANNELS.call, method, input)).toMatchObject({ ok: false });
+    expect(await ask(method, input)).toMatchObject({ ok: false });
     expect(called).toEqual([]);
+    expect(drill).not.toHaveBeenCalled();
   });
 
   it.each<[string, unknown]>([
@@ -98,11 +120,10 @@ describe('the channel', () => {
       ((other) => ({ senderFrame: other, sender: { mainFrame: other } }))({ url: `${ORIGIN}.evil.example/` }),
     ],
   ])('answers nobody else: %s', async (_, event) => {
-    for (const channel of [CHANNELS.call, CHANNELS.authorize, CHANNELS.wallet]) {
-      expect(await handlers.get(channel)!(event, 'status', {})).toMatchObject({ ok: false, status: 403 });
+    for (const method of ['status', 'desktop.settings', 'desktop.lock']) {
+      expect(await handlers.get(CHANNELS.call)!(event, method, {})).toMatchObject({ ok: false, status: 403 });
     }
     expect(called).toEqual([]);
-    expect(keyholder.authorize).not.toHaveBeenCalled();
   });
 
   it('makes MACs for what is well formed, and names a wrong passphrase', async () => {
@@ -117,18 +138,35 @@ describe('the channel', () => {
       feeMax: '1',
     };
     const wanted = { approvals: [{ purpose: 'pay', intent, until: 1 }], change: null, grants: [] };
-    expect(await ask(CHANNELS.authorize, 'right', wanted)).toEqual({
-      ok: true,
-      result: { approvals: ['mac'], grants: [] },
-    });
-    const failed = await ask(CHANNELS.authorize, 'wrong', wanted);
-    expect(failed).toMatchObject({ ok: false, error: { code: 'vault.passphrase' } });
-    keyholder.authorize.mockClear();
+    const approve = (passphrase: string, what: unknown) => ask('desktop.authorize', { passphrase, wanted: what });
+    expect(await approve('right', wanted)).toEqual({ ok: true, result: { approvals: ['mac'], grants: [] } });
+    expect(await approve('wrong', wanted)).toMatchObject({ ok: false, error: { code: 'vault.passphrase' } });
+    authorize.mockClear();
     const open = { ...wanted, approvals: [{ purpose: 'pay', intent: { ...intent, units: 'all' }, until: 1 }] };
-    expect(await ask(CHANNELS.authorize, 'right', open)).toMatchObject({ ok: false, status: 422 });
-    expect(await ask(CHANNELS.wallet, { do: 'words', passphrase: 'right' })).toMatchObject({ ok: false, status: 422 });
-    expect(keyholder.authorize).not.toHaveBeenCalled();
-    expect(await ask(CHANNELS.wallet, { do: 'lock' })).toEqual({ ok: true, result: wallet });
+    expect(await approve('right', open)).toMatchObject({ ok: false, status: 422 });
+    expect(await approve('', wanted)).toMatchObject({ ok: false, status: 422 });
+    expect(authorize).not.toHaveBeenCalled();
+    expect(await ask('desktop.lock')).toEqual({ ok: true, result: wallet });
+  });
+
+  it('saves and drills where the user said', async () => {
+    expect(await ask('desktop.saveBackup')).toMatchObject({ ok: true });
+    expect(called).toEqual([['backup.make', { file: '/home/ann/a.backup' }]]);
+    expect(await ask('desktop.drill', { passphrase: 'right', file: '/home/ann/a.backup' })).toMatchObject({ ok: true });
+    expect(drill.mock.calls).toEqual([['right', '/home/ann/a.backup']]);
+    drill.mockClear();
+  });
+
+  it('slows down a page that guesses passphrases', async () => {
+    const vault = await mkdtemp(join(folder, 'vault-'));
+    const slow = slowedKeyholder(keyholder as unknown as Keyholder, vault);
+    const guess = (passphrase: string) =>
+      slow.authorize(passphrase, {} as never).catch((error: Error) => error.message);
+    const answers: unknown[] = [];
+    for (let n = 0; n < 5; n++) answers.push(await guess('wrong'));
+    expect(answers.slice(0, 3)).toEqual(Array(3).fill(wrong().message));
+    expect(answers.slice(3)).toEqual(Array(2).fill('Too many wrong passphrases: try again in 1 s'));
+    expect(await guess('right')).toBe('Too many wrong passphrases: try again in 1 s');
   });
 });
 
@@ -136,33 +174,32 @@ describe('a page', () => {
   it('has no Node, is isolated and sandboxed', () => {
     openWindow({ preload: '/preload.cjs', stateFile: join(folder, 'none.json'), icon: '/icon.png', hidden: false });
     expect(windows.at(-1)!.options.webPreferences).toEqual(webPreferences('/preload.cjs'));
-    expect(windows.at(-1)!.options.webPreferences).toMatchObject({
-      ...{ contextIsolation: true, sandbox: true, webSecurity: true },
-      ...{
-        nodeIntegration: false,
-        nodeIntegrationInSubFrames: false,
-        nodeIntegrationInWorker: false,
-        webviewTag: false,
-      },
+    expect(webPreferences('/preload.cjs')).toEqual({
+      ...{ preload: '/preload.cjs', contextIsolation: true, sandbox: true, webSecurity: true, disableDialogs: true },
+      ...{ nodeIntegration: false, nodeIntegrationInSubFrames: false, nodeIntegrationInWorker: false },
+      ...{ allowRunningInsecureContent: false, experimentalFeatures: false, webviewTag: false },
+      ...{ navigateOnDragDrop: false, spellcheck: false },
     });
   });
 
   it('goes nowhere, opens nothing, and may do nothing', async () => {
     const on = new Map<string, (event: { url: string; preventDefault(): void }) => void>();
     let opened: ((details: { url: string }) => { action: string }) | undefined;
-    const openExternal = vi.fn(async () => {});
+    const open = vi.fn();
     const contents = {
       on: (name: string, listener: never) => on.set(name, listener),
       setWindowOpenHandler: (handler: never) => {
         opened = handler;
       },
     };
-    fenceContents(contents as never, { openExternal });
+    fenceContents(contents as never, open);
     for (const [url, goes] of [
       [`${ORIGIN}/index.html#/wallet`, true],
       ['https://example.com/', false],
       ['file:///etc/passwd', false],
       ['javascript:alert(1)', false],
+      [`blob:${ORIGIN}/1`, false],
+      ['data:text/html,a', false],
     ] as const) {
       for (const name of ['will-navigate', 'will-frame-navigate', 'will-redirect']) {
         const preventDefault = vi.fn();
@@ -176,10 +213,11 @@ describe('a page', () => {
     for (const url of ['http://example.com', 'file:///etc/passwd', 'https://example.com']) {
       expect(opened!({ url })).toEqual({ action: 'deny' });
     }
-    expect(openExternal.mock.calls).toEqual([['https://example.com/']]);
+    expect(open.mock.calls).toEqual([['https://example.com/']]);
 
     const asked = vi.fn();
     let check: ((contents: null, permission: string, origin: string) => boolean) | undefined;
+    let download: ((event: { preventDefault(): void }, item: { getURL(): string }) => void) | undefined;
     let cancel: ((details: { url: string }, answer: (decision: { cancel: boolean }) => void) => void) | undefined;
     fenceSession({
       setPermissionRequestHandler: (handler: (contents: unknown, permission: string, decide: unknown) => void) => {
@@ -191,6 +229,9 @@ describe('a page', () => {
         check = handler;
       },
       setDevicePermissionHandler: (handler: () => boolean) => expect(handler()).toBe(false),
+      on: (_: string, listener: never) => {
+        download = listener;
+      },
       webRequest: {
         onBeforeRequest: (handler: never) => {
           cancel = handler;
@@ -201,10 +242,25 @@ describe('a page', () => {
     expect(check!(null, 'clipboard-sanitized-write', ORIGIN)).toBe(true);
     expect(check!(null, 'clipboard-sanitized-write', 'https://example.com')).toBe(false);
     const answers: boolean[] = [];
-    for (const url of [`${ORIGIN}/assets/a.js`, 'https://example.com/a.js', 'http://127.0.0.1:1/']) {
+    const foreign = [
+      'https://example.com/a.js',
+      'http://127.0.0.1:1/',
+      'file:///etc/passwd',
+      'blob:https://a.example/1',
+    ];
+    for (const url of [`${ORIGIN}/assets/a.js`, `blob:${ORIGIN}/1`, ...foreign]) {
       cancel!({ url }, ({ cancel: isCancelled }) => answers.push(isCancelled));
     }
-    expect(answers).toEqual([false, true, true]);
+    expect(answers).toEqual([false, false, true, true, true, true]);
+    const stopped = (address: string): boolean => {
+      const event = { preventDefault: vi.fn() };
+      download!(event, { getURL: () => address });
+      return event.preventDefault.mock.calls.length > 0;
+    };
+    // an export of the page's, for which the system asks for a place; and nothing else
+    expect([`blob:${ORIGIN}/1`, `${ORIGIN}/a.js`, 'https://example.com/a', 'data:text/html,a'].map(stopped)).toEqual([
+      ...[false, true, true, true],
+    ]);
   });
 
   it.each([
@@ -275,6 +331,26 @@ describe('links, notices and updates', () => {
     ['https://example.com', null],
   ])('%s leads to %s', (link, place) => expect(placeOfLink(link)).toBe(place));
 
+  it('leads out of the program when the user agrees, one question at a time', async () => {
+    const { showMessageBox } = electron.dialog;
+    const { openExternal } = electron.shell;
+    let answer = (_: { response: number }) => {};
+    showMessageBox.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+    const open = askedOpener(english);
+    for (let n = 0; n < 100; n++) open(`https://evil.example/?words=${n}`);
+    expect(showMessageBox).toHaveBeenCalledOnce();
+    expect(showMessageBox.mock.calls[0]).toMatchObject([{ detail: 'https://evil.example/?words=0', defaultId: 0 }]);
+    answer({ response: 0 });
+    await until('it asks about the next one', async () => {
+      open('https://example.com/');
+      return showMessageBox.mock.calls.length === 2;
+    });
+    expect(openExternal).not.toHaveBeenCalled();
+    answer({ response: 1 });
+    await until('it opens', async () => openExternal.mock.calls.length === 1);
+    expect(openExternal.mock.calls).toEqual([['https://example.com/']]);
+  });
+
   it('finds a link among arguments', () => {
     expect(linkAmong(['/usr/bin/electron', '--hidden', 'countinghouse:counter'])).toBe('counter');
   });
@@ -282,11 +358,15 @@ describe('links, notices and updates', () => {
   it('tells of what a person must know, and leads there', () => {
     const event = { at: '2030-01-01T00:00:00Z' };
     const places: string[] = [];
-    const notices = noticesOf(english, [
-      { ...event, kind: 'invoice', subject: 'Qm4x', what: 'paid, paid' },
-      { ...event, kind: 'invoice', subject: 'Qm4y', what: 'seen 1 of 2 LTC, unpaid' },
-      { ...event, kind: 'alert', subject: '3', what: 'disk\u202e full' },
-    ]);
+    const notices = noticesOf(
+      english,
+      [
+        { ...event, kind: 'invoice', subject: 'Qm4x', what: 'paid, paid' },
+        { ...event, kind: 'invoice', subject: 'Qm4y', what: 'seen 1 of 2 LTC, unpaid' },
+        { ...event, kind: 'alert', subject: '3', what: 'disk\u202e full' },
+      ],
+      asTold,
+    );
     notify(notices, (place) => places.push(place));
     expect(shown.map(({ title, body }) => `${title}: ${body}`)).toEqual([
       'Paid: Invoice Qm4x',
@@ -300,7 +380,7 @@ describe('links, notices and updates', () => {
       subject: `${at}`,
       what: 'paid, paid',
     }));
-    expect(noticesOf(english, many)).toHaveLength(1);
+    expect(noticesOf(english, many, asTold)).toHaveLength(1);
   });
 
   it('fetches and installs nothing without being told to', async () => {
@@ -328,7 +408,7 @@ describe('links, notices and updates', () => {
   });
 
   it('shows the state of the service in the tray', () => {
-    new StateTray(english, '', actions, null).show({ is: 'silent' });
+    new StateTray(english, '', actions, preferencesOf(null)).show({ is: 'silent' });
     expect(trayMenus.at(-1)![0]).toMatchObject({ label: 'Alive, and does not answer' });
   });
 });
@@ -343,13 +423,36 @@ describe('the language', () => {
     [['DE'], 'Kasse'],
     [['fr', 'constructor', ''], 'Counter'],
     [[], 'Counter'],
-  ])("of a system with %j has '%s'", (tags, wanted) => expect(shellText(tags)('counter')).toBe(wanted));
+  ])("of a system with %j has '%s'", (tags, wanted) =>
+    expect(shellText(() => languageOf(tags))('counter')).toBe(wanted),
+  );
+
+  it('is chosen once, for the next start too', () => {
+    const file = join(folder, 'settings.json');
+    let changes = 0;
+    const preferences = new Preferences(file, ['fr', 'de-AT'], null, () => changes++);
+    const text = shellText(() => preferences.language);
+    expect(text('counter')).toBe('Kasse');
+    expect(preferences.setLanguage('en')).toEqual({ language: 'en', startAtLogin: null });
+    expect([text('counter'), changes]).toEqual(['Counter', 1]);
+    expect(new Preferences(file, ['de'], null, () => {}).language).toBe('en');
+    expect(() => preferences.setLanguage('fr')).toThrow('There is no such language');
+    expect(() => preferences.setLanguage('constructor')).toThrow('There is no such language');
+    const nowhere = new Preferences(join(file, 'settings.json'), ['de'], null, () => {});
+    expect(() => nowhere.setLanguage('en')).toThrow('This cannot be stored');
+    expect(nowhere.language).toBe('de');
+  });
 
   it('is that of every menu, notification, question and state', async () => {
-    const german = shellText(['de']);
+    const german = shellText(() => 'de');
     const login = { isOn: () => false, switchTo: () => {}, refresh: () => {} };
     const labels = (text: typeof german): string[] => {
-      new StateTray(text, '', actions, login).show({ is: 'waiting', retryAt: 0, why: 'ended', detail: 'SIGKILL' });
+      new StateTray(text, '', actions, preferencesOf(login)).show({
+        is: 'waiting',
+        retryAt: 0,
+        why: 'ended',
+        detail: 'SIGKILL',
+      });
       return [...labelsOf(trayMenus.at(-1)), ...labelsOf(nativeMenu(text, () => {}, true))];
     };
     const shared = ['Countinghouse', 'Wallet'];
@@ -359,8 +462,24 @@ describe('the language', () => {
     expect(labels(german)).toContain('Der Dienst hat sich beendet (SIGKILL)');
     const event = { at: '2030-01-01T00:00:00Z', kind: 'invoice' as const, what: 'paid, paid' };
     const events = Array.from({ length: 1_200 }, (_, at) => ({ ...event, subject: `${at}` }));
-    expect(noticesOf(german, events.slice(0, 1))).toMatchObject([{ title: 'Bezahlt', body: 'Rechnung 0' }]);
-    expect(noticesOf(german, events)).toMatchObject([{ body: '1.200 Ereignisse' }]);
+    expect(noticesOf(german, events.slice(0, 1), asTold)).toMatchObject([{ title: 'Bezahlt', body: 'Rechnung 0' }]);
+    const alerts = [
+      { ...event, kind: 'alert' as const, subject: '3', what: 'Nothing can be stored' },
+      { ...event, kind: 'alert' as const, subject: '4', what: 'Something new' },
+    ];
+    const list = [
+      { id: 3, kind: 'storage.full' },
+      { id: 4, kind: 'of.a.later.release' },
+    ];
+    const call = vi.fn(async () => ({ alerts: list }));
+    const bodies = async (language: 'en' | 'de') =>
+      noticesOf(german, alerts, await alertWords(call as never, language, alerts)).map(({ body }) => body);
+    expect(await bodies('en')).toEqual(['Nothing can be stored', 'Something new']);
+    expect(call).not.toHaveBeenCalled();
+    expect(await bodies('de')).toEqual(['Der Datenträger ist voll: Nichts kann gespeichert werden', 'Something new']);
+    call.mockRejectedValueOnce(new Error('no answer'));
+    expect(await bodies('de')).toEqual(['Nothing can be stored', 'Something new']);
+    expect(noticesOf(german, events, asTold)).toMatchObject([{ body: '1.200 Ereignisse' }]);
   });
 });
 
@@ -371,7 +490,8 @@ describe('the start at login', () => {
     const autostart = join(folder, 'config', 'autostart');
     const file = join(autostart, 'countinghouse.desktop');
     const program = '/home/Ann & Bob/Apps/50% "new"/$x`\\Countinghouse.AppImage';
-    const tray = new StateTray(english, '', actions, autostartEntry(autostart, program));
+    const preferences = preferencesOf(autostartEntry(autostart, program), () => tray.show());
+    const tray: InstanceType<typeof StateTray> = new StateTray(english, '', actions, preferences);
     tray.show({ is: 'running' });
     expect(box().checked).toBe(false);
     box().click!({ checked: true });
@@ -390,6 +510,11 @@ describe('the start at login', () => {
     box().click!({ checked: false });
     expect(await readdir(autostart)).toEqual([]);
     expect(box().checked).toBe(false);
+    // by the console's settings: the tray shows it too
+    expect(preferences.setStartAtLogin(true)).toMatchObject({ startAtLogin: true });
+    expect(box().checked).toBe(true);
+    await rm(file);
+    expect(preferences.all()).toMatchObject({ startAtLogin: false });
     // removed already
     box().click!({ checked: false });
     expect(electron.dialog.showErrorBox).not.toHaveBeenCalled();
@@ -432,7 +557,9 @@ describe('the start at login', () => {
   it('says when the entry cannot be written, and shows what is set', async () => {
     const notFolder = join(folder, 'file');
     await writeFile(notFolder, '');
-    new StateTray(english, '', actions, autostartEntry(join(notFolder, 'autostart'), '/x')).show({ is: 'running' });
+    const preferences = preferencesOf(autostartEntry(join(notFolder, 'autostart'), '/x'));
+    expect(() => preferences.setStartAtLogin(true)).toThrow('This cannot be stored');
+    new StateTray(english, '', actions, preferences).show({ is: 'running' });
     box().click!({ checked: true });
     expect(electron.dialog.showErrorBox).toHaveBeenCalledOnce();
     expect(box().checked).toBe(false);
@@ -488,30 +615,55 @@ describe('the service', () => {
     expect(states).toEqual(['attached', 'stopped']);
   });
 
-  it('is started, told alive from answering, and started again after its end, with its log kept', async () => {
+  it('is started, told alive from answering, with its log kept', async () => {
     let answers = false;
-    const service = new Service(
-      options(
-        'console.log("hello"); process.once("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)',
-        async () => {
-          if (!answers) throw new Error('no answer');
-        },
-      ),
-    );
+    const script = 'console.log("hello"); process.once("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)';
+    await writeFile(join(folder, 'service.log'), 'a'.repeat(LOG_BYTES_MAX + 1));
+    const service = new Service({
+      ...options(script, async () => {
+        if (!answers) throw new Error('no answer');
+      }),
+      lookMs: 5,
+    });
     await service.open();
     expect(service.state.is).toBe('starting');
     answers = true;
     await until('it answers', async () => service.state.is === 'running');
+    await until('it wrote', async () => (await readFile(join(folder, 'service.log'), 'utf8')).includes('hello'));
     answers = false;
     await until('it is silent', async () => service.state.is === 'silent');
     await service.close();
     expect(states).toEqual(['starting', 'running', 'silent', 'stopped']);
-    expect(await readFile(join(folder, 'service.log'), 'utf8')).toContain('hello');
-    states.length = 0;
-    const failing = new Service(options('process.exit(3)', () => Promise.reject(new Error('no answer'))));
+    // a large log makes room for the next one
+    expect((await stat(join(folder, 'service.log.1'))).size).toBe(LOG_BYTES_MAX + 1);
+    expect((await stat(join(folder, 'service.log'))).size).toBeLessThan(1_000);
+  });
+
+  it('is started again after its end, each time later, up to a minute, and soon once it ran long', async () => {
+    let clock = 0;
+    const waits: number[] = [];
+    const changed = (state: ServiceState): void => {
+      if (state.is !== 'waiting') return;
+      waits.push(state.retryAt - clock);
+      clock = state.retryAt;
+    };
+    const noAnswer = () => Promise.reject(new Error('no answer'));
+    const common = { ...options('process.exit(3)', noAnswer), changed, now: () => clock, lookMs: 1 };
+    const failing = new Service({ ...common, command: [join(folder, 'nothing')] });
     await failing.open();
-    await until('it was started again', async () => states.filter((state) => state === 'starting').length >= 2);
-    expect(states.slice(0, 3)).toEqual(['starting', 'waiting', 'starting']);
+    await until('it was started often', async () => waits.length >= 9);
     await failing.close();
+    expect(waits.slice(0, 9)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+    expect(failing.state.is).toBe('stopped');
+    waits.length = 0;
+    const livesLong = (state: ServiceState): void => {
+      if (state.is === 'starting') clock += 5 * 60_000;
+      changed(state);
+    };
+    const ended = new Service({ ...common, changed: livesLong });
+    await ended.open();
+    await until('it ended twice', async () => waits.length >= 2);
+    await ended.close();
+    expect(waits.slice(0, 2)).toEqual([1_000, 1_000]);
   });
 });

@@ -1,0 +1,53 @@
+/**
+ * Puts the wallet's passphrase into the system's keychain by the command line. That runs on the Node that reads it again
+ * later: macOS grants an entry to the program that made it.
+ */
+import { execFile } from 'node:child_process';
+import { z } from 'zod';
+import { Unavailable } from '../daemon/domain/errors.ts';
+import type { Wallet } from '../daemon/operator/keyholder.ts';
+
+/** Long enough for a keychain that asks the user. */
+const COMMAND_MS = 120_000;
+const RETRY_SECONDS = 60;
+
+const Told = z.object({ error: z.object({ message: z.string() }) });
+
+/** Both throw `Unavailable` with the reason. */
+export type Keychain = { remember(passphrase: string): Promise<Wallet>; forget(): Promise<Wallet> };
+
+/** `command`: the command line. `status`: the wallet as it is. */
+export function systemKeychain(
+  command: readonly [program: string, ...args: string[]],
+  env: NodeJS.ProcessEnv,
+  status: () => Promise<Wallet>,
+): Keychain {
+  const run = async (args: string[], input: string): Promise<Wallet> => {
+    const [program, ...first] = command;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const options = { env, timeout: COMMAND_MS, windowsHide: true };
+    const child = execFile(program, [...first, '--json', 'wallet', ...args], options, (error, _, told) => {
+      if (error) reject(new Unavailable(reasonOf(told), RETRY_SECONDS));
+      else resolve();
+    });
+    // a command that failed at once does not read it
+    child.stdin?.on('error', () => {}).end(input);
+    await promise;
+    return status();
+  };
+  return {
+    remember: (passphrase) => run(['unlock', '--remember', '--passphrase-file', '-'], passphrase),
+    forget: () => run(['forget'], ''),
+  };
+}
+
+function reasonOf(told: string): string {
+  for (const line of told.split('\n')) {
+    try {
+      return Told.parse(JSON.parse(line)).error.message;
+    } catch {
+      // a note
+    }
+  }
+  return 'The keychain does not answer';
+}

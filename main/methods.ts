@@ -1,0 +1,77 @@
+/** The methods of this program (daemon/operator/desktop.ts). Words and passphrases pass through this process sealed to the signer only. */
+import type { Call } from '../daemon/contract/operator.ts';
+import { Rejected } from '../daemon/domain/errors.ts';
+import type { DesktopMethod, DesktopParams, DesktopResult } from '../daemon/operator/desktop.ts';
+import type { Custody, Keyholder } from '../daemon/operator/keyholder.ts';
+import { attempt } from '../daemon/wallet/signer/attempts.ts';
+import type { BackupFiles } from './files.ts';
+import type { Keychain } from './keychain.ts';
+import type { Preferences } from './preferences.ts';
+
+export type DesktopMethods = {
+  readonly [M in DesktopMethod]: (params: DesktopParams<M>) => Promise<DesktopResult[M]>;
+};
+
+type Parts = {
+  call: Call;
+  keyholder: Keyholder;
+  custody: Custody;
+  keychain: Keychain;
+  files: BackupFiles;
+  preferences: Preferences;
+};
+
+export function desktopMethods({ call, keyholder, custody, keychain, files, preferences }: Parts): DesktopMethods {
+  /** Paths that the user chose since the start. */
+  const chosen = new Set<string>();
+  const kept = <T extends string | null>(file: T): T => {
+    if (file !== null) chosen.add(file);
+    return file;
+  };
+  return {
+    'desktop.authorize': ({ passphrase, wanted }) => keyholder.authorize(passphrase, wanted),
+    'desktop.unlock': ({ passphrase }) => keyholder.unlock(passphrase),
+    'desktop.lock': () => keyholder.lock(),
+    'desktop.changePassphrase': async ({ old, fresh }) => {
+      const wallet = await keyholder.changePassphrase(old, fresh);
+      return wallet.unlock === 'keychain' ? keychain.remember(fresh) : wallet;
+    },
+    'desktop.createWallet': ({ passphrase, words }) => custody.create(passphrase, words),
+    'desktop.words': ({ passphrase }) => custody.words(passphrase),
+    'desktop.moneroWords': ({ passphrase, network, accountNo }) => custody.moneroWords(passphrase, network, accountNo),
+    'desktop.prove': async ({ passphrase }) => {
+      await custody.prove(passphrase);
+      return null;
+    },
+    'desktop.accounts': ({ passphrase, network, accountNo }) => custody.accounts(passphrase, network, accountNo),
+    'desktop.drill': async ({ passphrase, file }) => {
+      if (!chosen.has(file)) throw new Rejected('backup.folder', 'Choose the file of the backup', 'file');
+      await custody.drill(passphrase, file);
+      return null;
+    },
+    'desktop.saveBackup': async () => {
+      const file = kept(await files.forSaving());
+      return file === null ? null : call('backup.make', { file });
+    },
+    'desktop.chooseBackup': async () => kept(await files.forDrill()),
+    'desktop.remember': ({ passphrase }) => keychain.remember(passphrase),
+    'desktop.forget': () => keychain.forget(),
+    'desktop.settings': async () => preferences.all(),
+    'desktop.setLanguage': async ({ language }) => preferences.setLanguage(language),
+    'desktop.setStartAtLogin': async ({ on }) => preferences.setStartAtLogin(on),
+  };
+}
+
+/**
+ * MACs are made in this process, where nothing else would slow down a page that guesses passphrases. `folder`: of the wallet.
+ */
+export const slowedKeyholder = (keyholder: Keyholder, folder: string): Keyholder => ({
+  ...keyholder,
+  authorize: (passphrase, wanted) =>
+    attempt(
+      folder,
+      Date.now,
+      () => keyholder.authorize(passphrase, wanted),
+      (error) => error instanceof Rejected && error.code === 'vault.passphrase',
+    ),
+});
