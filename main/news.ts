@@ -14,6 +14,8 @@ export type Told = { news: News; events: readonly Event[] };
 
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 15_000;
+/** At least so long between two questions for events, so that many events a second are few answers. */
+const GATHER_MS = 100;
 
 /** Until `signal` ends it. Never throws. */
 export async function followNews(call: Call, tell: (told: Told) => void, signal: AbortSignal): Promise<void> {
@@ -22,11 +24,15 @@ export async function followNews(call: Call, tell: (told: Told) => void, signal:
   let retryMs = RETRY_MS_MIN;
   while (!signal.aborted) {
     try {
+      const askedAt = performance.now();
       const page = await call('events.next', cursor === undefined ? {} : { cursor });
       if (signal.aborted) return;
       if (lostAt !== null) tell({ news: { type: 'connected' }, events: [] });
       if (page.missed || lostAt !== null) tell({ news: { type: 'missed' }, events: [] });
       if (page.events.length > 0) tell({ news: changed(page.events), events: page.events });
+      // a service with too many readers answers at once
+      const leastMs = page.events.length > 0 ? GATHER_MS : cursor === undefined ? 0 : RETRY_MS_MIN;
+      if (performance.now() - askedAt < leastMs) await pause(leastMs, signal);
       ({ cursor } = page);
       lostAt = null;
       retryMs = RETRY_MS_MIN;

@@ -21,6 +21,7 @@ const { autostartEntry, autostartFolder, execArgument, isHiddenStart, loginStart
 );
 const { nativeMenu } = await import('../../../main/menu.ts');
 const { desktopMethods, slowedKeyholder } = await import('../../../main/methods.ts');
+const { followNews } = await import('../../../main/news.ts');
 const { alertWords, noticesOf, notify } = await import('../../../main/notices.ts');
 const { servePages } = await import('../../../main/pages.ts');
 const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = await import(
@@ -381,6 +382,24 @@ describe('links, notices and updates', () => {
       what: 'paid, paid',
     }));
     expect(noticesOf(english, many, asTold)).toHaveLength(1);
+  });
+
+  it('asks ten times a second at most, however many things happen, and once where no reader may wait', async () => {
+    const event = { kind: 'invoice', subject: '1', what: 'changed', at: '2030-01-01T00:00:00Z' };
+    /** The milliseconds between the second and the third question. */
+    const gap = async (events: unknown[]): Promise<number> => {
+      const asked: number[] = [];
+      const call = async () => ({ events, cursor: `${asked.push(performance.now())}`, missed: false });
+      const over = new AbortController();
+      const done = followNews(call as never, () => {}, over.signal);
+      await until('it asked again', async () => asked.length >= 3);
+      over.abort();
+      await done;
+      return asked[2]! - asked[1]!;
+    };
+    const [many, none] = await Promise.all([gap([event]), gap([])]);
+    expect(many).toBeGreaterThan(90);
+    expect(none).toBeGreaterThan(900);
   });
 
   it('fetches and installs nothing without being told to', async () => {
