@@ -35,7 +35,7 @@ import { applyEvent, withdrawalOf } from './rows.ts';
 import { feeShare, settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
-/** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. */
+/** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. Its debits are booked all the same. */
 export const UNKNOWN = 'unknown';
 
 /** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
@@ -87,7 +87,7 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   dropUnsigned(app, tx, spendId);
   const { isWhole } = found.source;
   if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
-  if (kind === UNKNOWN || found.strange.length > 0 || !isWhole) alertOf(app, tx, found);
+  if (!movesWithin(tx, found) && (kind === UNKNOWN || found.strange.length > 0 || !isWhole)) alertOf(app, tx, found);
   else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
     alertHidden(app, tx, found);
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
@@ -245,6 +245,20 @@ function kindOf({ spend, paid, strange }: Case): string {
   if (paid.length > 0) return 'pay';
   if (!spend || strange.length > 0) return UNKNOWN;
   return spend.purpose === 'pay' ? 'cancel' : 'pay';
+}
+
+/**
+ * Whether every output is to the account that it spends from, as in collecting, funding with gas, canceling, and raising the fee
+ * of a deposit. So nobody else got anything, executed or not.
+ */
+function movesWithin(tx: Reader, { chain, decoded, source }: Case): boolean {
+  const [{ account_id }, ...others] = source.accounts;
+  return (
+    source.isWhole &&
+    decoded.hidden === undefined &&
+    others.every((other) => other.account_id === account_id) &&
+    decoded.outputs.every((output) => ownTarget(tx, chain.key, output)?.account_id === account_id)
+  );
 }
 
 /** Stores it as a version of its payment, or of a new one. Returns the version's id. */
