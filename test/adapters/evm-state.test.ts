@@ -4,9 +4,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
+import { usedCall } from '../../daemon/chains/evm/used.ts';
 import type { AccountKey, ChainUpdate } from '../../daemon/domain/chain.ts';
 import { nonceKey } from '../../daemon/domain/spend.ts';
-import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import { anvilTitle, callOf, compiledYul, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import type { EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
 import { EndpointPair } from './evm-controls.ts';
@@ -142,16 +143,45 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const emptied = await at(1, 2);
     await pair.scene.anvil.rpc('anvil_setNonce', [emptied, '0x2']);
     await pair.scene.anvil.mine();
-    const discovery = new AccountDiscovery(
-      { network: 'regtest', birthday: 0, gap: 10, accounts: { ETH: [key] } },
-      (_network, chain, list) => (chain === 'ETH' ? pair.scene.connect(list) : null),
-    );
-    await discovery.done;
-    expect(discovery.state).toMatchObject({
-      error: null,
-      chains: [{ chain: 'ETH', done: true }],
-      used: [{ chain: 'ETH', account_no: 0, receiving: 12, change: 2 }],
-    });
+    // nobody uses change beyond the tank; the search of it is short
+    const far = await at(1, 40);
+    await pair.scene.anvil.rpc('anvil_setNonce', [far, '0x2']);
+    const proxy = pair.scene.proxy;
+    const used = async (): Promise<{ requests: number }> => {
+      const before = proxy.requests;
+      const discovery = new AccountDiscovery(
+        { network: 'regtest', birthday: 0, gap: 10, accounts: { ETH: [key] } },
+        (_network, chain, list) => (chain === 'ETH' ? pair.scene.connect(list) : null),
+      );
+      await discovery.done;
+      expect(discovery.state).toMatchObject({
+        error: null,
+        chains: [{ chain: 'ETH', done: true }],
+        used: [{ chain: 'ETH', account_no: 0, receiving: 12, change: 2 }],
+      });
+      return { requests: proxy.requests - before };
+    };
+    expect((await used()).requests).toBeLessThan(12);
+    // an endpoint without it is asked for each address
+    proxy.behaviour = {
+      instead: ({ method, params }) =>
+        method === 'eth_call' && (params[0] as { to?: Json }).to === undefined
+          ? { error: { code: -32_602, message: 'missing "to"' } }
+          : undefined,
+    };
+    expect((await used()).requests).toBeGreaterThan(20);
+  });
+
+  it('has the program that finds used addresses compiled from its source', () => {
+    const nothing = usedCall([], []).data;
+    expect(nothing.slice(0, -42)).toBe(compiledYul('used.yul'));
+    // its answer has a byte for a random address, one for the token, and one for each address
+    const [token, address] = [`0x${'aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`];
+    const { read } = usedCall([token], [address, address]);
+    expect(read('0x00010100')).toEqual([true, false]);
+    for (const wrong of ['0x', '0x000101', '0x0001010000', '0x00000100', '0x01010101', '0x00010200', null]) {
+      expect([wrong, read(wrong)]).toEqual([wrong, null]);
+    }
   });
 
   it('reports tokens that it does not know, with names that are safe to show, and few of a flood', async () => {

@@ -21,13 +21,15 @@ import {
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { type IndexRange, indicesToSearch, without } from '../../domain/indices.ts';
+import { type IndexRange, indicesToSearch, indicesToWatch, without } from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
 const SCRIPTS_MAX = 1_000_000;
-const STATES_AT_ONCE = 100;
+const STATES_AT_ONCE = 500;
+/** Of change, where a family uses one address of it: as many as BIP-44 has other programs search. */
+const FIXED_CHANGE_GAP = 20;
 /** Restores in a row, without a payment in between on the same branch of an account, that are allowed for. */
 const JUMPS_PROBED = 2;
 
@@ -148,8 +150,13 @@ export class AccountDiscovery {
     const rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
+    const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
     const extend = async (row: Row): Promise<void> => {
-      const missing = without(indicesToSearch(row.used + ahead, gap, JUMPS_PROBED), row.covered);
+      const wanted =
+        hasFixedChange && row.branch === 1
+          ? indicesToWatch(row.used, FIXED_CHANGE_GAP, 0)
+          : indicesToSearch(row.used + ahead, gap, JUMPS_PROBED);
+      const missing = without(wanted, row.covered);
       row.covered.push(...missing);
       const key = keys[row.account] as AccountKey;
       for (const range of missing) {

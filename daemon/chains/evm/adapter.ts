@@ -10,9 +10,8 @@ import { type ScriptList, tipOf } from '../adapter.ts';
 import type { NeedsAgreement } from '../agreement.ts';
 import { idOf } from '../checkpoint.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
-import { childPublicKey } from '../hd.ts';
 import { slices } from '../slices.ts';
-import { addressOfKey, isValidAddress } from './address.ts';
+import { addressAt, isValidAddress } from './address.ts';
 import { Agreed } from './agreed.ts';
 import type { Header } from './answers.ts';
 import { EvmBalances } from './balances.ts';
@@ -100,7 +99,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
-    return addressOfKey(childPublicKey(account, branch, index));
+    return addressAt(account, branch, index);
   }
 
   isValidAddress(text: string): boolean {

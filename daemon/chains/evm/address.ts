@@ -5,11 +5,27 @@
  * chain or network; the caller must know them.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { LRUCache } from 'lru-cache';
 import { pointCompress } from 'tiny-secp256k1';
-import type { DerivedAddress } from '../../domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
+import { childPublicKey } from '../hd.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const DERIVED_MAX = 10_000;
+/** Both chains have the same addresses, and derive them at about the same time. */
+const derived = new LRUCache<string, DerivedAddress>({ max: DERIVED_MAX });
+
+/** The address at account/branch/index. Throws as `childPublicKey` does. */
+export function addressAt(account: AccountKey, branch: Branch, index: number): DerivedAddress {
+  assert(account.kind === 'secp256k1', 'a secp256k1 account derives addresses');
+  const place = `${account.publicKey}${account.chainCode}${branch}/${index}`;
+  const known = derived.get(place);
+  if (known) return known;
+  const found = addressOfKey(childPublicKey(account, branch, index));
+  derived.set(place, found);
+  return found;
+}
 
 /** The address of a compressed public key (33 bytes). Its script is the 20 bytes. */
 export function addressOfKey(publicKey: Uint8Array): DerivedAddress {

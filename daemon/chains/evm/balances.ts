@@ -49,8 +49,11 @@ export class EvmBalances implements BalancesSource {
     const addresses = scripts.map(hexOfScript);
     const used = await this.#endpoints.first(async (endpoint) => {
       const tip = await endpoint.head(signal);
+      const contracts = this.#tokens.map(({ contract }) => contract);
+      const told = await endpoint.usedAmong(contracts, addresses, tip, signal);
+      if (told) return told;
       const answers = [await endpoint.nonces(addresses, signal), await endpoint.balances(addresses, tip, signal)];
-      for (const { contract } of this.#tokens) {
+      for (const contract of contracts) {
         answers.push(await endpoint.tokenBalances(contract, addresses, tip, signal));
       }
       if (answers.flat().includes(null)) {

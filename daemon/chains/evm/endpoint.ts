@@ -28,6 +28,7 @@ import {
   tracesOf,
 } from './answers.ts';
 import { GENESIS, type Token } from './params.ts';
+import { usedCall } from './used.ts';
 
 type EndpointOptions = {
   /** http(s)://[user:password@]host[:port][/path], which may hold a key. */
@@ -54,6 +55,10 @@ const PACE_MS_MAX = 1_000;
 const REFUSED_KEPT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
 const TRACES_MAX = 100;
+/** Addresses that one run of a program examines: about 30,000 gas each, where endpoints allow 10,000,000 or more. */
+const USED_PER_CALL_MAX = 250;
+/** An endpoint that refuses even so few does not run programs. */
+const USED_PER_CALL_MIN = 30;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
 /** `json-rpc.ts` describes an HTTP 429 with these words. */
@@ -88,6 +93,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   #identified = -1;
   /** The connection on which the endpoint refused traces. */
   #traceless = -1;
+  #usedPerCall = USED_PER_CALL_MAX;
+  #programlessUntilMs = 0;
   #batchMax = BATCH_CALLS_START;
   #paceMs = 0;
   /** The last batch that was refused for its cost. */
@@ -291,6 +298,44 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       signal,
     );
     return replies.map((reply) => ('error' in reply ? null : wordOf(reply.result)));
+  }
+
+  /**
+   * Which addresses (hex with 0x) hold a coin or one of these tokens after a block, or have sent a transaction. Null where the
+   * endpoint does not run the program that finds it out for many at once.
+   */
+  async usedAmong(
+    contracts: readonly string[],
+    addresses: readonly string[],
+    block: BlockId,
+    signal: AbortSignal,
+  ): Promise<boolean[] | null> {
+    const at = { blockHash: block.hash, requireCanonical: true };
+    while (performance.now() >= this.#programlessUntilMs) {
+      const runs: ReturnType<typeof usedCall>[] = [];
+      for (let from = 0; from < addresses.length; from += this.#usedPerCall) {
+        runs.push(usedCall(contracts, addresses.slice(from, from + this.#usedPerCall)));
+      }
+      const calls = runs.map(({ data }): Call => ['eth_call', { data }, at]);
+      const replies = await this.#many(calls, signal).catch((error: unknown) => {
+        if (error instanceof Unavailable) this.#runSmaller();
+        throw error;
+      });
+      const found = runs.flatMap((run, i) => {
+        const reply = replies[i];
+        return (reply && 'result' in reply && run.read(reply.result)) || [];
+      });
+      if (found.length === addresses.length) return found;
+      this.#runSmaller();
+    }
+    return null;
+  }
+
+  #runSmaller(): void {
+    this.#usedPerCall = Math.floor(this.#usedPerCall / 2);
+    if (this.#usedPerCall >= USED_PER_CALL_MIN) return;
+    this.#usedPerCall = USED_PER_CALL_MAX;
+    this.#programlessUntilMs = performance.now() + REFUSED_KEPT_MS;
   }
 
   /** How many transactions an address had sent after a block; null where the endpoint does not have that state any more. */

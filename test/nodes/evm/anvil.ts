@@ -43,9 +43,10 @@ type Compiled = { abi: Abi; bytecode: Hex };
 export type Hardfork = 'cancun' | 'latest';
 type ContractName = 'TetherLike' | 'Standard' | 'Moody' | 'FeeOnTransfer' | 'Payer' | 'Forger';
 
+type SolcContract = { abi: Abi; evm: { bytecode: { object: string } } };
 type SolcOutput = {
   errors?: { severity: string; formattedMessage: string }[];
-  contracts: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>;
+  contracts: Record<string, Record<string, SolcContract>>;
 };
 let compiled: Map<string, Compiled> | null = null;
 
@@ -58,14 +59,27 @@ export function contract(name: ContractName): Compiled {
 }
 
 function compile(): Map<string, Compiled> {
-  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
-  const sources = { 'tokens.sol': { content: readFileSync(join(HERE, 'tokens.sol'), 'utf8') } };
   const settings = { optimizer: { enabled: true }, outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } };
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings }))) as SolcOutput;
+  const contracts = Object.entries(compiledFile('Solidity', 'tokens.sol', settings));
+  return new Map(contracts.map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` }]));
+}
+
+/** The bytes of a program in Yul, in instructions that both chains have had since 2021. */
+export function compiledYul(file: string): Hex {
+  const optimizer = { enabled: true, details: { yul: true } };
+  const settings = { evmVersion: 'london', optimizer, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } };
+  const [only] = Object.values(compiledFile('Yul', file, settings));
+  if (!only) throw new Error(`${file} has no program`);
+  return `0x${only.evm.bytecode.object}`;
+}
+
+function compiledFile(language: string, file: string, settings: object): Record<string, SolcContract> {
+  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
+  const sources = { [file]: { content: readFileSync(join(HERE, file), 'utf8') } };
+  const output = JSON.parse(solc.compile(JSON.stringify({ language, sources, settings }))) as SolcOutput;
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'));
-  const contracts = Object.entries(output.contracts['tokens.sol'] ?? {});
-  return new Map(contracts.map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` }]));
+  return output.contracts[file] ?? {};
 }
 
 /** A call of a contract, as the data of a transaction. */
@@ -92,12 +106,21 @@ export class Anvil {
   }
 
   /** Starts a node with an empty chain. */
-  static async start(chainId: number, hardfork: Hardfork = 'latest'): Promise<Anvil> {
+  static async start(chainId: number, hardfork: Hardfork = 'latest', port = 0): Promise<Anvil> {
     const folder = await mkdtemp(join(tmpdir(), 'anvil-'));
-    const anvil = new Anvil(await freePort(), folder, chainId, hardfork);
+    const anvil = new Anvil(port || (await freePort()), folder, chainId, hardfork);
     await anvil.#launch();
-    anvil.accounts = await anvil.rpc<string[]>('eth_accounts', []);
-    return anvil;
+    return anvil.#withAccounts();
+  }
+
+  /** A node that another process started. */
+  static at(chainId: number, port: number): Promise<Anvil> {
+    return new Anvil(port, '', chainId, 'latest').#withAccounts();
+  }
+
+  async #withAccounts(): Promise<this> {
+    this.accounts = await this.rpc<string[]>('eth_accounts', []);
+    return this;
   }
 
   get url(): string {
