@@ -9,7 +9,9 @@ const money = ({ text, asset, usd }: Sum): string => `${text} ${asset}${usd === 
 /** Everything that the approval allows, and the transaction as it is now. */
 export function reviewText(view: ReviewView): string {
   const { decoded, kind, payments, before, back, coins, fee, feeMax, until, usdRate, warnings, notes } = view;
-  const place = decoded === null ? 'sandbox' : `${decoded.chain}, ${decoded.network}, account ${decoded.accountNo}`;
+  const place = decoded
+    ? `${decoded.chain}, ${decoded.network}, account ${decoded.accountNo}`
+    : "All of this by the service's word";
   const lines = [`${place}${kind === 'cancellation' ? ', a cancellation' : ''}`];
   for (const payment of payments) lines.push(...paymentLines(payment, kind === 'cancellation'));
   for (const sum of before) lines.push(`${money(sum)} to somebody as approved before`);

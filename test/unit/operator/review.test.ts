@@ -72,6 +72,11 @@ const review = (lie: Given, asked: Asked = APPROVE): Review => {
 const refusal = (lie: Given, asked: Asked = APPROVE): Promise<string> =>
   codeOf((async () => Review.of(lie, asked, NOW))());
 
+it('a transaction that needs no approval is shown as the statement of the service, whatever its network', () => {
+  const stated = { ...said, purpose: 'cancel', outputs: [], until: NOW, fee_max: '0.0001' } as unknown as Preview;
+  expect(reviewText(viewOf(null, stated)).split('\n')[0]).toBe("All of this by the service's word, a cancellation");
+});
+
 describe('a payment', () => {
   it('is shown as it is signed for, every number from what the approval is made over', () => {
     const order = payment('LTC', ['one']);
