@@ -16,15 +16,17 @@ export type Sender = {
 };
 
 /**
- * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. Throws
+ * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. What takes
+ * everything and has no highest amount yet takes the largest holding, which may be a deposit's. Throws
  * `Rejected`: `spend.insufficient`, `spend.scattered` if only several addresses together have the amount, `spend.gas` if the
  * fee's own asset is missing where the amount is.
  */
 export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted): Sender {
   const { asset, holdings, from, inputsMax = null } = request;
   const inAsset = feeAsset === asset ? fee : 0n;
-  const all = from ? [holdings.balance(from)] : tankFirst(holdings.balances());
   const have = (funds: AddressFunds): bigint => funds.units[asset] ?? 0n;
+  const isOpenSweep = units === null && inputsMax === null;
+  const all = from ? [holdings.balance(from)] : ordered(holdings.balances(), isOpenSweep ? have : tankFirst);
   // a sweep takes what is there; an approved one prefers an address that has all of it
   const rich = all.filter((funds) => have(funds) >= (units ?? inputsMax ?? 1n) + (units === null ? 0n : inAsset));
   const enough = rich.length > 0 || units !== null ? rich : all.filter((funds) => have(funds) > inAsset);
@@ -42,8 +44,10 @@ export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted)
   return { sender, units: left };
 }
 
-const tankFirst = (all: readonly AddressFunds[]): AddressFunds[] =>
-  all.toSorted((a, b) => Number(b.branch === 1) - Number(a.branch === 1));
+const tankFirst = ({ branch }: AddressFunds): bigint => BigInt(branch);
+
+const ordered = (all: readonly AddressFunds[], by: (funds: AddressFunds) => bigint): AddressFunds[] =>
+  all.toSorted((a, b) => (by(a) > by(b) ? -1 : by(a) < by(b) ? 1 : 0));
 
 const text = (units: bigint, asset: AssetId): string => `${formatUnits(units, assetOf(asset))} ${asset}`;
 

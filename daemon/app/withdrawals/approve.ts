@@ -4,11 +4,11 @@
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
 import type { Description } from '../../chains/spending.ts';
-import type { AssetId } from '../../domain/assets.ts';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
-import type { SpendPlan } from '../../domain/spend.ts';
+import { nonceOf, type SpendPlan } from '../../domain/spend.ts';
 import { isSigned, type Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
@@ -18,9 +18,10 @@ import type { App } from '../app.ts';
 import { type CollectTerms, collectTerms, payoutOf } from '../gas/needed.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
+import { fundsOf } from './address-funds.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
-import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
+import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { type AddressReport, reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
@@ -29,7 +30,7 @@ import { applyEvent, speedOf, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 
 export type Warning = {
-  code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered';
+  code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered' | 'left_behind';
   text: string;
 };
 
@@ -115,7 +116,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const units = (row.sweep ? total : row.units).toString();
   const intent: Intent = { ...intentOf(holder, row), units, feeMax: feeMax.toString() };
   const described = describePlan(app, holder, plan, [row]);
-  const warnings = [...described.warnings, ...feeWarnings(row, feeMax)];
+  const warnings = [...described.warnings, ...feeWarnings(row, feeMax), ...leftBehind(app, holder, row, plan)];
   return {
     ...described,
     warnings,
@@ -124,6 +125,22 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
     feeMax,
     speeds: await speedsOf(holder, plan, rate),
   };
+}
+
+/** On an account chain a sweep empties one address. The others may be worth collecting or not. */
+function leftBehind(app: App, holder: Holder, row: WithdrawalRow, plan: SpendPlan): Warning[] {
+  const { chain, asset } = holder;
+  if (!row.sweep || row.outpoint !== null || !chain.adapter.accountBased) return [];
+  const [key] = spendingOf(chain).conflictKeys(plan);
+  const sender = key === undefined ? null : nonceOf(key)?.address;
+  const left = fundsOf(app.store, holder, {})
+    .balances()
+    .filter(({ address }) => address !== sender);
+  if (left.length === 0) return [];
+  const units = left.reduce((sum, funds) => sum + (funds.units[asset] ?? 0n), 0n);
+  const count = left.length === 1 ? '1 other address' : `${left.length} other addresses`;
+  const text = `${formatUnits(units, assetOf(asset))} ${asset} stay on ${count}, because this empties one address. ${COLLECT_FIRST}; what is worth less than its gas stays`;
+  return [{ code: 'left_behind', text }];
 }
 
 /** The reserved fee; 0 if it is above the limits, so that the current fee decides. */

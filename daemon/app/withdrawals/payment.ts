@@ -18,12 +18,16 @@ export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): string
   if (row.state === 'approved' && plan?.state === 'open') {
     return `Its money is collected into the tank first${plan.problem === null ? '' : `. ${plan.problem}`}`;
   }
+  if (row.sweep && isForCollecting(error)) return `${message}. ${COLLECT_FIRST}`;
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
   const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
   if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
   return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
 }
+
+/** One transaction takes what one address holds, so a sweep needs everything in one place. */
+export const COLLECT_FIRST = 'Collect the deposit addresses into the tank first, then take everything';
 
 /** Whether a payment may be possible once money is collected from other addresses: account chains alone throw these. */
 export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.scattered' || code === 'spend.gas';

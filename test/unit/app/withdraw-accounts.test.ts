@@ -1,7 +1,10 @@
 /** What only account chains have: nonces in order, fees below the highest one, failed transactions, refunds from any address. */
 import { describe, expect, it } from 'vitest';
+import { previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { assetOf } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { formatUnits } from '../../../daemon/domain/money.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
@@ -79,6 +82,20 @@ describe.each([ETH, TOKEN])('$name: a fee', (family) => {
     expect(pay.row(id)).toMatchObject({ state: 'completed', fee: paid });
     const amount = family.hasGas ? 0n : coin / 4n;
     expect(pay.bench.balance(adapter.spending!.feeAsset)).toBe(before - amount - paid);
+  });
+});
+
+describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
+  it('empties the address that holds most, and says what stays where', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    for (const units of [coin, 3n * coin]) await pay.deposits([units]);
+    const { preview } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
+    const [paid] = preview!.outputs;
+    expect(paid!.units + (family.hasGas ? 0n : preview!.fee)).toBe(3n * coin);
+    const [left] = preview!.warnings.filter(({ code }) => code === 'left_behind');
+    const stays = formatUnits(coin, assetOf(family.name));
+    expect(left?.text).toContain(`${stays} ${family.name} stay on 1 other address, because this empties one address`);
   });
 });
 
