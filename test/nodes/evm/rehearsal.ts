@@ -26,7 +26,7 @@ const nativeOf = (chain: EvmChain): Asset => assetOf(NATIVE_COIN[chain]);
 const tokensOf = (chain: EvmChain): Asset[] =>
   ASSETS.filter((asset) => asset.chain === chain && asset !== nativeOf(chain));
 
-const nodeOf = (chain: EvmChain): Promise<Anvil> => Anvil.at(PORTS[chain], chainIdOf('regtest', chain));
+const nodeOf = (chain: EvmChain): Promise<Anvil> => Anvil.at(chainIdOf('regtest', chain), PORTS[chain]);
 
 /** The payer's first transactions make each token and mint it. */
 const contractOf = ({ payer }: Anvil, asset: Asset): string =>
@@ -36,8 +36,12 @@ const everySeconds = (anvil: Anvil, seconds: number): Promise<unknown> => anvil.
 
 async function start(): Promise<void> {
   const settings: string[] = [];
+  const nodes: Anvil[] = [];
+  const stop = (): void => void Promise.all(nodes.map((node) => node.stop()));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   for (const chain of EVM_CHAINS) {
-    const anvil = await Anvil.start({ chainId: chainIdOf('regtest', chain), port: PORTS[chain] });
+    const anvil = await Anvil.start(chainIdOf('regtest', chain), 'cancun', PORTS[chain]);
+    nodes.push(anvil);
     settings.push(`[networks.regtest.${chain}]\nrpc = ["${anvil.url}"]`);
     for (const asset of tokensOf(chain)) {
       const { symbol, decimals } = asset;
