@@ -16,10 +16,9 @@ export type Sender = {
 };
 
 /**
- * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. What takes
- * everything and has no highest amount yet takes the largest holding, which may be a deposit's. Throws
- * `Rejected`: `spend.insufficient`, `spend.scattered` if only several addresses together have the amount, `spend.gas` if the
- * fee's own asset is missing where the amount is.
+ * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. A sweep without
+ * a highest amount takes the largest holding, which may be a deposit's. Throws `Rejected`: `spend.insufficient`, `spend.scattered`
+ * if only several addresses together have the amount, `spend.gas` if the fee's own asset is missing where the amount is.
  */
 export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted): Sender {
   const { asset, holdings, from, inputsMax = null } = request;

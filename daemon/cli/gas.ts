@@ -69,21 +69,30 @@ async function showStatus(session: Session, _: object, business?: string): Promi
   );
 }
 
-function deskText({ business, network, chain, coin, tank, price, assets, needs, plan }: Desk): string {
+function deskText({ business, network, chain, coin, tank, price, prices, assets, needs, plan }: Desk): string {
   const rows = assets.map((one) => [
     ...[one.crypto, one.amount, one.in_tank, one.on_addresses, `${one.addresses}`],
     one.usd_value ?? '-',
   ]);
-  const list = table(['CRYPTO', '>RECEIVED', '>IN TANK', '>TO COLLECT', '>ADDRESSES', '>USD'], rows, '');
+  const list = table(['CRYPTO', '>HELD', '>IN TANK', '>TO COLLECT', '>ADDRESSES', '>USD'], rows, '');
   const head = pairs([
     ['Business', `${business} (${network})`],
     ['Chain', chain],
     ['Tank', `${tank.amount} ${coin} at ${tank.address}`],
     ['Gas', `at most ${price} gwei now`],
+    ['Cheapest', cheapestText(prices)],
     ['Missing', needs?.text ?? null],
     ...planLines(plan, coin),
   ]);
   return `${head}${list}`;
+}
+
+/** The cheapest of the measured hours; null if there are too few to choose from. */
+function cheapestText(prices: Desk['prices']): string | null {
+  const [first, ...others] = prices;
+  if (!first || others.length === 0) return null;
+  const least = others.reduce((best, one) => (Number(one.low) < Number(best.low) ? one : best), first);
+  return `${least.low} gwei in the hour of ${when(least.at)}, of ${prices.length} hours measured`;
 }
 
 function planLines(plan: Desk['plan'], coin: string): [string, string | null][] {

@@ -78,6 +78,8 @@ const DeskShape = z.object({
   tank: z.object({ address: z.string(), amount: Decimal }),
   /** The highest price that a transaction would pay now, gwei per gas. */
   price: Decimal,
+  /** The lowest and the highest price in each measured hour of the last week, the oldest first. `at`: its beginning. */
+  prices: z.array(z.object({ at: Instant, low: Decimal, high: Decimal })),
   assets: z.array(
     z.object({
       crypto: z.string(),

@@ -6,6 +6,7 @@ import type { App } from '../app/app.ts';
 import { proveByClock } from '../app/books/reconcile.ts';
 import { tellAway } from '../app/chains/away.ts';
 import { deadline } from '../app/deadline.ts';
+import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
 import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
@@ -64,6 +65,7 @@ export class Jobs {
     await tellWaiting(this.#app);
     await tellLate(this.#app);
     await tellClock(this.#app);
+    await noteGasPrices(this.#app);
     await noteSize(this.#app);
   }
 

@@ -16,7 +16,8 @@ const GAP = 1;
 const NAME_EVERY_PX = 84;
 const BAR_PX_MAX = 28;
 
-function useWidth() {
+/** The width of an element, in pixels. */
+export function useWidth() {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
   useEffect(() => {

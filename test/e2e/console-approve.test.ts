@@ -266,7 +266,19 @@ LTC = "80"
     const { businesses } = await operator.call('business.list', {});
     const business_id = businesses.find(({ network }) => network === 'regtest')!.id;
     const tank = { address: `0x${'1'.repeat(40)}`, amount: '0' };
-    const desk = { business_id, business: 'Corner Coffee', network: 'regtest', account_no: 0, tank, price: '30' };
+    const prices = Array.from({ length: 30 }, (_, hour) => {
+      const low = 12 + ((hour * 7) % 24);
+      return { at: new Date(Date.UTC(2030, 0, 1, hour)).toISOString(), low: `${low}`, high: `${low + 9.5}` };
+    });
+    const desk = {
+      business_id,
+      business: 'Corner Coffee',
+      network: 'regtest',
+      account_no: 0,
+      tank,
+      price: '30',
+      prices,
+    };
     const desks = [
       { ...desk, chain: 'ETH', coin: 'ETH', assets: [], needs: null, plan: null },
       { ...desk, chain: 'BSC', coin: 'BNB', assets: [], needs: null, plan: null },
@@ -282,6 +294,12 @@ LTC = "80"
       await route.fulfill({ json: { plan: null } });
     });
     await open('gas');
+    const drawn = page.getByRole('img', { name: 'Price of gas by the hour, in gwei' });
+    await drawn.first().waitFor();
+    expect(await drawn.first().locator('rect').count()).toBe(60);
+    await pictures('gas-prices');
+    await page.getByRole('button', { name: 'Show as table' }).first().click();
+    await page.getByRole('cell', { name: '44.5' }).first().waitFor();
     await page.getByLabel('Highest cost on BNB Smart Chain, in BNB').fill('0.5');
     await page.getByLabel('It ends').selectOption('7');
     const passphrase = page.getByLabel('Wallet passphrase');

@@ -3,6 +3,7 @@ import type { App } from '../../app/app.ts';
 import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, missingFor } from '../../app/gas/finds.ts';
 import type { CollectTerms } from '../../app/gas/needed.ts';
 import { FEE_MAX_FACTOR, planOf, startPlan, stopPlan } from '../../app/gas/plans.ts';
+import { gasHours } from '../../app/gas/prices.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow, spendingOf } from '../../app/withdrawals/fees.ts';
@@ -11,7 +12,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { Asset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
+import { divideUp, FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { Context } from './context.ts';
 
 type Own = Method & keyof typeof GAS;
@@ -22,6 +23,8 @@ type PlanJson = NonNullable<Result<'gas.stop'>['plan']>;
 /** A rate is smallest units per 1,000 gas: 1e12 of these are a gwei. */
 const GWEI_DECIMALS = 12;
 const ITEMS_MAX = 200;
+/** Of an amount that somebody is asked to send. */
+const DIGITS_ASKED = 3;
 /** In the status, which asks for no minimum. */
 const STATUS_MIN_USD = 5n * 10n ** BigInt(FIAT_DECIMALS);
 
@@ -77,9 +80,15 @@ function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint): Result<'g
 
 function missingJson({ feeAsset, tank }: Desk, missing: bigint): Result<'gas.forecast'>['needs'] {
   if (missing === 0n) return null;
-  const amount = formatUnits(missing, feeAsset);
+  const amount = formatUnits(roundedUp(missing), feeAsset);
   const text = `needs ${amount} ${feeAsset.symbol} for gas; send it to ${tank.address}`;
   return { amount, address: tank.address, text };
+}
+
+/** To three digits, upwards, since somebody types it. */
+function roundedUp(units: bigint): bigint {
+  const step = 10n ** BigInt(Math.max(0, `${units}`.length - DIGITS_ASKED));
+  return divideUp(units, step) * step;
 }
 
 async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['desks'][number]> {
@@ -91,6 +100,9 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
     ...{ account_no: business.accountNo, chain: chain.adapter.chain, coin: feeAsset.symbol },
     tank: { address: tank.address, amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset) },
     price: gwei(feeRate),
+    prices: gasHours(app.store, chain.key).map(({ at, low, high }) => ({
+      ...{ at: toIso(at), low: gwei(low), high: gwei(high) },
+    })),
     assets: assetsOf(desk).map((asset) => assetJson(app, desk, asset)),
     needs: needsOf(desk, finds, feeRate),
     plan: planJson(app, desk),

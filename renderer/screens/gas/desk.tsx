@@ -18,6 +18,7 @@ import {
 } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
+import { GasPrices } from './prices.tsx';
 import TEXTS from './texts.ts';
 
 const ITEMS_SHOWN_MAX = 20;
@@ -68,6 +69,7 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
           [t('tankAddress'), <Hash key="address" text={tank.address} />],
         ]}
       />
+      <GasPrices prices={desk.prices} />
       <Items forecast={forecast} />
     </Section>
   );
