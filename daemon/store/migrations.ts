@@ -34,6 +34,7 @@ import { KEY_IMAGES } from './migrations/0028-key-images.ts';
 import { LOOKALIKE_KEYS } from './migrations/0029-lookalike-keys.ts';
 import { REPORTED_DEBITS } from './migrations/0030-reported-debits.ts';
 import { GAS_SCHEDULE } from './migrations/0031-gas-schedule.ts';
+import { TANK } from './migrations/0032-tank.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -66,6 +67,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0029-lookalike-keys', LOOKALIKE_KEYS],
   ['0030-reported-debits', REPORTED_DEBITS],
   ['0031-gas-schedule', GAS_SCHEDULE],
+  ['0032-tank', TANK],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -5,7 +5,7 @@
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import type { Branch, ChainKey } from '../../domain/chain.ts';
-import { evmScript } from '../../domain/evm.ts';
+import { evmScript, kinOf } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
 import { nonceOf } from '../../domain/spend.ts';
 import { addressBalance } from '../../store/queries/address-balances.ts';
@@ -25,6 +25,7 @@ import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
+  scriptOfTank,
   scriptsAbove,
   scriptsGivenNext,
   scriptsOfFormerTargets,
@@ -154,6 +155,10 @@ function* activeScripts(
   chain_key: ChainKey,
   accounts: readonly { id: number }[],
 ): Generator<ListedScript[]> {
+  // its operator waits for the gas, whatever number of payments is open
+  if (kinOf(chain_key.slice(chain_key.indexOf(':') + 1))) {
+    for (const { id } of accounts) yield store.all(scriptOfTank, { account_id: id });
+  }
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
   for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {
     for (let id = 0; ; ) {

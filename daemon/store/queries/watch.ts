@@ -63,6 +63,16 @@ export const scriptsOfPendingSpends = statement((p: { chain_key: string; id: num
     .limit(p.limit),
 );
 
+/** The script of an account's fixed change address. */
+export const scriptOfTank = statement((p: { account_id: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(['id', 'script'])
+    .where('account_id', '=', p.account_id)
+    .where('branch', '=', sql.lit(1))
+    .where('idx', '=', zero),
+);
+
 /** Scripts of the addresses of an account that are given out next. */
 export const scriptsGivenNext = statement((p: { account_id: number; limit: number }) =>
   sqlite

@@ -1,6 +1,8 @@
 /** What only account chains have: nonces in order, fees below the highest one, failed transactions, refunds from any address. */
 import { describe, expect, it } from 'vitest';
+import { watchList } from '../../../daemon/app/addresses/watch.ts';
 import { previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
+import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
 import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
@@ -8,7 +10,7 @@ import { formatUnits } from '../../../daemon/domain/money.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
-import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
+import { inboxBelow, insertTarget } from '../../../daemon/store/queries/credits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { ETH, TOKEN } from './pay-families.ts';
 
@@ -97,6 +99,27 @@ describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
     const stays = formatUnits(coin, assetOf(family.name));
     expect(left?.text).toContain(`${stays} ${family.name} stay on 1 other address, because this empties one address`);
   });
+});
+
+it('the gas tank stays among the most urgent addresses, whatever number of newer ones a shop has', async () => {
+  const pay = await ETH.open();
+  const { app, bench } = pay;
+  const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+  const tank = await tankOf(app, {
+    business: app.directory.business(bench.businessId),
+    account,
+    chain: bench.chain,
+    asset: 'ETH',
+  });
+  await app.store.write((tx) => {
+    for (let idx = 1; idx <= 10_000; idx++) {
+      const script = Buffer.from(idx.toString(16).padStart(40, 'f'), 'hex');
+      const place = { account_id: account.id, chain_key: bench.chain.key, branch: 1, idx, invoice_id: null };
+      tx.run(insertTarget, { script, address: `0x${script.toString('hex')}`, ...place });
+    }
+  });
+  const [first] = watchList(app.store, bench.chain.key).active();
+  expect(first?.map(({ script }) => Buffer.from(script))).toContainEqual(Buffer.from(tank.script));
 });
 
 describe('a transaction that fails', () => {
