@@ -78,7 +78,11 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
               <rect className="high" x={x} y={y(Number(high))} width={wide} height={HEIGHT - y(Number(high))} />
               <rect className="low" x={x} y={y(Number(low))} width={wide} height={HEIGHT - y(Number(low))} />
               {isNamed && (
-                <text x={x + wide / 2} y={HEIGHT + 18} textAnchor={hour * slot < 24 ? 'start' : 'middle'}>
+                <text
+                  x={x + (slots - hour < 40 / slot ? wide : wide / 2)}
+                  y={HEIGHT + 18}
+                  textAnchor={slots - hour < 40 / slot ? 'end' : hour * slot < 24 ? 'start' : 'middle'}
+                >
                   {times.clock(at)}
                 </text>
               )}
