@@ -215,6 +215,9 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
   if (publicUrl !== null && !publicUrl.startsWith('https:')) {
     reader.problem('console.public_url', 'it must be https: passphrases are typed there');
   }
+  if (publicUrl !== null && new URL(publicUrl).pathname !== '/') {
+    reader.problem('console.public_url', 'it must have no path: the console needs a host name of its own');
+  }
   if (elsewhere && publicUrl === null) reader.problem('console.public_url', 'console.elsewhere needs it');
   if (!loopback && trustedProxies.length === 0) {
     reader.problem('trusted_proxies', 'console.host is not loopback, so it needs the address of the proxy');

@@ -1,4 +1,4 @@
-/** The nginx snippets as they are printed, in a real nginx with TLS: payers' pages, event streams, limits and sub-paths. */
+/** The nginx snippets as they are printed, in a real nginx with TLS: payers' pages, event streams, limits, sub-paths, the console. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { strictCaller } from '../api/operator-raw.ts';
 import { selfSigned } from '../nodes/certificate.ts';
+import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
 const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
@@ -31,23 +34,28 @@ describe.skipIf(NGINX === undefined)('behind nginx', () => {
   let service: TestDaemon;
   let nginx: ChildProcess;
   let port: number;
+  /** Of the console: as nginx has it for browsers, and as it listens itself. */
+  let consolePort: number;
+  let ownPort: number;
   let log = '';
 
   /** The snippets for this machine: another name, ports, certificate. */
   const adapted = (file: string): string =>
     readFileSync(join(PROXIES, file), 'utf8')
       .replaceAll('127.0.0.1:8480', new URL(service.daemon.url).host)
+      .replaceAll('127.0.0.1:8481', `127.0.0.1:${ownPort}`)
       .replaceAll(/listen .*443 ssl;\n/g, '')
-      .replace('server_name', `listen 127.0.0.1:${port} ssl;\n    server_name`)
-      .replace('pay.example.com;', 'localhost;')
+      .replace('server_name', `listen 127.0.0.1:${file.includes('console') ? consolePort : port} ssl;\n    server_name`)
+      .replace(/server_name .*;/, 'server_name localhost;')
       .replace(/ssl_certificate .*;/, `ssl_certificate ${folder}/cert.pem;`)
       .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${folder}/key.pem;`);
 
-  const call = (path: string, options: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>
+  type Options = { method?: string; headers?: Record<string, string>; body?: string; at?: number };
+  const call = (path: string, options: Options = {}) =>
     new Promise<Answer>((resolve, reject) => {
-      const { method = 'GET', headers = {}, body } = options;
+      const { method = 'GET', headers = {}, body, at = port } = options;
       const asked = request(
-        { host: '127.0.0.1', port, path, method, headers, servername: 'localhost', rejectUnauthorized: false },
+        { host: '127.0.0.1', port: at, path, method, headers, servername: 'localhost', rejectUnauthorized: false },
         async (response) => {
           let text = '';
           for await (const part of response) text += part;
@@ -59,12 +67,18 @@ describe.skipIf(NGINX === undefined)('behind nginx', () => {
     });
 
   beforeAll(async () => {
-    port = await freePort();
+    buildConsole();
+    [port, consolePort, ownPort] = [await freePort(), await freePort(), await freePort()];
     const { cert, key } = selfSigned();
     writeFileSync(join(folder, 'cert.pem'), cert);
     writeFileSync(join(folder, 'key.pem'), key);
     service = await startTestDaemon(
-      `public_url = "https://localhost:${port}/pay-here"\ntrusted_proxies = ["127.0.0.1"]\n[browser]\nreads_burst = ${BURST}\nreads_per_minute = 1\n`,
+      `public_url = "https://localhost:${port}/pay-here"\ntrusted_proxies = ["127.0.0.1"]\n[browser]\nreads_burst = ${BURST}\nreads_per_minute = 1
+[console]
+port = ${ownPort}
+public_url = "https://localhost:${consolePort}"
+elsewhere = true
+`,
     );
     mkdirSync(join(folder, 'temp'));
     const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -73,7 +87,7 @@ describe.skipIf(NGINX === undefined)('behind nginx', () => {
     const site = adapted('nginx.conf').replace(/\}\s*$/, `${adapted('nginx-subpath.conf')}\n}\n`);
     writeFileSync(
       join(folder, 'nginx.conf'),
-      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1; events {}\nhttp { access_log off; ${temp.join(' ')}\n${site}}\n`,
+      `daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1; events {}\nhttp { access_log off; ${temp.join(' ')}\n${site}${adapted('nginx-console.conf')}}\n`,
     );
     const check = ['-t', '-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
     execFileSync(NGINX!, check, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -159,6 +173,83 @@ describe.skipIf(NGINX === undefined)('behind nginx', () => {
     }
     expect(statuses.slice(0, -1)).not.toContain(429);
     expect(statuses.at(-1)).toBe(429);
+  });
+
+  describe('the console', () => {
+    const origin = (): string => `https://localhost:${consolePort}`;
+    const operator = () => strictCaller(service.dataDir);
+    const link = async (): Promise<string> => (await operator()('console.open', {})).url;
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      call(path, {
+        method: 'POST',
+        at: consolePort,
+        headers: {
+          host: `localhost:${consolePort}`,
+          origin: origin(),
+          'sec-fetch-site': 'same-origin',
+          'content-type': 'application/json',
+          ...headers,
+        },
+        body: JSON.stringify(body),
+      });
+    let signed: Record<string, string>;
+    let cookie: string;
+    beforeAll(async () => {
+      const url = new URL(await link());
+      expect(url.origin).toBe(origin());
+      const answer = await post('/session/sign-in', { code: url.hash.replace('#sign-in=', '') });
+      cookie = String(answer.headers['set-cookie']);
+      signed = { cookie: cookie.split(';')[0]!, 'countinghouse-key': (JSON.parse(answer.body) as { key: string }).key };
+    });
+
+    it('has a cookie of its own host over TLS alone, and checks where a call comes from', async () => {
+      expect(cookie).toMatch(
+        /^__Host-countinghouse=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/,
+      );
+      expect((await post('/call/status', {}, signed)).status).toBe(200);
+      const refused: [number, Record<string, string>][] = [
+        [401, { cookie: '' }],
+        [401, { 'countinghouse-key': '' }],
+        [403, { origin: 'https://evil.example' }],
+        [403, { origin: `https://localhost:${port}` }],
+        [403, { origin: `http://127.0.0.1:${ownPort}` }],
+        [403, { 'sec-fetch-site': 'same-site' }],
+        [403, { host: 'evil.example' }],
+        [415, { 'content-type': 'text/plain' }],
+      ];
+      for (const [status, headers] of refused) {
+        expect([headers, (await post('/call/status', {}, { ...signed, ...headers })).status]).toEqual([
+          headers,
+          status,
+        ]);
+      }
+      // past nginx it has no address
+      const past = await fetch(`http://127.0.0.1:${ownPort}/`);
+      expect([past.status, (await call('/', { at: consolePort, headers: { host: 'elsewhere' } })).status]).toEqual([
+        403, 403,
+      ]);
+    });
+
+    it('takes pieces of a backup, and nothing larger', async () => {
+      const path = `/session/upload/${'x'.repeat(43)}/0`;
+      const bytes = { ...signed, 'content-type': 'application/octet-stream' };
+      expect((await post(path, { piece: 'x'.repeat(1_000_000) }, bytes)).status).toBe(400);
+      expect((await post(path, { piece: 'x'.repeat(2_100_000) }, bytes)).status).toBe(413);
+    });
+
+    const inBrowser = async (): Promise<void> => {
+      const browser = await launchChromium();
+      const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+      await page.goto(await link());
+      await page.locator('.frame').waitFor();
+      await page.goto(`${origin()}/#/invoices`);
+      await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+      const { id } = await invoice();
+      await page.locator(`[data-slug="${id}"]`).waitFor();
+      expect(await page.evaluate('document.cookie')).toBe('');
+      await browser.close();
+    };
+    if (hasChromium) it('works in a browser, and shows an event at once', inBrowser);
   });
 
   it('keeps the sandbox’s tools from strangers', async () => {

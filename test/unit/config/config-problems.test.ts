@@ -219,6 +219,7 @@ describe('the console stays on this machine unless it is said', () => {
     ['[console]\nhost = "127.0.0.2"', []],
     [`${open}host = "10.0.0.2"\npublic_url = "https://console.shop.com"`, []],
     ['[console]\nelsewhere = true\npublic_url = "https://console.shop.com"', []],
+    ['[console]\nelsewhere = true\npublic_url = "https://shop.com/console"', ['console.public_url']],
     ['[console]\nhost = "0.0.0.0"', ['console.host', 'trusted_proxies']],
     ['[console]\npublic_url = "https://console.shop.com"', ['console.public_url']],
     [`${open}public_url = "http://console.shop.com"`, ['console.public_url']],
