@@ -25,7 +25,7 @@ export type RejectCode =
   | 'ledger.chain'
   | `mnemonic.${'checksum' | 'length' | 'word'}`
   | 'operator.listen'
-  | `payment.${'crypto_missing' | 'fixed' | 'requested'}`
+  | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
   | 'rates.unknown'
@@ -75,6 +75,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'payment.requested': { api: [400, 'both'], page: 'shows' },
   'payment.fixed': { page: 'shows' },
   'payment.crypto_missing': { page: 'asks' },
+  'payment.too_small': { api: [422, 'errors'], page: 'asks' },
   'rates.unknown': { api: [404, 'error'] },
   'idempotency.conflict': { api: [409, 'message'], withdrawal: 409 },
   'sandbox.unknown_tx': { page: 'shows' },

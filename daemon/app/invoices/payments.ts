@@ -14,6 +14,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { takeAddress } from '../addresses/pool.ts';
 import { type App, graceMs } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import { abandonedAt } from '../shops/clients.ts';
@@ -120,6 +121,12 @@ function newTarget(
   return { target_id: id, address };
 }
 
+/** Throws `Rejected('payment.too_small')` for an amount that the network does not carry to the address. */
+function needSendable({ adapter }: ChainRuntime, asset: Asset, address: string, units: bigint): void {
+  if (!adapter.spending?.isDust(address, units)) return;
+  throw new Rejected('payment.too_small', `${asset.symbol} cannot carry so little: choose another coin`, 'crypto');
+}
+
 /**
  * Gives an unpaid invoice its one payment: a new address and an amount at a rate fixed for a while. Throws `Rejected` in
  * the contract's order of checks, `Unavailable` without a rate or a synced chain, and `PoolEmpty`. `asker`: the address
@@ -146,6 +153,7 @@ export function requestPayment(
 
   holdAddress(app, tx, invoice, asker);
   const { target_id, address } = newTarget(app, business, invoice, asset, waited, tx);
+  needSendable(chain, asset, address, quote.amount);
 
   const deadlineAt = deadlineOf(null, invoice.due_at, quote);
   const payment: PaymentRow = {
@@ -216,6 +224,7 @@ export function changeCoin(
   function fresh(): NextTarget {
     const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
     const { target_id, address } = former ?? newTarget(app, business, invoice, asset, waited, tx);
+    needSendable(chain, asset, address, quote.amount);
     const deadline_at = deadlineOf(payment!.deadline_at, invoice.due_at, quote);
     return {
       asset: asset.symbol,

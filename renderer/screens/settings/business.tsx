@@ -8,11 +8,23 @@ import type { T } from './settings.tsx';
 
 const DEFAULT_ACCENT = '#1c57c8';
 
+async function base64Of(file: File | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const reader = new FileReader();
+  reader.onload = () => resolve(String(reader.result));
+  reader.onerror = () => reject(reader.error);
+  reader.readAsDataURL(file);
+  return (await promise).split(',')[1] ?? '';
+}
+
 export function BusinessForm({ business, t }: { business: Business; t: T }): ReactNode {
   const { up } = useConnection();
   const [name, setName] = useState(business.brand.name ?? business.name);
   const [accent, setAccent] = useState(business.brand.accent ?? DEFAULT_ACCENT);
   const [contact, setContact] = useState(business.brand.contact ?? '');
+  // undefined: as it is; null: none
+  const [logo, setLogo] = useState<string | null | undefined>();
   const brand = useChange('business.brand', 'business.', 'counter.');
   const change = useChange('business.change', 'business.', 'counter.', 'status');
   const submit = (event: FormEvent): void => {
@@ -22,6 +34,7 @@ export function BusinessForm({ business, t }: { business: Business; t: T }): Rea
       name: name.trim() || null,
       accent: accent === DEFAULT_ACCENT ? null : accent,
       contact: contact.trim() || null,
+      ...(logo === undefined ? {} : { logo }),
     });
   };
   const toggle = (crypto: string, on: boolean): void =>
@@ -39,6 +52,18 @@ export function BusinessForm({ business, t }: { business: Business; t: T }): Rea
             onChange={(event) => setContact(event.target.value)}
           />
           <Field label={t('accent')} type="color" value={accent} onChange={(event) => setAccent(event.target.value)} />
+          <Field
+            label={t('logo')}
+            hint={t(logo === null || (logo === undefined && business.brand.logo === null) ? 'logoHint' : 'logoThere')}
+            type="file"
+            accept="image/png,image/jpeg,image/webp"
+            onChange={(event) => void base64Of(event.target.files?.[0]).then(setLogo)}
+          />
+          {business.brand.logo !== null && logo === undefined && (
+            <button type="button" className="link" onClick={() => setLogo(null)}>
+              {t('logoRemove')}
+            </button>
+          )}
           <div className="actions">
             <button type="submit" className="button" disabled={!up || brand.isPending}>
               {t('save')}

@@ -81,6 +81,19 @@ describe('changing', () => {
     ]);
   });
 
+  it('to a coin whose network does not carry so little is refused, as asking for it at first is', async () => {
+    Object.assign(ltc.chain.adapter, { spending: { isDust: (_: string, units: bigint) => units < 546n } });
+    btc.rate({ BTC: '50000', LTC: '99000000' });
+    await syncBoth();
+    const before = payment();
+    expect(await refused('LTC')).toBe('payment.too_small');
+    expect(payment()).toEqual(before);
+    await expect(btc.invoice({ crypto: 'LTC' })).rejects.toThrow('LTC cannot carry so little');
+    btc.rate(RATES);
+    await syncBoth();
+    expect((await change('LTC')).quote_amount).toBe(100_000_000n);
+  });
+
   it('back takes up the former address, at its own quote for as long as that had been given', async () => {
     const before = payment();
     await change('LTC');
