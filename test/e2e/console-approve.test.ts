@@ -344,6 +344,29 @@ LTC = "80"
     await page.getByText('Locked: withdrawals wait, everything else goes on').waitFor();
   });
 
+  it('searches the chain again, says how far it is, and goes on while another screen is open', async () => {
+    await open('sources');
+    const search = page.getByRole('button', { name: 'Search the chain again' });
+    await page.route('**/call/source.list', async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { sources: object[] };
+      for (const source of json.sources) Object.assign(source, { rescan_percent: 37 });
+      await route.fulfill({ response, json });
+    });
+    await page.getByText('37 %').waitFor();
+    expect(await search.isDisabled()).toBe(true);
+    expect(await faults()).toEqual([]);
+    await open('home');
+    await open('sources');
+    await page.getByText('37 %').waitFor();
+    await page.unroute('**/call/source.list');
+    await until('no search is running', () => search.isEnabled());
+    await search.click();
+    await page.getByText('It was searched again.').waitFor();
+    const { sources } = await operator.call('source.list', {});
+    expect(sources.find(({ network }) => network === 'regtest')?.rescan_percent).toBeNull();
+  });
+
   it('waits after wrong passphrases, and counts them for good', async () => {
     const id = await asked('0.1', await node.rpc<string>('getnewaddress', []));
     await open(`withdrawals/${id}/approve`);

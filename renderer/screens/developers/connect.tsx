@@ -27,6 +27,14 @@ export function Connect({ business, t }: Props): ReactNode {
 export const curl = (url: string, key: string): string =>
   `curl -X POST ${url}/api/v1/merchant/invoice -H "MB-API-KEY: ${key}" -H "Content-Type: application/json" -d '{"amount":25}'`;
 
+/** A button for a page of the shop, which sells without a server of its own. */
+export const button = (url: string, clientId: string): string =>
+  `<button id="pay">Pay 25 USD</button>
+<script src="${url}/js/sdk.js"></script>
+<script>const shop = Countinghouse.createClient({ clientId: '${clientId}' });
+pay.onclick = () => shop.createInvoice({ amount: 25 })
+  .then((invoice) => location.assign(invoice.invoice_url), (error) => alert(error.message));</script>`;
+
 export function Code({ text }: { text: string }): ReactNode {
   return (
     <div className="code">
@@ -166,6 +174,7 @@ function Revoke({ name, onRevoke, t }: { name: string; onRevoke(): void; t: T })
 
 function Clients({ business, t }: Props): ReactNode {
   const [origins, setOrigins] = useState('');
+  const url = useCall('status', {}).data?.url ?? '';
   const clients = useCall('client.list', { business: `${business.id}` });
   const add = useChange('client.add', 'client.');
   const revoke = useChange('client.revoke', 'client.');
@@ -173,6 +182,12 @@ function Clients({ business, t }: Props): ReactNode {
   const list = origins.split(',').flatMap((one) => one.trim() || []);
   return (
     <Section title={t('clients')} note={t('clientsNote')}>
+      {add.data && (
+        <Notice tone="good" title={add.data.client.client_id}>
+          <p>{t('pasteButton')}</p>
+          <Code text={button(url, add.data.client.client_id)} />
+        </Notice>
+      )}
       <Answer of={clients}>
         {({ clients: all }) => (
           <Rows all={all} none={t('noClients')} revoke={({ id }) => revoke.mutate({ client: `${id}` })} t={t}>

@@ -30,6 +30,7 @@ export default texts(
     noWithdrawals:
       'A key made here may not withdraw, because approvals are turned off in the browser: use countinghouse key add.',
     noKeys: 'There is no key yet.',
+    pasteButton: 'Paste this into a page for a button that sells something for 25 dollars',
     noClients: 'There is no client ID yet.',
     snippet: 'Try it: an invoice of 25 dollars',
     webhooks: 'Webhooks of invoices',
@@ -104,6 +105,7 @@ export default texts(
     noWithdrawals:
       'Ein hier gemachter Schlüssel darf nichts auszahlen, weil Genehmigungen im Browser abgeschaltet sind: countinghouse key add.',
     noKeys: 'Es gibt noch keinen Schlüssel.',
+    pasteButton: 'Fügen Sie dies in eine Seite ein: ein Knopf, der etwas für 25 Dollar verkauft',
     noClients: 'Es gibt noch keine Client-ID.',
     snippet: 'Ausprobieren: eine Rechnung über 25 Dollar',
     webhooks: 'Webhooks von Rechnungen',

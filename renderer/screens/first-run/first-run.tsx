@@ -7,7 +7,7 @@ import { fiat } from '../../parts/format.ts';
 import { Answer, Notice, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
-import { Code, curl } from '../developers/connect.tsx';
+import { button, Code, curl } from '../developers/connect.tsx';
 import INVOICES from '../invoices/texts.ts';
 import { Timeline } from '../invoices/timeline.tsx';
 import { BusinessForm } from '../settings/business.tsx';
@@ -103,6 +103,8 @@ function Connect({ business, t }: StepProps): ReactNode {
         <>
           <h3>{t('clientId')}</h3>
           <Code text={client.client_id} />
+          <p>{t('pasteButton')}</p>
+          <Code text={button(url, client.client_id)} />
         </>
       )}
       {add.data ? (

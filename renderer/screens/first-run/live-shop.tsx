@@ -5,7 +5,7 @@ import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { Notice } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
-import { Code, curl } from '../developers/connect.tsx';
+import { button, Code, curl } from '../developers/connect.tsx';
 import { BusinessForm } from '../settings/business.tsx';
 import '../settings/settings.css';
 import SETTINGS from '../settings/texts.ts';
@@ -43,6 +43,8 @@ export function LiveKeys({ added }: { added: Added }): ReactNode {
         <>
           <h3>{t('clientId')}</h3>
           <Code text={added.client.client_id} />
+          <p>{t('pasteButton')}</p>
+          <Code text={button(url, added.client.client_id)} />
         </>
       )}
       <Notice

@@ -80,6 +80,7 @@ export default texts(
     connectNote: 'The key is for your shop’s server. The counter and invoices by hand need none.',
     keyOnce: 'Copy it now: it is shown this once.',
     paste: 'Paste this into a terminal for an invoice of 25 dollars',
+    pasteButton: 'Paste this into a page of your shop for a button that sells something for 25 dollars',
     clientId: 'Client ID of your shop’s page',
     backupTitle: 'One more thing: a backup',
     backupNote: 'The words bring the coins back. A backup brings back invoices and customers’ payments too.',
@@ -171,6 +172,7 @@ export default texts(
     connectNote: 'Der Schlüssel ist für den Server Ihres Shops. Die Kasse und Rechnungen von Hand brauchen keinen.',
     keyOnce: 'Kopieren Sie ihn jetzt: Er wird nur dieses eine Mal gezeigt.',
     paste: 'Fügen Sie dies für eine Rechnung über 25 Dollar in ein Terminal ein',
+    pasteButton: 'Fügen Sie dies in eine Seite Ihres Shops ein: ein Knopf, der etwas für 25 Dollar verkauft',
     clientId: 'Client-ID Ihrer Shop-Seite',
     backupTitle: 'Noch etwas: eine Sicherung',
     backupNote:

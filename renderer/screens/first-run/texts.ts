@@ -23,6 +23,7 @@ export default texts(
     keyOnce: 'Copy it now: it is shown this once.',
     clientId: 'Client ID of the sandbox',
     paste: 'Paste this into a terminal for an invoice of 25 dollars',
+    pasteButton: 'Paste this into a page of your shop for a button that sells something for 25 dollars',
     paymentTitle: 'Watch a payment arrive',
     paymentNote:
       'Make an invoice, pay it as a customer would, and see what happens. With real coins it looks the same.',
@@ -67,6 +68,7 @@ export default texts(
     keyOnce: 'Kopieren Sie ihn jetzt: Er wird nur dieses eine Mal gezeigt.',
     clientId: 'Client-ID der Sandbox',
     paste: 'Fügen Sie dies für eine Rechnung über 25 Dollar in ein Terminal ein',
+    pasteButton: 'Fügen Sie dies in eine Seite Ihres Shops ein: ein Knopf, der etwas für 25 Dollar verkauft',
     paymentTitle: 'Sehen Sie zu, wie eine Zahlung ankommt',
     paymentNote:
       'Legen Sie eine Rechnung an, bezahlen Sie sie wie ein Kunde und sehen Sie, was geschieht. Mit echten Coins sieht es genauso aus.',
