@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
 import type { App } from './app/app.ts';
-import { backUpBeforeUpgrade } from './app/backup/upgrade.ts';
+import { backUpBeforeUpgrade, endUpgrade } from './app/backup/upgrade.ts';
 import { needsAgreement } from './app/chains/agreement.ts';
 import { Chains } from './app/chains/chains.ts';
 import { SandboxControls } from './app/invoices/sandbox.ts';
@@ -183,12 +183,13 @@ const as = (app: App, part: LogPart): App =>
 /** Opens the store and creates all parts. */
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
-  const beforeUpgrade = async (): Promise<void> => {
-    const file = await backUpBeforeUpgrade(options.dataDir, version(), now());
+  const beforeUpgrade = async (applied: number): Promise<void> => {
+    const file = await backUpBeforeUpgrade(options.dataDir, { release: version(), now: now(), applied });
     log.info({ file }, 'the database is brought up to date');
   };
   const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade });
   cleanup.push(() => store.close());
+  await endUpgrade(options.dataDir);
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
   const hooks: Parts['hooks'] = {

@@ -85,10 +85,8 @@ async function list(session: Session): Promise<void> {
 }
 
 async function compactNow(session: Session): Promise<void> {
-  if (await isRunning(session)) {
-    throw new Failure('stop the service first: it could not store anything meanwhile', EXIT.locked, 'store.locked');
-  }
   const { file, db } = await open(session, false);
+  const lock = await lockOf(session);
   try {
     const before = statSync(file).size;
     const { bavail, bsize } = statfsSync(session.dataDir);
@@ -101,15 +99,17 @@ async function compactNow(session: Session): Promise<void> {
     session.print({ before, after }, () => `${megabytes(before)} before, ${megabytes(after)} now.\n`);
   } finally {
     db.close();
+    lock.close();
   }
 }
 
-async function isRunning(session: Session): Promise<boolean> {
+/** Keeps a service from starting meanwhile. */
+async function lockOf({ dataDir }: Session): Promise<{ close(): void }> {
+  const { takeLock } = await import('../store/lock.ts');
   try {
-    await session.call('status', {});
-    return true;
+    return takeLock(dataDir);
   } catch (error) {
-    if (error instanceof Error && error.name === 'NoDaemon') return false;
-    throw error;
+    if ((error as { code?: unknown }).code !== 'store.locked') throw error;
+    throw new Failure('stop the service first: it could not store anything meanwhile', EXIT.locked, 'store.locked');
   }
 }

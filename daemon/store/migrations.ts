@@ -138,9 +138,10 @@ function pendingMigrations(db: Database.Database, migrations = MIGRATIONS): read
   );
 }
 
-/** Whether this is the complete database of a release that this one would change. */
-export function needsUpgrade(db: Database.Database): boolean {
-  return appliedNames(db).length > 0 && pendingMigrations(db).length > 0;
+/** The number of migrations in a database that this release would change; null if it would change none, or the database is new. */
+export function upgradedFrom(db: Database.Database): number | null {
+  const applied = appliedNames(db).length;
+  return applied > 0 && pendingMigrations(db).length > 0 ? applied : null;
 }
 
 function appliedNames(db: Database.Database): string[] {

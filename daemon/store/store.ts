@@ -14,7 +14,8 @@ import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
-import { migrate, needsUpgrade } from './migrations.ts';
+import { takeLock } from './lock.ts';
+import { migrate, upgradedFrom } from './migrations.ts';
 import { Reserve } from './reserve.ts';
 import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
@@ -80,8 +81,11 @@ type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Troubl
 export type StoreOptions = {
   /** The size of the reserve for a full disk; 0, the default: none. */
   reserveBytes?: number;
-  /** Called before the database of an earlier release is changed. An exception leaves it unchanged. */
-  beforeUpgrade?: () => Promise<void>;
+  /**
+   * Called before the database of an earlier release is changed, with the number of its migrations. An exception leaves it
+   * unchanged.
+   */
+  beforeUpgrade?: (applied: number) => Promise<void>;
 };
 
 export class Store implements Reader {
@@ -123,14 +127,15 @@ export class Store implements Reader {
     let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
     try {
-      lock = takeLock(join(dataDir, 'lock'));
+      lock = takeLock(dataDir);
       db = new Database(join(dataDir, 'countinghouse.db'), { timeout: BUSY_TIMEOUT_AT_START_MS });
       db.pragma('journal_mode = WAL');
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
-      if (needsUpgrade(db)) {
-        await beforeUpgrade?.();
+      const applied = upgradedFrom(db);
+      if (applied !== null) {
+        await beforeUpgrade?.(applied);
         db.pragma(`cache_size = -${CACHE_KIB_WHILE_MIGRATING}`);
       }
       migrate(db);
@@ -447,20 +452,4 @@ function unavailable(cause: unknown): Unavailable {
   const error = new Unavailable('The database did not take the write', STORE_RETRY_SECONDS);
   error.cause = cause;
   return error;
-}
-
-/**
- * Holds an exclusive transaction on a small separate file. The operating system releases it when the process ends, and
- * read-only connections to the real database stay possible.
- */
-function takeLock(file: string): Database.Database {
-  const lock = new Database(file, { timeout: 0 });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
-    throw new Rejected('store.locked', 'Another Countinghouse is running on this data directory');
-  }
 }

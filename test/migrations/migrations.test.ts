@@ -1,13 +1,14 @@
 /** Data directories of every release so far, and of this one, are opened by this one and go on working. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { backUpBeforeUpgrade, endUpgrade } from '../../daemon/app/backup/upgrade.ts';
 import { verifyBackup } from '../../daemon/app/backup/verify.ts';
-import { MIGRATIONS } from '../../daemon/store/migrations.ts';
+import { MIGRATIONS, migrate } from '../../daemon/store/migrations.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { openByWords } from '../../daemon/wallet/backup-key.ts';
 import { cheapWallet } from '../support/wallet.ts';
@@ -100,6 +101,41 @@ describe('an upgrade', () => {
       // a start that upgrades nothing makes none
       await (await Service.start(dataDir, fixture)).stop();
       expect(readdirSync(join(dataDir, 'upgrades'))).toEqual([name]);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('that is interrupted again and again keeps the backup from before its first migration, and those of two others', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'countinghouse-upgrade-'));
+    const folder = join(dataDir, 'upgrades');
+    const backups = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.backup'));
+    try {
+      const fixture = read('0.1.0.json');
+      restore(fixture, dataDir);
+      await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+      mkdirSync(folder);
+      // made in this order: names do not sort like times
+      const earlier = ['0.8.0-20240101', '0.9.0-20250101', '0.10.0-20260101'].map(
+        (at) => `before-${at}-000000000.backup`,
+      );
+      for (const name of earlier) writeFileSync(join(folder, name), '');
+      const now = Date.parse('2026-06-01');
+      for (let n = 0; n < 5; n++) {
+        const applied = RELEASED.length + n;
+        await backUpBeforeUpgrade(dataDir, { release: '0.11.0', now: now + n, applied });
+        const db = new Database(join(dataDir, 'countinghouse.db'));
+        migrate(db, MIGRATIONS.slice(0, applied + 1));
+        db.close();
+      }
+      const first = 'before-0.11.0-20260601-000000000.backup';
+      expect(backups().sort()).toEqual([...earlier.slice(1), first].sort());
+      await endUpgrade(dataDir);
+      await backUpBeforeUpgrade(dataDir, { release: '0.12.0', now: now + 10, applied: 30 });
+      expect(backups().sort()).toEqual([earlier[2], first, 'before-0.12.0-20260601-000000010.backup'].sort());
+      // one that changed nothing yet is made again: the older release may have run since
+      await backUpBeforeUpgrade(dataDir, { release: '0.12.0', now: now + 20, applied: 30 });
+      expect(backups()).toContain('before-0.12.0-20260601-000000020.backup');
     } finally {
       rmSync(dataDir, { recursive: true, force: true });
     }

@@ -16,6 +16,7 @@ import {
 import { insertPayingInput, payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
 import { previousTx } from '../../../daemon/store/queries/previous.ts';
 import { insertShopEvent } from '../../../daemon/store/queries/shop-events.ts';
+import { Store } from '../../../daemon/store/store.ts';
 import { turnsOf } from '../../bench/turns.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
 import { cli } from '../cli-kit.ts';
@@ -179,6 +180,10 @@ describe('the command', () => {
       err: expect.stringContaining('stop the service first'),
     });
     await service.daemon.stop();
+    // a service that is starting or stopping answers nobody, and has the folder all the same
+    const store = await Store.open(service.dataDir);
+    expect(await cli(service.dataDir, ['-y', 'maintenance', '--compact'])).toMatchObject({ code: 3 });
+    await store.close();
     expect((await cli(service.dataDir, ['-y', 'maintenance', '--compact'])).out).toMatch(/MB before, .* MB now/);
     await service.resume();
     expect((await service.call('POST', '/invoice', { amount: 10 })).status).toBe(201);

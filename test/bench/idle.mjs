@@ -1,0 +1,120 @@
+/**
+ * An idle service on an accelerated clock: a day, in which each job runs as often as in a real one, and then a year of
+ * nights. The clock, the monotonic clock and intervals are faster; what waits for a disk, a process or a timeout is not. So a
+ * year's nights are fewer than 365 where their jobs take longer than a night of it, and it says how many each job had.
+ *
+ * Prints processor seconds of the day, its share of one core, and the memory before, after the day and after the year.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import Database from 'better-sqlite3';
+
+const { dist, dataDir, days } = JSON.parse(process.argv[2] ?? '{}');
+const DAY_MS = 86_400_000;
+/** Real milliseconds of a simulated day: the first, and each of the year. */
+const DAY_REAL_MS = 60_000;
+const NIGHT_REAL_MS = 1_000;
+const SETTLED_MS = 12_000;
+const BYTES_PER_MB = 1_000_000;
+const PASSPHRASE = 'a passphrase of the benchmark';
+/** Timers have no shorter ones. */
+const INTERVAL_MS_MIN = 1;
+
+const realNow = Date.now;
+const realPassed = performance.now.bind(performance);
+let speed = 1;
+let [clock, passed, at] = [realNow(), realPassed(), realPassed()];
+
+/** Carries the clocks on at the present speed. */
+function carry() {
+  const real = realPassed();
+  clock += (real - at) * speed;
+  passed += (real - at) * speed;
+  at = real;
+}
+const now = () => {
+  carry();
+  return Math.floor(clock);
+};
+Date.now = now;
+performance.now = () => {
+  carry();
+  return passed;
+};
+
+/** Every interval of the process, so that a change of speed changes them. */
+const intervals = new Map();
+const [realInterval, realClear] = [globalThis.setInterval, globalThis.clearInterval];
+const begin = (each) => {
+  realClear(each.timer);
+  each.timer = realInterval(each.work, Math.max(INTERVAL_MS_MIN, each.ms / speed));
+  each.timer.unref();
+};
+globalThis.setInterval = (work, ms, ...parameters) => {
+  const each = { work: () => work(...parameters), ms, timer: undefined };
+  begin(each);
+  intervals.set(each.timer, each);
+  return each.timer;
+};
+globalThis.clearInterval = (handle) => {
+  realClear(intervals.get(handle)?.timer ?? handle);
+  intervals.delete(handle);
+};
+
+function setSpeed(to) {
+  carry();
+  speed = to;
+  for (const each of intervals.values()) begin(each);
+}
+
+const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
+const backups = join(dataDir, 'backups');
+mkdirSync(backups, { recursive: true });
+const { createWallet } = await load('wallet/wallet.js');
+await createWallet(join(dataDir, 'vault'), { passphrase: PASSPHRASE }).catch(() => undefined);
+const configFile = join(dataDir, 'idle.toml');
+writeFileSync(
+  configFile,
+  `port = 0\n[log]\nlevel = "error"\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n[backup]\nfolder = "${backups}"\nkeep = 3\n`,
+);
+const { startDaemon } = await load('main.js');
+const daemon = await startDaemon({ dataDir, configFile, now, givesMemoryBack: true });
+await pause(SETTLED_MS);
+
+const residentMb = () => process.memoryUsage.rss() / BYTES_PER_MB;
+const cpuSeconds = () => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000_000;
+};
+const db = new Database(join(dataDir, 'countinghouse.db'), { readonly: true });
+/** When each job was last done, by the service's own rows. */
+const jobs = () => db.prepare(`SELECT key, value FROM setting WHERE key LIKE 'job.%'`).all();
+
+/** Lets simulated days pass, and counts the nights of each job. */
+async function live(count, dayRealMs) {
+  const nights = {};
+  const last = new Map(jobs().map(({ key, value }) => [key, value]));
+  const cpu = cpuSeconds();
+  setSpeed(DAY_MS / dayRealMs);
+  for (const until = now() + count * DAY_MS; now() < until; ) {
+    await pause(100);
+    for (const { key, value } of jobs()) {
+      if (last.get(key) === value) continue;
+      last.set(key, value);
+      nights[key.slice('job.'.length)] = (nights[key.slice('job.'.length)] ?? 0) + 1;
+    }
+  }
+  setSpeed(1);
+  const used = cpuSeconds() - cpu;
+  await pause(SETTLED_MS);
+  return { cpuSeconds: used, residentMb: residentMb(), nights };
+}
+
+const beforeMb = residentMb();
+const day = await live(1, DAY_REAL_MS);
+const year = await live(days, NIGHT_REAL_MS);
+await daemon.stop();
+process.stdout.write(`${JSON.stringify({ beforeMb, day, year, days })}\n`);
+process.exit(0);
