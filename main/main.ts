@@ -1,7 +1,7 @@
 /** The desktop shell: shows the console in a window, and looks after the service. */
 
 import { mkdirSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
+import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { app, type BrowserWindow, session, shell } from 'electron';
 import { defaultDataDir } from '../daemon/config/paths.ts';
@@ -152,8 +152,11 @@ class Shell {
   }
 
   async #update(): Promise<void> {
+    // a package that was made without a place for updates has none
+    const key = await readFile(join(process.resourcesPath, 'update-key.pub'), 'utf8').catch(() => null);
+    if (key === null) return;
     const { default: updater } = await import('electron-updater');
-    watchUpdates(this.#text, updater.autoUpdater, (text) => this.#log(text));
+    watchUpdates(this.#text, updater.autoUpdater, key, (text) => this.#log(text));
   }
 }
 

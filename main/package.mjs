@@ -4,7 +4,7 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
 import { buildShell } from './build.mjs';
 
@@ -30,4 +30,11 @@ const args = [
   `-c.electronVersion=${version}`,
   ...process.argv.slice(2),
 ];
-process.exit(await runToEnd(node, args, { cwd: root, stdio: 'inherit' }));
+const code = await runToEnd(node, args, { cwd: root, stdio: 'inherit' });
+if (code === 0 && process.env.COUNTINGHOUSE_UPDATE_KEY) {
+  const sign = 'import(process.argv[1]).then((all) => all.signReleases(...process.argv.slice(2)))';
+  const script = pathToFileURL(join(root, 'main', 'packaging', 'config.mjs')).href;
+  const work = ['-e', sign, script, join(root, 'dist', 'packages'), process.env.COUNTINGHOUSE_UPDATE_KEY];
+  process.exit(await runToEnd(node, work, { cwd: root, stdio: 'inherit' }));
+}
+process.exit(code);

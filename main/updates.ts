@@ -1,9 +1,10 @@
 /**
- * Updates. electron-updater checks their signatures. Nothing is fetched and nothing installed before the user has said so
- * for this version.
+ * Updates. One that the maker of this package did not sign is passed over. Nothing is fetched and nothing installed before the
+ * user has said so for this version.
  */
 import { dialog } from 'electron';
 import type { AppUpdater } from 'electron-updater';
+import { isSigned } from './signature.ts';
 import type { ShellText } from './texts.ts';
 
 const CHECK_MS = 24 * 3_600_000;
@@ -28,10 +29,11 @@ const ask: Ask = async (message, detail, buttons) => {
   return response === 1;
 };
 
-/** `log`: says what failed; the next check is a day later. */
+/** `key`: the public key of updates in PEM. `log`: says what failed; the next check is a day later. */
 export function watchUpdates(
   text: ShellText,
   updater: Updater,
+  key: string,
   log: (line: string) => void,
   asks: Ask = ask,
 ): NodeJS.Timeout {
@@ -39,7 +41,9 @@ export function watchUpdates(
   updater.autoInstallOnAppQuit = false;
   updater.allowDowngrade = false;
   updater.on('error', (error) => log(`The update failed: ${error.message}`));
-  updater.on('update-available', ({ version }) => {
+  updater.on('update-available', (release) => {
+    const { version } = release;
+    if (!isSigned(release, key)) return log(`The update ${version} is not signed by the maker of this program`);
     void asks(text('updateThere', { version }), text('updateFetch'), [text('later'), text('fetch')]).then(
       (yes) => (yes ? updater.downloadUpdate() : undefined),
       (error: Error) => log(`The update failed: ${error.message}`),

@@ -1,15 +1,39 @@
 /** electron-builder's configuration: electron-builder.yml, and the packages that no process of the program loads left out. */
-import { readFileSync } from 'node:fs';
+import { createPublicKey } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { load } from 'js-yaml';
+import { dump, load } from 'js-yaml';
 import { neverLoadedPackages } from '../../daemon/launcher/slim.mjs';
 
 /** Relative to node_modules, such as `ajv` or `form-data/node_modules/mime-db`. */
 export const unusedPackages = (root) =>
   neverLoadedPackages(root).map((folder) => relative(join(root, 'node_modules'), folder).replaceAll(sep, '/'));
 
-export function packageConfig(root) {
+/**
+ * COUNTINGHOUSE_UPDATES: the https address where packages look for updates; COUNTINGHOUSE_UPDATE_KEY: the file of the Ed25519
+ * private key (PEM) that signs them. Both or none; without them a package looks for no updates. Writes dist/update-key.pub.
+ */
+export function packageConfig(root, { COUNTINGHOUSE_UPDATES: url, COUNTINGHOUSE_UPDATE_KEY: key } = process.env) {
   const config = load(readFileSync(join(root, 'electron-builder.yml'), 'utf8'));
   const unused = unusedPackages(root).map((name) => `!node_modules/${name}/**`);
-  return { ...config, files: [...config.files, ...unused] };
+  const whole = { ...config, files: [...config.files, ...unused], publish: null };
+  if (!url && !key) return whole;
+  if (!key || !url?.startsWith('https://')) {
+    throw new Error('Updates need an https address in COUNTINGHOUSE_UPDATES and a key in COUNTINGHOUSE_UPDATE_KEY');
+  }
+  const open = createPublicKey(readFileSync(key, 'utf8'));
+  if (open.asymmetricKeyType !== 'ed25519') throw new Error(`${key} is no key of Ed25519`);
+  writeFileSync(join(root, 'dist', 'update-key.pub'), open.export({ type: 'spki', format: 'pem' }));
+  const extraResources = [...config.extraResources, { from: 'dist/update-key.pub', to: 'update-key.pub' }];
+  return { ...whole, extraResources, publish: { provider: 'generic', url } };
+}
+
+/** Signs the releases that electron-builder described in a folder (`latest*.yml`). `key`: the file of the private key. */
+export async function signReleases(folder, key) {
+  const { SIGNATURE_FIELD, signatureOf } = await import('../signature.ts');
+  for (const name of readdirSync(folder).filter((one) => /^latest.*\.yml$/.test(one))) {
+    const release = load(readFileSync(join(folder, name), 'utf8'));
+    const signature = signatureOf(release, readFileSync(key, 'utf8'));
+    writeFileSync(join(folder, name), dump({ ...release, [SIGNATURE_FIELD]: signature }, { lineWidth: -1 }));
+  }
 }

@@ -43,6 +43,14 @@ describe.skipIf(!isFetched || !hasScreen)('the desktop shell in Electron (needs 
 
   shellSpecs(() => ({ page, service }));
 
+  it('goes nowhere, and opens no window', async () => {
+    const place = await page.evaluate('location.origin');
+    expect(await page.evaluate(`window.open('http://example.com/') === null`)).toBe(true);
+    await page.evaluate(`location.href = 'https://example.com/'`);
+    expect(await page.evaluate('location.origin')).toBe(place);
+    expect(program.windows().length).toBe(1);
+  });
+
   it('leaves a service alone that it did not start', async () => {
     await program.close();
     expect(await service.call('POST', '/invoice', { amount: 10 })).toBeDefined();

@@ -1,11 +1,13 @@
 /** The files of the desktop program's packages: the rules, and a package that electron-builder lays out. */
 import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isSigned } from '../../../main/signature.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PACKAGING = join(ROOT, 'main', 'packaging');
@@ -101,6 +103,32 @@ if (hasBuilder && process.platform === 'linux') {
       const { stdout } = await promisify(execFile)(join(resources, 'runtime', 'node'), [service, '--version']);
       const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
       expect(stdout).toContain(version);
+    });
+
+    it('looks for updates only where its maker says, which are signed', async () => {
+      const { packageConfig, signReleases } = (await import(join(PACKAGING, 'config.mjs'))) as {
+        packageConfig(root: string, env: Record<string, string>): { publish: unknown; extraResources: unknown[] };
+        signReleases(folder: string, key: string): Promise<void>;
+      };
+      expect(packageConfig(ROOT, {}).publish).toBeNull();
+      const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+      const key = join(folder, 'update.pem');
+      await writeFile(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+      const env = { COUNTINGHOUSE_UPDATES: 'https://updates.example/', COUNTINGHOUSE_UPDATE_KEY: key };
+      expect(packageConfig(ROOT, env).publish).toEqual({ provider: 'generic', url: 'https://updates.example/' });
+      for (const wrong of [
+        { ...env, COUNTINGHOUSE_UPDATES: 'http://updates.example/' },
+        { COUNTINGHOUSE_UPDATE_KEY: key },
+      ])
+        expect(() => packageConfig(ROOT, wrong)).toThrow('Updates need an https address');
+      await writeFile(
+        join(folder, 'latest-linux.yml'),
+        'version: 2.0.0\nfiles:\n  - url: a.AppImage\n    sha512: abc\n',
+      );
+      await signReleases(folder, key);
+      const [, signature] = /^signature: (\S+)$/m.exec(await readFile(join(folder, 'latest-linux.yml'), 'utf8')) ?? [];
+      const release = { version: '2.0.0', files: [{ url: 'a.AppImage', sha512: 'abc' }], signature };
+      expect(isSigned(release, publicKey.export({ type: 'spki', format: 'pem' }) as string)).toBe(true);
     });
 
     it('has the switches of Electron set', async () => {

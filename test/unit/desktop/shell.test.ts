@@ -1,4 +1,7 @@
 /** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +33,7 @@ const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = a
 const { Service } = await import('../../../main/service.ts');
 const { Preferences } = await import('../../../main/preferences.ts');
 const { languageOf, shellText } = await import('../../../main/texts.ts');
+const { signatureOf } = await import('../../../main/signature.ts');
 const { StateTray } = await import('../../../main/tray.ts');
 const { watchUpdates } = await import('../../../main/updates.ts');
 const { openWindow } = await import('../../../main/window.ts');
@@ -413,13 +417,33 @@ describe('links, notices and updates', () => {
     };
     let answer = false;
     const asks = vi.fn(async () => answer);
-    clearInterval(watchUpdates(english, updater as never, () => {}, asks));
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const pem = (key: KeyObject, type: 'spki' | 'pkcs8') => key.export({ type, format: 'pem' }) as string;
+    const logged: string[] = [];
+    const log = (line: string) => logged.push(line);
+    clearInterval(watchUpdates(english, updater as never, pem(publicKey, 'spki'), log, asks));
     expect(updater).toMatchObject({ autoDownload: false, autoInstallOnAppQuit: false, allowDowngrade: false });
-    on.get('update-available')!({ version: '2.0.0' });
+    const release = { version: '2.0.0', files: [{ url: 'a.AppImage', sha512: 'abc' }] };
+    const signature = signatureOf(release, pem(privateKey, 'pkcs8'));
+    const signed = { ...release, signature };
+    const foreign = signatureOf(release, pem(generateKeyPairSync('ed25519').privateKey, 'pkcs8'));
+    for (const forged of [
+      release,
+      { ...signed, version: '3.0.0' },
+      { ...signed, files: [{ url: 'a.AppImage', sha512: 'abd' }] },
+      { ...signed, files: [...release.files, { url: 'b.AppImage', sha512: 'abd' }] },
+      { ...signed, files: [] },
+      { ...release, signature: foreign },
+      { ...release, signature: '' },
+    ])
+      on.get('update-available')!(forged);
+    expect(asks).not.toHaveBeenCalled();
+    expect(logged.length).toBe(7);
+    on.get('update-available')!(signed);
     await until('the user was asked', async () => asks.mock.calls.length === 1);
     expect(updater.downloadUpdate).not.toHaveBeenCalled();
     answer = true;
-    on.get('update-available')!({ version: '2.0.0' });
+    on.get('update-available')!(signed);
     await until('it is fetched', async () => updater.downloadUpdate.mock.calls.length === 1);
     expect(updater.quitAndInstall).not.toHaveBeenCalled();
     on.get('update-downloaded')!({ version: '2.0.0' });
@@ -686,3 +710,25 @@ describe('the service', () => {
     expect(waits.slice(0, 2)).toEqual([1_000, 1_000]);
   });
 });
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+
+if (!existsSync(join(ROOT, 'node_modules', 'electron', 'path.txt'))) {
+  it('says without Electron’s program, and without a way to fetch it, what to do', async () => {
+    const nowhere = { ELECTRON_MIRROR: 'http://127.0.0.1:9/', electron_config_cache: join(folder, 'cache') };
+    const { promise, resolve } = Promise.withResolvers<[code: unknown, told: string]>();
+    const args = [join(ROOT, 'main', 'desktop.mjs')];
+    execFile(process.execPath, args, { env: { ...process.env, ...nowhere } }, (error, _, told) =>
+      resolve([error?.code, told]),
+    );
+    const [code, told] = await promise;
+    expect(code).toBe(1);
+    expect(told.split('\n').map((line) => line.split(/[:(]/)[0])).toEqual([
+      'Fetching Electron, about 110 MB, from github.com …',
+      'Electron could not be fetched ',
+      'Try again where github.com is reached, or name another source',
+      'The console works in a browser without it',
+      '',
+    ]);
+  });
+}
