@@ -245,6 +245,42 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     if (screen === SCREENS.at(-1)) await page.context().close();
   });
 
+  it('says of money on another network what can be done, and lists tokens of strangers by their contracts', async () => {
+    const { businesses } = await shop.call('business.list', {});
+    const [{ id: business_id, name: business }] = businesses as [(typeof businesses)[number]];
+    const place = { business_id, business, invoice: 'Abcdefghijkl', address: `0x${'1'.repeat(40)}` };
+    const time = '2030-01-01T00:00:00.000Z';
+    const item = {
+      ...{ ...place, id: 1, reason: 'wrong-network', advice: null, state: 'open', chain: 'sandbox:BSC' },
+      ...{ crypto: 'USDT_BEP20', amount: '30', usd_value: '30', outpoint: `0x${'2'.repeat(64)}:1` },
+      ...{ block_height: 1, confirmed: true, gone: false, created_at: time },
+    };
+    const names = ['USDT', '<img src=x onerror=alert(1)>', `${'W'.repeat(23)}…`, null];
+    const tokens = names.map((symbol, id) => ({
+      ...{ ...place, id, chain: 'sandbox:ETH', contract: `0x${'a'.repeat(39)}${id}`, symbol, decimals: 6, units: '5' },
+      ...{ transfers: 1, tx_id: 't', first_seen_at: time, last_seen_at: time },
+    }));
+    const page = await shop.open('home');
+    await page.route('**/call/inbox.list', (route) => route.fulfill({ json: { items: [item], next: null } }));
+    await page.route('**/call/inbox.unknownTokens', (route) => route.fulfill({ json: { tokens, next: null } }));
+    await shop.go(page, 'inbox');
+    await page.getByText('It came on another network.').first().waitFor();
+    await page.getByText('open the invoice and mark it as paid').waitFor();
+    expect(await page.getByRole('radio').count()).toBe(2);
+    await page.getByText('4 tokens that nobody knows').click();
+    expect((await page.locator('.inbox-tokens tbody td:first-child').allInnerTexts()).join(' ')).toBe(
+      `“USDT” “<img src=x onerror=alert(1)>” “${names[2]}” no name`,
+    );
+    for (const size of [{ width: 1280, height: 860 }, PHONE]) {
+      await page.setViewportSize(size);
+      expect(await faultsOf(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      const pictures = process.env.PICTURES;
+      if (pictures) await page.screenshot({ path: `${pictures}/inbox-tokens-${size.width}.png`, fullPage: true });
+    }
+    await page.context().close();
+  });
+
   it('says at the gas desk what is missing and what collecting costs, begins a plan and stops it', async () => {
     const slug = await shop.invoice(60, 'USDT_ERC20');
     await shop.pay(slug);

@@ -72,6 +72,8 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
         {shown.map(({ at, low, high }) => {
           const hour = (Date.parse(at) - first) / HOUR_MS;
           const [x, wide] = [LEFT + hour * slot + slot * 0.15, slot * 0.7];
+          // the newest name ends with its bar, so that it stays inside
+          const isEdge = (slots - hour) * slot < 40;
           const isNamed = ((last - Date.parse(at)) / HOUR_MS) % every === 0;
           return (
             <g key={at}>
@@ -79,9 +81,9 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
               <rect className="low" x={x} y={y(Number(low))} width={wide} height={HEIGHT - y(Number(low))} />
               {isNamed && (
                 <text
-                  x={x + (slots - hour < 40 / slot ? wide : wide / 2)}
+                  x={x + (isEdge ? wide : wide / 2)}
                   y={HEIGHT + 18}
-                  textAnchor={slots - hour < 40 / slot ? 'end' : hour * slot < 24 ? 'start' : 'middle'}
+                  textAnchor={isEdge ? 'end' : hour * slot < 24 ? 'start' : 'middle'}
                 >
                   {times.clock(at)}
                 </text>

@@ -22,7 +22,7 @@ const SHOWN = 5;
 const READ_MAX = 50;
 const GROUPS_SHOWN = 2;
 
-const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'unassigned', 'locked'] as const;
+const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
 
 function useThings(business: Business, t: T): Thing[] {
   const own = (one: { business_id: number }): boolean => one.business_id === business.id;

@@ -8,7 +8,7 @@ import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { Choices, Field } from '../../parts/controls.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
-import { Answer, Coin, Empty, Facts, Hash, Problem, State, shortName } from '../../parts/parts.tsx';
+import { Answer, Coin, Empty, Facts, Hash, Head, Problem, State, shortName } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { go, href, useHashRoute } from '../../router.ts';
 import './inbox.css';
@@ -19,7 +19,7 @@ type Item = Result<'inbox.list'>['items'][number];
 
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
-const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'unassigned', 'locked'] as const;
+const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
 const STATES = ['accepted', 'refunded', 'kept'] as const;
 
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';
@@ -50,7 +50,40 @@ export default function Inbox(): ReactNode {
           );
         }}
       </Answer>
+      {business && <Tokens business={business.id} t={t} />}
     </Page>
+  );
+}
+
+/** Tokens that strangers made. Their names are other people's text, and may be those of real tokens. */
+function Tokens({ business, t }: { business: number; t: T }): ReactNode {
+  const found = useCall('inbox.unknownTokens', { limit: READ_MAX }, { every: READ_EVERY_MS });
+  const tokens = found.data?.tokens.filter(({ business_id }) => business_id === business) ?? [];
+  if (tokens.length === 0) return null;
+  return (
+    <details className="inbox-tokens">
+      <summary>{t('tokens', { n: tokens.length })}</summary>
+      <p className="quiet">{t('tokensNote')}</p>
+      <div className="table-box scroll">
+        <table className="table">
+          <Head columns={[t('callsItself'), t('contract'), t('address'), t('given')]} />
+          <tbody>
+            {tokens.map(({ id, symbol, contract, address, invoice }) => (
+              <tr key={id}>
+                <td>{symbol === null ? <span className="quiet">{t('noName')}</span> : <bdi>“{symbol}”</bdi>}</td>
+                <td>
+                  <Hash text={contract} />
+                </td>
+                <td>
+                  <Hash text={address} />
+                </td>
+                <td>{invoice && <a href={href('invoices', invoice)}>{invoice}</a>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
   );
 }
 
@@ -155,6 +188,8 @@ const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;
 
 function Decide({ item, t }: { item: Item; t: T }): ReactNode {
   const { up } = useConnection();
+  // no invoice counts another coin or network by itself
+  const isElsewhere = item.reason === 'wrong-network' || item.reason === 'unexpected';
   const [choice, setChoice] = useState<Choice>('back');
   const [address, setAddress] = useState('');
   const [tried, setTried] = useState(false);
@@ -192,10 +227,11 @@ function Decide({ item, t }: { item: Item; t: T }): ReactNode {
       text: item.invoice ? t('countNote', { invoice: item.invoice }) : t('countNone'),
     },
     { value: 'keep' as const, title: t('keep'), text: t('keepNote') },
-  ].filter(({ value }) => value !== 'count' || item.invoice !== null);
+  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere));
   return (
     <section className="inbox-decide">
       <h2>{t('question')}</h2>
+      {isElsewhere && item.invoice !== null && <p className="quiet">{t('countElse')}</p>}
       <Choices<Choice> label={t('question')} value={choice} options={options} onChange={setChoice} />
       {error && <Problem error={error} />}
       <div className="actions">
