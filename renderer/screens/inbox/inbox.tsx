@@ -22,6 +22,12 @@ const READ_EVERY_MS = 15_000;
 const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
 const STATES = ['accepted', 'refunded', 'kept'] as const;
 
+/** No invoice counts another coin or network by itself. */
+const isElsewhere = ({ reason }: Item): boolean => reason === 'wrong-network' || reason === 'unexpected';
+
+/** With its network, where that matters. */
+const coinOf = (item: Item): string => (isElsewhere(item) ? item.crypto : shortName(item.crypto));
+
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';
 
 export default function Inbox(): ReactNode {
@@ -142,11 +148,12 @@ function Detail({ item, t }: { item: Item; t: T }): ReactNode {
       </a>
       <p className="quiet">{t('arrived', { time: full(item.created_at) })}</p>
       <p className="inbox-amount">
-        <Coin amount={item.amount} crypto={shortName(item.crypto)} whole />{' '}
+        <Coin amount={item.amount} crypto={coinOf(item)} whole />{' '}
         {worth !== null && <span className="quiet">{fiat(worth, money.currency, language)}</span>}
       </p>
       <p className="inbox-reason">
-        <strong>{t(`r_${reasonOf(item)}`)}</strong> {t(`r_${reasonOf(item)}_n`)}
+        <strong>{t(`r_${reasonOf(item)}`)}</strong> {t(`r_${reasonOf(item)}_n`)}{' '}
+        {isElsewhere(item) && item.invoice !== null && t('countElse')}
       </p>
       <Facts
         rows={[
@@ -188,8 +195,6 @@ const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;
 
 function Decide({ item, t }: { item: Item; t: T }): ReactNode {
   const { up } = useConnection();
-  // no invoice counts another coin or network by itself
-  const isElsewhere = item.reason === 'wrong-network' || item.reason === 'unexpected';
   const [choice, setChoice] = useState<Choice>('back');
   const [address, setAddress] = useState('');
   const [tried, setTried] = useState(false);
@@ -210,7 +215,7 @@ function Decide({ item, t }: { item: Item; t: T }): ReactNode {
   const field = (
     <Field
       className="mono"
-      label={t('customer', { coin: shortName(item.crypto) })}
+      label={t('customer', { coin: coinOf(item) })}
       value={address}
       maxLength={200}
       spellCheck={false}
@@ -227,11 +232,10 @@ function Decide({ item, t }: { item: Item; t: T }): ReactNode {
       text: item.invoice ? t('countNote', { invoice: item.invoice }) : t('countNone'),
     },
     { value: 'keep' as const, title: t('keep'), text: t('keepNote') },
-  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere));
+  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item)));
   return (
     <section className="inbox-decide">
       <h2>{t('question')}</h2>
-      {isElsewhere && item.invoice !== null && <p className="quiet">{t('countElse')}</p>}
       <Choices<Choice> label={t('question')} value={choice} options={options} onChange={setChoice} />
       {error && <Problem error={error} />}
       <div className="actions">
