@@ -120,6 +120,7 @@ describe('a call', () => {
     ['/call/', '{}', 404],
     ['/nothing', '{}', 404],
     ['/call/console.open', '{}', 403],
+    ['/call/wallet.keychain', '{"on":true}', 403],
     ['/call/invoice.list', '{"limitt":1}', 422],
     ['/call/invoice.list', '[]', 422],
     ['/call/invoice.list', '{"limit":', 400],
