@@ -50,6 +50,7 @@ export async function tryDeaths(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
+  if (replayed() && died === 0) wrong.push(`${chosen.map(nameOf)} was not reached: a run has ${commits} commits`);
   const points = `${all.length} points, killed at ${chosen.length}, ${died} deaths`;
   return { wrong, told: `${commits} commits and ${calls} calls: ${points}` };
 }

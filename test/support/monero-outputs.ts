@@ -12,7 +12,10 @@ const scalarOf = (bytes: Uint8Array): bigint =>
 const hash = (...parts: Uint8Array[]): Uint8Array => keccak_256(Buffer.concat(parts));
 const text = (word: string): Uint8Array => Buffer.from(word, 'ascii');
 
-/** What a wallet writes to pay a subaddress (its 65 bytes) with a secret of its choice. */
+/** The prefix of a standard address on mainnet. */
+const STANDARD = 18;
+
+/** What a wallet writes to pay an address of mainnet (its 65 bytes) with a secret of its choice. */
 export function paying(
   script: Uint8Array,
   units: bigint,
@@ -20,7 +23,7 @@ export function paying(
   n = 0,
 ): { output: Output; publicKey: Uint8Array } {
   const [spend, view] = [Point.fromBytes(script.subarray(1, 33)), Point.fromBytes(script.subarray(33))];
-  const publicKey = spend.multiply(secret).toBytes();
+  const publicKey = (script[0] === STANDARD ? Point.BASE : spend).multiply(secret).toBytes();
   const shared = view.multiply(secret).multiply(8n).toBytes();
   const scalar = scalarOf(hash(shared, varint(n)));
   const scalarBytes = Buffer.from(Point.Fn.toBytes(scalar));

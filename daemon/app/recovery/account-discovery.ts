@@ -5,7 +5,8 @@
  * money is found as for every imported wallet.
  *
  * Where a chain recognises payments to an account before their addresses are known, those of an account are derived with its first
- * payment, so that the many accounts that were never used cost nothing.
+ * payment, so that the many accounts that were never used cost nothing. The address that change returns to is derived for each
+ * account: a mined coin shows no account, and no program mines to another address.
  *
  * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
  * the jumps of restores) was searched in all of its blocks.
@@ -108,6 +109,28 @@ type OpenSource = (
   accounts: readonly AccountKey[],
 ) => ChainAdapter | null;
 
+/** The indices of a branch that may have been used. */
+function indicesOf(row: Row, source: ChainAdapter, ahead: number, gap: number): IndexRange[] {
+  const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
+  return hasFixedChange && row.branch === 1
+    ? indicesToWatch(row.used, FIXED_CHANGE_GAP, 0)
+    : indicesToSearch(row.used + ahead, gap, JUMPS_PROBED);
+}
+
+/** The address that change returns to, in the branch that has it. */
+const fixedChange = ({ branch }: Row): IndexRange[] => (branch === 1 ? [{ from: 0, to: 1 }] : []);
+
+/** Both branches of an account, by its key. */
+function rowsOf(rows: readonly Row[], keys: readonly AccountKey[], account: AccountKey): Row[] {
+  const own = rows.filter((row) => keys[row.account] === account);
+  assert(own.length > 0, 'a source recognises payments to the accounts that it was given');
+  return own;
+}
+
+async function inOrder<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (const item of items) await work(item);
+}
+
 export class AccountDiscovery {
   readonly #request: DiscoveryRequest;
   readonly #open: OpenSource;
@@ -150,12 +173,8 @@ export class AccountDiscovery {
     const rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
-    const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
-    const extend = async (row: Row): Promise<void> => {
-      const wanted =
-        hasFixedChange && row.branch === 1
-          ? indicesToWatch(row.used, FIXED_CHANGE_GAP, 0)
-          : indicesToSearch(row.used + ahead, gap, JUMPS_PROBED);
+    const extend = (row: Row): Promise<void> => derive(row, indicesOf(row, source, ahead, gap));
+    const derive = async (row: Row, wanted: readonly IndexRange[]): Promise<void> => {
       const missing = without(wanted, row.covered);
       row.covered.push(...missing);
       const key = keys[row.account] as AccountKey;
@@ -176,13 +195,8 @@ export class AccountDiscovery {
       await extend(row);
     };
     try {
-      if (source.knowsAccounts) {
-        list.paidElsewhere = async (account) => {
-          const own = rows.filter((row) => keys[row.account] === account);
-          assert(own.length > 0, 'a source recognises payments to the accounts that it was given');
-          for (const row of own) if (row.covered.length === 0) await extend(row);
-        };
-      } else for (const row of rows) await extend(row);
+      if (source.knowsAccounts) list.paidElsewhere = (account) => inOrder(rowsOf(rows, keys, account), extend);
+      await inOrder(rows, (row) => (source.knowsAccounts ? derive(row, fixedChange(row)) : extend(row)));
       if (addresses) await this.#readState(source, list, found, (asked) => (addresses.asked = asked));
       else
         do {
@@ -264,6 +278,7 @@ export class AccountDiscovery {
     while (!signal.aborted) {
       try {
         checkpoint ??= await source.begin(birthday, signal);
+        progress.height ??= tipOf(checkpoint).height;
         const watched = list.size;
         const update = await source.sync(checkpoint, signal);
         if (update) {

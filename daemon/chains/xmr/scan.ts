@@ -43,7 +43,7 @@ export class Scanner {
     for (const receiver of this.#current()) {
       for await (const { n, spendKey, units } of receiver.candidates(transaction, pause)) {
         if (units === 0n) continue;
-        const targetId = await this.#targetOf(receiver, spendKey);
+        const targetId = await this.#targetOf(receiver, spendKey, transaction.outputs[n]?.commitment !== null);
         if (targetId === undefined) continue;
         const id = `${transaction.id}:${n}`;
         this.#keep(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
@@ -64,10 +64,14 @@ export class Scanner {
     return credits;
   }
 
-  async #targetOf(receiver: Receiver, spendKey: Uint8Array): Promise<number | undefined> {
+  /**
+   * `isProved`: whether a commitment shows that the output was made for this account. Of outputs without one, mostly of
+   * coinbases, one in 256 looks so by chance.
+   */
+  async #targetOf(receiver: Receiver, spendKey: Uint8Array, isProved: boolean): Promise<number | undefined> {
     const script = receiver.scriptOf(spendKey, this.#network);
     const known = this.#list.targetIdOf(script);
-    if (known !== undefined || !this.#list.paidElsewhere) return known;
+    if (known !== undefined || !isProved || !this.#list.paidElsewhere) return known;
     await this.#list.paidElsewhere(receiver.account);
     return this.#list.targetIdOf(script);
   }
