@@ -13,7 +13,6 @@ import { DATABASE, dropFolder, here, node, residentMb, runTool, scratch, startDa
 
 const POOL = 1_000;
 const STARTS = 3;
-const DAYS = 365;
 /** A start's garbage is collected some seconds after it. */
 const SETTLED_MS = 12_000;
 const BYTES_PER_MB = 1_000_000;
@@ -60,8 +59,8 @@ async function timeStart(dist, dataDir, flags) {
   return server.readyMs;
 }
 
-/** `template`: a data directory that `decade.mjs` has filled. */
-export async function measureYears({ dist, template, invoices, nodeFlags, say }) {
+/** `template`: a data directory that `decade.mjs` has filled. `nights`: how many an idle service lives through. */
+export async function measureYears({ dist, template, invoices, nights, nodeFlags, say }) {
   const dataDir = workFolder(template);
   const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
   const { createWallet } = await load('wallet/wallet.js');
@@ -101,8 +100,8 @@ export async function measureYears({ dist, template, invoices, nodeFlags, say })
   if (found.length > 0) throw new Error(`the drill found something: ${found[0]}`);
   const backupMb = statSync(backup).size / BYTES_PER_MB;
   dropFolder(dataDir);
-  say('  an idle day, and a year of nights …');
-  const idle = await runTool('idle.mjs', { dist, dataDir: workFolder(), days: DAYS });
+  say(`  an idle day, and ${nights} nights …`);
+  const idle = await runTool('idle.mjs', { dist, dataDir: workFolder(), days: nights });
   return {
     idle,
     startMs: median(starts),
