@@ -191,6 +191,40 @@ describe('a session', () => {
   });
 });
 
+it('without the passphrase moves no money, changes no limit, reads no words and writes over no file', async () => {
+  const thief = await signIn();
+  const { operator } = await openShop(daemon, ['invoices', 'withdraw'], 'Real shop');
+  const { seal_key: key } = await operator.call('wallet.sealKey', {});
+  const business = 'Real shop';
+  const box = { key, nonce: 'AAAAAAAAAAAAAAAA', box: 'AAAA' };
+  const policy = { business, mode: 'automatic', per_withdrawal_usd: '1000000', per_day_usd: '1000000' };
+  const before = await operator.call('policy.show', { business });
+  const config = join(daemon.dataDir, 'countinghouse.toml');
+  const text = await readFile(config, 'utf8');
+  const tried: [string, object][] = [
+    ['policy.set', { ...policy, grants: [] }],
+    ['withdrawal.approve', { proposal: { kind: 'pay', id: '1' }, approvals: [] }],
+    ['wallet.authorize', { sealed: box }],
+    ['wallet.unlock', { sealed: box }],
+    ['wallet.custody', { sealed: box }],
+    ['wallet.passphrase', { sealed: box }],
+    ['wallet.revoke', { next: '0'.repeat(32), mac: '0'.repeat(64) }],
+    ['backup.drillOpen', { sealed: box }],
+    ['backup.make', { file: config }],
+    ['backup.make', { file: join(daemon.dataDir, 'countinghouse.db') }],
+    ['backup.make', { file: '../elsewhere' }],
+    ['console.open', {}],
+    ['restore.confirm', {}],
+  ];
+  for (const [method, body] of tried) {
+    const { status } = await ask(`/call/${method}`, { headers: thief, body: JSON.stringify(body) });
+    expect([method, status >= 400 && status < 500]).toEqual([method, true]);
+  }
+  expect(await operator.call('policy.show', { business })).toEqual(before);
+  expect(await readFile(config, 'utf8')).toBe(text);
+  expect((await operator.call('wallet.status', {})).wallet.state).toBe('locked');
+});
+
 describe('an upload of a backup', () => {
   const BYTES = { 'content-type': 'application/octet-stream' };
   const kept = async (): Promise<string[]> =>
