@@ -52,18 +52,7 @@ export function BusinessForm({ business, t }: { business: Business; t: T }): Rea
             onChange={(event) => setContact(event.target.value)}
           />
           <Field label={t('accent')} type="color" value={accent} onChange={(event) => setAccent(event.target.value)} />
-          <Field
-            label={t('logo')}
-            hint={t(logo === null || (logo === undefined && business.brand.logo === null) ? 'logoHint' : 'logoThere')}
-            type="file"
-            accept="image/png,image/jpeg,image/webp"
-            onChange={(event) => void base64Of(event.target.files?.[0]).then(setLogo)}
-          />
-          {business.brand.logo !== null && logo === undefined && (
-            <button type="button" className="link" onClick={() => setLogo(null)}>
-              {t('logoRemove')}
-            </button>
-          )}
+          <Logo has={business.brand.logo !== null} chosen={logo} choose={setLogo} t={t} />
           <div className="actions">
             <button type="submit" className="button" disabled={!up || brand.isPending}>
               {t('save')}
@@ -93,5 +82,33 @@ export function BusinessForm({ business, t }: { business: Business; t: T }): Rea
       </div>
       {error && <Problem error={error} />}
     </Section>
+  );
+}
+
+type LogoProps = {
+  has: boolean;
+  chosen: string | null | undefined;
+  choose(logo: string | null | undefined): void;
+  t: T;
+};
+
+/** The picture that payers see: replaced, or taken away, with the next save. */
+function Logo({ has, chosen, choose, t }: LogoProps): ReactNode {
+  const stays = has && chosen === undefined;
+  return (
+    <>
+      <Field
+        label={t('logo')}
+        hint={t(stays ? 'logoThere' : 'logoHint')}
+        type="file"
+        accept="image/png,image/jpeg,image/webp"
+        onChange={(event) => void base64Of(event.target.files?.[0]).then(choose)}
+      />
+      {stays && (
+        <button type="button" className="link" onClick={() => choose(null)}>
+          {t('logoRemove')}
+        </button>
+      )}
+    </>
   );
 }
