@@ -3,6 +3,7 @@
  * that are stuck, because gas became dearer.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { maxOf } from '../../daemon/domain/money.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { until } from '../support/daemon.ts';
@@ -10,6 +11,7 @@ import { ETHER, EvmShop, freshAddress } from '../support/evm-shop.ts';
 
 const USDT = 10n ** 6n;
 const GOLD = 10n ** 18n;
+const GWEI = 10n ** 9n;
 /** On a busy machine; a few seconds on an idle one. */
 const BUSY_MS = 120_000;
 
@@ -187,6 +189,76 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), { time
     await shop.mining('it is collected', async () => (await shop.tokensAt(address)) === 0n);
     const { plan } = await shop.desk();
     expect(Number(plan!.used)).toBeLessThan(Number(plan!.fee_max));
+  });
+
+  describe('a plan that ends', () => {
+    const over = async (problem: string | null) => {
+      const isOver = async () => {
+        const { plan } = await shop.desk();
+        return plan !== null && plan.state !== 'open' && plan;
+      };
+      expect(await until('the plan is over', isOver)).toMatchObject({ state: 'done', problem });
+    };
+    let address: string;
+    let left: string;
+
+    it('has reached its highest cost, or its time; no guess of the price is a cost', async () => {
+      await shop.service.daemon.stop();
+      const refusal = { error: { code: -32_000, message: 'not now' } };
+      scene.proxy.behaviour = { instead: ({ method }) => (/PriorityFee|gasPrice/.test(method) ? refusal : undefined) };
+      await shop.resume();
+      // it takes the place of the daily one, which would begin at once
+      await shop.collect(1n);
+      address = await shop.invoicePaid('USDT_ERC20', 50n * USDT, 50);
+      await until('the plan waits', async () => (await shop.desk()).plan?.problem?.includes('price of gas'));
+      scene.proxy.behaviour = {};
+      await over('Its highest cost was reached');
+      expect([await shop.pending(), (await shop.desk()).plan?.used]).toEqual([0, '0']);
+      await shop.collect(ETHER / 20n, { ends_at: shop.service.now() + 600_000 });
+      const first = await until('it is sent', async () => (await waiting(tank))[0]);
+      left = first.hash;
+      shop.service.advance(700_000);
+      await over(null);
+      const price = maxOf(3n * BigInt(first.maxFeePerGas), 100n * GWEI);
+      await scene.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${price.toString(16)}`]);
+      await scene.anvil.mine(1);
+      // the price that was read before holds for half a minute, but for no service that begins
+      await shop.service.daemon.stop();
+      await shop.resume();
+    });
+
+    it('leaves marks on invoices whose collecting costs a larger share than the configured one meanwhile', async () => {
+      const sweepOf = async (usd: number) => {
+        const { id } = await shop.invoice('USDT_ERC20', usd);
+        return until('the price of gas is known', async () => {
+          const { invoice } = await shop.operator.call('invoice.show', { invoice: id });
+          return invoice.payment?.sweep;
+        });
+      };
+      const usual = await sweepOf(100_000);
+      expect(usual).toMatchObject({ percent: 0, dear: false });
+      // the share is 10 percent by default
+      const cost = Math.ceil(Number(usual.cost_usd));
+      expect(await sweepOf(cost * 20)).toMatchObject({ dear: false });
+      expect(await sweepOf(cost * 2)).toMatchObject({ dear: true });
+    });
+
+    it('leaves a funding in the pool, on which the next withdrawal waits, and which the next plan replaces', async () => {
+      const to = freshAddress();
+      const id = await shop.request('USDT_ERC20', '3', to);
+      await shop.operator.approve(id);
+      await shop.sent(id);
+      await scene.anvil.mine(1);
+      expect(await scene.anvil.rpc('eth_getTransactionReceipt', [left])).toBeNull();
+      expect(await shop.tokensAt(to)).toBe(0n);
+      await shop.collect(ETHER / 20n, { ends_at: shop.service.now() + 3_600_000 });
+      await shop.mining('both are paid', async () => {
+        const isCollected = (await shop.tokensAt(address)) === 0n;
+        return isCollected && (await shop.operator.show(id)).state === 'completed';
+      });
+      expect(await shop.tokensAt(to)).toBe(3n * USDT);
+      await until('the books are the chain', async () => (await shop.proof()).length === 0);
+    });
   });
 
   type Waiting = {

@@ -6,7 +6,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { MissingGas } from '../../chains/accounts.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { Rejected } from '../../domain/errors.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { type GasPlanRow, gasPlanOf, openGasPlans, saveGasPlan } from '../../store/queries/gas.ts';
 import { triedWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
@@ -15,7 +15,7 @@ import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { feeRateNow } from '../withdrawals/fees.ts';
+import { feeRateTold } from '../withdrawals/fees.ts';
 import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
 import { type Holder, Overtaken } from '../withdrawals/plan.ts';
 import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
@@ -69,7 +69,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   if (chain.adapter.network !== 'sandbox' && (await app.signer.status()).state !== 'unlocked') {
     return 'The wallet is locked';
   }
-  const feeRate = await feeRateNow(chain);
+  const feeRate = await priceOf(chain);
+  if (feeRate === null) return 'No endpoint tells the price of gas';
   const business = app.directory.business(app.directory.businessOfAccount(plan.account_id));
   const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
   if (!desk) return null;
@@ -88,6 +89,16 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
   return why ?? (isTime && isDear && needed.size === 0 ? 'Gas is dearer than the plan allows' : null);
+}
+
+/** The price of gas; null while no endpoint tells it: what is sent for gas at a guess stays where it was sent. */
+async function priceOf(chain: ChainRuntime): Promise<bigint | null> {
+  try {
+    return await feeRateTold(chain);
+  } catch (error) {
+    if (error instanceof Unavailable) return null;
+    throw error;
+  }
 }
 
 /** Replaces what is stuck. Returns why not, or null. */

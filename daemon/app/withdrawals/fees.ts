@@ -22,21 +22,25 @@ export function spendingOf({ adapter }: ChainRuntime): Spending {
 
 const held = new WeakMap<ChainRuntime, Partial<Record<Speed, { rate: bigint; until: number }>>>();
 
-/** Smallest units per 1,000 units of size; the chain's fallback while its source does not answer. */
+/** Smallest units per 1,000 units of size; while the chain's source does not answer the last rate, or the chain's fallback. */
 export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): Promise<bigint> {
+  try {
+    return await feeRateTold(chain, speed);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return held.get(chain)?.[speed]?.rate ?? spendingOf(chain).fallbackRate;
+  }
+}
+
+/** The rate that the chain's source told within the last half minute. Throws `Unavailable`. */
+export async function feeRateTold(chain: ChainRuntime, speed: Speed = 'normal'): Promise<bigint> {
   const rates = held.get(chain) ?? {};
   held.set(chain, rates);
   const known = rates[speed];
   if (known && known.until > performance.now()) return known.rate;
-  const spending = spendingOf(chain);
-  try {
-    const rate = await spending.feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
-    rates[speed] = { rate, until: performance.now() + RATE_HOLDS_MS };
-    return rate;
-  } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    return known?.rate ?? spending.fallbackRate;
-  }
+  const rate = await spendingOf(chain).feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
+  rates[speed] = { rate, until: performance.now() + RATE_HOLDS_MS };
+  return rate;
 }
 
 const asking = new WeakSet<ChainRuntime>();
