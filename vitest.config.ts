@@ -22,6 +22,11 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Pictures of the console are made alone, and only when somebody wants them. */
+const PICTURES = process.env.CONSOLE_PICTURES
+  ? ['test/e2e/console-pictures.ts', 'test/e2e/console-approve.test.ts']
+  : null;
+
 /**
  * Files that share their processes and the modules loaded there, which is faster. They change nothing for each other, and
  * measure no turn of the event loop.
@@ -32,12 +37,12 @@ const SHARING = ['test/api/!(rates-sources).test.ts', ...UNITS.map((room) => `te
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'sharing', include: SHARING, isolate: false } },
+      { extends: true, test: { name: 'sharing', include: PICTURES ? [] : SHARING, isolate: false } },
       {
         extends: true,
         test: {
           name: 'alone',
-          include: ['test/**/*.test.ts'],
+          include: PICTURES ?? ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...SHARING],
           globalSetup: 'test/support/bundles.ts',
         },

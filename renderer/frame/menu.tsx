@@ -64,8 +64,8 @@ export function Menu({ onSearch }: { onSearch(): void }): ReactNode {
       <div className="menu-foot">
         <button type="button" className="menu-search" onClick={onSearch} aria-keyshortcuts="Control+K">
           <Icon name="search" />
-          <span className="menu-name">{t('searchOrDo')}</span>
-          <kbd className="menu-name">Ctrl K</kbd>
+          <span className="menu-name">{t('search')}</span>
+          <kbd className="menu-name">{t('searchKeys')}</kbd>
         </button>
         <Lock />
       </div>

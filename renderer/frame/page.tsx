@@ -30,7 +30,7 @@ export function Page({ title, note, actions, back, flush = false, children }: Pa
       <SandboxBanner />
       <header className="header">
         {back && (
-          <a className="back" href={back.to}>
+          <a className="back" href={back.to} aria-label={back.name}>
             <Icon name="back" /> <span>{back.name}</span>
           </a>
         )}

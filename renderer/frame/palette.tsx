@@ -63,6 +63,7 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
         text: t('searchFor', { text: text.trim() }),
         run: to(`${href('invoices')}?q=${encodeURIComponent(text.trim())}`),
       },
+    { id: 'withdraw', icon: 'withdrawals', text: t('newWithdrawal'), run: to(href('withdrawals', 'new')) },
     { id: 'live', icon: 'plus', text: t('goLive'), run: to(href('first', 'live')) },
     { id: 'words', icon: 'wallet', text: t('showWords'), run: to(href('wallet', 'words')) },
     { id: 'backup', icon: 'wallet', text: t('backUp'), run: to(href('wallet', 'backup')) },

@@ -60,6 +60,9 @@ export default texts(
     brokenTitle: 'This screen has failed',
     broken: 'Nothing was sent or changed by this. Load it again.',
     reload: 'Load again',
+    search: 'Search or do',
+    searchKeys: 'Ctrl K',
+    newWithdrawal: 'New withdrawal',
   },
   {
     home: 'Übersicht',
@@ -121,5 +124,8 @@ export default texts(
     brokenTitle: 'Diese Ansicht ist gescheitert',
     broken: 'Dadurch wurde nichts gesendet oder geändert. Laden Sie sie neu.',
     reload: 'Neu laden',
+    search: 'Suchen',
+    searchKeys: 'Strg K',
+    newWithdrawal: 'Neue Auszahlung',
   },
 );

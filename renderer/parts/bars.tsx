@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, scaled, stepFor, sum } from './format.ts';
-import { CoinMark, coinClass, Head } from './parts.tsx';
+import { CoinName, coinClass, coinName, Head } from './parts.tsx';
 import TEXTS from './texts.ts';
 
 /** `name`: below the bar; `full`: in the table. `parts`: a decimal for each crypto. */
@@ -11,7 +11,8 @@ type BarsProps = { bars: Bar[]; cryptos: string[]; currency: string; title: stri
 
 const HEIGHT = 168;
 const BOTTOM = 22;
-const LEFT = 56;
+const LEFT_PX_MIN = 56;
+const LETTER_PX = 8;
 const GAP = 1;
 const NAME_EVERY_PX = 84;
 const BAR_PX_MAX = 28;
@@ -39,8 +40,7 @@ export function Bars({ bars, cryptos, currency, title, table }: BarsProps): Reac
       <ul className="legend">
         {cryptos.map((crypto, at) => (
           <li key={crypto}>
-            <CoinMark crypto={crypto} />
-            {crypto}
+            <CoinName crypto={crypto} />
             <span className="quiet figure">{fiat(totals[at]!, currency, language)}</span>
           </li>
         ))}
@@ -60,9 +60,6 @@ function Plot({ bars, cryptos, currency, title }: Omit<BarsProps, 'table'>): Rea
   const step = stepFor(most);
   const top = Math.max(step, Math.ceil(most / step) * step);
   const y = (value: number): number => HEIGHT - (value / top) * (HEIGHT - 8);
-  const slot = (width - LEFT) / Math.max(1, bars.length);
-  const wide = Math.min(BAR_PX_MAX, slot * 0.66);
-  const every = Math.max(1, Math.ceil(NAME_EVERY_PX / slot));
   const lines = Array.from({ length: Math.round(top / step) + 1 }, (_, n) => n * step);
   const short = (value: number): string =>
     new Intl.NumberFormat(language, {
@@ -71,20 +68,25 @@ function Plot({ bars, cryptos, currency, title }: Omit<BarsProps, 'table'>): Rea
       notation: 'compact',
       currencyDisplay: 'narrowSymbol',
     }).format(value);
+  const names = lines.map(short);
+  const left = Math.max(LEFT_PX_MIN, LETTER_PX * Math.max(...names.map((name) => name.length)) + 12);
+  const slot = (width - left) / Math.max(1, bars.length);
+  const wide = Math.min(BAR_PX_MAX, slot * 0.66);
+  const every = Math.max(1, Math.ceil(NAME_EVERY_PX / slot));
   return (
     <div ref={ref} className="plot">
       <svg width={width} height={HEIGHT + BOTTOM} role="img" aria-labelledby={id}>
         <title id={id}>{title}</title>
         {lines.map((line) => (
           <g key={line}>
-            <line className={line === 0 ? 'axis' : 'grid'} x1={LEFT} x2={width} y1={y(line)} y2={y(line)} />
-            <text x={LEFT - 8} y={y(line) + 4} textAnchor="end">
+            <line className={line === 0 ? 'axis' : 'grid'} x1={left} x2={width} y1={y(line)} y2={y(line)} />
+            <text x={left - 8} y={y(line) + 4} textAnchor="end">
               {short(line)}
             </text>
           </g>
         ))}
         {bars.map(({ key, name }, at) => {
-          const x = LEFT + at * slot + (slot - wide) / 2;
+          const x = left + at * slot + (slot - wide) / 2;
           const fromEnd = bars.length - 1 - at;
           return (
             <g key={key}>
@@ -140,10 +142,17 @@ function BarTable({
   const language = useLanguage();
   const money = (value: string): string => fiat(value, currency, language);
   return (
-    <div className="table-box scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+    <section className="table-box scroll" tabIndex={0} aria-label={title}>
       <table className="table">
         <caption className="unseen">{title}</caption>
-        <Head columns={[t('day'), ...cryptos.map((crypto) => [crypto, 'number'] as const), [t('total'), 'number']]} />
+        <Head
+          columns={[
+            t('day'),
+            ...cryptos.map((crypto) => [coinName(crypto), 'number'] as const),
+            [t('total'), 'number'],
+          ]}
+        />
         <tbody>
           {[...bars].reverse().map(({ key, full, parts }) => (
             <tr key={key}>
@@ -171,6 +180,6 @@ function BarTable({
           </tr>
         </tfoot>
       </table>
-    </div>
+    </section>
   );
 }

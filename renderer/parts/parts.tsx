@@ -1,5 +1,6 @@
 /** Small parts that every screen uses. */
 import { type ReactNode, useEffect, useId, useState } from 'react';
+import { findAsset } from '../../daemon/domain/assets.ts';
 import { CallError, NotConnected } from '../bridge.ts';
 import { useLanguage, useText } from '../i18n.ts';
 import { fiat, foreign, groups, splitZeros } from './format.ts';
@@ -10,6 +11,13 @@ export type Tone = 'main' | 'good' | 'warn' | 'bad' | 'quiet';
 
 /** A text from outside: isolated in its direction, on one line, without invisible characters. */
 export const Foreign = ({ text }: { text: string }): ReactNode => <bdi className="foreign">{foreign(text)}</bdi>;
+
+/** Words of the service, which speaks English alone. */
+export const Said = ({ text }: { text: string }): ReactNode => (
+  <span lang="en">
+    <Foreign text={text} />
+  </span>
+);
 
 /** A coin's amount: trailing zeros are quiet. `whole`: every decimal that it has, for money that moves. */
 export function Coin({
@@ -26,7 +34,7 @@ export function Coin({
     <span className="figure">
       {digits}
       <span className="zeros">{zeros}</span>
-      {crypto && ` ${crypto}`}
+      {crypto && ` ${shortName(crypto)}`}
     </span>
   );
 }
@@ -46,6 +54,30 @@ const familyOf = (crypto: string): string | undefined =>
   COINS.find((coin) => crypto === coin || crypto.startsWith(`${coin}_`) || crypto.startsWith(`${coin}-`));
 /** Without the network that a token is on. */
 export const shortName = (crypto: string): string => crypto.split('_')[0]!;
+/** The name of a chain: "Bitcoin Cash", "BNB Smart Chain". */
+export const chainName = (chain: string): string =>
+  findAsset(chain === 'BSC' ? 'BNB' : chain)?.networkName.replace(/ \(.*/, '') ?? chain;
+/** The chain of a token that is on several; else null. */
+export const networkOf = (crypto: string): string | null =>
+  crypto.includes('_') ? (findAsset(crypto)?.chain ?? null) : null;
+/** A coin as text: "LTC", "USDT · Ethereum". */
+export function coinName(crypto: string): string {
+  const chain = networkOf(crypto);
+  return chain === null ? crypto : `${shortName(crypto)} · ${chainName(chain)}`;
+}
+
+/** A coin with its colour, and a token with its network. */
+export function CoinName({ crypto }: { crypto: string }): ReactNode {
+  const chain = networkOf(crypto);
+  return (
+    <span className="coin-name">
+      <CoinMark crypto={crypto} />
+      {shortName(crypto)}
+      {chain && <span className="quiet"> {chainName(chain)}</span>}
+    </span>
+  );
+}
+
 export const coinClass = (crypto: string): string => (familyOf(crypto) ?? 'other').toLowerCase();
 /** Coins keep their order everywhere. */
 export const byCoin = (a: string, b: string): number => rank(a) - rank(b) || (a < b ? -1 : 1);
@@ -133,7 +165,7 @@ export function Problem({ error, means, retry }: { error: Error; means?: string;
   );
   return (
     <Notice tone="bad" title={offline ? t('noAnswer') : t('failedTitle')} actions={again}>
-      {offline ? t('noAnswerMeans') : error instanceof CallError ? <Foreign text={error.message} /> : error.message}
+      {offline ? t('noAnswerMeans') : error instanceof CallError ? <Said text={error.message} /> : error.message}
       {means && ` ${means}`}
     </Notice>
   );

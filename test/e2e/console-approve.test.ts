@@ -19,7 +19,7 @@ import { openShop, PASSPHRASE } from '../support/shop.ts';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const COIN = 100_000_000n;
 /** A folder for pictures of what was looked at; absent: none are made. */
-const PICTURES = process.env.PICTURES;
+const PICTURES = process.env.CONSOLE_PICTURES;
 const WIDTHS = [1280, 800, 390];
 
 const title = chromiumTitle(litecoindTitle('approving in the console'));

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
-import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 const RATES = Object.entries({
   BTC: 97_000,
@@ -97,4 +97,23 @@ export class Console {
     if (crypto !== null) await this.daemon.call('POST', `/invoice/rp/${id}`, { crypto });
     return id;
   }
+}
+
+/** Waits until a screen has read what it shows. The page's policy evaluates no text, so the page itself cannot wait. */
+export async function shown(page: Page): Promise<void> {
+  await until('the screen has read', async () => (await page.locator('.still').count()) === 0);
+}
+
+/** Words of a German screen that only English has. */
+export async function englishIn(page: Page): Promise<string[]> {
+  // the service's own words, which are marked as English, are left out
+  const text = await page.evaluate<string>(`(() => {
+    for (const one of document.querySelectorAll('main [lang=en]')) one.hidden = true;
+    const labels = [...document.querySelectorAll('[aria-label],[placeholder],[title]')];
+    const hidden = labels.flatMap((one) => ['aria-label', 'placeholder', 'title'].map((name) => one.getAttribute(name)));
+    return [document.body.innerText, document.title, ...hidden].join('\\n');
+  })()`);
+  return [
+    ...text.matchAll(/\b(?:the|and|is|are|of|with|your|you|from|not|until|yet|this|has|have|no|by)\b[^\n]*/gi),
+  ].map(([found]) => found);
 }

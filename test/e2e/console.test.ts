@@ -4,21 +4,14 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
-import { Console } from './console-kit.ts';
+import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf } from './page-kit.ts';
 
 const HOSTILE = '\u202Eevil\u2066 <img src=x onerror=alert(1)>\u200B';
+/** Every screen; the states of approving have the same check in console-approve.test.ts. */
 const SCREENS = [
-  'home',
-  'counter',
-  'invoices',
-  'inbox',
-  'sources',
-  'rates',
-  'alerts',
-  'developers',
-  'settings',
-  'first',
+  ...['home', 'counter', 'invoices', 'invoices/new', 'inbox', 'withdrawals', 'withdrawals/new', 'gas', 'wallet'],
+  ...['sources', 'rates', 'alerts', 'developers', 'settings', 'first', 'first/live'],
 ];
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -63,7 +56,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
 
   it('shows a payment as it arrives, with takings, balance and what needs a decision', async () => {
     const page = await shop.open('home');
-    await page.getByText('Nothing needs you').waitFor();
+    await page.getByRole('heading', { name: 'Start here' }).waitFor();
     const slug = await shop.invoice(25, 'LTC', { order_id: 'order 1' });
     const row = page.locator('tr', { hasText: '€25.00' });
     await row.getByText('Waiting').waitFor();
@@ -72,6 +65,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await shop.mine('LTC', 12);
     await row.getByText('Paid').waitFor();
     await page.locator('.home-figures', { hasText: '1 payment' }).waitFor();
+    await page.getByText('Nothing needs you').waitFor();
     await shop.pay(slug, '0.02');
     await shop.mine('LTC', 12);
     await page.getByText('Money came that no invoice claims.').waitFor();
@@ -107,7 +101,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     // text from outside neither runs nor turns the line around, in whichever list it is
     for (const list of [`invoices/${slug}`, 'home', 'invoices', 'inbox', 'wallet', 'withdrawals', 'developers']) {
       await shop.go(page, list);
-      await page.waitForFunction("document.querySelector('.still') === null");
+      await shown(page);
       expect([list, await page.locator('img[src="x"]').count()]).toEqual([list, 0]);
       expect(await page.locator('main').innerText()).not.toMatch(/[\u202E\u2066\u200B]/);
     }
@@ -230,7 +224,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     looked ??= await shop.open(screen);
     const page = looked;
     await shop.go(page, screen);
-    await page.waitForFunction("document.querySelector('.still') === null");
+    await shown(page);
     for (const [colorScheme, size] of [
       ['light', { width: 1280, height: 860 }],
       ['dark', { width: 800, height: 860 }],
@@ -355,14 +349,14 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
 
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
-    for (const step of ['Where payments are seen', 'Connect your shop', 'Watch a payment arrive']) {
+    for (const step of ['Which coins do you take?', 'Connect your shop', 'Watch a payment arrive']) {
       await page.getByRole('button', { name: 'Next' }).click();
       await page.getByRole('heading', { name: step }).waitFor();
       if (step === 'Connect your shop') await page.getByText(`clientId: '${shop.daemon.clientId}'`).waitFor();
     }
     await page.getByRole('button', { name: 'Make an invoice of €25.00' }).click();
     await page.getByRole('button', { name: 'Pay as the customer' }).click();
-    await page.getByText('Payment seen').waitFor();
+    await page.getByText('Payment seen').first().waitFor();
     await shop.mine('LTC', 12);
     await page.getByText('Your first payment has arrived').waitFor();
     await page.context().close();
@@ -528,6 +522,11 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Language').selectOption('de');
     await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
     expect(await page.evaluate('document.documentElement.lang')).toBe('de');
+    for (const screen of SCREENS) {
+      await shop.go(page, screen);
+      await shown(page);
+      expect([screen, await englishIn(page)]).toEqual([screen, []]);
+    }
     await page.context().close();
   });
 

@@ -1,12 +1,13 @@
 /** One sale: its code until a payment is seen, then what was seen, then paid. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Result } from '../../bridge.ts';
-import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useCall, useChange, useConnection, useData } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
 import { useNow } from '../../frame/page.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { decimal, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { Icon, ShapeIcon } from '../../parts/icons.tsx';
-import { Answer, byCoin, Problem, shortName } from '../../parts/parts.tsx';
+import { Answer, byCoin, coinName, Problem, shortName } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import type { Shop, T } from './counter.tsx';
 import { playPaid } from './sound.ts';
@@ -83,6 +84,7 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
           </p>
         )}
         {short ? <Short data={data} t={t} /> : <Waiting data={data} t={t} />}
+        <Practice data={data} shop={shop} crypto={crypto} t={t} />
         {error && <Problem error={error} />}
         {cancel.error && <Problem error={cancel.error} />}
         <div className="till-actions">
@@ -104,6 +106,28 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
   );
 }
 
+/** In the sandbox nobody has coins to pay with: this pays. A device that is locked to the counter may only sell. */
+function Practice({ data, shop, crypto, t }: Pick<CodeProps, 'data' | 'shop' | 'crypto' | 't'>): ReactNode {
+  const { session } = useData();
+  const business = useBusiness();
+  const { up } = useConnection();
+  const play = useChange('sandbox.play', 'invoice.', 'counter.');
+  if (shop.network !== 'sandbox' || session.scope === 'counter' || !business) return null;
+  const pay = (): void =>
+    play.mutate({
+      ...{ action: 'pay' as const, business: `${business.id}`, invoice: data.sale.invoice },
+      crypto: crypto ?? data.crypto ?? shop.cryptos.find(({ ready }) => ready)?.crypto ?? 'BTC',
+    });
+  return (
+    <>
+      <button type="button" className="button" disabled={!up || play.isPending} onClick={pay}>
+        {t('payNow')}
+      </button>
+      {play.error && <Problem error={play.error} />}
+    </>
+  );
+}
+
 type CoinsProps = Pick<CodeProps, 'shop' | 'crypto' | 'onCrypto' | 't'>;
 
 function Coins({ shop, crypto, onCrypto, t }: CoinsProps): ReactNode {
@@ -111,7 +135,7 @@ function Coins({ shop, crypto, onCrypto, t }: CoinsProps): ReactNode {
   const names = sorted.map((one) => shortName(one.crypto));
   // a token on several networks is named in full
   const nameOf = (one: string): string =>
-    names.filter((name) => name === shortName(one)).length > 1 ? one.replace('_', ' ') : shortName(one);
+    names.filter((name) => name === shortName(one)).length > 1 ? coinName(one) : shortName(one);
   return (
     <fieldset className="till-coins">
       <legend className="unseen">{t('coins')}</legend>

@@ -49,6 +49,7 @@ export default texts(
     wait: 'Wait here',
     receipt: 'Receipt',
     tooMuch: 'At most nine digits',
+    payNow: 'Pay as the customer',
   },
   {
     counter: 'Kasse',
@@ -98,5 +99,6 @@ export default texts(
     wait: 'Hier warten',
     receipt: 'Beleg',
     tooMuch: 'Höchstens neun Ziffern',
+    payNow: 'Als Kunde bezahlen',
   },
 );

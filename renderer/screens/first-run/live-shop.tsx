@@ -6,7 +6,7 @@ import { useText } from '../../i18n.ts';
 import { Notice } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
-import { BusinessForm } from '../settings/business.tsx';
+import { BrandForm } from '../settings/business.tsx';
 import '../settings/settings.css';
 import SETTINGS from '../settings/texts.ts';
 import type { Added } from './live.tsx';
@@ -14,7 +14,10 @@ import TEXTS from './live-texts.ts';
 import { Sources } from './sources.tsx';
 import { Head } from './steps.tsx';
 
-export function LiveCoins({ id }: { id: number }): ReactNode {
+/** `BRAND`: the form that the foot's button saves. */
+export const BRAND = 'live-brand';
+
+export function LiveCoins({ id, onSaved }: { id: number; onSaved(): void }): ReactNode {
   const t = useText(TEXTS);
   const settings = useText(SETTINGS);
   const business = useBusinesses().all.find((one) => one.id === id);
@@ -23,7 +26,7 @@ export function LiveCoins({ id }: { id: number }): ReactNode {
     <>
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
       <Sources business={business} />
-      <BusinessForm key={business.id} business={business} t={settings} />
+      <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
     </>
   );
 }

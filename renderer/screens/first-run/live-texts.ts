@@ -130,7 +130,7 @@ export default texts(
     notBoth: 'Geben Sie den Tag oder den Block an, nicht beides',
     newPassphrase: 'Neue Passphrase',
     passphraseHint:
-      'Mindestens {n} Zeichen; mehrere Wörter merkt man sich leicht. Sie tippen sie, um Auszahlungen freizugeben.',
+      'Mindestens {n} Zeichen; mehrere Wörter merkt man sich leicht. Sie tippen sie, um Auszahlungen zu genehmigen.',
     passphraseAgain: 'Noch einmal',
     differs: 'Die beiden sind nicht gleich',
     making: 'Wird angelegt…',

@@ -14,7 +14,7 @@ import { go, href } from '../../router.ts';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
 import { LiveBusiness } from './live-business.tsx';
-import { LiveCoins, LiveKeys } from './live-shop.tsx';
+import { BRAND, LiveCoins, LiveKeys } from './live-shop.tsx';
 import TEXTS from './live-texts.ts';
 import { LiveWallet, type Opened } from './live-wallet.tsx';
 import { Head, Steps } from './steps.tsx';
@@ -83,7 +83,7 @@ export function Live(): ReactNode {
       )}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
       {step === 'coins' && notRemembered}
-      {step === 'coins' && added && <LiveCoins id={added.business.id} />}
+      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('connect')} />}
       {step === 'connect' && added && <LiveKeys added={added} />}
     </Steps>
   );
@@ -142,7 +142,13 @@ function Foot({ step, hidden, setHidden, setStep }: FootProps): ReactNode {
       </button>
     );
   }
-  if (step === 'coins') return next(t('next'), () => setStep('connect'));
+  if (step === 'coins') {
+    return (
+      <button type="submit" form={BRAND} className="button filled large">
+        {t('next')}
+      </button>
+    );
+  }
   if (step === 'connect') return next(t('home'), () => go(href('home')));
   return null;
 }

@@ -42,7 +42,7 @@ export function Steps({ title, names, at, network, leave, children, foot }: Step
       </nav>
       <div className="first-page">
         <SandboxBanner network={network} />
-        <main id="content" className="first-content">
+        <main id="content" className="first-content" key={at}>
           {children}
         </main>
         {foot && <footer className="first-foot">{foot}</footer>}

@@ -155,7 +155,7 @@ export default texts(
       'Vier Wochen lang. Die höchsten Kosten gelten für alle Nächte zusammen; worauf Auszahlungen warten, wird sofort eingesammelt.',
     planDaily: 'Jeden Tag',
     planHours: '{from} bis {to}',
-    planNeeded: 'Er sammelt ein, worauf freigegebene Auszahlungen warten, und sonst nichts.',
+    planNeeded: 'Er sammelt ein, worauf genehmigte Auszahlungen warten, und sonst nichts.',
     nightText: 'Nachts ist es oft billiger, weil wenige das Netz benutzen.',
     ends: 'Es endet',
     endsDays: 'nach {n} Tag|nach {n} Tagen',

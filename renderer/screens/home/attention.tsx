@@ -2,8 +2,10 @@
 import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { foreign, groups } from '../../parts/format.ts';
+import { useLanguage } from '../../i18n.ts';
+import { decimal, foreign, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
+import { chainName, coinName, shortName } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './home.tsx';
 
@@ -13,6 +15,8 @@ type Thing = {
   tone: 'main' | 'warn';
   title: string;
   note: string;
+  /** Of a note in the service's words. */
+  lang?: 'en';
   to: string;
   button: string;
 };
@@ -21,10 +25,14 @@ const EVERY_MS = 15_000;
 const SHOWN = 5;
 const READ_MAX = 50;
 const GROUPS_SHOWN = 2;
+const DECIMALS_MAX = 18;
+/** The alert about a chain that is in this list by itself. */
+const AWAY = 'chain.away';
 
 const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
 
 function useThings(business: Business, t: T): Thing[] {
+  const language = useLanguage();
   const own = (one: { business_id: number }): boolean => one.business_id === business.id;
   const asked = useCall('withdrawal.list', { state: 'requested', limit: READ_MAX }).data?.withdrawals.filter(own) ?? [];
   const inbox = useCall('inbox.list', { limit: READ_MAX }).data?.items.filter(own) ?? [];
@@ -34,8 +42,8 @@ function useThings(business: Business, t: T): Thing[] {
   return [
     ...asked.map(({ id, amount, crypto, address }): Thing => {
       const note = t('approveNote', {
-        amount,
-        crypto,
+        amount: decimal(amount, language, 0, DECIMALS_MAX),
+        crypto: coinName(crypto),
         address: `${groups(address).slice(0, GROUPS_SHOWN).join(' ')} …`,
       });
       const to = href('withdrawals', `${id}`);
@@ -44,7 +52,11 @@ function useThings(business: Business, t: T): Thing[] {
     ...inbox
       .filter(({ state }) => state === 'open')
       .map((item): Thing => {
-        const note = t('unclaimedNote', { amount: item.amount, crypto: item.crypto, reason: reason(item.reason) });
+        const note = t('unclaimedNote', {
+          amount: decimal(item.amount, language, 0, DECIMALS_MAX),
+          crypto: shortName(item.crypto),
+          reason: reason(item.reason),
+        });
         const to = href('inbox', `${item.id}`);
         return {
           key: `i${item.id}`,
@@ -57,23 +69,28 @@ function useThings(business: Business, t: T): Thing[] {
         };
       }),
     ...chains
-      .filter((chain) => chain.network === business.network && chain.withheld !== null && chain.synced_at !== null)
-      .map(({ chain }): Thing => {
-        const [title, note, to] = [t('behind', { chain }), t('behindNote'), href('sources')];
+      .filter((one) => one.network === business.network && (one.error !== null || one.withheld !== null))
+      .filter((one) => one.error !== null || one.synced_at !== null)
+      .map(({ chain, error }): Thing => {
+        const title = t(error === null ? 'behind' : 'noAnswer', { chain: chainName(chain) });
+        const note = t(error === null ? 'behindNote' : 'noAnswerNote');
+        const to = href('sources');
         return { key: `c${chain}`, shape: 'warning', tone: 'warn', title, note, to, button: t('details') };
       }),
     ...alerts
-      .filter(({ network }) => network === null || network === business.network)
+      .filter(({ network, kind }) => (network === null || network === business.network) && kind !== AWAY)
       .map((alert): Thing => {
         const [title, note, to] = [t('alert'), foreign(alert.message), href('alerts')];
-        return { key: `a${alert.id}`, shape: 'warning', tone: 'warn', title, note, to, button: t('look') };
+        const look = { shape: 'warning', tone: 'warn', lang: 'en', button: t('look') } as const;
+        return { key: `a${alert.id}`, title, note, to, ...look };
       }),
   ];
 }
 
-export function Attention({ business, t }: { business: Business; t: T }): ReactNode {
+/** `quiet`: says nothing where nothing waits. */
+export function Attention({ business, quiet = false, t }: { business: Business; quiet?: boolean; t: T }): ReactNode {
   const things = useThings(business, t);
-  const sandbox = business.network === 'sandbox';
+  if (quiet && things.length === 0) return null;
   const shown = things.slice(0, SHOWN);
   return (
     <section className="section">
@@ -88,20 +105,18 @@ export function Attention({ business, t }: { business: Business; t: T }): ReactN
               <ShapeIcon shape={thing.shape} size={20} />
             </span>
             <p>
-              <strong>{thing.title}</strong> <bdi className="thing-note">{thing.note}</bdi>
+              <strong>{thing.title}</strong>{' '}
+              <bdi className="thing-note" lang={thing.lang}>
+                {thing.note}
+              </bdi>
             </p>
-            <a className={at === 0 ? 'button filled' : 'button'} href={thing.to}>
+            <a className={at === 0 && !quiet ? 'button filled' : 'button'} href={thing.to}>
               {thing.button}
             </a>
           </li>
         ))}
       </ul>
       {things.length > SHOWN && <p className="quiet">{t('moreThings', { n: things.length - SHOWN })}</p>}
-      {sandbox && things.length === 0 && (
-        <p className="quiet">
-          {t('setUpNote')} <a href={href('first')}>{t('begin')}</a>
-        </p>
-      )}
     </section>
   );
 }

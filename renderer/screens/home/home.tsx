@@ -13,7 +13,8 @@ import {
   Answer,
   byCoin,
   Coin,
-  CoinMark,
+  CoinName,
+  chainName,
   Fiat,
   Head,
   Section,
@@ -58,6 +59,16 @@ export default function Home(): ReactNode {
 
 function Inside({ business, t }: { business: Business; t: T }): ReactNode {
   const money = useMoney();
+  const latest = useCall('invoice.list', { business: `${business.id}`, limit: LATEST });
+  if (latest.data?.invoices.length === 0) {
+    return (
+      <>
+        <Start business={business} t={t} />
+        <Attention business={business} quiet t={t} />
+        <Chains business={business} t={t} />
+      </>
+    );
+  }
   return (
     <>
       <Figures business={business} money={money} t={t} />
@@ -69,6 +80,43 @@ function Inside({ business, t }: { business: Business; t: T }): ReactNode {
         <Latest business={business} t={t} />
       </div>
     </>
+  );
+}
+
+/** Before the first invoice: the way to begin, instead of zeros. */
+function Start({ business, t }: { business: Business; t: T }): ReactNode {
+  if (business.network === 'sandbox') {
+    return (
+      <section className="section home-start">
+        <h2>{t('start')}</h2>
+        <p>{t('startNote')}</p>
+        <div className="actions">
+          <a className="button filled large" href={href('first')}>
+            {t('begin')}
+          </a>
+          <a className="button large" href={href('first', 'live')}>
+            {t('goLive')}
+          </a>
+        </div>
+      </section>
+    );
+  }
+  return (
+    <section className="section home-start">
+      <h2>{t('startLive')}</h2>
+      <p>{t('startLiveNote')}</p>
+      <div className="actions">
+        <a className="button filled large" href={href('counter')}>
+          {t('openCounter')}
+        </a>
+        <a className="button large" href={href('invoices', 'new')}>
+          {t('newInvoice')}
+        </a>
+        <a className="button large" href={href('developers')}>
+          {t('connectShop')}
+        </a>
+      </div>
+    </section>
   );
 }
 
@@ -103,7 +151,7 @@ function Figures({ business, money, t }: PartProps): ReactNode {
   return (
     <div className="home-figures">
       <Figure name={t('balance')} amount={total} currency={money.currency}>
-        {whole ? t('allCoins', { n: business.balances.length }) : t('noRate')}
+        {whole ? t('confirmed') : t('noRate')}
       </Figure>
       <Figure name={t('today')} amount={totalOf([day])} currency={money.currency}>
         {t('payments', { n: day?.payments ?? 0 })}
@@ -147,8 +195,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
             return (
               <tr key={crypto}>
                 <th scope="row">
-                  <CoinMark crypto={crypto} />
-                  {crypto}
+                  <CoinName crypto={crypto} />
                 </th>
                 <td className="number">
                   {withheld === null ? <Coin amount={amount} /> : <span className="quiet">{t('withheld')}</span>}
@@ -209,7 +256,7 @@ function Chains({ business, t }: { business: Business; t: T }): ReactNode {
           <table className="table">
             <Head
               columns={[
-                t('coin'),
+                t('chain'),
                 t('state'),
                 [t('block'), 'number wide-only'],
                 [t('lastBlock'), 'number'],
@@ -225,7 +272,7 @@ function Chains({ business, t }: { business: Business; t: T }): ReactNode {
                   const age = chain.tip_age_seconds;
                   return (
                     <tr key={chain.chain}>
-                      <th scope="row">{chain.chain}</th>
+                      <th scope="row">{chainName(chain.chain)}</th>
                       <td>
                         <State {...look}>{t(word)}</State>
                       </td>
@@ -268,7 +315,7 @@ function Latest({ business, t }: { business: Business; t: T }): ReactNode {
                       <Fiat amount={invoice.amount} currency={invoice.currency} />
                     </td>
                     <td className="number quiet">
-                      {invoice.payment ? shortName(invoice.payment.crypto) : t('notChosen')}
+                      {invoice.payment ? shortName(invoice.payment.crypto) : <span title={t('notChosen')}>–</span>}
                     </td>
                   </tr>
                 ))}

@@ -1,11 +1,12 @@
 /** The list: pages are read as they come into view, and only the rows in view are in the document. */
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { useTimes } from '../../parts/format.ts';
+import { useLanguage } from '../../i18n.ts';
+import { fiat, sum, useTimes } from '../../parts/format.ts';
 import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
 import { Empty, Fiat, Foreign, Problem, Still, shortName } from '../../parts/parts.tsx';
 import { go, href, hrefBeside } from '../../router.ts';
@@ -50,8 +51,17 @@ export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: L
   const pages = usePages(business, filter);
   const rows = given ?? pages.data?.pages.flatMap(({ invoices }) => invoices) ?? [];
   if (!given && pages.error && rows.length === 0)
-    return <Problem error={pages.error} retry={() => void pages.refetch()} />;
-  if (!given && pages.data === undefined) return <Still rows={12} />;
+    return (
+      <div className="invoices-inset">
+        <Problem error={pages.error} retry={() => void pages.refetch()} />
+      </div>
+    );
+  if (!given && pages.data === undefined)
+    return (
+      <div className="invoices-inset">
+        <Still rows={12} />
+      </div>
+    );
   if (rows.length === 0 && !pages.hasNextPage && isNarrow(filter)) return <Empty title={t('noneSuch')} />;
   if (rows.length === 0 && !pages.hasNextPage) {
     const action = (
@@ -69,7 +79,7 @@ export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: L
     const full = (pages.data?.pages.length ?? 0) >= PAGES_KEPT_MAX * PAGE;
     if (!given && pages.hasNextPage && !pages.isFetchingNextPage && !full) void pages.fetchNextPage();
   };
-  return <Rows rows={rows} more={more} slug={slug} t={t} />;
+  return <Rows rows={rows} isWhole={!pages.hasNextPage || given !== undefined} more={more} slug={slug} t={t} />;
 }
 
 /** The row after or before the open one is opened by the arrow keys. */
@@ -86,21 +96,38 @@ function useArrows(rows: Invoice[], slug: string | undefined) {
   };
 }
 
-type RowsProps = { rows: Invoice[]; more(): void; slug: string | undefined; t: T };
+/** A row of the list: a day, with the sum of what is paid in it, or an invoice. */
+type Line = { key: string | number; day: string; paid: Invoice[] | null } | { key: number; invoice: Invoice };
 
-function Rows({ rows, more, slug, t }: RowsProps): ReactNode {
+/** `isWhole`: there are no more invoices, so that the oldest day has all of its. */
+function linesOf(rows: readonly Invoice[], isWhole: boolean): Line[] {
+  const days = new Map<string, Invoice[]>();
+  for (const invoice of rows) {
+    const day = new Date(invoice.created_at).toDateString();
+    days.set(day, [...(days.get(day) ?? []), invoice]);
+  }
+  return [...days].flatMap(([day, invoices], at): Line[] => {
+    const paid = isWhole || at < days.size - 1 ? invoices.filter(({ status }) => status === 'paid') : null;
+    return [{ key: day, day, paid }, ...invoices.map((invoice): Line => ({ key: invoice.id, invoice }))];
+  });
+}
+
+type RowsProps = { rows: Invoice[]; isWhole: boolean; more(): void; slug: string | undefined; t: T };
+
+function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   const box = useRef<HTMLDivElement>(null);
+  const lines = useMemo(() => linesOf(rows, isWhole), [rows, isWhole]);
   const list = useVirtualizer({
-    count: rows.length,
+    count: lines.length,
     getScrollElement: () => box.current,
     estimateSize: () => ROW_PX,
     overscan: AHEAD_ROWS,
-    getItemKey: (at) => rows[at]!.id,
+    getItemKey: (at) => lines[at]!.key,
   });
   const items = list.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (last >= rows.length - AHEAD_ROWS) more();
+    if (last >= lines.length - AHEAD_ROWS) more();
   });
   const onKeyDown = useArrows(rows, slug);
   return (
@@ -116,11 +143,18 @@ function Rows({ rows, more, slug, t }: RowsProps): ReactNode {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links inside */}
       <div ref={box} className="invoice-rows" onKeyDown={onKeyDown}>
         <ul style={{ height: list.getTotalSize() }}>
-          {items.map((item) => (
-            <li key={item.key} style={{ transform: `translateY(${item.start}px)` }}>
-              <Row invoice={rows[item.index]!} open={rows[item.index]!.slug === slug} t={t} />
-            </li>
-          ))}
+          {items.map((item) => {
+            const line = lines[item.index]!;
+            return (
+              <li key={item.key} style={{ transform: `translateY(${item.start}px)` }}>
+                {'invoice' in line ? (
+                  <Row invoice={line.invoice} open={line.invoice.slug === slug} t={t} />
+                ) : (
+                  <Day day={line.day} paid={line.paid} t={t} />
+                )}
+              </li>
+            );
+          })}
         </ul>
       </div>
       <p className="invoice-foot quiet">
@@ -131,8 +165,25 @@ function Rows({ rows, more, slug, t }: RowsProps): ReactNode {
   );
 }
 
+/** A day and the sum of its paid invoices, if they are of one currency. */
+function Day({ day, paid, t }: { day: string; paid: Invoice[] | null; t: T }): ReactNode {
+  const { long } = useTimes();
+  const language = useLanguage();
+  const currencies = new Set(paid?.map(({ currency }) => currency));
+  const [currency] = currencies;
+  const n = paid?.length ?? 0;
+  const amount = currency === undefined ? '' : fiat(sum(paid?.map((one) => one.amount) ?? []), currency, language);
+  return (
+    <p className="invoice-day">
+      {day === new Date().toDateString() && <strong>{t('today')}</strong>}
+      <span>{long(day)}</span>
+      {n > 0 && <span>{currencies.size === 1 ? t('dayTotal', { n, amount }) : t('dayPaid', { n })}</span>}
+    </p>
+  );
+}
+
 function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): ReactNode {
-  const { short } = useTimes();
+  const { clock } = useTimes();
   const purpose = invoice.order_id ?? invoice.description;
   return (
     <a
@@ -145,7 +196,7 @@ function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): R
       }}
     >
       <InvoiceState invoice={invoice} />
-      <span className="quiet">{short(invoice.created_at)}</span>
+      <span className="quiet">{clock(invoice.created_at)}</span>
       <span className="mono">{invoice.slug}</span>
       <span className="quiet cut-text">{purpose ? <Foreign text={purpose} /> : '–'}</span>
       <span className="number">

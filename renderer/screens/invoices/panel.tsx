@@ -1,7 +1,7 @@
 /** One invoice: its state, its timeline, why it is not paid, and what can be done. */
 import { type ReactNode, useState } from 'react';
 import type { Result } from '../../bridge.ts';
-import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
 import { type Deferred, useDeferred } from '../../parts/deferred.ts';
@@ -30,6 +30,7 @@ export function InvoicePanel({ slug, t }: { slug: string; t: T }): ReactNode {
 }
 
 function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const { session } = useData();
   const { payment } = invoice;
   return (
     <>
@@ -38,6 +39,11 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           <DetailState invoice={invoice} />
           <span className="side">
             <Copy text={invoice.invoice_url} label={t('link')} />
+            {session.place === 'browser' && (
+              <a href={invoice.invoice_url} target="_blank" rel="noreferrer" aria-label={t('openPageNote')}>
+                {t('openPage')}
+              </a>
+            )}
             <Code invoice={invoice} t={t} />
             <a className="plain-icon" href={hrefBeside('invoices')} aria-label={t('close')}>
               <Icon name="close" />

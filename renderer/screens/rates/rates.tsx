@@ -5,7 +5,7 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { decimal, span } from '../../parts/format.ts';
-import { Answer, byCoin, CoinMark, Empty, Head } from '../../parts/parts.tsx';
+import { Answer, byCoin, CoinName, Empty, Head } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
@@ -45,8 +45,7 @@ export default function Rates(): ReactNode {
                     .map(({ crypto, usd, eur, gbp }) => (
                       <tr key={crypto}>
                         <th scope="row">
-                          <CoinMark crypto={crypto} />
-                          {crypto}
+                          <CoinName crypto={crypto} />
                         </th>
                         {[usd, eur, gbp].map((rate, at) => (
                           // biome-ignore lint/suspicious/noArrayIndexKey: the currencies keep their places

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { Field } from '../../parts/controls.tsx';
-import { byCoin, CoinMark, Problem, Section } from '../../parts/parts.tsx';
+import { byCoin, CoinName, Problem, Section } from '../../parts/parts.tsx';
 import type { T } from './settings.tsx';
 
 const DEFAULT_ACCENT = '#1c57c8';
@@ -18,50 +18,17 @@ async function base64Of(file: File | undefined): Promise<string | undefined> {
   return (await promise).split(',')[1] ?? '';
 }
 
-export function BusinessForm({ business, t }: { business: Business; t: T }): ReactNode {
+type Props = { business: Business; t: T };
+
+export function BusinessForm({ business, t }: Props): ReactNode {
   const { up } = useConnection();
-  const [name, setName] = useState(business.brand.name ?? business.name);
-  const [accent, setAccent] = useState(business.brand.accent ?? DEFAULT_ACCENT);
-  const [contact, setContact] = useState(business.brand.contact ?? '');
-  // undefined: as it is; null: none
-  const [logo, setLogo] = useState<string | null | undefined>();
-  const brand = useChange('business.brand', 'business.', 'counter.');
   const change = useChange('business.change', 'business.', 'counter.', 'status');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    brand.mutate({
-      business: `${business.id}`,
-      name: name.trim() || null,
-      accent: accent === DEFAULT_ACCENT ? null : accent,
-      contact: contact.trim() || null,
-      ...(logo === undefined ? {} : { logo }),
-    });
-  };
   const toggle = (crypto: string, on: boolean): void =>
     change.mutate({ business: `${business.id}`, ...(on ? { enable: [crypto] } : { disable: [crypto] }) });
-  const error = brand.error ?? change.error;
   return (
     <Section title={t('business')} note={`${t('timeZone')}: ${business.time_zone}`}>
       <div className="settings-columns">
-        <form className="form" onSubmit={submit}>
-          <Field label={t('name')} value={name} maxLength={60} onChange={(event) => setName(event.target.value)} />
-          <Field
-            label={t('contact')}
-            value={contact}
-            maxLength={200}
-            onChange={(event) => setContact(event.target.value)}
-          />
-          <Field label={t('accent')} type="color" value={accent} onChange={(event) => setAccent(event.target.value)} />
-          <Logo has={business.brand.logo !== null} chosen={logo} choose={setLogo} t={t} />
-          <div className="actions">
-            <button type="submit" className="button" disabled={!up || brand.isPending}>
-              {t('save')}
-            </button>
-            <span className="good" role="status">
-              {brand.isSuccess && t('saved')}
-            </span>
-          </div>
-        </form>
+        <BrandForm business={business} t={t} />
         <fieldset className="settings-coins">
           <legend>{t('coins')}</legend>
           {[...new Set([...business.cryptos, ...business.possible_cryptos])].sort(byCoin).map((crypto) => (
@@ -72,15 +39,12 @@ export function BusinessForm({ business, t }: { business: Business; t: T }): Rea
                 disabled={!up || change.isPending}
                 onChange={(event) => toggle(crypto, event.target.checked)}
               />
-              <span>
-                <CoinMark crypto={crypto} />
-                {crypto}
-              </span>
+              <CoinName crypto={crypto} />
             </label>
           ))}
         </fieldset>
       </div>
-      {error && <Problem error={error} />}
+      {change.error && <Problem error={change.error} />}
     </Section>
   );
 }
@@ -110,5 +74,67 @@ function Logo({ has, chosen, choose, t }: LogoProps): ReactNode {
         </button>
       )}
     </>
+  );
+}
+
+/** `step`: an id for a button elsewhere that saves it, and where saving leads. Without it the form has a button of its own. */
+type BrandProps = Props & { step?: { id: string; onSaved(): void } };
+
+/** A business as payers see it. */
+export function BrandForm({ business, t, step }: BrandProps): ReactNode {
+  const { up } = useConnection();
+  const [name, setName] = useState(business.brand.name ?? business.name);
+  const [accent, setAccent] = useState(business.brand.accent ?? DEFAULT_ACCENT);
+  const [contact, setContact] = useState(business.brand.contact ?? '');
+  // undefined: as it is; null: none
+  const [logo, setLogo] = useState<string | null | undefined>();
+  const brand = useChange('business.brand', 'business.', 'counter.');
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const wanted = {
+      ...(logo === undefined ? {} : { logo }),
+      name: name.trim() || null,
+      accent: accent === DEFAULT_ACCENT ? null : accent,
+      contact: contact.trim() || null,
+    };
+    brand.mutate({ business: `${business.id}`, ...wanted }, { onSuccess: () => step?.onSaved() });
+  };
+  return (
+    <form className="form" id={step?.id} onSubmit={submit}>
+      <Field
+        label={t('name')}
+        autoFocus={step !== undefined}
+        value={name}
+        maxLength={60}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Field
+        label={t('contact')}
+        hint={t('contactHint')}
+        value={contact}
+        maxLength={200}
+        onChange={(event) => setContact(event.target.value)}
+      />
+      <Field
+        label={t('accent')}
+        hint={t('accentHint')}
+        type="color"
+        className="settings-colour"
+        value={accent}
+        onChange={(event) => setAccent(event.target.value)}
+      />
+      <Logo has={business.brand.logo !== null} chosen={logo} choose={setLogo} t={t} />
+      {brand.error && <Problem error={brand.error} />}
+      {!step && (
+        <div className="actions">
+          <button type="submit" className="button" disabled={!up || brand.isPending}>
+            {t('save')}
+          </button>
+          <span className="good" role="status">
+            {brand.isSuccess && t('saved')}
+          </span>
+        </div>
+      )}
+    </form>
   );
 }

@@ -59,6 +59,25 @@ function Here({ t }: { t: T }): ReactNode {
   );
 }
 
+/** Edge and Opera name Chrome too, and Chrome names Safari: the first that is found counts. */
+const BROWSERS = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' };
+const SYSTEMS = {
+  Android: 'Android',
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Windows: 'Windows',
+  Mac: 'macOS',
+  Linux: 'Linux',
+};
+
+/** "Firefox, Windows" of what a browser says about itself; whole where it says nothing known. */
+function browserName(agent: string): string {
+  const found = [BROWSERS, SYSTEMS].flatMap(
+    (table) => Object.entries(table).find(([word]) => agent.includes(word))?.[1] ?? [],
+  );
+  return found.length === 0 ? agent : found.join(', ');
+}
+
 function Sessions({ t }: { t: T }): ReactNode {
   const { bridge } = useData();
   const { up } = useConnection();
@@ -101,7 +120,7 @@ function Sessions({ t }: { t: T }): ReactNode {
                       <td className="wide-only">{full(one.used_at)}</td>
                       <td>{t(one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
                       <td className="quiet wide-only cut-cell">
-                        <Foreign text={one.name} />
+                        <Foreign text={browserName(one.name)} />
                       </td>
                       <td className="number">
                         <button

@@ -6,7 +6,21 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { span } from '../../parts/format.ts';
-import { Answer, byCoin, Empty, Facts, Foreign, Head, Problem, Progress, Section, State } from '../../parts/parts.tsx';
+
+import {
+  Answer,
+  byCoin,
+  chainName,
+  Empty,
+  Facts,
+  Foreign,
+  Head,
+  Problem,
+  Progress,
+  Section,
+  State,
+} from '../../parts/parts.tsx';
+
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -43,6 +57,7 @@ const LEVELS = {
 } as const;
 
 function Health({ t }: { t: T }): ReactNode {
+  const language = useLanguage();
   const doctor = useCall('doctor', {});
   const again = (
     <button type="button" className="link" disabled={doctor.isFetching} onClick={() => void doctor.refetch()}>
@@ -50,13 +65,15 @@ function Health({ t }: { t: T }): ReactNode {
     </button>
   );
   return (
-    <Section title={t('health')} side={again}>
+    <Section title={t('health')} note={t('healthNote')} side={again}>
       <Answer of={doctor}>
         {({ findings }) => (
-          <ul className="findings">
+          <ul className="findings" lang="en">
             {findings.map(({ subject, level, text, advice }) => (
               <li key={`${subject} ${text}`}>
-                <State {...LEVELS[level]}>{t(level)}</State>
+                <span lang={language}>
+                  <State {...LEVELS[level]}>{t(level)}</State>
+                </span>
                 <p>
                   <strong>
                     <Foreign text={subject} />
@@ -107,7 +124,7 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
     </>
   );
   return (
-    <Section title={source.chain} note={note} side={source.network === 'sandbox' ? undefined : side}>
+    <Section title={chainName(source.chain)} note={note} side={source.network === 'sandbox' ? undefined : side}>
       {source.rescan_percent !== null ? (
         <Progress percent={source.rescan_percent}>{t('rescanning')}</Progress>
       ) : (

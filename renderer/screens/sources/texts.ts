@@ -40,6 +40,7 @@ export default texts(
     since: 'Running for',
     address: 'Payment pages',
     data: 'Data',
+    healthNote: 'checked by the service itself',
   },
   {
     sources: 'Quellen',
@@ -80,5 +81,6 @@ export default texts(
     since: 'Läuft seit',
     address: 'Zahlungsseiten',
     data: 'Daten',
+    healthNote: 'vom Dienst selbst geprüft, in seinen englischen Worten',
   },
 );

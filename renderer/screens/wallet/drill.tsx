@@ -6,7 +6,7 @@ import { useText } from '../../i18n.ts';
 import { useCustody } from '../../keyholder.ts';
 import { Choices, Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
-import { Copy, Foreign, Notice, Problem, Progress, Section } from '../../parts/parts.tsx';
+import { Copy, Foreign, Notice, Problem, Progress, Said, Section } from '../../parts/parts.tsx';
 import type { FileProps } from './backup.tsx';
 import { useDoing } from './doing.ts';
 import { PassphraseField } from './secret.tsx';
@@ -189,7 +189,7 @@ function Drilled({ drill: { running, error, report, file, ended_at } }: { drill:
   if (!report)
     return (
       <Notice tone="bad" title={t('drillFailed')}>
-        {error && <Foreign text={error} />}
+        {error && <Said text={error} />}
       </Notice>
     );
   const { made_at, invoices, deposits, addresses, problems, newer } = report;
@@ -200,7 +200,7 @@ function Drilled({ drill: { running, error, report, file, ended_at } }: { drill:
       <p>{t('drillHolds', { invoices, deposits, addresses })}</p>
       {problems.map((text) => (
         <p key={text}>
-          <Foreign text={text} />
+          <Said text={text} />
         </p>
       ))}
       {newer.length > 0 && (
@@ -208,7 +208,7 @@ function Drilled({ drill: { running, error, report, file, ended_at } }: { drill:
           <summary>{t('drillNewer', { n: newer.length })}</summary>
           {newer.map((text) => (
             <p key={text}>
-              <Foreign text={text} />
+              <Said text={text} />
             </p>
           ))}
         </details>

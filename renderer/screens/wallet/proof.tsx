@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useChange } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Coin, Foreign, Head, Problem, Section, State } from '../../parts/parts.tsx';
+import { Coin, Head, Problem, Said, Section, State } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type Chain = Result<'ledger.prove'>['chains'][number];
@@ -75,7 +75,7 @@ function Verdict({ chain }: { chain: Chain }): ReactNode {
       </State>
       {[...problems, ...(error === null ? [] : [error])].map((text) => (
         <p key={text}>
-          <Foreign text={text} />
+          <Said text={text} />
         </p>
       ))}
     </>

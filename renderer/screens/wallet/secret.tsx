@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
-import { Foreign } from '../../parts/parts.tsx';
+import { Said } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 /** Of a new one. */
@@ -10,7 +10,7 @@ export const PASSPHRASE_CHARS_MIN = 10;
 
 /** The words for a refused passphrase; every other error in its own words. */
 export const whyNot = (error: Error, wrong: string): ReactNode =>
-  'code' in error && error.code === 'vault.passphrase' ? wrong : <Foreign text={error.message} />;
+  'code' in error && error.code === 'vault.passphrase' ? wrong : <Said text={error.message} />;
 
 type PassphraseProps = {
   label: string;

@@ -10,7 +10,7 @@ import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Foreign, Notice, Problem, type Tone } from '../../parts/parts.tsx';
+import { Coin, Fiat, Foreign, Notice, Problem, shortName, type Tone } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -107,7 +107,7 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     checks.push(
       warn(
         <>
-          <strong>{t('moreThanEver')}</strong> {t('untilNow', { most: `${most} ${view.takes.asset}` })}
+          <strong>{t('moreThanEver')}</strong> {t('untilNow', { most: `${most} ${shortName(view.takes.asset)}` })}
         </>,
       ),
     );
@@ -117,7 +117,7 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
   );
   const { collect } = view;
   if (collect) {
-    const [most, total] = [collect.feeMax, collect.total].map(({ text, asset }) => `${text} ${asset}`);
+    const [most, total] = [collect.feeMax, collect.total].map(({ text, asset }) => `${text} ${shortName(asset)}`);
     checks.push({ shape: 'seen', tone: 'main', text: t('collectsFirst', { n: collect.addresses, most: most ?? '' }) });
     checks.push({ shape: 'seen', tone: 'main', text: t('feesTogether', { total: total ?? '' }) });
     if (collect.missing !== null) checks.push(warn(<Foreign text={collect.missing} />));
@@ -296,7 +296,7 @@ const BUTTON = {
   'speed-up': 'approveSpeed',
   cancel: 'approveCancel',
 } as const;
-const amountOf = (view: ReviewView): string => `${headlineSum(view).text} ${view.takes.asset}`;
+const amountOf = (view: ReviewView): string => `${headlineSum(view).text}\u00a0${shortName(view.takes.asset)}`;
 
 const isPassphrase = (error: Error): boolean =>
   'code' in error && ['vault.passphrase', 'unavailable'].includes(String(error.code));

@@ -1,8 +1,9 @@
 /** The amount, as large as it deserves. */
-import type { ReactNode } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
 import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
-import { useText } from '../../i18n.ts';
-import { Coin, Fiat } from '../../parts/parts.tsx';
+import { useLanguage, useText } from '../../i18n.ts';
+import { splitZeros } from '../../parts/format.ts';
+import { Coin, chainName, Fiat, networkOf, shortName } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const LABEL = { payment: 'youSend', cancellation: 'youKeep', self: 'toYourself' } as const;
@@ -11,19 +12,41 @@ const LABEL = { payment: 'youSend', cancellation: 'youKeep', self: 'toYourself' 
 export const headlineSum = ({ kind, paid, back, leaves }: ReviewView): Sum =>
   kind === 'payment' ? paid : (back ?? leaves);
 
+/** An amount on one line, with every decimal; a token with its network. */
+export function BigSum({
+  amount,
+  crypto,
+  small = false,
+}: {
+  amount: string;
+  crypto: string;
+  small?: boolean;
+}): ReactNode {
+  const t = useText(TEXTS);
+  const { digits, zeros } = splitZeros(amount, useLanguage(), true);
+  const letters = `${digits}${zeros} ${shortName(crypto)}`.length;
+  const network = networkOf(crypto);
+  return (
+    <>
+      <p className={small ? 'headline-sum small' : 'headline-sum'} style={{ '--letters': letters } as CSSProperties}>
+        <Coin amount={amount} crypto={crypto} whole />
+      </p>
+      {network && <p className="headline-network">{t('onNetwork', { network: chainName(network) })}</p>}
+    </>
+  );
+}
+
 export function Headline({ view }: { view: ReviewView }): ReactNode {
   const t = useText(TEXTS);
   const sum = headlineSum(view);
   return (
     <section className="section headline">
       <p className="quiet">{t(LABEL[view.kind])}</p>
-      <p className="headline-sum">
-        <Coin amount={sum.text} crypto={sum.asset} whole />
-      </p>
+      <BigSum amount={sum.text} crypto={sum.asset} />
       <p className="headline-worth">
         {sum.usd !== null && <Fiat amount={sum.usd} currency="USD" />}{' '}
         {view.usdRate !== null && (
-          <span className="quiet">{t('atRate', { rate: `$${view.usdRate}`, crypto: sum.asset })}</span>
+          <span className="quiet">{t('atRate', { rate: `$${view.usdRate}`, crypto: shortName(sum.asset) })}</span>
         )}
       </p>
       {view.payments.some(({ upTo }) => upTo) && (

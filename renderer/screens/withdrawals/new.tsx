@@ -5,17 +5,18 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
-import { useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
-import { isZero } from '../../parts/format.ts';
+import { decimal, isZero } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Empty, Foreign, Notice, Problem, Still } from '../../parts/parts.tsx';
+import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
 import { Practice, useAsks } from './practice.tsx';
 import TEXTS from './texts.ts';
 import './withdrawals.css';
 
+const DECIMALS_MAX = 18;
 const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
 
 export default function NewWithdrawal(): ReactNode {
@@ -66,7 +67,7 @@ function Form({ business }: { business: Business }): ReactNode {
           takeAll={setAll}
         />
         <Field
-          label={t('addressOf', { crypto })}
+          label={t('addressOf', { crypto: coinName(crypto) })}
           className="mono"
           spellCheck={false}
           autoCapitalize="off"
@@ -110,17 +111,20 @@ const isAmountText = (text: string): boolean => AMOUNT.test(text) && !isZero(tex
 
 function Amount({ coins, crypto, choose, amount, type, all, takeAll }: AmountProps): ReactNode {
   const t = useText(TEXTS);
+  const language = useLanguage();
   const balance = coins.find((one) => one.crypto === crypto);
   return (
     <>
       <Select
         label={t('coin')}
         value={crypto}
-        options={coins.map((one) => [one.crypto, `${one.crypto}: ${one.amount}`] as const)}
+        options={coins.map(
+          (one) => [one.crypto, `${coinName(one.crypto)}: ${decimal(one.amount, language, 0, DECIMALS_MAX)}`] as const,
+        )}
         onChange={choose}
       />
       <Field
-        label={t('amountIn', { crypto })}
+        label={t('amountIn', { crypto: shortName(crypto) })}
         inputMode="decimal"
         value={all ? '' : amount}
         disabled={all}

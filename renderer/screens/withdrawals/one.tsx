@@ -7,6 +7,7 @@ import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { Answer, Coin, Facts, Fiat, Foreign, Hash, Head, Notice, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
+import { BigSum } from './headline.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
 import TEXTS from './texts.ts';
 
@@ -93,9 +94,7 @@ function Body({ one }: { one: Detail }): ReactNode {
     <>
       <section className="section headline">
         <p className="quiet">{t(one.sweep ? 'everything' : 'amount')}</p>
-        <p className="headline-sum small">
-          <Coin amount={one.amount} crypto={one.crypto} whole />
-        </p>
+        <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && (
           <p className="quiet">
             <Fiat amount={one.usd_value} currency="USD" /> {t('whenAsked')}

@@ -4,7 +4,7 @@ import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Foreign, Hash, Notice } from '../../parts/parts.tsx';
+import { Foreign, Hash, Notice, shortName } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
@@ -35,12 +35,13 @@ type Sent = Result<'withdrawal.approve'>['outcome'];
 function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
   const t = useText(TEXTS);
   const problem = outcome?.problem ?? one?.problem ?? null;
-  const isSent = outcome?.sent || one?.state === 'broadcast' || one?.state === 'completed';
+  const isDone = one?.state === 'completed';
+  const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
     return (
       <>
-        <Notice tone="good" title={t(task.kind === 'cancel' ? 'cancelSent' : 'isSent')}>
-          {t(one?.state === 'completed' ? 'isConfirmed' : task.kind === 'cancel' ? 'cancelCertain' : 'waitsForBlock')}
+        <Notice tone="good" title={t(task.kind === 'cancel' ? 'cancelSent' : isDone ? 'isPaid' : 'isSent')}>
+          {t(isDone ? 'isConfirmed' : task.kind === 'cancel' ? 'cancelCertain' : 'waitsForBlock')}
         </Notice>
         {one?.tx_id && <Hash text={one.tx_id} />}
         <Back id={id} task={task} />
@@ -63,7 +64,7 @@ type UnknownProps = { id: string; task: Task; view: ReviewView; one: One; isFres
 function Unknown({ id, task, view, one, isFresh }: UnknownProps): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
-  const amount = `${headlineSum(view).text} ${view.takes.asset}`;
+  const amount = `${headlineSum(view).text}\u00a0${shortName(view.takes.asset)}`;
   if (connection.up && isFresh && one) {
     // the withdrawal was sent before: its state does not say whether it was replaced
     if (task.kind === 'speed-up' || task.kind === 'cancel') {

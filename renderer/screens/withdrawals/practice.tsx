@@ -36,9 +36,12 @@ export function Practice({ business, crypto, choose }: PracticeProps): ReactNode
         <span>{t('practiceAsk')}</span>
       </label>
       {own && (
-        <button type="button" className="link" onClick={() => choose(own.address)}>
-          {t('practiceAddress')}
-        </button>
+        <p>
+          <button type="button" className="link" onClick={() => choose(own.address)}>
+            {t('practiceAddress')}
+          </button>{' '}
+          <span className="quiet">{t('practiceNote')}</span>
+        </p>
       )}
       {set.error && <Problem error={set.error} />}
     </div>

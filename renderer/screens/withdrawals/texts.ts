@@ -219,6 +219,11 @@ export default texts(
     bookEmpty: 'No addresses of {crypto} yet. A named address is compared for you.',
     bookUse: 'Use',
     bookLabel: 'Whose is it?',
+    practiceNote: 'It is your own: the money comes back to the inbox.',
+    onNetwork: 'on {network}',
+    emptyPage: 'None among these',
+    emptyPageText: 'Older withdrawals are on the next page.',
+    isPaid: 'It is paid',
   },
   {
     title: 'Auszahlungen',
@@ -343,7 +348,7 @@ export default texts(
     collectsFirst:
       'Keine einzelne Adresse kann das zahlen. Zuerst wird {n} Adresse in Ihren Tank eingesammelt, für höchstens {most} Gebühren; sonst wird niemand bezahlt|Keine einzelne Adresse kann das zahlen. Zuerst werden {n} Adressen in Ihren Tank eingesammelt, für höchstens {most} Gebühren; sonst wird niemand bezahlt',
     feesTogether: 'Alle Gebühren zusammen: höchstens {total}',
-    boundByApproval: 'Empfänger, Betrag und höchste Gebühren legt Ihre Freigabe fest',
+    boundByApproval: 'Empfänger, Betrag und höchste Gebühren legt Ihre Genehmigung fest',
     afterCollecting: 'entsteht, sobald das Geld eingesammelt ist',
     offBalance: 'Von Ihrem Guthaben, mit der Gebühr',
     offBalanceFee: 'Das kostet',
@@ -439,5 +444,10 @@ export default texts(
     bookEmpty: 'Noch keine Adressen von {crypto}. Eine benannte Adresse wird für Sie verglichen.',
     bookUse: 'Nehmen',
     bookLabel: 'Wem gehört sie?',
+    practiceNote: 'Sie gehört Ihnen: Das Geld kommt in den Eingang zurück.',
+    onNetwork: 'auf {network}',
+    emptyPage: 'Keine unter diesen',
+    emptyPageText: 'Ältere Auszahlungen stehen auf der nächsten Seite.',
+    isPaid: 'Sie ist bezahlt',
   },
 );

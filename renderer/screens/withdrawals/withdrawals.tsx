@@ -8,6 +8,7 @@ import { useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
+import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, CoinMark, Empty, Fiat, Foreign, Hash } from '../../parts/parts.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
 import { One } from './one.tsx';
@@ -103,7 +104,7 @@ function Rows({ business, tab }: { business: Business; tab: Tab }): ReactNode {
         if (rows.length === 0) {
           return (
             <>
-              <Nothing tab={tab} />
+              {next === null ? <Nothing tab={tab} /> : <Empty title={t('emptyPage')}>{t('emptyPageText')}</Empty>}
               {pages}
             </>
           );
@@ -192,6 +193,8 @@ type RowProps = Omit<TableProps, 'rows'> & { one: Withdrawal; times: ReturnType<
 
 function Row({ one, times, waiting, chosen, choose }: RowProps): ReactNode {
   const t = useText(TEXTS);
+  const money = useMoney();
+  const worth = one.usd_value === null ? null : money.fromUsd(one.usd_value);
   const isChosen = chosen.includes(one.id);
   const flip = (): void => choose(isChosen ? chosen.filter((id) => id !== one.id) : [...chosen, one.id]);
   return (
@@ -220,7 +223,7 @@ function Row({ one, times, waiting, chosen, choose }: RowProps): ReactNode {
         <Coin amount={one.amount} crypto={one.crypto} />
       </td>
       <td className="number quiet at-worth">
-        {one.usd_value === null ? '–' : <Fiat amount={one.usd_value} currency="USD" />}
+        {worth === null ? '–' : <Fiat amount={worth} currency={money.currency} />}
       </td>
       <td className="at-to">
         <Hash text={one.address} />
