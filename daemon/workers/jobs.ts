@@ -33,6 +33,7 @@ export class Jobs {
   /** When each chain became unavailable. */
   readonly #away = new Map<string, number>();
   #filling: Promise<void> | null = null;
+  #isFillWanted = false;
   #stopped = false;
   readonly #abort = new AbortController();
 
@@ -96,8 +97,9 @@ export class Jobs {
     this.#app.log.info(freed, 'old rows were removed');
   }
 
-  /** Fills every account's address pool, unless that is already running. */
+  /** Fills every account's address pool; once more after the present time, if that is running. */
   fill(): void {
+    this.#isFillWanted = true;
     if (this.#filling || this.#stopped) return;
     this.#filling = this.#fillAll()
       .catch((error: unknown) => {
@@ -105,6 +107,7 @@ export class Jobs {
       })
       .finally(() => {
         this.#filling = null;
+        if (this.#isFillWanted) this.fill();
       });
   }
 
@@ -116,6 +119,7 @@ export class Jobs {
 
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
+    this.#isFillWanted = false;
     const { addressPool } = this.#app.config.payments;
     // every account gets its first addresses before any account gets all of them
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {

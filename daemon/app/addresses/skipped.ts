@@ -51,12 +51,14 @@ export function skipUsed(tx: Tx, account_id: number, branch: Branch, used: numbe
 }
 
 /** Records a coin at an address that this service did not give out. While a past is read, it belongs to that past. */
-export function noteUsed(tx: Tx, { account_id, branch, idx }: TargetRow): void {
+export function noteUsed(app: App, tx: Tx, { account_id, branch, idx }: TargetRow): void {
   const row = tx.get(accountById, { id: account_id });
   if (!row || row.rescan === null || row.gap === null) return;
   if (idx <= (branch === 0 ? row.used_index : row.used_change)) return;
   tx.run(raiseUsed, { account_id, used_index: branch === 0 ? idx : -1, used_change: branch === 1 ? idx : -1 });
   skipUsed(tx, account_id, branch as Branch, idx, row.gap);
+  // those behind it are to be watched, too
+  tx.afterCommit(app.wake.pool);
 }
 
 /** Whether all skipped addresses of every account are watched. */

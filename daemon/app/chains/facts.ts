@@ -102,22 +102,22 @@ function keepInputs({ chain, tx }: Step, { txid, inputs }: Credit): void {
 }
 
 function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
-  const { credits, tx, medianTime } = step;
+  const { credits, medianTime } = step;
   const block = credit.block && { ...credit.block, time: credit.blockTime ?? null };
   credits.keep(row);
   // a block does not tell whether the transaction was replaceable before
   if (!block) credits.setReplaceable(row, credit.replaceable !== false);
   if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
-  if (block) retire(tx, row.target_id, row.txid);
+  if (block) retire(step, row.target_id, row.txid);
 }
 
 /** Retires an address that was paid in a block before it was given out, because somebody else knows it. */
-function retire(tx: Tx, targetId: number, txid: string): void {
+function retire({ app, tx }: Step, targetId: number, txid: string): void {
   const target = tx.get(targetById, { id: targetId });
   if (!target || target.invoice_id) return;
   if (target.invoice_id === null && target.branch === 0) tx.run(assignTarget, { id: targetId, invoice_id: NOBODY });
-  if (!isOwnChange(tx, target, txid)) noteUsed(tx, target);
+  if (!isOwnChange(tx, target, txid)) noteUsed(app, tx, target);
 }
 
 function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claimed: ReadonlySet<number>): void {
@@ -163,7 +163,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
     invoiceId === null ||
     mayCount(app, tx, chain.adapter.network, { ...fields, invoice_id: invoiceId });
   const added = credits.add({ ...fields, claim: counts ? claim : 'extra' });
-  if (block) retire(tx, target.id, credit.txid);
+  if (block) retire(step, target.id, credit.txid);
   const reason = added.claim;
   if (reason !== null && reason !== 'invoice' && reason !== 'moved') {
     const item = { id: added.id, invoice_id: invoiceId ?? meant };

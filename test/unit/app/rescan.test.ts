@@ -1,6 +1,6 @@
 /** A wallet's past of which more was used than was watched when its blocks were read. */
 import { expect, it } from 'vitest';
-import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import { deriveSkipped, isBehind } from '../../../daemon/app/addresses/skipped.ts';
 import {
   beginRescan,
   endRescan,
@@ -9,7 +9,7 @@ import {
   rescannedPart,
   stepThroughPast,
 } from '../../../daemon/app/recovery/rescan.ts';
-import type { ChainUpdate } from '../../../daemon/domain/chain.ts';
+import type { ChainUpdate, Checkpoint, Credit } from '../../../daemon/domain/chain.ts';
 import { setPast } from '../../../daemon/store/queries/skipped.ts';
 import { sqlite, statement } from '../../../daemon/store/statement.ts';
 import { Bench } from './bench.ts';
@@ -34,7 +34,8 @@ const GAP = 50;
 const RECEIVING = [0, 45, 90, 135, 180, 225];
 const CHANGE = [3, 50, 95, 140];
 
-it('is read again until everything that it used was watched from its first block on', async () => {
+/** An account whose past is to be read, on a chain of five blocks. */
+async function openPast() {
   const bench = await Bench.open('LTC');
   const { app, chain, accountId } = bench;
   const [account] = app.directory.accounts();
@@ -51,6 +52,21 @@ it('is read again until everything that it used was watched from its first block
       const target = app.store.get(targetAt, { account_id: accountId, branch, idx });
       return target ? [bench.credit(target.id, 7n, 0, { txid: `past${branch}/${idx}` })] : [];
     });
+  /** All blocks as one update. */
+  const update = (since: Checkpoint, credits: Credit[]): ChainUpdate => ({
+    since: since.at(-1)!,
+    checkpoint: checkpoint(bench.blocks.length),
+    orphaned: [],
+    targets: 'all',
+    mempool: 'unknown',
+    credits,
+    spends: [],
+  });
+  return { bench, app, chain, accountId, account: account!, rescan, checkpoint, creditsAt, update };
+}
+
+it('is read again until everything that it used was watched from its first block on', async () => {
+  const { bench, app, chain, accountId, account, rescan, checkpoint, creditsAt, update } = await openPast();
   const highestFirst = [...RECEIVING].reverse();
   let readings = 0;
   const parts: (number | null)[] = [];
@@ -60,22 +76,14 @@ it('is read again until everything that it used was watched from its first block
     } else if (look.checkpoint === null) {
       const ready = await prepareRescan(app, look);
       if (ready) await beginRescan(app, look, ready, checkpoint(1));
-      else await deriveSkipped(app, account!, () => false);
+      else await deriveSkipped(app, account, () => false);
       parts.push(rescannedPart(app, chain));
     } else {
       readings++;
-      const update: ChainUpdate = {
-        since: look.checkpoint.at(-1)!,
-        checkpoint: checkpoint(bench.blocks.length),
-        orphaned: [],
-        targets: 'all',
-        mempool: 'unknown',
-        credits: [...creditsAt(0, highestFirst), ...creditsAt(1, CHANGE)],
-        spends: [],
-      };
-      await stepThroughPast(app, chain, { ...look }, { ...update, checkpoint: checkpoint(3) });
+      const whole = update(look.checkpoint, [...creditsAt(0, highestFirst), ...creditsAt(1, CHANGE)]);
+      await stepThroughPast(app, chain, { ...look }, { ...whole, checkpoint: checkpoint(3) });
       parts.push(rescannedPart(app, chain));
-      await stepThroughPast(app, chain, { ...look, stored: JSON.stringify(checkpoint(3)) }, update);
+      await stepThroughPast(app, chain, { ...look, stored: JSON.stringify(checkpoint(3)) }, whole);
       parts.push(rescannedPart(app, chain));
     }
   }
@@ -90,4 +98,22 @@ it('is read again until everything that it used was watched from its first block
   expect(next_change).toBeGreaterThanOrEqual(140 + 10_000 + 2 * GAP);
   expect(past_until).toBe(bench.tip.height);
   for (const idx of RECEIVING) expect(app.store.get(targetAt, { account_id: accountId, branch: 0, idx })).toBeDefined();
+});
+
+it('has the addresses behind its last used one derived, although it is not read again', async () => {
+  const { app, chain, account, rescan, checkpoint, creditsAt, update } = await openPast();
+  let isWoken = false;
+  app.wake.pool = () => {
+    isWoken = true;
+  };
+  expect(await prepareRescan(app, rescan()!)).toBeNull();
+  await deriveSkipped(app, account, () => false);
+  const ready = await prepareRescan(app, rescan()!);
+  await beginRescan(app, rescan()!, ready!, checkpoint(1));
+  isWoken = false;
+  const look = rescan()!;
+  await stepThroughPast(app, chain, look, update(look.checkpoint!, creditsAt(0, [0])));
+  await endRescan(app, chain, rescan()!);
+  expect(rescan()).toBeNull();
+  expect([isBehind(app, account), isWoken]).toEqual([true, true]);
 });
