@@ -1,11 +1,11 @@
 /** The desktop program's own settings: its start at login, and the keychain that opens the wallet. */
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import type { Desktop, Result } from '../../bridge.ts';
-import { useCall, useConnection, useData } from '../../data.tsx';
+import type { ReactNode } from 'react';
+import type { Desktop } from '../../bridge.ts';
+import { useCall, useData } from '../../data.tsx';
 import { Notice, Problem, Section } from '../../parts/parts.tsx';
 import { useDoing } from '../wallet/doing.ts';
-import { PassphraseField } from '../wallet/secret.tsx';
+import { PassphraseForm } from '../wallet/secret.tsx';
 import type { T } from './settings.tsx';
 
 const SETTINGS = ['desktop.settings'];
@@ -44,7 +44,16 @@ export function Keychain({ desktop, t }: { desktop: Desktop; t: T }): ReactNode 
   if (!isOffered) return null;
   return (
     <Section title={t('keychain')} note={t('keychainNote')}>
-      {wallet.unlock === 'keychain' ? <Forget desktop={desktop} t={t} /> : <Remember {...{ desktop, t, wallet }} />}
+      {wallet.unlock === 'keychain' ? (
+        <Forget desktop={desktop} t={t} />
+      ) : (
+        <PassphraseForm
+          label={t('passphrase')}
+          action={t('remember')}
+          waitSeconds={wallet.retry_after_seconds}
+          work={(passphrase) => desktop.remember(passphrase)}
+        />
+      )}
     </Section>
   );
 }
@@ -61,33 +70,5 @@ function Forget({ desktop, t }: { desktop: Desktop; t: T }): ReactNode {
       </button>
       {error && <Problem error={error} />}
     </>
-  );
-}
-
-type RememberProps = { desktop: Desktop; t: T; wallet: Result<'wallet.status'>['wallet'] };
-
-function Remember({ desktop, t, wallet }: RememberProps): ReactNode {
-  const { up } = useConnection();
-  const { error, busy, run } = useDoing();
-  const [passphrase, setPassphrase] = useState('');
-  const wait = wallet.retry_after_seconds;
-  const isReady = up && !busy && wait === 0 && passphrase !== '';
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (isReady) void run(() => desktop.remember(passphrase)).then(() => setPassphrase(''));
-  };
-  return (
-    <form className="form" onSubmit={submit}>
-      <PassphraseField
-        label={t('passphrase')}
-        value={passphrase}
-        onChange={setPassphrase}
-        waitSeconds={wait}
-        error={error}
-      />
-      <button type="submit" className="button" disabled={!isReady}>
-        {t('remember')}
-      </button>
-    </form>
   );
 }

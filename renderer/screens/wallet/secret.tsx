@@ -1,8 +1,10 @@
 /** Rules and words about passphrases. */
-import type { ReactNode } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
 import { Said } from '../../parts/parts.tsx';
+import { useDoing } from './doing.ts';
 import TEXTS from './texts.ts';
 
 /** Of a new one. */
@@ -32,5 +34,34 @@ export function PassphraseField({ label, value, onChange, waitSeconds, error }: 
       onChange={(event) => onChange(event.target.value)}
       error={waitSeconds > 0 ? t('wait', { n: waitSeconds }) : error ? whyNot(error, t('wrong')) : undefined}
     />
+  );
+}
+
+type FormProps = {
+  label: string;
+  action: string;
+  /** Whether it is the screen's main button. */
+  isMain?: boolean;
+  waitSeconds: number;
+  work(passphrase: string): Promise<unknown>;
+};
+
+/** Asks for the wallet's passphrase for one thing that needs it. */
+export function PassphraseForm({ label, action, isMain = false, waitSeconds, work }: FormProps): ReactNode {
+  const { up } = useConnection();
+  const { error, busy, run } = useDoing();
+  const [passphrase, setPassphrase] = useState('');
+  const isReady = up && !busy && waitSeconds === 0 && passphrase !== '';
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) void run(() => work(passphrase)).then(() => setPassphrase(''));
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <PassphraseField {...{ label, waitSeconds, error }} value={passphrase} onChange={setPassphrase} />
+      <button type="submit" className={isMain ? 'button filled' : 'button'} disabled={!isReady}>
+        {action}
+      </button>
+    </form>
   );
 }

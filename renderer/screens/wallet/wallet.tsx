@@ -1,7 +1,7 @@
 /** The wallet: its lock and passphrase, its words, backup and drill, the proof of the books, and its addresses. */
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import type { Result } from '../../bridge.ts';
-import { useCall, useConnection, useData } from '../../data.tsx';
+import { useCall, useData } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
@@ -14,7 +14,7 @@ import { Addresses } from './addresses.tsx';
 import { Backup } from './backup.tsx';
 import { useDoing } from './doing.ts';
 import { Proof } from './proof.tsx';
-import { PASSPHRASE_CHARS_MIN, PassphraseField, whyNot } from './secret.tsx';
+import { PASSPHRASE_CHARS_MIN, PassphraseForm, whyNot } from './secret.tsx';
 import { SecretWords } from './secret-words.tsx';
 import TEXTS from './texts.ts';
 import './wallet.css';
@@ -114,28 +114,14 @@ function LockNow(): ReactNode {
 function Unlock({ wallet }: { wallet: Wallet }): ReactNode {
   const t = useText(TEXTS);
   const keyholder = useKeyholder();
-  const connection = useConnection();
-  const { error, busy, run } = useDoing();
-  const [passphrase, setPassphrase] = useState('');
-  const wait = wallet.retry_after_seconds;
-  const isReady = passphrase !== '' && !busy && wait === 0 && connection.up;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (isReady) void run(() => keyholder.unlock(passphrase)).then(() => setPassphrase(''));
-  };
   return (
-    <form className="form" onSubmit={submit}>
-      <PassphraseField
-        label={t('passphrase')}
-        value={passphrase}
-        onChange={setPassphrase}
-        waitSeconds={wait}
-        error={error}
-      />
-      <button type="submit" className="button filled" disabled={!isReady}>
-        {t('unlock')}
-      </button>
-    </form>
+    <PassphraseForm
+      isMain
+      label={t('passphrase')}
+      action={t('unlock')}
+      waitSeconds={wallet.retry_after_seconds}
+      work={(passphrase) => keyholder.unlock(passphrase)}
+    />
   );
 }
 
