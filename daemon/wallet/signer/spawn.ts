@@ -11,6 +11,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const HEAP_MB_MAX = 1_024;
+/** A semi-space of the young generation, which has three. It would grow to 16 MB each while a library is loaded, and stay. */
+const YOUNG_MB_MAX = 2;
 
 /** Built code starts built code, and sources start sources. */
 const isBuilt = import.meta.filename.endsWith('.js');
@@ -46,6 +48,7 @@ export function fence(folder: string): string[] {
     '--disable-warning=ExperimentalWarning',
     '--expose-gc',
     `--max-old-space-size=${HEAP_MB_MAX}`,
+    `--max-semi-space-size=${YOUNG_MB_MAX}`,
   ];
 }
 
