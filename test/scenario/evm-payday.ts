@@ -76,11 +76,18 @@ export class Payday {
     const { plan, tank } = await this.#shop.desk();
     if (plan === null) await this.#shop.collect(ETHER / 20n);
     const all = Number(TOKENS.reduce((sum, one) => sum + one, 0n));
-    await this.#shop.mining('all is in the tank', async () => {
+    let seen = '';
+    const isCollected = async (): Promise<boolean> => {
       const [token, coin] = [await this.#shop.asset(this.#assets.token), await this.#shop.asset(this.#assets.coin)];
+      seen = JSON.stringify({ token, coin, plan: (await this.#shop.desk()).plan });
       // a little of the coin stays where it was sent for gas
       return Number(token.in_tank) === all && Number(coin.on_addresses) < 0.001 && (await this.#isSwept(tank.address));
-    });
+    };
+    try {
+      await this.#shop.mining('all is in the tank', isCollected);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}: ${seen}`, { cause: error });
+    }
   }
 
   async #isSwept(tank: string): Promise<boolean> {

@@ -19,7 +19,7 @@ export type Point = {
   /** "committed 12", "before the call 3", "after the call 3". */
   name: string;
   folder: string;
-  /** Anvil's snapshot; anvil forgets it, and all later ones, once it returned to it. */
+  /** Anvil's snapshot; anvil forgets it, and all later ones, once it returned to it, so that each visit makes another. */
   snapshot: string;
   /** The transactions of ours that were in the pool. */
   pool: string[];
@@ -45,6 +45,7 @@ export class Recorder {
   readonly #undo: (() => void)[] = [];
   /** Every signed transaction that the endpoint was given, in its order, by id. */
   readonly #sent = new Map<string, string>();
+  #visits = 0;
   #commits = 0;
   #calls = 0;
 
@@ -89,12 +90,20 @@ export class Recorder {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  /** Brings the chain back to a point. Points have to be visited from the last one to the first. */
-  async visit({ snapshot, pool }: Point): Promise<void> {
+  /**
+   * Brings the chain back to a point, and returns a copy of its data directory. Points have to be visited from the last one to
+   * the first.
+   */
+  async visit(point: Point): Promise<string> {
     const { anvil } = this.#scene;
+    const { snapshot, pool } = point;
     if (!(await anvil.rpc<boolean>('evm_revert', [snapshot]))) throw new Error(`anvil has no snapshot ${snapshot}`);
+    point.snapshot = await anvil.rpc<string>('evm_snapshot', []);
     await anvil.rpc('anvil_dropAllTransactions', []);
     for (const [txid, raw] of this.#sent) if (pool.includes(txid)) await anvil.rpc('eth_sendRawTransaction', [raw]);
+    const copy = `${point.folder}.${++this.#visits}`;
+    cpSync(point.folder, copy, { recursive: true });
+    return copy;
   }
 
   async close(): Promise<void> {
