@@ -77,14 +77,7 @@ function Plot({ bars, cryptos, currency, title }: Omit<BarsProps, 'table'>): Rea
     <div ref={ref} className="plot">
       <svg width={width} height={HEIGHT + BOTTOM} role="img" aria-labelledby={id}>
         <title id={id}>{title}</title>
-        {lines.map((line) => (
-          <g key={line}>
-            <line className={line === 0 ? 'axis' : 'grid'} x1={left} x2={width} y1={y(line)} y2={y(line)} />
-            <text x={left - 8} y={y(line) + 4} textAnchor="end">
-              {short(line)}
-            </text>
-          </g>
-        ))}
+        <Grid {...{ lines, left, width, y }} name={short} />
         {bars.map(({ key, name }, at) => {
           const x = left + at * slot + (slot - wide) / 2;
           const fromEnd = bars.length - 1 - at;
@@ -182,4 +175,24 @@ function BarTable({
       </table>
     </section>
   );
+}
+
+type GridProps = {
+  lines: readonly number[];
+  left: number;
+  width: number;
+  y(value: number): number;
+  name(value: number): string;
+};
+
+/** The lines of a plot and their names, left of them. The lowest is its axis. */
+export function Grid({ lines, left, width, y, name }: GridProps): ReactNode {
+  return lines.map((line) => (
+    <g key={line}>
+      <line className={line === 0 ? 'axis' : 'grid'} x1={left} x2={width} y1={y(line)} y2={y(line)} />
+      <text x={left - 8} y={y(line) + 4} textAnchor="end">
+        {name(line)}
+      </text>
+    </g>
+  ));
 }

@@ -1,7 +1,7 @@
 /** The price of gas in the hours that were measured: zero based, and the same as a table. */
 import { type ReactNode, useId, useState } from 'react';
 import { useLanguage, useText } from '../../i18n.ts';
-import { useWidth } from '../../parts/bars.tsx';
+import { Grid, useWidth } from '../../parts/bars.tsx';
 import { decimal, stepFor, useTimes } from '../../parts/format.ts';
 import { Head } from '../../parts/parts.tsx';
 import partsTexts from '../../parts/texts.ts';
@@ -61,14 +61,11 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
     <div ref={ref} className="plot">
       <svg width={width} height={HEIGHT + BOTTOM} role="img" aria-labelledby={id}>
         <title id={id}>{title}</title>
-        {lines.map((line) => (
-          <g key={line}>
-            <line className={line === 0 ? 'axis' : 'grid'} x1={LEFT} x2={width} y1={y(line)} y2={y(line)} />
-            <text x={LEFT - 8} y={y(line) + 4} textAnchor="end">
-              {decimal(`${Number(line.toPrecision(6))}`, language)}
-            </text>
-          </g>
-        ))}
+        <Grid
+          {...{ lines, width, y }}
+          left={LEFT}
+          name={(line) => decimal(`${Number(line.toPrecision(6))}`, language)}
+        />
         {shown.map(({ at, low, high }) => {
           const hour = (Date.parse(at) - first) / HOUR_MS;
           const [x, wide] = [LEFT + hour * slot + slot * 0.15, slot * 0.7];

@@ -54,16 +54,16 @@ async function folders(name: string) {
   return { wallet, run, socket: join(run, 'signer.sock') };
 }
 
+const optionsOf = (folder: string, socket: string) => ({
+  ...{ folder, socket, autoLockMinutes: 0 },
+  source: () => ({ kind: 'prompt' as const }),
+  log: () => {},
+});
+
 describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it('is opened, signs, grants, changes its passphrase and locks as the child process does', async () => {
     const { wallet, socket } = await folders('one');
-    const options = {
-      folder: wallet,
-      socket,
-      autoLockMinutes: 0,
-      source: () => ({ kind: 'prompt' as const }),
-      log: () => {},
-    };
+    const options = optionsOf(wallet, socket);
     const service = await serveSigner(options);
     expect((await stat(socket)).mode & 0o777).toBe(0o660);
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
@@ -101,13 +101,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
 
   it('does not begin in a folder that others may enter, nor on a socket in one that they may write', async () => {
     const { wallet, run, socket } = await folders('open');
-    const options = {
-      folder: wallet,
-      socket,
-      autoLockMinutes: 0,
-      source: () => ({ kind: 'prompt' as const }),
-      log: () => {},
-    };
+    const options = optionsOf(wallet, socket);
     await chmod(wallet, 0o750);
     expect(await codeOf(serveSigner(options))).toBe('signer.service');
     await chmod(wallet, 0o700);
