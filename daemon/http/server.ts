@@ -2,7 +2,7 @@
  * The public server: the merchant and browser APIs, their description, and the payment pages. All of it may face the
  * internet.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express, { type Express, type RequestHandler } from 'express';
 import type { App } from '../app/app.ts';
@@ -31,6 +31,10 @@ const CONNECTIONS_CHECKED_MS = 2_000;
 const CONNECTIONS_MAX = 5_000;
 /** Per address (IPv6: per /64). Trusted proxies have no limit. */
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
+/** Requests of one connection that wait for their answers. Browsers and proxies send the next after the answer. */
+const PIPELINED_MAX = 8;
+/** For a connection whose other side reads nothing; an event stream has a heartbeat every 25 s. */
+const SILENCE_MS = 60_000;
 const DRAIN_MS = 3_000;
 /** For hosts that mean every address of this machine. */
 const LOOPBACKS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -93,8 +97,9 @@ export async function listen(handler: Express, host: string, port: number): Prom
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
     },
-    handler,
+    limitPipelining(handler),
   );
+  server.timeout = SILENCE_MS;
   server.maxConnections = CONNECTIONS_MAX;
   server.on('connection', shareConnections(handler.get('trust proxy fn') as (address: string, hop: number) => boolean));
   await new Promise<void>((resolve, reject) => {
@@ -108,6 +113,27 @@ export async function listen(handler: Express, host: string, port: number): Prom
   const { port: taken } = server.address() as AddressInfo;
   const at = { host: LOOPBACKS[host] ?? host, port: taken };
   return { port: taken, at, close: () => closeServer(server) };
+}
+
+/**
+ * Serves at most `PIPELINED_MAX` requests that wait on one connection; the answer to the last one closes it (RFC 9112,
+ * 9.6). Without this, one packet of 64 KiB would hold the event loop for a second, and all its answers in memory.
+ */
+function limitPipelining(handler: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    if (count > PIPELINED_MAX) return;
+    if (count === PIPELINED_MAX) {
+      waiting.set(socket, Number.POSITIVE_INFINITY);
+      response.setHeader('Connection', 'close');
+    } else {
+      waiting.set(socket, count);
+      response.once('close', () => waiting.set(socket, waiting.get(socket)! - 1));
+    }
+    handler(request, response);
+  };
 }
 
 /** Closes connections of an address above its limit. */

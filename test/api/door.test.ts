@@ -241,6 +241,29 @@ describe('connections', () => {
   });
 });
 
+describe('requests sent before the answers are read', () => {
+  it('get eight answers on one connection, which then ends', async () => {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    const one = 'GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
+    socket.write(one.repeat(1_400));
+    let text = '';
+    for await (const piece of socket.setEncoding('latin1')) text += piece;
+    expect(text.match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(8);
+    expect(text.match(/Connection: close\r\n/g)).toHaveLength(1);
+  });
+
+  it('are all answered when they are few', async () => {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    const one = (last: boolean) => `GET /health HTTP/1.1\r\nHost: x\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
+    socket.write(one(false).repeat(6) + one(true));
+    let text = '';
+    for await (const piece of socket.setEncoding('latin1')) text += piece;
+    expect(text.match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(7);
+  });
+});
+
 describe('an address for payers', () => {
   it.each([
     ['public_url = "https://pay.example.com"\n', true],
