@@ -1,5 +1,7 @@
 /** Reads JSON bodies with exact numbers, and rejects bodies that are no JSON objects. */
+import { isUtf8 } from 'node:buffer';
 import express, { type NextFunction, type Request, type Response } from 'express';
+import { Rejected } from '../domain/errors.ts';
 
 const BODY_BYTES_MAX = 65_536;
 
@@ -19,7 +21,14 @@ function reviver(key: string, value: unknown, context?: { source?: string }): un
   return new JsonNumber(context?.source ?? String(value));
 }
 
+/** Throws `Rejected`: decoding would replace what is no text, and so make different order numbers equal. */
+function checkText(_request: unknown, _response: unknown, body: Buffer, charset: string): void {
+  if (charset === 'utf-8' && !isUtf8(body)) throw new Rejected('body.encoding', 'The body is not valid UTF-8');
+}
+
 const parse = express.json({
+  strict: false,
+  verify: checkText,
   limit: BODY_BYTES_MAX,
   type: 'application/json',
   reviver: reviver as (key: string, value: unknown) => unknown,

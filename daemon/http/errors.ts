@@ -25,10 +25,12 @@ function statusOf(error: unknown): number | null {
 }
 
 const REQUEST_MESSAGES: Record<number, string> = {
-  400: 'The request could not be read: its body is not valid JSON, or its path not valid',
+  400: 'The body could not be read as JSON',
   413: 'The body is too large: at most 64 KiB are accepted',
   415: 'The body has an encoding or character set that is not supported',
 };
+
+const BAD_PATH = 'The path is not valid: its percent-encoding cannot be decoded';
 
 /** The last handler: turns every thrown value into an answer. A bug becomes a 500 without details. */
 export function errorHandler(log: Log) {
@@ -50,7 +52,8 @@ export function errorHandler(log: Log) {
     }
     const status = statusOf(error);
     if (status !== null) {
-      response.status(status).json({ message: REQUEST_MESSAGES[status] ?? 'The request is not valid' });
+      const message = error instanceof URIError ? BAD_PATH : (REQUEST_MESSAGES[status] ?? 'The request is not valid');
+      response.status(status).json({ message });
       return;
     }
     log.error({ error, method: request.method, path: request.path }, 'a request failed by a bug');

@@ -81,6 +81,7 @@ describe('an order reference', () => {
     [{ order_id: 7 }, 'order_id', 'The order id must be a string.'],
     [{ order_id: 'x'.repeat(101) }, 'order_id', 'The order id may not be longer than 100 characters.'],
     [{ order_id: 'a\nb' }, 'order_id', 'The order id may not hold control characters.'],
+    [{ order_id: 'a\ud800' }, 'order_id', 'The order id must be valid Unicode.'],
     [{ description: 'x'.repeat(501) }, 'description', 'The description may not be longer than 500 characters.'],
     [{ metadata: [] }, 'metadata', 'The metadata must be an object.'],
     [{ metadata: { a: 1 } }, 'metadata', 'The values of the metadata must be strings.'],

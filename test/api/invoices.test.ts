@@ -100,6 +100,13 @@ describe('Create invoice', () => {
     ['too much', { amount: 1_000_000_000.01 }, 'amount', 'The amount may not be greater than 1000000000.'],
     ['more than any number', '{"amount":1e300}', 'amount', 'The amount may not be greater than 1000000000.'],
     [
+      'a thousand digits',
+      `{"amount":${'9'.repeat(1_000)}}`,
+      'amount',
+      'The amount may not be greater than 1000000000.',
+    ],
+    ['a vast exponent', '{"amount":1e99999}', 'amount', 'The amount may not be greater than 1000000000.'],
+    [
       'decimals of yen',
       { amount: 5000.5, currency: 'JPY' },
       'amount',
@@ -130,6 +137,12 @@ describe('Create invoice', () => {
     [
       'a script URL',
       { amount: 10, close_url: 'javascript:alert(1)' },
+      'close_url',
+      'The close url must be a valid http or https URL.',
+    ],
+    [
+      'control characters in a URL',
+      { amount: 10, close_url: 'ht\ttps://shop.example/\r\n' },
       'close_url',
       'The close url must be a valid http or https URL.',
     ],

@@ -15,7 +15,10 @@ const BLOCKS_MAX = 100;
 const NAME_CHARACTERS_MAX = 255;
 
 const name = (field: string) =>
-  z.string(`The ${field} field is required.`).min(1, `The ${field} field is required.`).max(NAME_CHARACTERS_MAX);
+  z
+    .string(`The ${field} field is required.`)
+    .min(1, `The ${field} field is required.`)
+    .max(NAME_CHARACTERS_MAX, `The ${field} may not be longer than ${NAME_CHARACTERS_MAX} characters.`);
 const count = (field: string) => {
   const text = `The ${field} must be a whole number from 1 to ${BLOCKS_MAX}.`;
   return z.int(text).min(1, text).max(BLOCKS_MAX, text);

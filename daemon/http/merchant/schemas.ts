@@ -47,8 +47,10 @@ const amount = z
       fail('The amount must be a positive number.');
     } else {
       const cents = fiatInteger(value, AMOUNT_DECIMALS);
-      if (cents === null) fail('The amount may have at most 2 decimals.');
-      else if (cents > AMOUNT_MAX * 100n) fail(`The amount may not be greater than ${AMOUNT_MAX}.`);
+      const rough = Number(value instanceof JsonNumber ? value.source : value);
+      if (cents === null ? rough > AMOUNT_MAX : cents > AMOUNT_MAX * 100n) {
+        fail(`The amount may not be greater than ${AMOUNT_MAX}.`);
+      } else if (cents === null) fail('The amount may have at most 2 decimals.');
     }
   })
   .transform((value) => value as Given)
@@ -78,7 +80,8 @@ export const reachable =
   };
 
 function isWebUrl(text: string): boolean {
-  if (!URL.canParse(text) || text !== text.trim()) return false;
+  // the parser drops line breaks and tabs; who reads the stored text later may not
+  if (!URL.canParse(text) || text !== text.trim() || /\p{Cc}/u.test(text)) return false;
   const { protocol, username, password } = new URL(text);
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }
@@ -119,6 +122,7 @@ const label = (field: string, charactersMax: number) =>
     .min(1, `The ${field} may not be empty.`)
     .max(charactersMax, `The ${field} may not be longer than ${charactersMax} characters.`)
     .refine((text) => !/\p{Cc}/u.test(text), `The ${field} may not hold control characters.`)
+    .refine((text) => !/\p{Cs}/u.test(text), `The ${field} must be valid Unicode.`)
     .nullish()
     .meta({ override: { type: 'string', minLength: 1, maxLength: charactersMax } });
 
