@@ -38,6 +38,8 @@ export class Watching {
   readonly #log: (message: string) => void;
   /** How many scripts a server accepts, if known. */
   readonly #borne = new Map<Server, { max: number; sinceMs: number }>();
+  /** Servers that refused a script and have more than their share. */
+  readonly #crowded = new Set<Server>();
   /** Scripts announced by another server, to be watched on the asked one whatever their rank. */
   readonly #urgent = new Set<Script>();
   /** Hashes of scripts that are no longer watched, until every server was told. */
@@ -89,10 +91,17 @@ export class Watching {
    */
   async advance(server: Server): Promise<boolean> {
     this.#adapt(server);
+    await this.#makeRoom(server);
     const missing = this.#missing(server);
-    const left = await spread([server], missing, 'news', (_, script) => this.#join(server, script), this.#deadline());
+    let refusal: string | null = null;
+    const join = async (_: Server, script: Script): Promise<void> => {
+      if (refusal === null) refusal = (await this.#join(server, script)) ?? refusal;
+    };
+    const left = await spread([server], missing, 'news', join, this.#deadline());
     if (left.length > 0) this.#tellProgress(server);
-    return left.length === 0 && missing.length < STEP_SCRIPTS_MAX && this.#urgent.size === 0;
+    // Only now is it known how many the server accepts: requests were under way when it refused the first one.
+    if (refusal !== null) this.#refused(server, refusal);
+    return refusal === null && left.length === 0 && missing.length < STEP_SCRIPTS_MAX && this.#urgent.size === 0;
   }
 
   #tellProgress(server: Server): void {
@@ -123,32 +132,42 @@ export class Watching {
     return [...missing, ...rest].slice(0, STEP_SCRIPTS_MAX);
   }
 
-  async #join(server: Server, script: Script): Promise<void> {
-    // meanwhile it may exceed what the server accepts
-    if (script.rank >= this.shareOf(server) && !this.#urgent.has(script)) return;
+  /** Subscribes one script. Returns the server's reason if it refuses, or null. */
+  async #join(server: Server, script: Script): Promise<string | null> {
     try {
       if ((await server.subscribe(script.hash)) !== script.status) this.#scripts.dirty.add(script);
       this.#urgent.delete(script);
+      return null;
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
-      this.#refused(server, error.message);
+      return error.message;
     }
   }
 
+  /** Limits a server to a part of the scripts that it watches, because it refuses more. */
   #refused(server: Server, reason: string): void {
     const { size } = server.statuses;
-    const max = Math.floor(size * BORNE_PART);
-    if (max >= (this.#borne.get(server)?.max ?? Number.POSITIVE_INFINITY)) return;
+    const known = this.#borne.get(server)?.max ?? Number.POSITIVE_INFINITY;
+    const max = Math.min(known, Math.floor(size * BORNE_PART));
     const message = `it refuses to watch more than ${size} addresses: ${reason}`;
     if (max < Math.min(BORNE_MIN, this.#scripts.size)) {
       server.disconnect(message);
       return;
     }
+    this.#crowded.add(server);
+    if (max === known) return;
     this.#borne.set(server, { max, sinceMs: performance.now() });
     this.#log(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
-    // makes room for urgent scripts
-    const least = [...this.#scripts.all()].filter(({ rank, hash }) => rank >= max && server.statuses.has(hash));
-    for (const { hash } of least.slice(0, ENDED_PER_TICK_MAX)) server.unsubscribe(hash).catch(() => {});
+  }
+
+  /** Ends subscriptions beyond the share of a server that refused more, except of scripts whose history is to be read. */
+  async #makeRoom(server: Server): Promise<void> {
+    if (!this.#crowded.delete(server)) return;
+    const share = this.shareOf(server);
+    const least = [...this.#scripts.all()].filter(
+      (script) => script.rank >= share && server.statuses.has(script.hash) && !this.#scripts.dirty.has(script),
+    );
+    await Promise.all(least.slice(0, ENDED_PER_TICK_MAX).map(({ hash }) => server.unsubscribe(hash).catch(() => {})));
   }
 
   /** Limits a slow server to its current scripts while there are others, and raises the limit again later. */
