@@ -161,9 +161,14 @@ export class EvmShop {
     });
   }
 
-  /** Mines what is in the pool, and the blocks that nothing comes back from. */
-  bury(): Promise<void> {
-    return this.scene.anvil.mine(DEEP[this.chain]);
+  /**
+   * Mines what is in the pool, and blocks above it until nothing comes back from it. A transaction that is sent meanwhile gets
+   * into one of the last blocks: more are mined above that one.
+   */
+  async bury(): Promise<void> {
+    const depth = DEEP[this.chain];
+    do await this.scene.anvil.mine(depth);
+    while (await this.scene.anvil.hasTransactions(depth - 1));
   }
 
   /** Mines until something holds, because each step needs the one before to be deep. */

@@ -164,6 +164,14 @@ export class Anvil {
     await this.rpc('anvil_mine', [numberToHex(count)]);
   }
 
+  /** Whether one of the newest blocks has a transaction. */
+  async hasTransactions(blocks: number): Promise<boolean> {
+    const tip = Number(await this.rpc<string>('eth_blockNumber', []));
+    const heights = Array.from({ length: Math.min(blocks, tip + 1) }, (_, below) => numberToHex(tip - below));
+    const counts = heights.map((height) => this.rpc<string>('eth_getBlockTransactionCountByNumber', [height]));
+    return (await Promise.all(counts)).some((count) => Number(count) > 0);
+  }
+
   get payer(): string {
     const [first] = this.accounts;
     if (first === undefined) throw new Error('anvil has no account');
