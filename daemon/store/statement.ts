@@ -39,13 +39,26 @@ class RefusingDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 }
 
+/**
+ * The placeholder of a parameter. With a bare `?` in a join, an `order by` or a `limit`, SQLite compiles the statement again
+ * whenever another value is bound, which takes ten times as long as running it: the plan might depend on the value
+ * (https://sqlite.org/c3ref/prepare.html). It does not look at the value of an expression.
+ */
+const PARAMETER = '+?';
+
+class OncePlanned extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return PARAMETER;
+  }
+}
+
 /** The query builder of all statements. */
 export const sqlite = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new RefusingDriver(),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new OncePlanned(),
   },
 });
 
@@ -92,7 +105,7 @@ type Name<T extends Table> = keyof Row<T> & string;
 const quoted = (name: string): string => `"${name}"`;
 const listOf = (names: readonly string[]): string => names.map(quoted).join(', ');
 const equal = (names: readonly string[], separator: string): string =>
-  names.map((name) => `${quoted(name)} = ?`).join(separator);
+  names.map((name) => `${quoted(name)} = ${PARAMETER}`).join(separator);
 
 /** A statement whose parameters are columns, in the order of its placeholders. */
 const byColumns = <P, R>(text: string, names: readonly string[]): Statement<P, R> => ({
@@ -122,7 +135,7 @@ export function insert<T extends Table, const N extends Name<T>>(
   columns: readonly N[],
   conflict?: Conflict<N>,
 ): Statement<Pick<Row<T>, N>, never> {
-  const into = `insert into ${quoted(table)} (${listOf(columns)}) values (${columns.map(() => '?').join(', ')})`;
+  const into = `insert into ${quoted(table)} (${listOf(columns)}) values (${columns.map(() => PARAMETER).join(', ')})`;
   if (conflict === undefined) return byColumns(into, columns);
   if (conflict === 'ignore') return byColumns(`${into} on conflict do nothing`, columns);
   const others = columns.filter((name) => !conflict.includes(name));

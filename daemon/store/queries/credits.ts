@@ -33,7 +33,7 @@ function freeTargets(accountId: number) {
   return sqlite
     .selectFrom('target')
     .select(['id', 'address', 'idx'])
-    .where('account_id', '=', sql<number>`+${accountId}`)
+    .where('account_id', '=', accountId)
     .where('invoice_id', 'is', null)
     .where('branch', '=', zero)
     .orderBy('idx')

@@ -78,7 +78,7 @@ export const scriptsGivenNext = statement((p: { account_id: number; limit: numbe
   sqlite
     .selectFrom('target')
     .select(['id', 'script'])
-    .where('account_id', '=', sql<number>`+${p.account_id}`)
+    .where('account_id', '=', p.account_id)
     .where('invoice_id', 'is', null)
     .where('branch', '=', zero)
     .orderBy('idx')

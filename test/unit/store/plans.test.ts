@@ -76,6 +76,11 @@ describe('no statement sorts what it found', () => {
   });
 });
 
+it('no statement is compiled again because another value is bound', () => {
+  const bare = ALL.filter(([, { sql }]) => /(?<!\+)\?/.test(sql));
+  expect(bare.map(([name]) => name)).toEqual([]);
+});
+
 describe('an index is used', () => {
   it.each([
     ['nextFreeTarget', 'target_pool'],
