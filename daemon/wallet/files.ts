@@ -78,11 +78,15 @@ export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT');
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
+const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;
+
+/** Whether a file has the temporary name of one that is being written: it may be gone at any moment. */
+export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
+
 async function removeLeftovers(file: string): Promise<void> {
   const folder = dirname(file);
-  const pattern = /^\.[0-9a-f]{12}\.tmp$/;
   for (const name of await readdir(folder)) {
-    const isLeftover = name.startsWith(basename(file)) && pattern.test(name.slice(basename(file).length));
+    const isLeftover = isTemporary(name) && name.replace(TEMPORARY, '') === basename(file);
     if (isLeftover) await rm(join(folder, name), { force: true });
   }
 }
