@@ -22,7 +22,7 @@ import {
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { type IndexRange, indicesToSearch, indicesToWatch, without } from '../../domain/indices.ts';
+import { INDICES_JUMPED, type IndexRange, indicesToSearch, indicesToWatch, without } from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 
 const SLICE_MS_MAX = 5;
@@ -31,7 +31,10 @@ const SCRIPTS_MAX = 1_000_000;
 const STATES_AT_ONCE = 500;
 /** Of change, where a family uses one address of it: as many as BIP-44 has other programs search. */
 const FIXED_CHANGE_GAP = 20;
-/** Restores in a row, without a payment in between on the same branch of an account, that are allowed for. */
+/**
+ * Restores in a row, without a payment in between on the same branch of an account, that are allowed for; more where the
+ * other branch shows more, because a restore moves both.
+ */
 const JUMPS_PROBED = 2;
 
 export type DiscoveryRequest = {
@@ -109,12 +112,12 @@ type OpenSource = (
   accounts: readonly AccountKey[],
 ) => ChainAdapter | null;
 
-/** The indices of a branch that may have been used. */
-function indicesOf(row: Row, source: ChainAdapter, ahead: number, gap: number): IndexRange[] {
+/** The indices of a branch that may have been used. `usedElsewhere`: the highest used index of the account's branches. */
+function indicesOf(row: Row, usedElsewhere: number, source: ChainAdapter, ahead: number, gap: number): IndexRange[] {
   const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
-  return hasFixedChange && row.branch === 1
-    ? indicesToWatch(row.used, FIXED_CHANGE_GAP, 0)
-    : indicesToSearch(row.used + ahead, gap, JUMPS_PROBED);
+  if (hasFixedChange && row.branch === 1) return indicesToWatch(row.used, FIXED_CHANGE_GAP, 0);
+  const jumps = Math.max(JUMPS_PROBED, Math.floor(usedElsewhere / INDICES_JUMPED));
+  return indicesToSearch(row.used + ahead, gap, jumps);
 }
 
 /** The address that change returns to, in the branch that has it. */
@@ -173,7 +176,11 @@ export class AccountDiscovery {
     const rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
-    const extend = (row: Row): Promise<void> => derive(row, indicesOf(row, source, ahead, gap));
+    const branchesOf = ({ account }: Row): Row[] => rows.filter((row) => row.account === account);
+    const extend = (row: Row): Promise<void> => {
+      const usedElsewhere = Math.max(...branchesOf(row).map(({ used }) => used));
+      return derive(row, indicesOf(row, usedElsewhere, source, ahead, gap));
+    };
     const derive = async (row: Row, wanted: readonly IndexRange[]): Promise<void> => {
       const missing = without(wanted, row.covered);
       row.covered.push(...missing);
@@ -192,7 +199,7 @@ export class AccountDiscovery {
       if (!row || place.index <= row.used) return;
       row.used = place.index;
       this.#note(chain, place);
-      await extend(row);
+      await inOrder(branchesOf(row), extend);
     };
     try {
       if (source.knowsAccounts) list.paidElsewhere = (account) => inOrder(rowsOf(rows, keys, account), extend);
