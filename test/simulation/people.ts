@@ -28,8 +28,10 @@ const GRACE_MS = DAY_MS;
 const MASS_OUTPUTS = 300;
 /** Fewer than half of what the appliance has ready at any time: what it never derived is not its own yet. */
 const PRANKED_MAX = 8;
-/** An address whose payment vanished is the last choice for a day, counted from when that was noticed. */
+/** An address whose payment vanished is the last choice for a day, counted from when that was noticed, by the blocks' time. */
 const TOUCHED_MS = 36 * HOUR_MS;
+/** How far the clock may be ahead of the median time of the newest blocks. */
+const BLOCKS_AHEAD_MS = 2 * HOUR_MS;
 const DECIMALS = 8;
 
 /** What a caller of the API is answered that refuses, in words. */
@@ -127,13 +129,15 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   given.add(index);
   // what cannot be seen now is not expected to be known
   if (!seesAll(network) || world.electrum || world.clockWasWrong) return;
+  const medians = [...world.networks.values()].map((one) => one.medianSeconds(one.own.tip) * 1_000);
+  const now = Math.min(world.time.truth, Math.max(...medians) + BLOCKS_AHEAD_MS);
   for (let other = Math.min(...given); other < index; other++) {
     if (given.has(other)) continue;
     const script = world.wallet.script(coin, 0, other);
     const paid = [...network.txs.values()].filter(({ outputs }) => outputs.some((one) => one.script === script));
     const isThere = paid.some(({ txid }) => network.placeOf(txid).length > 0 || network.own.mempool.has(txid));
     const isFresh = paid.some(
-      ({ txid }) => network.miner.mempool.has(txid) || (world.vanished.get(txid) ?? 0) > world.time.truth - TOUCHED_MS,
+      ({ txid }) => network.miner.mempool.has(txid) || (world.vanished.get(txid) ?? 0) > now - TOUCHED_MS,
     );
     if (!isThere && !isFresh) throw new Fault(`address ${other} of ${coin} is never given out: its payment vanished`);
   }
