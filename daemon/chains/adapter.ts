@@ -69,6 +69,8 @@ export interface ScriptList extends WatchList {
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
   coin(outpoint: string): StoredCoin | undefined;
+  /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */
+  pending?(): Iterable<StoredCoin[]>;
   /**
    * Account chains: the account of a target. A transfer between targets of one account is `moved`. Synchronous.
    */
@@ -128,6 +130,9 @@ export interface ChainAdapter {
 
   /** Whether this text is an address on this network. Case, checksum and network are checked. */
   isValidAddress(text: string): boolean;
+
+  /** Why money sent to a valid address would be lost, as the end of a sentence; null: it would not be. Absent: it never is. */
+  whyUnpayable?(address: string): string | null;
 
   /**
    * A checkpoint to start from: the tip, or the last block before `birthday` (milliseconds since 1970). Throws

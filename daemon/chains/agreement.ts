@@ -3,8 +3,9 @@
  * same block at its height with the same payment in it. An endpoint could invent a block, because work and signatures are not
  * checked here; only a second endpoint reveals that. A single configured endpoint is its owner's choice, and so are several of one operator.
  *
- * A credit without agreement is reported as unconfirmed, and the question is repeated. Such credits are kept in memory
- * only: after a restart the adapter reads the blocks of its checkpoint again.
+ * A credit without agreement is reported as unconfirmed, and the question is repeated. One with agreement is reported until the
+ * books have it, because an update may fail to be stored. Such credits are kept in memory only: after a restart the adapter reads
+ * the blocks of its checkpoint again, and looks up what the books have in no block.
  */
 import type { AssetId } from '../domain/assets.ts';
 import type { Checkpoint, Credit } from '../domain/chain.ts';
@@ -21,6 +22,8 @@ const RETRY_SECONDS = 60;
 export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>;
 /** Credits, and the endpoint that reported them. */
 export type Told<E, F = Credit> = { credits: readonly F[]; teller: E };
+/** Whether the books have a fact in this block. */
+export type IsStored<F> = (fact: F) => boolean;
 /** For each fact whether an endpoint has its block on its chain, with the same payment in it. */
 export type AreThere<E, F = Credit> = (endpoint: E, facts: readonly F[], signal: AbortSignal) => Promise<boolean[]>;
 /** Whether a second opinion is needed on credits. */
@@ -30,70 +33,92 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
-  readonly #held = new Map<string, { credit: F; teller: E }>();
+  readonly #isStored: IsStored<F>;
+  readonly #held = new Map<string, { credit: F; teller: E; isAgreed: boolean }>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(endpoints: Endpoints<E>, isNeeded: NeedsAgreement, areThere: AreThere<E, F>) {
+  constructor(
+    endpoints: Endpoints<E>,
+    isNeeded: NeedsAgreement,
+    { areThere, isStored }: { areThere: AreThere<E, F>; isStored: IsStored<F> },
+  ) {
     this.#endpoints = endpoints;
     this.#isNeeded = isNeeded;
     this.#areThere = areThere;
+    this.#isStored = isStored;
   }
 
   /** Whether something waits that may be asked about again. */
   isDue(): boolean {
-    return this.#held.size > 0 && performance.now() - this.#askedAtMs >= ASK_MS;
+    return performance.now() - this.#askedAtMs >= ASK_MS && this.#waiting() > 0;
+  }
+
+  /** Facts that are kept back, and those with agreement that the books do not have yet; with their blocks. */
+  held(): F[] {
+    return [...this.#held.values()].map(({ credit }) => credit);
   }
 
   /** The credits of a step as they may be reported, with those that were kept back before. */
   async judge(groups: readonly Told<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
-    this.#forgetOrphans(checkpoint);
+    this.#forget(checkpoint);
     const told: F[] = [];
+    const fresh: string[] = [];
     for (const { credits, teller } of groups) {
       for (const credit of credits) {
-        if (credit.block === null || this.#endpoints.operators < 2 || !this.#mustAgree(credit)) told.push(credit);
-        else this.#held.set(credit.id, { credit, teller });
+        const { id, block } = credit;
+        if (block === null || this.#endpoints.operators < 2 || !this.#mustAgree(credit)) {
+          told.push(credit);
+          continue;
+        }
+        if (!this.#held.has(id)) fresh.push(id);
+        this.#held.set(id, { credit, teller, isAgreed: false });
       }
     }
-    if (this.#held.size > HELD_MAX) {
-      this.#held.clear();
+    if (this.#waiting() > 0) await this.#ask(signal);
+    if (this.#waiting() > HELD_MAX) {
+      // the step is made again
+      for (const id of fresh) this.#held.delete(id);
       throw new Unavailable('Too many large payments wait for an endpoint of another operator', RETRY_SECONDS);
     }
-    if (this.#held.size === 0) return told;
-    this.#askedAtMs = performance.now();
-    for (const teller of new Set([...this.#held.values()].map((one) => one.teller))) {
-      for (const credit of await this.#agreed(teller, signal)) {
-        this.#held.delete(credit.id);
-        told.push(credit);
-      }
-    }
-    for (const { credit } of this.#held.values()) told.push({ ...credit, block: null });
+    for (const { credit, isAgreed } of this.#held.values()) told.push(isAgreed ? credit : { ...credit, block: null });
     return told;
   }
 
-  /** The held credits of an endpoint that others have. One that denies a credit does not keep the next from being asked. */
-  async #agreed(teller: E, signal: AbortSignal): Promise<F[]> {
-    let open = [...this.#held.values()].flatMap((one) => (one.teller === teller ? [one.credit] : []));
-    const agreed: F[] = [];
+  #waiting(): number {
+    return [...this.#held.values()].filter(({ isAgreed }) => !isAgreed).length;
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    this.#askedAtMs = performance.now();
+    for (const teller of new Set([...this.#held.values()].map((one) => one.teller))) {
+      await this.#askOthers(teller, signal);
+    }
+  }
+
+  /** Asks about the held credits of an endpoint. One that denies a credit does not keep the next from being asked. */
+  async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
+    const mine = [...this.#held.values()].filter((one) => one.teller === teller);
     const use = async (endpoint: E): Promise<boolean> => {
-      const there = await this.#areThere(endpoint, open, signal);
-      for (const [i, credit] of open.entries()) if (there[i]) agreed.push(credit);
-      open = open.filter((_, i) => !there[i]);
-      return open.length === 0;
+      const open = mine.filter(({ isAgreed }) => !isAgreed);
+      const facts = open.map(({ credit }) => credit);
+      const there = await this.#areThere(endpoint, facts, signal);
+      for (const [i, one] of open.entries()) one.isAgreed = there[i] === true;
+      return mine.every(({ isAgreed }) => isAgreed);
     };
-    await this.#endpoints.other(teller, use, signal);
-    return agreed;
+    if (mine.some(({ isAgreed }) => !isAgreed)) await this.#endpoints.other(teller, use, signal);
   }
 
   /**
-   * Forgets credits of blocks that left the chain. Those below and above the checkpoint stay, since agreement on them is still
-   * possible: the checkpoint may be one of the past.
+   * Forgets credits that the books have, and those of blocks that left the chain. Blocks below and above the checkpoint stay, since
+   * agreement on them is still possible: the checkpoint may be one of the past.
    */
-  #forgetOrphans(checkpoint: Checkpoint): void {
+  #forget(checkpoint: Checkpoint): void {
     const hashes = new Set(checkpoint.map(({ hash }) => hash));
     const lowest = checkpoint[0]?.height ?? 0;
     const highest = checkpoint.at(-1)?.height ?? 0;
-    for (const [id, { credit }] of this.#held) {
+    for (const [id, { credit, isAgreed }] of this.#held) {
       const { block } = credit;
+      if (isAgreed && this.#isStored(credit)) this.#held.delete(id);
       if (!block || block.height < lowest || block.height > highest) continue;
       if (!hashes.has(block.hash)) this.#held.delete(id);
     }

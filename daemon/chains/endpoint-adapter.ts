@@ -12,6 +12,7 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
+  Credit,
   Debit,
   DerivedAddress,
   Searched,
@@ -21,7 +22,7 @@ import type {
   UnknownTransfer,
 } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
-import { type ChainAdapter, tipOf } from './adapter.ts';
+import { type ChainAdapter, type ScriptList, type StoredCoin, tipOf } from './adapter.ts';
 import { Agreement, type AreThere, type NeedsAgreement, type Told } from './agreement.ts';
 import {
   changed,
@@ -48,6 +49,7 @@ type EndpointAdapterOptions<E extends Endpoint> = {
   setting: string;
   /** In the order in which they are asked; at least one. */
   urls: readonly string[];
+  list: ScriptList;
   open: (url: string) => E;
   needsAgreement: NeedsAgreement;
   areThere: AreThere<E>;
@@ -70,6 +72,11 @@ export type StepStart<H> = {
    * without agreement are kept in memory only.
    */
   again: Checkpoint;
+  /**
+   * In the first step after the start: coins that are in no block, or whose spending transaction is in none, by the books. They
+   * may be in blocks below the checkpoint, because they waited for another operator before the start.
+   */
+  pending: readonly StoredCoin[];
 };
 
 /** The result of a step. */
@@ -91,6 +98,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   abstract readonly chain: ChainId;
   readonly network: Network;
   protected readonly endpoints: Endpoints<E>;
+  readonly #list: ScriptList;
   readonly #headAgeMsMax: number;
   readonly #agreement: Agreement<E>;
   readonly #poller: Poller;
@@ -103,11 +111,13 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EndpointAdapterOptions<E>) {
-    const { network, setting, urls, open, alert, needsAgreement, areThere } = options;
+    const { network, setting, urls, list, open, alert, needsAgreement, areThere } = options;
     this.network = network;
+    this.#list = list;
     this.endpoints = new Endpoints(setting, urls, open, alert);
     this.#headAgeMsMax = options.headAgeMsMax;
-    this.#agreement = new Agreement(this.endpoints, needsAgreement, areThere);
+    const isStored = ({ id, block }: Credit): boolean => list.coin(id)?.blockHash === block?.hash;
+    this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored });
     this.#poller = new Poller(options.pollMs, (signal) => this.#hasNews(signal));
   }
 
@@ -128,6 +138,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     _signal: AbortSignal,
   ): Promise<SpendSeen[]> {
     return spends;
+  }
+
+  /** The credits that wait for the word of another operator's endpoint, or for the books; with their blocks. */
+  protected held(): readonly Credit[] {
+    return this.#agreement.held();
   }
 
   /** Checks for changes at once, because of a hint. */
@@ -206,6 +221,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const kept = known.slice(0, common);
     const orphaned = known.slice(common);
     const again = this.#isReread ? [] : kept;
+    const pending = this.#isReread ? [] : [...(this.#list.pending?.() ?? [])].flat();
     const {
       checkpoint,
       told,
@@ -215,7 +231,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       spends: seen = [],
       debits,
       searched,
-    } = await this.read(endpoint, { head, kept, orphaned, again }, signal);
+    } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();

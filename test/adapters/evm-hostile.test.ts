@@ -1,6 +1,5 @@
 /** The adapter of Ethereum's family before endpoints that lie, leave out, lag, limit, change their mind, or are broken. */
 import { describe, expect, it } from 'vitest';
-import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import { GENESIS } from '../../daemon/chains/evm/params.ts';
 import { TRANSFER } from '../../daemon/chains/evm/transfers.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
@@ -12,7 +11,6 @@ import { EndpointPair, type EvmScene } from './evm-controls.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 type Fields = { [key: string]: Json };
-const hexOf = (units: bigint): string => `0x${units.toString(16)}`;
 const isLogs = ({ method }: Request): boolean => method === 'eth_getLogs';
 
 describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trusted'), () => {
@@ -133,106 +131,6 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     expect(pair.scene.alerts).toEqual([
       expect.objectContaining({ message: expect.stringMatching(/left out payments/) }),
     ]);
-  });
-
-  it('lets a large payment count only once an endpoint of another operator has it in the same block', async () => {
-    pair.second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
-    const { adapter, address, id } = await watching('two', () => true);
-    const txid = await pay(address, 7_000n);
-    await pair.book.catchUp(adapter);
-    expect(pair.book.creditOf(id)).toMatchObject({ txid, block: null, amount: { units: 7_000n } });
-    await pair.scene.anvil.mine();
-    await pair.book.catchUp(adapter);
-    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
-    pair.second.behaviour = {};
-    await until(
-      async () => {
-        await pair.book.catchUp(adapter);
-        return pair.book.creditOf(id).block !== null;
-      },
-      'the agreement',
-      20_000,
-    );
-    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: pair.book.tip.height - 1 }]);
-  }, 40_000);
-
-  describe('counts no large payment whose amount one operator alone tells', () => {
-    const COIN = 10n ** 18n;
-    const isReceipt = ({ method }: Request): boolean => method === 'eth_getTransactionReceipt';
-    /** A lie about balances, from the newest block on. */
-    async function moreFromNow(units: bigint) {
-      const from = Number(await pair.scene.anvil.rpc<string>('eth_blockNumber', []));
-      const hashes = new Set<Json>();
-      return ({ method, params }: Request, result: Json): Json => {
-        const block = result as Fields | null;
-        if (method === 'eth_getBlockByNumber' && Number(block?.number) >= from) hashes.add(block?.hash ?? '');
-        if (method !== 'eth_getBalance' || !hashes.has((params[1] as Fields).blockHash ?? '')) return result;
-        return hexOf(BigInt(result as string) + units);
-      };
-    }
-    /** Follows the chain, and returns the credits that are in a block. */
-    async function counted(adapter: EvmAdapter, id: number): Promise<bigint[]> {
-      await pair.book.catchUp(adapter);
-      await pair.scene.anvil.mine();
-      await pair.book.catchUp(adapter);
-      return pair.book.paid(id).flatMap(({ units, height }) => (height === null ? [] : [units]));
-    }
-
-    it('of a token: the log and its receipt agree with each other', async () => {
-      const { adapter, address, id } = await watching('two', () => true);
-      await pay(address, 1n);
-      const more = (log: Json): Json => ({ ...(log as Fields), data: `0x${'9'.padStart(64, '0')}` });
-      pair.scene.proxy.behaviour = {
-        changed(request, result) {
-          if (isLogs(request)) return (result as Json[]).map(more);
-          const receipt = result as Fields | null;
-          return isReceipt(request) && receipt ? { ...receipt, logs: (receipt.logs as Json[]).map(more) } : result;
-        },
-      };
-      expect(await counted(adapter, id)).toEqual([]);
-      expect(pair.book.creditOf(id).amount.units).toBe(9n);
-    });
-
-    it('of the coin, sent by a transaction', async () => {
-      const { adapter, address, id } = await watching('two', () => true);
-      await pair.scene.payCoins([{ address, units: 1n }]);
-      await pair.scene.anvil.mine();
-      const balance = await moreFromNow(COIN - 1n);
-      pair.scene.proxy.behaviour = {
-        changed(request, result) {
-          if (request.method !== 'eth_getBlockByHash') return balance(request, result);
-          const block = result as { transactions: Fields[] };
-          return { ...block, transactions: block.transactions.map((one) => ({ ...one, value: hexOf(COIN) })) };
-        },
-      };
-      expect(await counted(adapter, id)).toEqual([]);
-      expect(pair.book.creditOf(id)).toMatchObject({ id: expect.stringMatching(/:0$/), amount: { units: COIN } });
-    });
-
-    it('of the coin, sent from inside a contract: no earlier money proves it, and no transaction beside it', async () => {
-      const { adapter, address, id } = await watching('two', () => true);
-      const inside = [address, pair.scene.anvil.accounts[5] ?? ''].map((to) => ({ address: to, units: COIN }));
-      await pair.scene.payCoins(inside);
-      await pair.scene.anvil.mine();
-      expect(await counted(adapter, id)).toEqual([COIN]);
-      await pair.scene.payCoins([{ address, units: 2n * COIN }]);
-      await pair.scene.anvil.mine();
-      pair.scene.proxy.behaviour = { changed: await moreFromNow(COIN) };
-      expect(await counted(adapter, id)).toEqual([COIN, 2n * COIN]);
-      expect(pair.book.paid(id).map(({ units }) => units)).toEqual([COIN, COIN, 2n * COIN]);
-    });
-  });
-
-  it('forgets nothing that waits for agreement when it is started anew', async () => {
-    pair.second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
-    const { adapter: first, address, id } = await watching('two', () => true);
-    await pay(address, 7_100n);
-    await pair.book.catchUp(first);
-    await first.close();
-    pair.second.behaviour = {};
-    pair.adapter = pair.scene.connect(pair.book, pair.urls, () => true);
-    await pair.book.catchUp(pair.adapter);
-    expect(pair.book.paid(id)).toEqual([{ units: 7_100n, height: pair.book.tip.height }]);
   });
 
   it('goes on with another endpoint when one dies, lags, or sends garbage', async () => {

@@ -127,6 +127,11 @@ export class FactBook implements ScriptList {
     };
   }
 
+  pending(): StoredCoin[][] {
+    const all = [...this.credits.keys()].flatMap((id) => this.coin(id) ?? []);
+    return [all.filter((one) => !one.blockHash || (one.spentTxid && !one.spentBlockHash))];
+  }
+
   get tip(): BlockId {
     return tipOf(this.checkpoint);
   }

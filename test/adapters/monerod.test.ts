@@ -5,6 +5,7 @@ import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
 import type { MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
 import { straight } from '../../daemon/chains/xmr/reach.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
+import { parseTransaction } from '../../daemon/monero/transaction.ts';
 import { hasMonerod, type Json, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import type { MonerodProxy } from '../nodes/monerod-proxy.ts';
 import { SocksProxy } from '../nodes/socks-proxy.ts';
@@ -70,9 +71,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       await adapter.close();
     });
 
-    it('lets a large payment count once a node of another operator has its block', async () => {
+    it('lets a large payment, and the spend of a large coin, count once a node of another operator has its block', async () => {
       const urls = [node.url, asLocalhost(proxy.url)];
-      proxy.raw = (response) => response.destroy() !== undefined;
+      const isDown: typeof proxy.raw = (response) => response.destroy() !== undefined;
+      proxy.raw = isDown;
       const { adapter, book, id, address } = await watching(urls, () => true);
       await node.pay([{ address, units: 2_000n }]);
       await node.mine(1);
@@ -83,8 +85,44 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
         await book.catchUp(adapter);
         return book.creditOf(id).block !== null;
       }, 'the agreement');
-      expect(book.paid(id)).toEqual([{ units: 2_000n, height: book.tip.height }]);
+      const paidAt = book.tip.height;
+      expect(book.paid(id)).toEqual([{ units: 2_000n, height: paidAt }]);
+
+      proxy.raw = isDown;
+      const coin = book.creditOf(id).id;
+      const spender = await node.pay([{ address, units: 2_100n }]);
+      // this program has no other way to know a key image than by its signer
+      const [raw = ''] = await node.raw([spender]);
+      const [image] = parseTransaction(Buffer.from(raw, 'hex')).keyImages;
+      Object.assign(book, { coinOfKeyImage: (one: string) => (one === image ? coin : undefined) });
+      await node.mine(1);
+      await book.catchUp(adapter);
+      const waiting = [
+        { units: 2_000n, height: paidAt },
+        { units: 2_100n, height: null },
+      ];
+      expect(book.paid(id)).toEqual(waiting);
+      expect(book.spentBy(coin)).toEqual([{ txid: spender, height: null }]);
+
+      // the service ends, and its checkpoint has left these blocks behind
       await adapter.close();
+      await node.mine(1);
+      const again = scene.connect(book, urls, { needsAgreement: () => true });
+      book.checkpoint = (await again.begin(null, signal())).slice(-1);
+      await book.catchUp(again);
+      expect(book.paid(id)).toEqual(waiting);
+      expect(book.spentBy(coin)).toEqual([{ txid: spender, height: null }]);
+      proxy.raw = () => false;
+      await until(async () => {
+        await book.catchUp(again);
+        return book.spentBy(coin).every(({ height }) => height !== null);
+      }, 'the agreement on the spend');
+      expect(book.spentBy(coin)).toEqual([{ txid: spender, height: paidAt + 1 }]);
+      expect(book.paid(id)).toEqual([
+        { units: 2_000n, height: paidAt },
+        { units: 2_100n, height: paidAt + 1 },
+      ]);
+      await again.close();
     });
 
     it('goes on with another node when one dies, freezes, or sends garbage without an end', async () => {

@@ -17,9 +17,11 @@ import {
   creditsInBlock,
   creditsOfTarget,
   creditsSpentInBlock,
+  creditsSpentUnconfirmed,
   type TargetRow,
   targetById,
   targetIdByScript,
+  unconfirmedCredits,
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
@@ -101,6 +103,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       const row = store.get(creditByOutpoint, { outpoint, chain_key });
       return row && isThere(row) ? coinOf(row) : undefined;
     },
+    pending: () => pendingCoins(store, chain_key),
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
     debitsAt: (target_id, asset) =>
       store.all(debitsOfTarget, { target_id, asset }).map(({ ref: id, units, block_height, block_hash }) => ({
@@ -113,6 +116,18 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       return from === null || newest === null ? null : { from, newest };
     },
   };
+}
+
+function* pendingCoins(store: Store, chain_key: ChainKey): Generator<StoredCoin[]> {
+  for (const statement of [unconfirmedCredits, creditsSpentUnconfirmed]) {
+    for (let after = 0; ; ) {
+      const page = store.all(statement, { chain_key, after, limit: PAGE });
+      yield page.filter(isThere).map(coinOf);
+      const last = page.at(-1);
+      if (page.length < PAGE || !last) break;
+      after = last.id;
+    }
+  }
 }
 
 /** The nonces that open payments have reserved, each once, with all signed transactions that use it. */

@@ -19,7 +19,7 @@ import { EvmEndpoint } from './endpoint.ts';
 import { FINALITY_MS, Finality } from './finality.ts';
 import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
-import { HEAD_AGE_MS_MAX, POLL_MS, tokensOf } from './params.ts';
+import { HEAD_AGE_MS_MAX, POLL_MS, type Token, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
 import { type Sent, SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
@@ -47,6 +47,9 @@ type EvmOptions = {
   secondLookMs?: number;
 };
 
+/** The zero address, and the addresses that chains reserve for their own contracts. */
+const PRECOMPILES_MAX = 0xffffn;
+
 /** Blocks per request for logs during catch-up. The number then adapts to the endpoint's limit. */
 const RANGE_START = 500;
 const RANGE_MAX = 5_000;
@@ -60,6 +63,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly assets: readonly AssetId[];
   readonly balances: EvmBalances;
   readonly spending: EvmSpending;
+  readonly #tokens: readonly Token[];
+  readonly #agreed: Agreed;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #sent: SentFinder;
@@ -77,13 +82,15 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const tokens = tokensOf(network, chain, contracts);
     const agreed = new Agreed(tokens, list);
     super({
-      ...{ network, setting, urls: asked, alert, needsAgreement },
+      ...{ network, setting, urls: asked, list, alert, needsAgreement },
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
       areThere: (endpoint, credits, signal) => agreed.areThere(endpoint, credits, signal),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });
     this.chain = chain;
+    this.#tokens = tokens;
+    this.#agreed = agreed;
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
@@ -106,6 +113,14 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     return isValidAddress(text);
   }
 
+  /** Many tokens have burnt what was sent to their own contract, whose address is copied by mistake, or to the zero address. */
+  whyUnpayable(address: string): string | null {
+    const at = address.toLowerCase();
+    if (BigInt(at) <= PRECOMPILES_MAX) return 'nobody has its key, so that the money would be lost';
+    const token = this.#tokens.find(({ contract }) => contract === at);
+    return token ? `it is the contract of ${token.asset} itself, where the money would be lost` : null;
+  }
+
   areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
     return this.balances.areUsed(scripts, signal);
   }
@@ -122,7 +137,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
 
   protected async read(
     endpoint: EvmEndpoint,
-    { head, kept, orphaned, again }: StepStart<Header>,
+    { head, kept, orphaned, again, pending }: StepStart<Header>,
     signal: AbortSignal,
   ): Promise<StepRead<EvmEndpoint>> {
     const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
@@ -131,21 +146,27 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const from = again[0]?.height ?? step.from;
     const found = await this.#found(endpoint, { ...step, from }, signal);
     const credits = await this.#credits(endpoint, step, found.incoming, signal);
+    const told = new Set(credits.map(({ id }) => id));
+    const unread = pending.filter(({ outpoint }) => !told.has(outpoint));
+    credits.push(...(await this.#agreed.recovered(endpoint, unread, tipOf(checkpoint).height, signal)));
+    const held = [...this.held(), ...credits];
     const view = viewOf(checkpoint, orphaned, step);
     const sent: Sent = step.isFar ? { spends: [], debits: [] } : await this.#sent.look(endpoint, view, signal);
     await this.#sent.addOutgoing(sent, endpoint, found.outgoing, view, signal);
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar
       ? []
-      : await this.#native.look(endpoint, { ...view, atHead, debits: sent.debits }, slices(), signal);
+      : await this.#native.look(endpoint, { ...view, atHead, held, debits: sent.debits }, slices(), signal);
     await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
-    const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, credits, sent.debits, signal) : null;
-    const told = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
+    const known = { credits, held: [...held, ...credits], debits: sent.debits };
+    const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
+    const groups = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
-    return { checkpoint, told, handled: atHead ? tipOf(checkpoint).hash : null, finalized, unknownTransfers, ...sent };
+    const handled = atHead ? tipOf(checkpoint).hash : null;
+    return { checkpoint, told: groups, handled, finalized, unknownTransfers, ...sent };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {

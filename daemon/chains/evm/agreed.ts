@@ -1,9 +1,9 @@
 /**
- * Whether an endpoint of another operator has the same payments: in the same block, to the same address, and of the same
- * amount. A transaction of that id alone proves nothing, because the endpoint that reported it may have changed its amount.
+ * Whether an endpoint has payments that another operator's reported, or the books: in the same block, to the same address, and of
+ * the same amount. A transaction of that id alone proves nothing, because who reported it may have changed its amount.
  */
 import type { BlockId, Credit } from '../../domain/chain.ts';
-import type { ScriptList } from '../adapter.ts';
+import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
@@ -35,13 +35,42 @@ export class Agreed {
     for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries())
       receipts.set(txids[i] ?? '', receipt);
     const found: boolean[] = [];
+    const inside = new PaidInside(endpoint, this.#list, signal);
     for (const payment of payments) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
       if (!payment || !header) found.push(false);
-      else if (isInside(payment)) found.push(await isPaidInside(endpoint, payment, header, signal));
+      else if (isInside(payment)) found.push(await inside.has(payment, header));
       else found.push(await this.#isPaid(endpoint, payment, receipts.get(payment.credit.txid) ?? null, signal));
     }
     return found;
+  }
+
+  /**
+   * The credits of coins that are in no block by the books, as far as the endpoint has them in a block up to a height: they waited
+   * for agreement when the service ended, longer than the blocks of a checkpoint last.
+   */
+  async recovered(
+    endpoint: EvmEndpoint,
+    coins: readonly StoredCoin[],
+    height: number,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
+    const txids = [...new Set(coins.map(({ txid }) => txid))];
+    const receipts = await endpoint.receipts(txids, signal);
+    // a coin from inside a contract has its block's hash
+    const hashes = txids.map((txid, i) => receipts[i]?.blockHash ?? txid);
+    const headers = new Map<string, Header>();
+    for (const [i, header] of (await endpoint.headersByHash(hashes, signal)).entries()) {
+      if (header && header.height <= height) headers.set(txids[i] ?? '', header);
+    }
+    const credits = coins.flatMap(({ outpoint: id, txid, targetId, asset, units }): Credit[] => {
+      const header = headers.get(txid);
+      const amount = { asset, units };
+      const rest = { inputs: [], replaceable: true };
+      return header ? [{ id, txid, targetId, amount, block: idOf(header), blockTime: header.timeMs, ...rest }] : [];
+    });
+    const there = await this.areThere(endpoint, credits, signal);
+    return credits.filter((_, i) => there[i]);
   }
 
   #paymentOf(credit: Credit): Payment | null {
@@ -71,29 +100,63 @@ export class Agreed {
 /** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
 const isInside = ({ credit, block }: Payment): boolean => credit.txid === block.hash;
 
-/** Whether the balance rose in a block by the amount, beside the transactions from and to the address. */
-async function isPaidInside(
-  endpoint: EvmEndpoint,
-  { credit, block, address }: Payment,
-  header: Header,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const parent = { height: header.height - 1, hash: header.parent };
-  const [before] = await endpoint.balances([address], parent, signal);
-  const [after] = await endpoint.balances([address], idOf(header), signal);
-  if (before === null || before === undefined || after === null || after === undefined) return false;
-  let rise = after - before;
-  const own = (await endpoint.sendings(block, signal)).filter(({ from, to }) => from === address || to === address);
-  const receipts = await endpoint.receipts(
-    own.map(({ txid }) => txid),
-    signal,
-  );
-  for (const [i, { from, to, value }] of own.entries()) {
-    const receipt = receipts[i];
-    if (!receipt) return false;
-    const moved = receipt.succeeded ? value : 0n;
-    if (to === address) rise -= moved;
-    if (from === address) rise += moved + receipt.fee;
+/** Whether an endpoint has amounts that contracts sent from inside, which no list of transactions shows. */
+class PaidInside {
+  readonly #endpoint: EvmEndpoint;
+  readonly #list: ScriptList;
+  readonly #signal: AbortSignal;
+  /** By address: what was found in its present balance alone. */
+  readonly #found = new Map<string, bigint>();
+
+  constructor(endpoint: EvmEndpoint, list: ScriptList, signal: AbortSignal) {
+    this.#endpoint = endpoint;
+    this.#list = list;
+    this.#signal = signal;
   }
-  return rise >= credit.amount.units;
+
+  /**
+   * Whether the balance rose in a block by the amount, beside the transactions from and to the address. Endpoints keep the state of
+   * about 128 blocks: for an older one, whether the address holds it now beside all that the books have there.
+   */
+  async has(payment: Payment, header: Header): Promise<boolean> {
+    const { credit, address } = payment;
+    const parent = { height: header.height - 1, hash: header.parent };
+    const before = await this.#balance(address, parent);
+    const after = await this.#balance(address, idOf(header));
+    if (before === null || after === null) return this.#isHeldNow(payment);
+    const beside = await this.#sentBeside(payment);
+    return beside !== null && after - before + beside >= credit.amount.units;
+  }
+
+  async #balance(address: string, block: BlockId): Promise<bigint | null> {
+    const [balance] = await this.#endpoint.balances([address], block, this.#signal);
+    return balance ?? null;
+  }
+
+  async #isHeldNow({ credit: { targetId, amount }, address }: Payment): Promise<boolean> {
+    const now = await this.#balance(address, await this.#endpoint.head(this.#signal));
+    const found = (this.#found.get(address) ?? 0n) + amount.units;
+    if (now === null || now < this.#list.unitsAt(targetId, amount.asset) + found) return false;
+    this.#found.set(address, found);
+    return true;
+  }
+
+  /**
+   * The amount that the block's own transactions took from the address, fees included, less the amount that they sent it. Null: not all
+   * of them have a receipt.
+   */
+  async #sentBeside({ address, block }: Payment): Promise<bigint | null> {
+    const sendings = await this.#endpoint.sendings(block, this.#signal);
+    const own = sendings.filter(({ from, to }) => from === address || to === address);
+    const receipts = await this.#endpoint.receipts(
+      own.map(({ txid }) => txid),
+      this.#signal,
+    );
+    return own.reduce<bigint | null>((sum, { from, to, value }, i) => {
+      const receipt = receipts[i];
+      if (sum === null || !receipt) return null;
+      const moved = receipt.succeeded ? value : 0n;
+      return sum - (to === address ? moved : 0n) + (from === address ? moved + receipt.fee : 0n);
+    }, 0n);
+  }
 }

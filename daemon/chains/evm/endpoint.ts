@@ -163,6 +163,16 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     });
   }
 
+  /** The headers of blocks by their hashes; null where it has no such block. */
+  async headersByHash(hashes: readonly string[], signal: AbortSignal): Promise<(Header | null)[]> {
+    const calls = hashes.map((hash): Call => ['eth_getBlockByHash', hash, false]);
+    const replies = await this.#many(calls, signal);
+    return replies.map((reply) => {
+      const value = this.#result(reply);
+      return value === null ? null : headerOf(value);
+    });
+  }
+
   /**
    * Logs of some contracts (null: of any) with these topics, from one height to another. Throws `RpcError` if that is
    * too much for the endpoint.

@@ -32,7 +32,7 @@ const SHORT_KEPT_MAX = 1_000;
 
 /**
  * `atHead`: the checkpoint ends at the chain's tip. `orphaned`: blocks that left the chain. `debits`: those of this step, which are
- * not stored yet.
+ * not stored yet. `held`: credits that are known, and that the store does not have in their blocks yet.
  */
 type NativeView = {
   checkpoint: Checkpoint;
@@ -40,6 +40,7 @@ type NativeView = {
   orphaned: ReadonlySet<string>;
   timeOf: (hash: string) => number | undefined;
   debits: readonly Debit[];
+  held: readonly Credit[];
 };
 
 export class NativeCoin {
@@ -87,10 +88,13 @@ export class NativeCoin {
       if (wait) await wait;
       const balance = balances[i] ?? 0n;
       if (this.#isAsStored(one.id, balance, view)) continue;
-      const known = this.#known(one.id, view.orphaned);
       const left = this.#leftBy(one.id, view);
-      if (balance + left(tip.height) < known) this.#note(one, balance);
-      if (balance + left(tip.height) <= known) continue;
+      const came = balance + left(tip.height);
+      const most = this.#known(one.id, view);
+      // an endpoint that has less than what waits does not vouch for it
+      const known = came < most ? this.#known(one.id, { ...view, held: [] }) : most;
+      if (came < known) this.#note(one, balance);
+      if (came <= known) continue;
       if (explained === EXPLAINED_PER_LOOK_MAX) {
         // the next look begins with it
         if (compared !== null) compared = Math.min(compared, one.id - 1);
@@ -148,13 +152,18 @@ export class NativeCoin {
     return balance === this.#list.unitsAt(targetId, this.#asset);
   }
 
-  /** All that an address received by the stored facts in blocks, in wei. */
-  #known(targetId: number, orphaned: ReadonlySet<string>): bigint {
-    let units = 0n;
-    for (const coin of this.#list.coinsOf(targetId)) {
-      if (coin.asset === this.#asset && coin.blockHash !== null && !orphaned.has(coin.blockHash)) units += coin.units;
+  /** All that an address received by the known facts in blocks, in wei. */
+  #known(targetId: number, { orphaned, held }: NativeView): bigint {
+    const units = new Map<string, bigint>();
+    for (const { id, block, amount, ...credit } of held) {
+      const isHere = block !== null && !orphaned.has(block.hash);
+      if (isHere && credit.targetId === targetId && amount.asset === this.#asset) units.set(id, amount.units);
     }
-    return units;
+    for (const coin of this.#list.coinsOf(targetId)) {
+      const isHere = coin.blockHash !== null && !orphaned.has(coin.blockHash);
+      if (isHere && coin.asset === this.#asset) units.set(coin.outpoint, coin.units);
+    }
+    return [...units.values()].reduce((sum, one) => sum + one, 0n);
   }
 
   /** The amount that left an address up to a height, in wei. */

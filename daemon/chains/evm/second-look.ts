@@ -45,20 +45,19 @@ export class SecondLook {
 
   /**
    * The credits that another endpoint reports in the blocks of a checkpoint and that are neither stored nor in `told`. Null
-   * when no look is due. `debits`: those of this step.
+   * when no look is due. `debits`: those of this step. `held`: see `NativeCoin`.
    */
   async look(
     asked: EvmEndpoint,
     checkpoint: Checkpoint,
-    told: readonly Credit[],
-    debits: readonly Debit[],
+    { credits: told, ...view }: { credits: readonly Credit[]; held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
   ): Promise<Omitted | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
     const omitted = await this.#endpoints.other(
       asked,
-      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, debits, signal), teller }),
+      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, view, signal), teller }),
       signal,
     );
     if (!omitted) return null;
@@ -76,7 +75,7 @@ export class SecondLook {
   async #toldBy(
     teller: EvmEndpoint,
     checkpoint: Checkpoint,
-    debits: readonly Debit[],
+    known: { held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const [first, last] = [checkpoint[0], checkpoint.at(-1)];
@@ -98,7 +97,7 @@ export class SecondLook {
     const [tip] = await teller.headers([last.height], signal);
     if (tip?.hash !== last.hash) return credits;
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
-    const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, debits };
+    const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
     const coins = await this.#native.look(teller, view, slices(), signal, listed);
     return [...credits, ...(coins ?? [])];
   }

@@ -7,7 +7,7 @@
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress, SpendSeen } from '../../domain/chain.ts';
 import { isValidAddress } from '../../monero/address.ts';
-import { type ScriptList, tipOf } from '../adapter.ts';
+import { type ScriptList, type StoredCoin, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
@@ -76,7 +76,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const { network, urls, list, accounts, alert, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
-      ...{ network, setting, urls, alert, needsAgreement, areThere },
+      ...{ network, setting, urls, list, alert, needsAgreement, areThere },
       open: (url) =>
         new MoneroNode({
           ...{ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs },
@@ -89,7 +89,11 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
     this.#search = new Search(this.#scanner, this.endpoints, alert);
-    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, areThere);
+    const isStored = ({ spend: { outpoint, txid }, block }: SpendFact): boolean => {
+      const coin = list.coin(outpoint);
+      return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
+    };
+    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, { areThere, isStored });
     this.#list = list;
     this.#alert = alert;
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
@@ -105,7 +109,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 
   protected async read(
     node: MoneroNode,
-    { head, kept, again }: StepStart<LinkedHeader>,
+    { head, kept, again, pending }: StepStart<LinkedHeader>,
     signal: AbortSignal,
   ): Promise<StepRead<MoneroNode>> {
     const base = tipOf(kept);
@@ -119,13 +123,14 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       signal,
     );
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
+    const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) await this.#compare(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
-    const found = [...confirmed.credits, ...(pool?.credits ?? [])];
+    const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
     const credits = await this.#scanner.withoutTwins(found, node, signal);
-    const spends = [...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
+    const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
     const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
     return { checkpoint, told: [{ credits, teller: node }], spends, handled, searched: searched?.searched ?? null };
   }
@@ -156,6 +161,24 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return judged.map(({ block, spend }) =>
       block ? spend : { outpoint: spend.outpoint, txid: spend.txid, block: null },
     );
+  }
+
+  /**
+   * The same in blocks below a height, of coins whose blocks the books do not have: they waited for another operator's node when the
+   * service ended. The node learns these transactions' ids.
+   */
+  async #readBelow(node: MoneroNode, coins: readonly StoredCoin[], below: number, signal: AbortSignal): Promise<Facts> {
+    const pause = slices();
+    const facts: Facts = { credits: [], spends: [] };
+    const txids = coins.flatMap(({ txid, blockHash, spentTxid }) => [...(blockHash ? [] : [txid]), spentTxid ?? txid]);
+    for (const [txid, { transaction, height, kept }] of await node.transactions([...new Set(txids)], signal)) {
+      const [header] = height !== null && height < below ? await node.headers([height], signal) : [];
+      if (!header || !(await transactionsIn(node, idOf(header), signal)).has(txid)) continue;
+      const where = { block: idOf(header), blockTime: header.timeMs };
+      facts.credits.push(...(await this.#scanner.find(transaction, where, pause, kept ?? undefined)));
+      facts.spends.push(...this.#scanner.spends(transaction, where));
+    }
+    return facts;
   }
 
   /** The credits and spends in blocks, in order. */

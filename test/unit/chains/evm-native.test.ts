@@ -10,7 +10,14 @@ const [OLD, TIP]: [BlockId, BlockId] = [
   { height: 1, hash: `0x${'01'.repeat(32)}` },
   { height: 2, hash: `0x${'02'.repeat(32)}` },
 ];
-const VIEW = { checkpoint: [OLD, TIP], atHead: true, orphaned: new Set<string>(), timeOf: () => 0, debits: [] };
+const VIEW = {
+  checkpoint: [OLD, TIP],
+  atHead: true,
+  orphaned: new Set<string>(),
+  timeOf: () => 0,
+  debits: [],
+  held: [],
+};
 const SIGNAL = new AbortController().signal;
 
 const listed = (id: number): ListedScript => {

@@ -1,0 +1,208 @@
+/**
+ * The adapter of Ethereum's family between endpoints of two operators: what one alone tells of a large payment does not count, and
+ * a payment that waits for the other's word is neither lost nor counted twice.
+ */
+import { describe, expect, it } from 'vitest';
+import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import type { Behaviour, Request } from '../nodes/evm/endpoint-proxy.ts';
+import { until } from './conformance.ts';
+import { EndpointPair } from './evm-controls.ts';
+
+type Fields = { [key: string]: Json };
+const signal = () => AbortSignal.timeout(25_000);
+const hexOf = (units: bigint): string => `0x${units.toString(16)}`;
+const isLogs = ({ method }: Request): boolean => method === 'eth_getLogs';
+/** More blocks than a checkpoint has. */
+const LONG = 125;
+
+describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
+  const pair = new EndpointPair();
+  const watching = () => pair.watching(pair.urls, { needsAgreement: () => true });
+  const pay = (address: string, units: bigint): Promise<string> => pair.pay(address, units);
+  const payCoin = async (address: string, units: bigint): Promise<void> => {
+    await pair.scene.payCoins([{ address, units }]);
+    await pair.scene.anvil.mine();
+  };
+  const silence = (): void => {
+    pair.second.behaviour = { instead: () => ({ error: { code: -32_000, message: 'not now' } }) };
+  };
+  const restart = async (): Promise<EvmAdapter> => {
+    await pair.adapter?.close();
+    pair.adapter = pair.scene.connect(pair.book, pair.urls, () => true);
+    return pair.adapter;
+  };
+  /** Without the state of blocks below the checkpoint. */
+  const pruned: Behaviour = {
+    instead({ method, params }) {
+      if (method !== 'eth_getBalance') return undefined;
+      const { blockHash } = params[1] as Fields;
+      if (pair.book.checkpoint.some(({ hash }) => hash === blockHash)) return undefined;
+      return { error: { code: -32_000, message: 'missing trie node' } };
+    },
+  };
+  /** Follows until the other operator was asked again. */
+  const agreed = async (id: number, behaviour: Behaviour = {}): Promise<void> => {
+    pair.second.behaviour = behaviour;
+    await until(
+      async () => {
+        await pair.book.catchUp(pair.adapter!);
+        return pair.book.paid(id).every(({ height }) => height !== null);
+      },
+      'the agreement',
+      20_000,
+    );
+  };
+
+  it('lets a large payment count only once an endpoint of another operator has it in the same block', async () => {
+    silence();
+    const { adapter, address, id } = await watching();
+    const txid = await pay(address, 7_000n);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.creditOf(id)).toMatchObject({ txid, block: null, amount: { units: 7_000n } });
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    await agreed(id);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: pair.book.tip.height - 1 }]);
+  }, 40_000);
+
+  describe('counts no large payment whose amount one operator alone tells', () => {
+    const COIN = 10n ** 18n;
+    const isReceipt = ({ method }: Request): boolean => method === 'eth_getTransactionReceipt';
+    /** A lie about balances, from the newest block on. */
+    async function moreFromNow(units: bigint) {
+      const from = Number(await pair.scene.anvil.rpc<string>('eth_blockNumber', []));
+      const hashes = new Set<Json>();
+      return ({ method, params }: Request, result: Json): Json => {
+        const block = result as Fields | null;
+        if (method === 'eth_getBlockByNumber' && Number(block?.number) >= from) hashes.add(block?.hash ?? '');
+        if (method !== 'eth_getBalance' || !hashes.has((params[1] as Fields).blockHash ?? '')) return result;
+        return hexOf(BigInt(result as string) + units);
+      };
+    }
+    /** Follows the chain, and returns the credits that are in a block. */
+    async function counted(adapter: EvmAdapter, id: number): Promise<bigint[]> {
+      await pair.book.catchUp(adapter);
+      await pair.scene.anvil.mine();
+      await pair.book.catchUp(adapter);
+      return pair.book.paid(id).flatMap(({ units, height }) => (height === null ? [] : [units]));
+    }
+
+    it('of a token: the log and its receipt agree with each other', async () => {
+      const { adapter, address, id } = await watching();
+      await pay(address, 1n);
+      const more = (log: Json): Json => ({ ...(log as Fields), data: `0x${'9'.padStart(64, '0')}` });
+      pair.scene.proxy.behaviour = {
+        changed(request, result) {
+          if (isLogs(request)) return (result as Json[]).map(more);
+          const receipt = result as Fields | null;
+          return isReceipt(request) && receipt ? { ...receipt, logs: (receipt.logs as Json[]).map(more) } : result;
+        },
+      };
+      expect(await counted(adapter, id)).toEqual([]);
+      expect(pair.book.creditOf(id).amount.units).toBe(9n);
+    });
+
+    it('of the coin, sent by a transaction', async () => {
+      const { adapter, address, id } = await watching();
+      await pair.scene.payCoins([{ address, units: 1n }]);
+      await pair.scene.anvil.mine();
+      const balance = await moreFromNow(COIN - 1n);
+      pair.scene.proxy.behaviour = {
+        changed(request, result) {
+          if (request.method !== 'eth_getBlockByHash') return balance(request, result);
+          const block = result as { transactions: Fields[] };
+          return { ...block, transactions: block.transactions.map((one) => ({ ...one, value: hexOf(COIN) })) };
+        },
+      };
+      expect(await counted(adapter, id)).toEqual([]);
+      expect(pair.book.creditOf(id)).toMatchObject({ id: expect.stringMatching(/:0$/), amount: { units: COIN } });
+    });
+
+    it('of the coin, sent from inside a contract: no earlier money proves it, and no transaction beside it', async () => {
+      const { adapter, address, id } = await watching();
+      const inside = [address, pair.scene.anvil.accounts[5] ?? ''].map((to) => ({ address: to, units: COIN }));
+      await pair.scene.payCoins(inside);
+      await pair.scene.anvil.mine();
+      expect(await counted(adapter, id)).toEqual([COIN]);
+      await pair.scene.payCoins([{ address, units: 2n * COIN }]);
+      await pair.scene.anvil.mine();
+      pair.scene.proxy.behaviour = { changed: await moreFromNow(COIN) };
+      expect(await counted(adapter, id)).toEqual([COIN, 2n * COIN]);
+      expect(pair.book.paid(id).map(({ units }) => units)).toEqual([COIN, COIN, 2n * COIN]);
+    });
+  });
+
+  it('forgets nothing that waits for agreement when it is started anew', async () => {
+    silence();
+    const { adapter: first, address, id } = await watching();
+    await pay(address, 7_100n);
+    await pair.book.catchUp(first);
+    pair.second.behaviour = {};
+    await pair.book.catchUp(await restart());
+    expect(pair.book.paid(id)).toEqual([{ units: 7_100n, height: pair.book.tip.height }]);
+  });
+
+  it('reports an agreement again until the books have it', async () => {
+    silence();
+    const { adapter, address, id } = await watching();
+    await pay(address, 7_200n);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.creditOf(id).block).toBeNull();
+    pair.second.behaviour = {};
+    // the disk is full: the update with the agreement is not stored
+    const isAgreed = async () =>
+      (await adapter.sync(pair.book.checkpoint, signal()))?.credits.some(({ block }) => block);
+    await until(async () => (await isAgreed()) === true, 'the agreement', 20_000);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 7_200n, height: pair.book.tip.height }]);
+  });
+
+  it('keeps what waits through a restart after more blocks than a checkpoint has, of a token and of the coin', async () => {
+    silence();
+    const { adapter, address, id } = await watching();
+    await pay(address, 7_300n);
+    const paidAt = pair.book.tip.height + 1;
+    await payCoin(address, 31n);
+    await pair.scene.payCoins([
+      { address, units: 47n },
+      { address: pair.scene.anvil.accounts[5] ?? '', units: 1n },
+    ]);
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    await pair.scene.anvil.mine(LONG);
+    await pair.book.catchUp(adapter);
+    const all = [
+      { units: 31n, height: paidAt + 1 },
+      { units: 47n, height: paidAt + 2 },
+      { units: 7_300n, height: paidAt },
+    ];
+    expect(pair.book.paid(id)).toEqual(all.map((one) => ({ ...one, height: null })));
+    pair.scene.proxy.behaviour = pruned;
+    await pair.book.catchUp(await restart());
+    expect(pair.book.paid(id)).toEqual(all.map((one) => ({ ...one, height: null })));
+    await agreed(id, pruned);
+    expect(pair.book.paid(id)).toEqual(all);
+  }, 40_000);
+
+  it('counts a coin that waits once, however long it waits', async () => {
+    silence();
+    const { adapter, address, id } = await watching();
+    await payCoin(address, 53n);
+    await pair.book.catchUp(adapter);
+    await pair.scene.anvil.mine(LONG);
+    await pair.book.catchUp(adapter);
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 53n, height: null }]);
+    await payCoin(address, 59n);
+    const last = pair.book.tip.height + 1;
+    await pair.book.catchUp(adapter);
+    await agreed(id);
+    expect(pair.book.paid(id)).toEqual([
+      { units: 53n, height: last - LONG - 2 },
+      { units: 59n, height: last },
+    ]);
+  }, 40_000);
+});
