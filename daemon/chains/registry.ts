@@ -5,6 +5,7 @@ import type { AccountKey } from '../domain/chain.ts';
 import { type EvmChain, isEvm } from '../domain/evm.ts';
 import type { ChainAdapter, ScriptList } from './adapter.ts';
 import type { NeedsAgreement } from './agreement.ts';
+import { isUtxo } from './derive.ts';
 import { EvmAdapter } from './evm/adapter.ts';
 import { builtInEndpoints } from './evm/built-in.ts';
 import { coreAdapter } from './utxo/core.ts';
@@ -48,8 +49,6 @@ type SourceContext = {
   /** Called for a target whose payments are not seen, because no server gives its history. */
   leftOut: (targetId: number, message: string) => void;
 };
-
-const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
 /**
  * Whether a chain is connected only by default, so that no connection is opened before a business needs it. On mainnet

@@ -147,11 +147,17 @@ describe('a refund', () => {
   });
 });
 
+const INVALID = 'The address is invalid for LTC';
+
 describe('a refund is refused', () => {
   it.each<[what: string, body: unknown, message: string]>([
     ['without an address', {}, 'The address field is required.'],
-    ['to an address of nobody', { address: 'rltc1qnobody' }, 'The address is invalid for LTC.'],
-    ['to one of another chain', { address: stranger('BTC') }, 'The address is invalid for LTC.'],
+    [
+      'to an address of nobody',
+      { address: 'rltc1qnobody' },
+      `${INVALID}: its checksum is wrong, so a character was mistyped, or its end is missing.`,
+    ],
+    ['to one of another chain', { address: stranger('BTC') }, `${INVALID}: it is an address of Bitcoin on regtest.`],
     ['of nothing', { address: ADDRESS, amount: 0 }, 'The amount must be a positive number.'],
     ['of less than nothing', { address: ADDRESS, amount: '-1' }, 'The amount must be a positive number.'],
     ['of words', { address: ADDRESS, amount: 'all' }, 'The amount must be a positive number.'],

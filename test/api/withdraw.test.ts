@@ -27,6 +27,10 @@ const balance = async (crypto: string): Promise<number> => {
 const GOOD = { amount: 0.5, crypto: 'LTC', address: stranger('LTC') };
 const BASE58 = 'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn';
 
+const NONE = 'it is no address of this network';
+const BITCOIN = 'it is an address of Bitcoin';
+const CHECKSUM = 'its checksum is wrong, so a character was mistyped, or its end is missing';
+
 describe('a request is refused, always as a 400 with a message and the status "error"', () => {
   it.each<[what: string, body: unknown, message: string]>([
     ['nothing', {}, 'The amount field is required.'],
@@ -43,10 +47,22 @@ describe('a request is refused, always as a 400 with a message and the status "e
     ['a crypto that is none', { ...GOOD, crypto: 'ALL' }, INVALID],
     ['more digits than there are', { ...GOOD, amount: '0.123456789' }, 'The amount may have at most 8 decimals.'],
     ['no address', { ...GOOD, address: undefined }, 'The address field is required.'],
-    ['an address of nobody', { ...GOOD, address: 'rltc1qnobody' }, 'The address is invalid for LTC.'],
-    ['an address of another chain', { ...GOOD, address: stranger('BTC') }, 'The address is invalid for LTC.'],
-    ['an address in the wrong case', { ...GOOD, address: `${GOOD.address}A` }, 'The address is invalid for LTC.'],
-    ['a legacy form on Bitcoin Cash', { ...GOOD, crypto: 'BCH', address: BASE58 }, 'The address is invalid for BCH.'],
+    ['an address of nobody', { ...GOOD, address: 'rltc1qnobody' }, `The address is invalid for LTC: ${CHECKSUM}.`],
+    [
+      'an address of another chain',
+      { ...GOOD, address: stranger('BTC') },
+      `The address is invalid for LTC: ${BITCOIN} on regtest.`,
+    ],
+    [
+      'an address in the wrong case',
+      { ...GOOD, address: `${GOOD.address}A` },
+      `The address is invalid for LTC: ${CHECKSUM}.`,
+    ],
+    [
+      'a legacy form on Bitcoin Cash',
+      { ...GOOD, crypto: 'BCH', address: BASE58 },
+      `The address is invalid for BCH: ${BITCOIN} on testnet.`,
+    ],
     ['an endless address', { ...GOOD, address: 'x'.repeat(256) }, 'The address is invalid.'],
     ['less than 10 USD', { ...GOOD, amount: '0.12499999' }, 'The amount must be worth at least 10 USD.'],
     ['more than there is', { ...GOOD, amount: 12.5 }, 'Insufficient balance'],
@@ -54,7 +70,7 @@ describe('a request is refused, always as a 400 with a message and the status "e
     ['of a crypto that there is none of', { ...GOOD, crypto: 'XMR', address: stranger('XMR') }, 'Insufficient balance'],
     ['amount before crypto', { amount: 'x', crypto: 'x', address: 'x' }, 'The amount must be a positive number.'],
     ['crypto before address', { amount: 1, crypto: 'x', address: 'x' }, INVALID],
-    ['address before minimum', { ...GOOD, amount: 0.01, address: 'x' }, 'The address is invalid for LTC.'],
+    ['address before minimum', { ...GOOD, amount: 0.01, address: 'x' }, `The address is invalid for LTC: ${NONE}.`],
     [
       'minimum before balance',
       { ...GOOD, crypto: 'XMR', amount: 0.01, address: stranger('XMR') },

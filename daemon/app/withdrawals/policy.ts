@@ -1,4 +1,5 @@
 /** Approval policies and address books of businesses, and their verdict on a withdrawal. */
+import { addressFault } from '../../chains/address-fault.ts';
 import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -103,8 +104,9 @@ export function addAddress(
 ): AddressBookRow {
   const adapter = app.chains.find(chainKey(business.network, chain))?.adapter;
   if (!adapter) throw new Rejected('address_book.chain', `${business.name} has no ${chain} chain`, 'chain');
-  if (!adapter.isValidAddress(address)) {
-    throw new Rejected('address_book.address', `${address} is no address of ${chain} on this network`, 'address');
+  const fault = addressFault(adapter, address);
+  if (fault !== null) {
+    throw new Rejected('address_book.address', `${address} cannot be paid on ${chain}: ${fault}`, 'address');
   }
   const text = label.trim();
   if (text.length === 0 || text.length > LABEL_CHARACTERS_MAX) {

@@ -3,6 +3,7 @@
  * policy approves them, or they wait for the operator.
  */
 import { randomUUIDv7 } from 'node:crypto';
+import { addressFault } from '../../chains/address-fault.ts';
 import type { Holdings } from '../../chains/spending.ts';
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -98,8 +99,9 @@ export function requestWithdrawal(
   const account = app.directory.account(business, asset.symbol);
   const chain = chainOf(app, business, asset);
   if (!account || !chain) throw cryptoRejected(withdrawables(app, business));
-  if (!chain.adapter.isValidAddress(address)) {
-    throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}.`, 'address');
+  const fault = addressFault(chain.adapter, address);
+  if (fault !== null) {
+    throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}: ${fault}.`, 'address');
   }
   needKnownSpends(tx, chain, account.id, asset.symbol);
   const waiting = tx.get(waitingWithdrawalsAbove, { business_id: business.id, above: WAITING_MAX - 1 });
