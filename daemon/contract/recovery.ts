@@ -1,6 +1,7 @@
 /** The operator API's methods about backups and restores. */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import type { DrillReport } from '../domain/drill.ts';
 import { AccountKeySchema, Gap, HighestUsed, Instant } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
@@ -9,6 +10,14 @@ const ACCOUNTS_MAX = 200;
 
 const Path = z.string().min(1).max(PATH_CHARS_MAX);
 const Nothing = z.strictObject({});
+const Report: z.ZodType<DrillReport> = z.object({
+  made_at: z.string(),
+  invoices: z.int(),
+  deposits: z.int(),
+  addresses: z.int(),
+  problems: z.array(z.string()),
+  newer: z.array(z.string()),
+});
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 export const RECOVERY = {
@@ -34,17 +43,8 @@ export const RECOVERY = {
           running: z.boolean(),
           started_at: z.string(),
           ended_at: z.string().nullable(),
-          /** Null while it runs, and when it failed. `problems`: empty if the backup would restore everything. */
-          report: z
-            .object({
-              made_at: z.string(),
-              invoices: z.int(),
-              deposits: z.int(),
-              addresses: z.int(),
-              problems: z.array(z.string()),
-              newer: z.array(z.string()),
-            })
-            .nullable(),
+          /** Null while it runs, and when it failed. */
+          report: Report.nullable(),
           error: z.string().nullable(),
         })
         .nullable(),

@@ -1,9 +1,10 @@
 /** Drills of backups, one at a time, each in a process of its own (app/backup/drill-process.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import type { App } from '../app/app.ts';
+import type { DrillLine } from '../app/backup/drill-process.ts';
 import { noteDrill } from '../app/operator/doctor.ts';
+import type { DrillReport } from '../domain/drill.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import type { Sealed } from '../wallet/signer/port.ts';
@@ -16,40 +17,17 @@ const PASSPHRASE_MS_MAX = 120_000;
 const DRILL_MS_MAX = 3_600_000;
 const RETRY_SECONDS = 5;
 
-const Report = z.object({
-  made_at: z.string(),
-  invoices: z.int(),
-  deposits: z.int(),
-  addresses: z.int(),
-  problems: z.array(z.string()),
-  newer: z.array(z.string()),
-});
-const Line = z.union([
-  z.object({ seal_key: z.string() }),
-  z.object({ opened: z.literal(true) }),
-  z.object({ report: Report }),
-  z.object({
-    refused: z.object({
-      name: z.string(),
-      code: z.string().optional(),
-      message: z.string(),
-      wait: z.number().optional(),
-    }),
-  }),
-]);
-type Line = z.infer<typeof Line>;
-
 /** `running`: the passphrase was right. Times: ms since 1970. */
 export type DrillState = {
   file: string;
   running: boolean;
   startedAt: number;
   endedAt: number | null;
-  report: z.infer<typeof Report> | null;
+  report: DrillReport | null;
   error: string | null;
 };
 
-type Current = { child: ChildProcess; file: string; lines: AsyncIterator<Line>; timer: NodeJS.Timeout };
+type Current = { child: ChildProcess; file: string; lines: AsyncIterator<DrillLine>; timer: NodeJS.Timeout };
 
 export class Drills {
   readonly #app: App;
@@ -134,34 +112,25 @@ export class Drills {
 
 const broken = (): Unavailable => new Unavailable('The drill was broken off: begin another one', RETRY_SECONDS);
 
-async function* linesOf({ stdout }: ChildProcess): AsyncGenerator<Line> {
+async function* linesOf({ stdout }: ChildProcess): AsyncGenerator<DrillLine> {
   let text = '';
   for await (const part of stdout ?? []) {
     text += String(part);
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-      yield Line.parse(JSON.parse(text.slice(0, end)));
+      // a program of this release wrote it
+      yield JSON.parse(text.slice(0, end)) as DrillLine;
       text = text.slice(end + 1);
     }
   }
 }
 
-async function next({ lines }: Current): Promise<Line> {
+async function next({ lines }: Current): Promise<DrillLine> {
   const { value, done } = await lines.next();
   if (done) throw broken();
   return value;
 }
 
-function refusal({
-  name,
-  code,
-  message,
-  wait,
-}: {
-  name: string;
-  code?: string;
-  message: string;
-  wait?: number;
-}): Error {
+function refusal({ name, code, message, wait }: Extract<DrillLine, { refused: unknown }>['refused']): Error {
   if (name === 'Unavailable') return new Unavailable(message, wait ?? RETRY_SECONDS);
   return new Rejected((code ?? 'seal') as RejectCode, message);
 }

@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { DrillReport } from '../../domain/drill.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { openByVault } from '../../wallet/backup-key.ts';
 import { attempt } from '../../wallet/signer/attempts.ts';
@@ -25,7 +26,15 @@ const { dataDir, file } = Job.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(dataDir, VAULT_FOLDER);
 const pair = sealPair();
 
-const tell = (line: unknown): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+/** A line of output. */
+export type DrillLine =
+  | { seal_key: string }
+  | { opened: true }
+  | { report: DrillReport }
+  /** `name` and `message` of an error; `wait`: seconds. */
+  | { refused: { name: string; code?: string; message: string; wait?: number } };
+
+const tell = (line: DrillLine): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 const isWrong = (error: unknown): boolean => error instanceof Rejected && error.code === 'vault.passphrase';
 
 async function drill(passphrase: string): Promise<void> {
@@ -49,9 +58,9 @@ try {
   }
 } catch (error) {
   const { name, code, message } = error as Error & { code?: unknown };
-  const wait = error instanceof Unavailable ? { wait: error.retryAfterSeconds } : {};
+  if (error instanceof Rejected) tell({ refused: { name, code: error.code, message } });
+  else if (error instanceof Unavailable) tell({ refused: { name, message, wait: error.retryAfterSeconds } });
   // the message of an unexpected error may quote a secret
-  if (error instanceof Rejected || error instanceof Unavailable) tell({ refused: { name, code, message, ...wait } });
   else tell({ refused: { name: 'Error', message: String(code ?? name) } });
 }
 process.exit(0);

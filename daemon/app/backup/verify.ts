@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deriveAddress } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
+import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, storeFacts, storeProblems } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
@@ -17,15 +18,7 @@ import { readManifest, unpackBackup } from './restore.ts';
 
 const PROBLEMS_MAX = 50;
 
-export type BackupReport = {
-  manifest: Manifest;
-  /** How many addresses were derived again from the words. */
-  addresses: number;
-  /** Empty if the backup would restore everything. */
-  problems: string[];
-  /** Differences from the service on this machine that are only due to time. */
-  newer: string[];
-};
+export type BackupReport = Pick<DrillReport, 'addresses' | 'problems' | 'newer'> & { manifest: Manifest };
 
 /**
  * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` if it

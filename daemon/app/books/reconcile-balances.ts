@@ -17,13 +17,10 @@ export class BalanceCheck {
     this.#pending.add(targetId);
   }
 
-  /** The differences, each with its address. */
-  *problems({ held }: Balances): Iterable<string> {
-    for (const { targetId, address, asset, units } of held) {
-      const booked = this.#booked.get(`${targetId} ${asset}`) ?? 0n;
-      if (booked !== units && !this.#pending.has(targetId)) {
-        yield `${address}: our books hold ${booked} ${asset}, the source ${units}`;
-      }
-    }
+  /** The difference between the books and what the source reports of an address; null if there is none. */
+  problemOf({ targetId, address, asset, units }: Balances['held'][number]): string | null {
+    const booked = this.#booked.get(`${targetId} ${asset}`) ?? 0n;
+    if (booked === units || this.#pending.has(targetId)) return null;
+    return `${address}: our books hold ${booked} ${asset}, the source ${units}`;
   }
 }

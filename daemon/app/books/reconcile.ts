@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
+import { type Pause, slices } from '../../chains/slices.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
@@ -29,8 +30,8 @@ import { UNKNOWN } from '../withdrawals/match-spend.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
 
-/** Some 10 ms of work. */
-const ROWS_A_TURN_MAX = 250;
+/** Some milliseconds to read; what is done with them ends its turn by time. */
+const IDS_A_PAGE = 250;
 const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
 const NAMED_IN_ALERT_MAX = 5;
@@ -148,7 +149,7 @@ class Proof {
   /** Targets whose coins the source did not report. */
   readonly #untold: ReadonlySet<number>;
   /** The source's coins that were not found in the books yet; null: it was not asked. */
-  readonly #unmatched: Map<string, HeldCoin> | null;
+  #unmatched: Map<string, HeldCoin> | null = null;
   readonly #balances: Balances | null;
   readonly #check = new BalanceCheck();
   /** By account and asset: its credits less its debits, unconfirmed ones included. */
@@ -163,7 +164,13 @@ class Proof {
     this.#lessMempool = held?.lessMempool ?? false;
     this.#untold = new Set(held?.untold);
     this.#balances = balances;
-    this.#unmatched = held && new Map(held.coins.map((coin) => [coin.outpoint, coin]));
+  }
+
+  /** Before the entries: takes the coins of the source's record, in turns of the event loop. */
+  async begin(coins: readonly HeldCoin[], pause: Pause): Promise<void> {
+    const unmatched = new Map<string, HeldCoin>();
+    await eachInTurns(coins, pause, (coin) => unmatched.set(coin.outpoint, coin));
+    this.#unmatched = unmatched;
   }
 
   line(asset: string): ReconciledAsset {
@@ -235,18 +242,22 @@ class Proof {
     return (this.#unmatched?.size ?? 0) > 0;
   }
 
-  /** Reports the remaining differences after every entry was read. `isStill`: no entry changed meanwhile. */
-  finish(isStill: boolean): void {
+  /** Reports the remaining differences after every entry was read. `isStill`: whether no entry changed meanwhile. */
+  async finish(pause: Pause, isStill: () => boolean): Promise<void> {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
+      if (this.problems.length >= PROBLEMS_MAX) break;
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
     }
-    for (const text of this.#balances ? this.#check.problems(this.#balances) : []) this.problem(text);
+    await eachInTurns(this.#balances?.held ?? [], pause, (one) => {
+      const text = this.#check.problemOf(one);
+      if (text !== null) this.problem(text);
+    });
     for (const { asset, received, paidOut, fees, held } of this.lines.values()) {
       if (received - paidOut - fees !== held) {
         this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
       }
     }
-    if (isStill) this.#checkBalances();
+    if (isStill()) this.#checkBalances();
   }
 
   #checkBalances(): void {
@@ -324,11 +335,13 @@ function pasts(app: App, chain: ChainRuntime): Map<number, number> {
 
 async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: SourceRecord): Promise<Reconciliation> {
   const proof = new Proof(app, chain, tip, record);
+  const pause = slices();
+  if (record.held) await proof.begin(record.held.coins, pause);
   const { entriesMoved } = chain;
   const [credit, debit] = [app.store.get(newestCredit, {}), app.store.get(lastDebit, {})];
-  await eachOf(app, chain, creditsOfChain, credit?.id ?? 0, (row) => proof.takeCredit(row));
-  await eachOf(app, chain, debitsOfChain, debit?.id ?? 0, (row) => proof.takeDebit(row));
-  proof.finish(chain.entriesMoved === entriesMoved);
+  await eachInTurns(pagesOf(app, chain, creditsOfChain, credit?.id ?? 0), pause, (row) => proof.takeCredit(row));
+  await eachInTurns(pagesOf(app, chain, debitsOfChain, debit?.id ?? 0), pause, (row) => proof.takeDebit(row));
+  await proof.finish(pause, () => chain.entriesMoved === entriesMoved);
   return {
     chain: chain.key,
     tip,
@@ -339,18 +352,29 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: Sour
   };
 }
 
-/** Reads the entries of a chain up to an id, a bounded range of ids in each turn of the event loop. */
-async function eachOf<Row>(
+/** The entries of a chain up to an id, read in pages. Between pages without any, null. */
+function* pagesOf<Row>(
   app: App,
   chain: ChainRuntime,
   statement: Statement<{ chain_key: string; above: number; to: number }, Row>,
   newest: number,
-  take: (row: Row) => void,
+): Generator<Row | null> {
+  for (let above = 0; above < newest; above += IDS_A_PAGE) {
+    yield null;
+    yield* app.store.all(statement, { chain_key: chain.key, above, to: above + IDS_A_PAGE });
+  }
+}
+
+/** Gives everything but null to `take`, in as many turns of the event loop as that needs. */
+async function eachInTurns<Item>(
+  items: Iterable<Item | null>,
+  pause: Pause,
+  take: (item: Item) => void,
 ): Promise<void> {
-  for (let above = 0; above < newest; above += ROWS_A_TURN_MAX) {
-    const range = { chain_key: chain.key, above, to: above + ROWS_A_TURN_MAX };
-    for (const row of app.store.all(statement, range)) take(row);
-    await new Promise((resolve) => setImmediate(resolve));
+  for (const item of items) {
+    if (item !== null) take(item);
+    const wait = pause();
+    if (wait) await wait;
   }
 }
 

@@ -3,9 +3,10 @@ import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
 import type { SandboxControls } from '../../app/invoices/sandbox.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
-import type { Params, Result } from '../../contract/operator.ts';
+import type { Params } from '../../contract/operator.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
+import type { DrillReport } from '../../domain/drill.ts';
 import type { ConsoleServer } from '../console/server.ts';
 
 /** Drills of backups, one at a time: see daemon/workers/drills.ts. */
@@ -15,7 +16,7 @@ type Drills = {
     running: boolean;
     startedAt: number;
     endedAt: number | null;
-    report: NonNullable<Result<'backup.drillStatus'>['drill']>['report'];
+    report: DrillReport | null;
     error: string | null;
   } | null;
   begin(file: string): Promise<string>;

@@ -1,13 +1,17 @@
 /** What nobody needs any more is removed, in bounded steps; what somebody may still need stays. */
 import { describe, expect, it } from 'vitest';
 import { end, raise } from '../../../daemon/app/alerts.ts';
+import { reconcile } from '../../../daemon/app/books/reconcile.ts';
 import { expireAnswers } from '../../../daemon/app/idempotency.ts';
 import { cancelForgotten } from '../../../daemon/app/invoices/invoices.ts';
 import { freeRows } from '../../../daemon/app/maintenance.ts';
 import { dropOldEvents } from '../../../daemon/app/notifications/shop-events.ts';
+import { writePlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
 import { INPUTS_KEPT_MAX, type SpendSeen } from '../../../daemon/domain/chain.ts';
+import type { SpendPlan } from '../../../daemon/domain/spend.ts';
 import { alertsAbove } from '../../../daemon/store/queries/alert-notices.ts';
 import { creditByOutpoint, insertCredit } from '../../../daemon/store/queries/credits.ts';
+import { insertDebit } from '../../../daemon/store/queries/debits.ts';
 import {
   insertIdempotentAnswer,
   insertWebhookAttempt,
@@ -16,6 +20,7 @@ import {
 import { insertPayingInput, payingTxsWithInput } from '../../../daemon/store/queries/paying.ts';
 import { previousTx } from '../../../daemon/store/queries/previous.ts';
 import { insertShopEvent } from '../../../daemon/store/queries/shop-events.ts';
+import { insertSpend, insertVersion, signVersion } from '../../../daemon/store/queries/withdrawals.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { turnsOf } from '../../bench/turns.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
@@ -27,6 +32,10 @@ const never = new AbortController().signal;
 /** The product aims at 50; a collection of garbage may fall into a turn. */
 const TURN_MS_MAX = 25;
 const TRANSACTIONS = 300;
+/** More payments than a page has, with the inputs of a payout to many; coins that take a tenth of a second to sort. */
+const PAYMENTS = 260;
+const INPUTS = 50;
+const HELD = 200_000;
 
 const rows = (bench: Bench, table: string): number =>
   (bench.app.store.get({ sql: `SELECT count(*) AS n FROM ${table}`, bind: () => [] }, {}) as { n: number }).n;
@@ -162,6 +171,52 @@ describe('a night', () => {
     const { longest } = await turnsOf(freeRows(app, never));
     expect(longest).toBeLessThan(TURN_MS_MAX);
     expect(rows(bench, "paying_input WHERE txid LIKE '00%'")).toBe(0);
+  });
+
+  it('proves the books in turns as short, however many payments there were and coins the source holds', async () => {
+    const bench = await Bench.open();
+    const { app, chain, accountId: account_id, at } = bench;
+    const of = { account_id, chain_key: chain.key, asset: 'BTC' as const };
+    const coin = { outpoint: 'cc:0', units: 2n, script: new Uint8Array(20), address: 'a', index: 0 };
+    const plan = writePlan({
+      inputs: Array.from({ length: INPUTS }, () => coin),
+      outputs: [{ kind: 'payout', address: 'b', script: new Uint8Array(20), units: 1n }],
+    } as unknown as SpendPlan);
+    await app.store.write((tx) => {
+      for (let n = 0; n < PAYMENTS; n++) {
+        const txid = n.toString(16).padStart(64, '0');
+        const spend = { ...of, purpose: 'pay' as const, subject: null, conflict_key: txid, created_at: at };
+        const { id: spend_id } = tx.run(insertSpend, spend);
+        const version = { spend_id, chain_key: chain.key, kind: 'pay', plan, approval: null, created_at: at } as const;
+        const { id } = tx.run(insertVersion, { ...version, fee: 1n, size: 100 });
+        tx.run(signVersion, { id, fee: 1n, size: 100, proof: null, txid, raw: '00', signed_at: at });
+        const debit = {
+          ...of,
+          txid,
+          target_id: null,
+          block_height: bench.tip.height,
+          block_hash: 'x',
+          at,
+          usd_rate: null,
+        };
+        tx.run(insertDebit, { ...debit, ref: `${txid}:paid`, kind: 'paid', units: 1n });
+        tx.run(insertDebit, { ...debit, ref: `${txid}:fee`, kind: 'fee', units: n === 0 ? 2n : 1n });
+      }
+    });
+    const { height, hash } = bench.tip;
+    const coins = Array.from({ length: HELD }, (_, n) => ({ outpoint: `${n}:0`, units: 1n, height }));
+    const record = { tip: { height, hash }, until: { height, hash }, coins, untold: [], lessMempool: false };
+    Object.assign(chain.adapter, { holdings: { coins: async () => record } });
+    const proof = reconcile(app, chain, never);
+    const { longest } = await turnsOf(proof);
+    expect(longest).toBeLessThan(TURN_MS_MAX);
+    const { lines, problems, missed } = await proof;
+    expect(lines).toMatchObject([{ paidOut: BigInt(PAYMENTS), fees: BigInt(PAYMENTS + 1) }]);
+    // the payment that took more than it pays, and as many of the unknown coins as are named
+    expect(problems[0]).toMatch(/took 3 BTC and pays 1 with a fee of 1/);
+    expect(problems).toHaveLength(100);
+    expect(problems[99]).toMatch(/the source holds 1 units/);
+    expect(missed).toBe(true);
   });
 });
 
