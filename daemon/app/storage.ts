@@ -1,15 +1,17 @@
 /** The disk of the database: the alerts before it is full and while it takes no writes. */
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
-import type { App } from './app.ts';
+import { type App, MS_PER_HOUR } from './app.ts';
 
 /** Reserved room on the disk, so that an operator can still act when it is full. */
 export const RESERVE_BYTES = 8 * 1_048_576;
 /** Below it an alert is raised. */
 export const FREE_BYTES_LOW = 256 * 1_048_576;
 const FREE_BYTES_ENOUGH = 2 * FREE_BYTES_LOW;
-/** Four times the log's own limit: a reader does not close the database. */
+/** Four times the size at which the log is folded. */
 const LOG_BYTES_HIGH = 256 * 1_048_576;
+/** A replicator lets the log begin anew every few minutes. */
+const LOG_STUCK_MS_MAX = MS_PER_HOUR;
 const BYTES_PER_MB = 1_000_000;
 const SUBJECT = 'data directory';
 
@@ -71,13 +73,24 @@ export function daysUntilFull(app: App): number | null {
 export async function tendStorage(app: App): Promise<void> {
   app.store.tend();
   await storeWaitingAlerts(app);
-  const { freeBytes, logBytes } = app.store.health();
+  const { freeBytes } = app.store.health();
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
     const text = `The disk of the data directory has ${megabytes(freeBytes)} left: free some room before it is full`;
     await raise(app, 'storage.low', SUBJECT, text);
   } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);
-  if (logBytes > LOG_BYTES_HIGH) {
-    const text = `The write-ahead log has grown to ${megabytes(logBytes)}: a program reads the database without an end. ${WHAT_TO_DO.locked}`;
-    await raise(app, 'storage.log', SUBJECT, text);
-  } else await end(app, 'storage.log', SUBJECT);
+  const stuck = stuckLog(app);
+  if (stuck === null) await end(app, 'storage.log', SUBJECT);
+  else await raise(app, 'storage.log', SUBJECT, `The write-ahead log ${stuck.text}. ${stuck.advice}`);
+}
+
+/** The trouble with the write-ahead log, and the remedy; null if there is none. */
+export function stuckLog({ store }: Pick<App, 'store'>): { text: string; advice: string } | null {
+  const { logBytes, logStuck } = store.health();
+  const isOld = logStuck !== null && logStuck.ms > LOG_STUCK_MS_MAX;
+  if (logBytes <= LOG_BYTES_HIGH && !isOld) return null;
+  const hours = isOld ? `, and could not begin anew for ${Math.floor(logStuck.ms / MS_PER_HOUR)} hours` : '';
+  const grown = `has grown to ${megabytes(logBytes)}${hours}`;
+  return logStuck?.error
+    ? { text: `${grown}: it cannot be folded into the database (${logStuck.error})`, advice: WHAT_TO_DO.failing }
+    : { text: `${grown}: a program reads the database without an end`, advice: WHAT_TO_DO.locked };
 }

@@ -1,19 +1,23 @@
 /**
  * The thread that folds a database's log into it. `workerData` is the database's file; each message asks for one folding, and
- * is answered with the number of the log's pages that are in the database.
+ * is answered with a `Folded`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
+/** Pages of the log, how many of them are in the database, and SQLite's error if there was one. */
+export type Folded = { log: number; checkpointed: number; error: string | null };
+
 const db = new Database(workerData as string, { fileMustExist: true });
 db.pragma('synchronous = FULL');
-parentPort?.on('message', () => {
-  let folded = 0;
+
+function fold(): Folded {
   try {
-    const [row] = db.pragma('wal_checkpoint(PASSIVE)') as { checkpointed: number }[];
-    folded = Math.max(row?.checkpointed ?? 0, 0);
-  } catch {
-    // a full or failing disk: the writer meets it too, and reports it
+    const [row] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
+    return { log: row?.log ?? 0, checkpointed: row?.checkpointed ?? 0, error: null };
+  } catch (error) {
+    return { log: 0, checkpointed: 0, error: (error as Error).message };
   }
-  parentPort?.postMessage(folded);
-});
+}
+
+parentPort?.on('message', () => parentPort?.postMessage(fold()));

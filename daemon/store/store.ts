@@ -7,11 +7,10 @@
  * write has effects only through `tx`, and updates caches only in `afterCommit`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { takeLock } from './lock.ts';
@@ -54,13 +53,12 @@ type Outcome = {
 export const WRITES_QUEUED_MAX = 20_000;
 export const WRITES_PER_COMMIT_MAX = 2_000;
 /**
- * The log is folded into the database at this number of pages. A checkpoint blocks the writer in proportion to the
- * changed pages, so a small database gets a small log. That of a large one is folded at 64 MB by a thread, and by the
- * writer only if the thread does not come to it.
+ * The writer folds the log of a small database into it at this number of pages. A checkpoint blocks it in proportion to the
+ * changed pages, so a small database gets a small log. That of a large one is folded by a thread (`Checkpoints`).
  */
 const LOG_PAGES_MIN = 1_000;
 const LOG_PAGES_MAX = 16_000;
-const LOG_PAGES_MAX_WITH_THREAD = 64_000;
+const BY_THREAD = 0;
 /** The size of the log's file after folding. */
 const LOG_BYTES_KEPT = 4_194_304;
 const CACHE_KIB = 16_384;
@@ -75,8 +73,15 @@ const LOCK_RETRY_MS = 25;
 const LOCK_WAIT_MS_MAX = 10_000;
 const LOCK_WAIT_WHILE_STOPPING_MS_MAX = 1_000;
 
-/** Free bytes of the disk (null without a reserve), bytes of the log, and why writes fail, if they do. */
-type StoreHealth = { freeBytes: number | null; logBytes: number; trouble: Trouble | null };
+type StoreHealth = {
+  /** Of the disk; null without a reserve. */
+  freeBytes: number | null;
+  logBytes: number;
+  /** Since how many milliseconds the log of a large database cannot begin anew; `error` null: because somebody reads it. */
+  logStuck: { ms: number; error: string | null } | null;
+  /** Why writes fail, if they do. */
+  trouble: Trouble | null;
+};
 
 export type StoreOptions = {
   /** The size of the reserve for a full disk; 0, the default: none. */
@@ -115,6 +120,7 @@ export class Store implements Reader {
     this.#lock = lock;
     this.#reserve = reserve;
     this.#checkpoints = new Checkpoints(db);
+    this.#checkpoints.onRelease = () => this.#continue();
   }
 
   /**
@@ -203,18 +209,22 @@ export class Store implements Reader {
    */
   tend(): void {
     const pages = this.#db.pragma('page_count', { simple: true }) as number;
-    this.#isLarge = pages >= LOG_PAGES_MAX;
-    const logPages = this.#isLarge ? LOG_PAGES_MAX_WITH_THREAD : Math.max(pages, LOG_PAGES_MIN);
-    this.#db.pragma(`wal_autocheckpoint = ${logPages}`);
+    this.#isLarge = pages >= LOG_PAGES_MAX || this.#checkpoints.logBytes() >= LOG_BYTES_MAX;
+    this.#db.pragma(`wal_autocheckpoint = ${this.#isLarge ? BY_THREAD : Math.max(pages, LOG_PAGES_MIN)}`);
+    if (this.#isLarge) this.#checkpoints.tend();
     if (!this.#reserve?.keep() || !this.#sparing) return;
     this.#sparing = false;
     this.#tell(null);
   }
 
   health(): StoreHealth {
-    const log = statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false });
-    const freeBytes = this.#reserve?.freeBytes() ?? null;
-    return { freeBytes, logBytes: log?.size ?? 0, trouble: this.#trouble };
+    const { stuck } = this.#checkpoints;
+    return {
+      freeBytes: this.#reserve?.freeBytes() ?? null,
+      logBytes: this.#checkpoints.logBytes(),
+      logStuck: stuck && { ms: performance.now() - stuck.since, error: stuck.error },
+      trouble: this.#trouble,
+    };
   }
 
   /** The size of the database on the disk in bytes, without its log. */
@@ -282,6 +292,7 @@ export class Store implements Reader {
   }
 
   #flush(): void {
+    if (this.#checkpoints.holdsCommits && !this.#closed) return;
     const jobs = this.#queue.splice(0, WRITES_PER_COMMIT_MAX);
     if (jobs.length === 0) {
       this.#flushing = false;

@@ -11,14 +11,14 @@ import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
 import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
 import { type BackupJob, type BackupMade, needBackupKey, openWork } from '../app/backup/make.ts';
-import { deadline } from '../app/deadline.ts';
+import { within } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import { Drills } from './drills.ts';
 import type { Timetable } from './timetable.ts';
 
-const BACKUP_MINUTES_MAX = 60;
+const BACKUP_MS_MAX = 3_600_000;
 const BUSY_RETRY_SECONDS = 30;
 
 type Answer = {
@@ -59,10 +59,11 @@ export class Backups {
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, deadline(BACKUP_MINUTES_MAX * 60_000, 'The backup')]);
-    const making = this.#make(file, signal).finally(() => {
-      this.#running = null;
-    });
+    const making = within(BACKUP_MS_MAX, 'The backup', stop.signal, (signal) => this.#make(file, signal)).finally(
+      () => {
+        this.#running = null;
+      },
+    );
     this.#running = { stop, ended: making.catch(() => undefined) };
     return making;
   }

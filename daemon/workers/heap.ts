@@ -1,6 +1,6 @@
 /**
- * Returns unused memory to the system. After a burst, V8 keeps a young generation of 48 MB; a full collection shrinks
- * it.
+ * Returns unused memory to the system. After a burst, V8 keeps a young generation of 48 MB, and a pool of pages that its
+ * statistics do not count; a full collection frees both. So the size of the whole process decides.
  *
  * Invariant: a collection stops the program for about a tenth of a second, so it runs only while the program is idle,
  * seldom, and when it frees enough.
@@ -22,17 +22,17 @@ export function startHeapTrimming(): () => void {
   const collect = runInNewContext('gc') as Collect;
   let last = performance.eventLoopUtilization();
   let collectedAt = -PAUSE_MS;
-  /** The heap's size after the last collection; 0 before the first. */
-  let heapThen = 0;
+  /** The process's resident bytes after the last collection; 0 before the first. */
+  let residentThen = 0;
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, last);
     last = now;
     if (utilization > IDLE_UTILIZATION_MAX || performance.now() - collectedAt < PAUSE_MS) return;
-    if (process.memoryUsage().heapTotal - heapThen < WORTH_BYTES_MIN) return;
+    if (process.memoryUsage.rss() - residentThen < WORTH_BYTES_MIN) return;
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     collectedAt = performance.now();
-    heapThen = process.memoryUsage().heapTotal;
+    residentThen = process.memoryUsage.rss();
     // the time of the collection itself does not count as load
     last = performance.eventLoopUtilization();
   }, LOOK_MS);

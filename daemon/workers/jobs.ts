@@ -5,7 +5,7 @@ import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';
 import { proveByClock } from '../app/books/reconcile.ts';
 import { tellAway } from '../app/chains/away.ts';
-import { deadline } from '../app/deadline.ts';
+import { within } from '../app/deadline.ts';
 import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
@@ -78,9 +78,9 @@ export class Jobs {
     const left: string[] = [];
     for (const chain of this.#app.chains.all()) {
       if (this.#proved.has(chain.key)) continue;
-      const signal = AbortSignal.any([this.#abort.signal, deadline(PROOF_TIMEOUT_MS, chain.key)]);
+      const prove = (signal: AbortSignal) => proveByClock(this.#app, chain, signal);
       try {
-        if (await proveByClock(this.#app, chain, signal)) this.#proved.add(chain.key);
+        if (await within(PROOF_TIMEOUT_MS, chain.key, this.#abort.signal, prove)) this.#proved.add(chain.key);
         else left.push(chain.key);
       } catch (error) {
         if (this.#stopped) return;

@@ -3,12 +3,16 @@
  * nights. The clock, the monotonic clock and intervals are faster; what waits for a disk, a process or a timeout is not. So a
  * year's nights are fewer than 365 where their jobs take longer than a night of it, and it says how many each job had.
  *
- * Prints processor seconds of the day, its share of one core, and the memory before, after the day and after the year.
+ * Prints processor seconds of the day, its share of one core, and the memory before, after the day, after the first nights
+ * and after the year: resident, and what a collection of garbage leaves, in V8's heap and beside it. The latter two would show a
+ * leak.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import Database from 'better-sqlite3';
 
 const { dist, dataDir, days } = JSON.parse(process.argv[2] ?? '{}');
@@ -16,8 +20,11 @@ const DAY_MS = 86_400_000;
 /** Real milliseconds of a simulated day: the first, and each of the year. */
 const DAY_REAL_MS = 60_000;
 const NIGHT_REAL_MS = 1_000;
+/** After so many, caches and pools have their size. */
+const FIRST_NIGHTS = 30;
 const SETTLED_MS = 12_000;
 const BYTES_PER_MB = 1_000_000;
+const BYTES_PER_KIB = 1_024;
 const PASSPHRASE = 'a passphrase of the benchmark';
 /** Timers have no shorter ones. */
 const INTERVAL_MS_MIN = 1;
@@ -83,7 +90,27 @@ const { startDaemon } = await load('main.js');
 const daemon = await startDaemon({ dataDir, configFile, now, givesMemoryBack: true });
 await pause(SETTLED_MS);
 
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
 const residentMb = () => process.memoryUsage.rss() / BYTES_PER_MB;
+/** Anonymous memory of the process: V8's heap, and that of libraries. Null where the system does not say. */
+function anonymousBytes() {
+  try {
+    const [, kib] = /^Anonymous:\s+(\d+) kB/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'));
+    return Number(kib) * BYTES_PER_KIB;
+  } catch {
+    return null;
+  }
+}
+/** Memory as it is, and then what a collection of garbage leaves of V8's heap and of memory beside it. */
+function memory() {
+  const resident = residentMb();
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  const { heapUsed, heapTotal } = process.memoryUsage();
+  const anonymous = anonymousBytes();
+  const nativeMb = anonymous === null ? null : (anonymous - heapTotal) / BYTES_PER_MB;
+  return { residentMb: resident, heapMb: heapUsed / BYTES_PER_MB, nativeMb };
+}
 const cpuSeconds = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000_000;
@@ -109,12 +136,13 @@ async function live(count, dayRealMs) {
   setSpeed(1);
   const used = cpuSeconds() - cpu;
   await pause(SETTLED_MS);
-  return { cpuSeconds: used, residentMb: residentMb(), nights };
+  return { cpuSeconds: used, ...memory(), nights };
 }
 
 const beforeMb = residentMb();
 const day = await live(1, DAY_REAL_MS);
+const first = await live(FIRST_NIGHTS, NIGHT_REAL_MS);
 const year = await live(days, NIGHT_REAL_MS);
 await daemon.stop();
-process.stdout.write(`${JSON.stringify({ beforeMb, day, year, days })}\n`);
+process.stdout.write(`${JSON.stringify({ beforeMb, day, first, year, days })}\n`);
 process.exit(0);

@@ -15,6 +15,7 @@ const CACHE_KIB = 1_048_576;
 const FORMER = {
   spend: { anchor: 'conflict_key' },
   spend_version: { vsize: 'size' },
+  withdrawal: { face: 'lookalike_key' },
   credit: {
     inputs: `coalesce((SELECT json_group_array(outpoint) FROM made.paying_input i
       WHERE i.txid = made.credit.txid AND i.chain_key = made.credit.chain_key), '[]')`,

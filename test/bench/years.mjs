@@ -20,6 +20,8 @@ const BYTES_PER_KB = 1_000;
 const SECONDS_PER_DAY = 86_400;
 const PASSPHRASE = 'a passphrase of the benchmark';
 const PROBE_MS_MAX = 60_000;
+/** Of a year's nights; a leak of 30 kB a night is more. */
+const GROWN_MB_MAX = 10;
 
 /** Runs the command line on a data directory. Resolves to what it printed as JSON, and the seconds that it took. */
 function command(dist, dataDir, ...args) {
@@ -132,13 +134,23 @@ export function yearsLines(years) {
     ['idle day: resident memory before it', years.idle.beforeMb, 'MB'],
     ['idle day: resident memory after it', years.idle.day.residentMb, 'MB'],
     [`resident memory after ${years.idle.days} idle days`, years.idle.year.residentMb, 'MB'],
+    ...[
+      ['the first nights', years.idle.first],
+      [`${years.idle.days} more`, years.idle.year],
+    ].flatMap(([when, { heapMb, nativeMb }]) => [
+      [`idle: V8's heap without garbage after ${when}`, heapMb, 'MB'],
+      [`idle: memory beside V8's heap after ${when}`, nativeMb, 'MB'],
+    ]),
     ...Object.entries(years.idle.year.nights).map(([job, count]) => [`nights of them with a ${job}`, count, '']),
     ...years.tables.slice(0, 8).map(({ name, bytes }) => [`ten years: ${name}`, bytes / BYTES_PER_MB, 'MB']),
   ];
 }
 
 export function yearsAims(years) {
+  const grown = (key) => years.idle.year[key] - years.idle.first[key];
   return [
+    [`idle: growth of V8's heap in ${years.idle.days} nights, MB`, grown('heapMb'), '<', GROWN_MB_MAX],
+    [`idle: growth beside V8's heap in ${years.idle.days} nights, MB`, grown('nativeMb'), '<', GROWN_MB_MAX],
     ['ten years: start, s', years.startMs / 1_000, '<', 0.5],
     ['ten years: memory after start, MB', years.memoryMb, '<', 130],
     [

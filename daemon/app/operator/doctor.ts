@@ -11,7 +11,7 @@ import type { Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { daysUntilFull, FREE_BYTES_LOW } from '../storage.ts';
+import { daysUntilFull, FREE_BYTES_LOW, stuckLog } from '../storage.ts';
 import { monitor } from './monitor.ts';
 import { permissionFault } from './permissions.ts';
 import { openAlertsCount } from './status.ts';
@@ -70,6 +70,7 @@ export async function examine(app: App, dataDir: string): Promise<Finding[]> {
   const parts: [subject: string, look: () => Finding[] | Promise<Finding[]>][] = [
     ['clock', () => [clock(app)]],
     ['disk', () => disk(app)],
+    ['log', () => log(app)],
     ['permissions', () => permissions(dataDir)],
     ['addresses', () => addresses(app)],
     ['certificate', () => certificate(app)],
@@ -124,6 +125,12 @@ function disk(app: App): Finding[] {
       ? warning('disk', text, 'free some room; `countinghouse maintenance` says what is stored')
       : ok('disk', text),
   ];
+}
+
+/** The write-ahead log. */
+function log(app: App): Finding[] {
+  const stuck = stuckLog(app);
+  return stuck === null ? [] : [problem('disk', `the write-ahead log ${stuck.text}`, stuck.advice)];
 }
 
 async function permissions(dataDir: string): Promise<Finding[]> {

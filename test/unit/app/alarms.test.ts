@@ -1,5 +1,5 @@
 /** Alerts about chains that are away and notifications that fail: when they come, how often, and when they go. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { proveByClock } from '../../../daemon/app/books/reconcile.ts';
 import { tellAway } from '../../../daemon/app/chains/away.ts';
@@ -7,8 +7,10 @@ import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { saveJobDone } from '../../../daemon/app/job-times.ts';
 import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
+import { examine } from '../../../daemon/app/operator/doctor.ts';
 import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
 import { addClient } from '../../../daemon/app/shops/keys.ts';
+import { tendStorage } from '../../../daemon/app/storage.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Bench, HOUR } from './bench.ts';
@@ -147,6 +149,44 @@ describe('a proof that cannot be made by the clock', () => {
     });
     expect(await proveByClock(bench.app, bench.chain, new AbortController().signal)).toBe(false);
     expect(open(bench)).toEqual([['ledger.unproved', 'mainnet:BTC']]);
+  });
+});
+
+describe('a write-ahead log that cannot begin anew', () => {
+  const MB = 1_048_576;
+  it.each([
+    ['that grew little', { logBytes: 200 * MB, logStuck: null }, null],
+    ['that a reader has kept for less than an hour', { logBytes: 90 * MB, logStuck: { ms: HOUR, error: null } }, null],
+    [
+      'that a reader has kept for hours',
+      { logBytes: 90 * MB, logStuck: { ms: 5.5 * HOUR, error: null } },
+      /grown to 94 MB, and could not begin anew for 5 hours: a program reads the database without an end\. .*lsof/,
+    ],
+    [
+      'that has grown much',
+      { logBytes: 300 * MB, logStuck: null },
+      /grown to 314 MB: a program reads the database without an end/,
+    ],
+    [
+      'that the disk does not let into the database',
+      { logBytes: 300 * MB, logStuck: { ms: 2 * HOUR, error: 'disk I/O error' } },
+      /2 hours: it cannot be folded into the database \(disk I\/O error\)\. Look at the log of the system/,
+    ],
+  ])('%s', async (_, health, expected) => {
+    const { app } = await Bench.open();
+    const usual = app.store.health();
+    const spy = vi.spyOn(app.store, 'health').mockReturnValue({ ...usual, ...health });
+    await tendStorage(app);
+    const told = (): string[] =>
+      [0, 1, 2].flatMap((rank) =>
+        app.store.all(openAlerts, { rank, id: Number.MAX_SAFE_INTEGER, limit: 9 }).map(({ message }) => message),
+      );
+    expect(told()).toEqual(expected === null ? [] : [expect.stringMatching(expected)]);
+    const found = (await examine(app, '/nowhere')).filter(({ text }) => text.includes('write-ahead'));
+    expect(found).toEqual(expected === null ? [] : [expect.objectContaining({ subject: 'disk', level: 'problem' })]);
+    spy.mockReturnValue(usual);
+    await tendStorage(app);
+    expect(told()).toEqual([]);
   });
 });
 
