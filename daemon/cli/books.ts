@@ -86,6 +86,7 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
   // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
+  if (from > to) throw new Failure(`--from ${from} is after --to ${to}`, EXIT.usage);
   const request = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
   const rows: Row[] = [];
   let cursor: Params<'export.page'>['cursor'];

@@ -1,7 +1,7 @@
 /** `countinghouse console`. */
 import type { Command } from 'commander';
 import { action } from './commands.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
@@ -46,5 +46,12 @@ async function listSessions(session: Session): Promise<void> {
 
 async function endSessions(session: Session, _options: object, number?: string): Promise<void> {
   const ended = await session.call('console.end', number === undefined ? {} : { id: Number(number) });
+  if (number !== undefined && ended.ended === 0) {
+    throw new Failure(
+      `there is no session ${number}: see 'countinghouse console sessions'`,
+      EXIT.failed,
+      'console.session',
+    );
+  }
   session.print(ended, () => `Signed out: ${ended.ended}\n`);
 }

@@ -1,6 +1,8 @@
 /** Suggests the known name that an operator most probably meant by an unknown one. */
 
 const EDITS_MAX = 3;
+/** More names help nobody. */
+const CONTINUED_MAX = 4;
 
 /** The Levenshtein distance: insertions, deletions and substitutions that turn `a` into `b`. */
 function edits(a: string, b: string): number {
@@ -20,7 +22,8 @@ const plain = (name: string): string => name.toLowerCase().replaceAll('-', '_');
 
 /**
  * The known name nearest to `name`: one at a distance of at most EDITS_MAX (for short names, a third of the length), or
- * else the only one with the same last part, given in the wrong table. Ignores case and treats - as _.
+ * else those that continue it (`a or b`), or else the only one with the same last part, given in the wrong table.
+ * Ignores case and treats - as _.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = plain(name);
@@ -36,6 +39,8 @@ export function nearest(name: string, known: readonly string[]): string | null {
     }
   }
   if (best !== null) return best;
+  const continued = known.filter((candidate) => plain(candidate).startsWith(`${wanted}_`));
+  if (continued.length > 0 && continued.length <= CONTINUED_MAX) return continued.join(' or ');
   const moved = known.filter((candidate) => plain(candidate).endsWith(`.${last}`));
   return moved.length === 1 ? moved[0]! : null;
 }

@@ -5,13 +5,12 @@
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { EVM_CHAINS } from '../domain/evm.ts';
-import { Decimal, Id, Instant } from './operator-shapes.ts';
+import { Decimal, Id, Instant, PositiveDecimal } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 const Text = z.string().min(1).max(300);
 const Units = z.string().regex(/^\d{1,30}$/);
-const Positive = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
 const Millis = z.int().min(0);
 const Chain = z.enum(EVM_CHAINS);
 
@@ -31,7 +30,7 @@ export const SignedGas = z.strictObject({ grant: GasGrant, mac: z.string().regex
 const Missing = z.object({ amount: Decimal, address: z.string(), text: z.string() }).nullable();
 
 /** A time of the day, "02:00", in the business's time zone. */
-const Hour = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/);
+const Hour = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as 03:30');
 
 /** The collection that a withdrawal needs first, because no single address can pay it. */
 export const CollectShape = z.object({
@@ -106,7 +105,7 @@ export const GAS = {
   /** The present cost of collecting. */
   'gas.forecast': method(
     DeskRef.extend({
-      min_usd: Positive.default(DEFAULT_MIN_USD),
+      min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),
       /** An address whose cost is a larger share of its worth is marked `dear`. */
       share_percent: z.int().min(1).max(100).default(DEFAULT_SHARE_PERCENT),
     }),
@@ -142,8 +141,8 @@ export const GAS = {
    */
   'gas.collect': method(
     DeskRef.extend({
-      min_usd: Positive.default(DEFAULT_MIN_USD),
-      price_max: Positive.nullable().default(null),
+      min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),
+      price_max: PositiveDecimal.nullable().default(null),
       /** `to` may be below `from`: then it is on the next day. */
       daily: z.strictObject({ from: Hour, to: Hour }).nullable().default(null),
       begins_at: Millis,

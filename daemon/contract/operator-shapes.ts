@@ -30,6 +30,7 @@ export const AccountKeySchema = z.discriminatedUnion('kind', [
 
 export const Id = z.int().min(1);
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
+export const PositiveDecimal = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/, 'must be a positive number, such as 0.5');
 export const Instant = z.iso.datetime();
 
 /**

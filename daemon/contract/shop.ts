@@ -6,7 +6,9 @@ const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) 
 
 const TEXT_CHARS_MAX = 300;
 const Text = z.string().min(1).max(TEXT_CHARS_MAX);
-const Currency = z.string().regex(/^[A-Z]{3}$/);
+const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as EUR');
+/** In a fiat currency. */
+const Amount = z.string().regex(/^\d{1,12}(\.\d{1,8})?$/, 'must be an amount, such as 25.50');
 /** A text of one line; null: none. */
 const Label = (charactersMax: number) =>
   z
@@ -83,7 +85,7 @@ export const SHOP = {
   'invoice.create': method(
     z.strictObject({
       business: Text,
-      amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
+      amount: Amount,
       currency: Currency,
       crypto: z.string().min(1).max(20).default('ALL'),
       order_id: Label(100),
@@ -156,7 +158,7 @@ export const SHOP = {
   'counter.sell': method(
     z.strictObject({
       business: Id,
-      amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/),
+      amount: Amount,
       currency: Currency,
       note: Label(200),
     }),

@@ -8,7 +8,7 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { CollectShape, SignedGas } from './gas.ts';
-import { Decimal, Id, Instant } from './operator-shapes.ts';
+import { Decimal, Id, Instant, PositiveDecimal } from './operator-shapes.ts';
 
 const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
@@ -16,10 +16,9 @@ const PAGE_MAX = 200;
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
 const Text = z.string().min(1).max(300);
-const Name = z.string().regex(/^[1-9]\d{0,14}$/);
+const Name = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the number of a withdrawal, such as 12');
 const Units = z.string().regex(/^\d{1,78}$/);
 const Mac = z.string().regex(/^[0-9a-f]{64}$/);
-const PositiveDecimal = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/);
 const Millis = z.int().min(0);
 
 /** `Intent` of the signer: amounts are decimals of smallest units. */

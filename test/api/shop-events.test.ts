@@ -276,7 +276,8 @@ describe('a secret', () => {
 describe('an endpoint', () => {
   it.each([
     ['http://127.0.0.1:1/x', /loopback.*webhook\.allow_hosts/],
-    ['http://localhost:1/x', /loopback.*webhook\.allow_hosts/],
+    ['http://localhost:1/x', /loopback; webhook\.allow_hosts = \["localhost:1"\] would allow it$/],
+    ['shop.example/x', /the URL is not valid$/],
     ['http://10.0.0.1/x', /private/],
     ['ftp://shop.example/', /neither http nor https/],
     ['nonsense', /not valid/],

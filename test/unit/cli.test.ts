@@ -165,6 +165,11 @@ describe('how a command fails', () => {
     [['start', '--port', 'http'], EXIT.usage, /^error: .*a port from 0/],
     [['business', 'add', '--network', 'sandbox'], EXIT.usage, /^error: required option '--name <name>'/],
     [['alert', 'seen'], EXIT.usage, /^error: give the number of an alert, or --all\n$/],
+    [
+      ['export', '--from', '2026-02-01', '--to', '2026-01-31'],
+      EXIT.usage,
+      /^error: --from 2026-02-01 is after --to 2026-01-31\n$/,
+    ],
     [['client', 'change', '1'], EXIT.usage, /^error: nothing to change/],
     [
       ['business', 'add', '--name', 'x', '--network', 'sandbox', '--import'],

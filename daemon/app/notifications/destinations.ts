@@ -253,6 +253,7 @@ function checkAddress(
  * if nothing is wrong, or if a name server must be asked.
  */
 export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHosts' | 'fromMerchant'>): string | null {
+  let hint = '';
   try {
     const url = checkUrl(text);
     const bare = url.hostname.replace(/^\[|\]$/g, '');
@@ -262,10 +263,13 @@ export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHo
     const ip = parseIp(literal);
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
     const opened = new Set(policy.allowHosts.map(splitHostPort).map((at) => hostPortKey(at.host, at.port)));
+    if (policy.fromMerchant && closedRange(canonical(ip))?.canOpen) {
+      hint = `; webhook.allow_hosts = ["${url.hostname}:${port}"] would allow it`;
+    }
     checkAddress(ip, closedRange(ip), url.hostname, port, opened, policy.fromMerchant);
     return null;
   } catch (error) {
     if (!(error instanceof DestinationRefused)) throw error;
-    return policy.fromMerchant ? `${error.message} (one of your own needs webhook.allow_hosts)` : error.message;
+    return `${error.message}${hint}`;
   }
 }

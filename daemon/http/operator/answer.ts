@@ -44,10 +44,38 @@ export async function run<M extends Method>(context: Context, method: M, body: u
 }
 
 function wrongParams(error: z.ZodError): Answer {
-  const [issue] = error.issues;
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.join('.');
+  const issue = error.issues[0]!;
+  const field = issue.code === 'unrecognized_keys' ? issue.keys[0] : issue.path.join('.');
   const where = field ? `${field}: ` : '';
-  return failure(422, 'params', `${where}${issue?.message ?? 'not valid'}`, field || undefined);
+  return failure(422, 'params', `${where}${wrongBecause(issue)}`, field || undefined);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+/** Tells an operator how the value has to be; zod's own messages speak of types and patterns. */
+function wrongBecause(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
+      return `at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`;
+    case 'too_big':
+      return `at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`;
+    case 'invalid_value':
+      return `use ${issue.values.join(', ').replace(/, (?=[^,]*$)/, ' or ')}`;
+    case 'unrecognized_keys':
+      return 'there is no such parameter';
+    default:
+      return issue.message;
+  }
 }
 
 /** The answer to an error of `run`. */

@@ -161,6 +161,11 @@ describe('what is wrong is told', () => {
       '[networks.regtest.rates]\nUSDC = "1"',
       `networks.regtest.rates.USDC: there is no such key; did you mean networks.regtest.rates.USDT? ${IN}`,
     ],
+    ['[alerts]\nquiet = "22-07"', `alerts.quiet: there is no such key; did you mean alerts.quiet_hours? ${IN}`],
+    [
+      '[alerts.email]\nto = "me"',
+      `alerts.email: there is no such key; did you mean alerts.email_to or alerts.email_from? ${IN}`,
+    ],
     ['"__proto__" = 1', `__proto__: there is no such key ${IN}`],
     ['constructor = 1', `constructor: there is no such key ${IN}`],
     ['a = 1\nport = x', '--config: countinghouse.toml is no TOML at line 2, column 8: invalid value'],
