@@ -35,7 +35,7 @@ import { RequestMeter } from './http/metrics/requests.ts';
 import { serveMetrics } from './http/metrics/server.ts';
 import type { Context, OperatorExtra } from './http/operator/context.ts';
 import { serveOperator } from './http/operator/server.ts';
-import { listen, publicApp } from './http/server.ts';
+import { listen, publicServer } from './http/server.ts';
 import { createLog, type Log, type LogPart, partLog } from './log.ts';
 import { pageRouter } from './payment-page/router.ts';
 import { RateBook } from './rates/book.ts';
@@ -245,7 +245,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const pages = pageRouter(app, controls);
   const meter = config.metrics.port === 0 ? null : new RequestMeter();
   const server = await listen(
-    publicApp(as(app, 'http'), { sandbox: controls, pages, meter }),
+    publicServer(as(app, 'http'), { sandbox: controls, pages, meter }),
     config.host,
     config.port,
   );

@@ -8,7 +8,7 @@ export type RejectCode =
   | 'validation'
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
   | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'upload' | 'words'}`
-  | 'body.encoding'
+  | `body.${'encoding' | 'json' | 'object'}`
   | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
   | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { Rejected } from '../domain/errors.ts';
 
-const BODY_BYTES_MAX = 65_536;
+export const BODY_BYTES_MAX = 65_536;
 
 /** A number as JSON text, because money must not become a floating-point number. */
 export class JsonNumber {
@@ -22,13 +22,15 @@ function reviver(key: string, value: unknown, context?: { source?: string }): un
 }
 
 /** Throws `Rejected`: decoding would replace what is no text, and so make different order numbers equal. */
-function checkText(_request: unknown, _response: unknown, body: Buffer, charset: string): void {
-  if (charset === 'utf-8' && !isUtf8(body)) throw new Rejected('body.encoding', 'The body is not valid UTF-8');
+function checkText(body: Buffer): void {
+  if (!isUtf8(body)) throw new Rejected('body.encoding', 'The body is not valid UTF-8');
 }
 
 const parse = express.json({
   strict: false,
-  verify: checkText,
+  verify: (_request, _response, body, charset) => {
+    if (charset === 'utf-8') checkText(body);
+  },
   limit: BODY_BYTES_MAX,
   type: 'application/json',
   reviver: reviver as (key: string, value: unknown) => unknown,
@@ -37,6 +39,27 @@ const parse = express.json({
 const hasBody = (request: Request): boolean =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
+function checkObject(value: unknown): void {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject) throw new Rejected('body.object', 'The body must be a JSON object');
+}
+
+/** Without a byte order mark. */
+const utf8 = new TextDecoder();
+
+/** Reads a body in UTF-8 as `jsonBody` does. Throws `Rejected`. */
+export function readJson(body: Buffer): unknown {
+  checkText(body);
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(body), reviver);
+  } catch {
+    throw new Rejected('body.json', 'The body could not be read as JSON');
+  }
+  checkObject(value);
+  return value;
+}
+
 function checkBody(request: Request, response: Response, next: NextFunction): void {
   if (request.body === undefined) {
     if (hasBody(request)) {
@@ -44,9 +67,8 @@ function checkBody(request: Request, response: Response, next: NextFunction): vo
       return;
     }
     request.body = {};
-  } else if (typeof request.body !== 'object' || request.body === null || Array.isArray(request.body)) {
-    response.status(400).json({ message: 'The body must be a JSON object' });
-    return;
+  } else {
+    checkObject(request.body);
   }
   next();
 }

@@ -13,7 +13,7 @@ const BODIES: Record<RejectForm, (error: Rejected) => Record<string, unknown>> =
 };
 
 /** Status and body for a rejection. */
-function presentRejected(error: Rejected): { status: number; body: Record<string, unknown> } {
+function presentRejected(error: Rejected): Refusal {
   const [status, form] = answersTo(error.code).api;
   return { status, body: BODIES[form](error) };
 }
@@ -32,32 +32,35 @@ const REQUEST_MESSAGES: Record<number, string> = {
 
 const BAD_PATH = 'The path is not valid: its percent-encoding cannot be decoded';
 
-/** The last handler: turns every thrown value into an answer. A bug becomes a 500 without details. */
+type Refusal = { status: number; body: Record<string, unknown>; retryAfterSeconds?: number };
+
+/** The answer to a thrown value. A bug becomes a 500 without details, which are logged with the request. */
+export function refusalFor(error: unknown, log: Log, request: { method?: string; path: string }): Refusal {
+  if (error instanceof Rejected) return presentRejected(error);
+  if (error instanceof Unavailable) {
+    const { cause, message, retryAfterSeconds } = error;
+    if (cause !== undefined) log.error({ error: cause, path: request.path }, 'a request was not served');
+    return { status: error instanceof TooMany ? 429 : 503, body: { message }, retryAfterSeconds };
+  }
+  const status = statusOf(error);
+  if (status !== null) {
+    const message = error instanceof URIError ? BAD_PATH : (REQUEST_MESSAGES[status] ?? 'The request is not valid');
+    return { status, body: { message } };
+  }
+  log.error({ error, method: request.method, path: request.path }, 'a request failed by a bug');
+  return { status: 500, body: { message: 'Internal error' } };
+}
+
+/** The last handler: turns every thrown value into an answer. */
 export function errorHandler(log: Log) {
   return (error: unknown, request: Request, response: Response, next: NextFunction): void => {
     if (response.headersSent) {
       next(error);
       return;
     }
-    if (error instanceof Rejected) {
-      const { status, body } = presentRejected(error);
-      response.status(status).json(body);
-      return;
-    }
-    if (error instanceof Unavailable) {
-      if (error.cause !== undefined) log.error({ error: error.cause, path: request.path }, 'a request was not served');
-      response.status(error instanceof TooMany ? 429 : 503).set('Retry-After', String(error.retryAfterSeconds));
-      response.json({ message: error.message });
-      return;
-    }
-    const status = statusOf(error);
-    if (status !== null) {
-      const message = error instanceof URIError ? BAD_PATH : (REQUEST_MESSAGES[status] ?? 'The request is not valid');
-      response.status(status).json({ message });
-      return;
-    }
-    log.error({ error, method: request.method, path: request.path }, 'a request failed by a bug');
-    response.status(500).json({ message: 'Internal error' });
+    const { status, body, retryAfterSeconds } = refusalFor(error, log, request);
+    if (retryAfterSeconds !== undefined) response.set('Retry-After', String(retryAfterSeconds));
+    response.status(status).json(body);
   };
 }
 

@@ -1,6 +1,5 @@
 /** Properties of a request that several routers need: its exact path, its origin, and its idempotency key. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import type { App } from '../app/app.ts';
 import type { IdempotentRequest } from '../app/idempotency.ts';
@@ -9,19 +8,22 @@ import type { Business } from '../app/shops/directory.ts';
 /** Paths are case-sensitive and have no slash at the end. */
 export const EXACT_PATHS = { caseSensitive: true, strict: true } as const;
 
-const MERCHANT_API = '/api/v1/merchant';
+export const MERCHANT_API = '/api/v1/merchant';
+
+/** A request whose body was read. */
+export type Sent = { method?: string | undefined; headers: IncomingHttpHeaders; body?: unknown };
 
 /**
  * A request in the form in which `once` stores it. `operation` is the canonical path with the record's own id, so that
  * two spellings of one request are equal.
  */
-export function idempotent(business: Business, request: Request, operation: string): IdempotentRequest {
-  const key = request.headers['idempotency-key'];
+export function idempotent(business: Business, { method, headers, body }: Sent, operation: string): IdempotentRequest {
+  const key = headers['idempotency-key'];
   return {
     businessId: business.id,
-    route: `${request.method} ${MERCHANT_API}${operation}`,
+    route: `${method} ${MERCHANT_API}${operation}`,
     key: typeof key === 'string' ? key : null,
-    body: request.body as unknown,
+    body,
   };
 }
 

@@ -16,11 +16,13 @@ import { healthCheck } from './health.ts';
 import { bucketOf } from './limits.ts';
 import { authenticator } from './merchant/auth.ts';
 import { booksRouter } from './merchant/books.ts';
-import { merchantRouter } from './merchant/router.ts';
+import { directly } from './merchant/direct.ts';
+import { type InvoiceOperations, invoiceOperations, merchantRouter } from './merchant/router.ts';
 import { sandboxRouter } from './merchant/sandbox.ts';
 import { withdrawRouter } from './merchant/withdraw.ts';
 import type { RequestMeter } from './metrics/requests.ts';
 import { openApi } from './openapi.ts';
+import { API_HEADERS } from './send.ts';
 
 const API = '/api/v1';
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -47,7 +49,23 @@ type PublicParts = {
   meter: RequestMeter | null;
 };
 
-export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Express {
+/** `isTrusted`: whether an address is a trusted proxy's. */
+type PublicServer = { handle: RequestListener; isTrusted: (address: string, hop: number) => boolean };
+
+export function publicServer(app: App, { sandbox, pages, meter }: PublicParts): PublicServer {
+  const invoices = invoiceOperations(app);
+  const server = publicApp(app, invoices, sandbox, pages);
+  const handle = directly(app, invoices, server);
+  const isTrusted = server.get('trust proxy fn') as PublicServer['isTrusted'];
+  return { handle: meter ? meter.watching(handle) : handle, isTrusted };
+}
+
+function publicApp(
+  app: App,
+  invoices: InvoiceOperations,
+  sandbox: SandboxControls | null,
+  pages: RequestHandler,
+): Express {
   const server = express();
   server.disable('x-powered-by');
   server.disable('etag');
@@ -56,14 +74,12 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
   server.enable('strict routing');
   server.set('trust proxy', [...app.config.trustedProxies]);
   // after the settings: the first handler creates the router, which copies them
-  if (meter) server.use(meter.handler);
   server.use(API, (_request, response, next) => {
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    response.setHeader('Cache-Control', 'no-store');
+    for (let at = 0; at < API_HEADERS.length; at += 2) response.setHeader(API_HEADERS[at]!, API_HEADERS[at + 1]!);
     next();
   });
   const withKey = authenticator(app);
-  server.use(`${API}/merchant`, merchantRouter(app, withKey));
+  server.use(`${API}/merchant`, merchantRouter(app, withKey, invoices));
   server.use(`${API}/merchant`, booksRouter(app, withKey));
   server.use(`${API}/merchant`, withdrawRouter(app, withKey));
   server.use(`${API}/merchant/sandbox`, sandboxRouter(app, withKey, sandbox));
@@ -89,7 +105,7 @@ export function publicApp(app: App, { sandbox, pages, meter }: PublicParts): Exp
 type Listening = { port: number; at: { host: string; port: number }; close(): Promise<void> };
 
 /** Listens. Throws `Rejected('port.taken')` when somebody else does. */
-export async function listen(handler: Express, host: string, port: number): Promise<Listening> {
+export async function listen({ handle, isTrusted }: PublicServer, host: string, port: number): Promise<Listening> {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -97,11 +113,11 @@ export async function listen(handler: Express, host: string, port: number): Prom
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
     },
-    limitPipelining(handler),
+    limitPipelining(handle),
   );
   server.timeout = SILENCE_MS;
   server.maxConnections = CONNECTIONS_MAX;
-  server.on('connection', shareConnections(handler.get('trust proxy fn') as (address: string, hop: number) => boolean));
+  server.on('connection', shareConnections(isTrusted));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken = error.code === 'EADDRINUSE' || error.code === 'EACCES';
@@ -137,7 +153,7 @@ function limitPipelining(handler: RequestListener): RequestListener {
 }
 
 /** Closes connections of an address above its limit. */
-function shareConnections(isTrusted: (address: string, hop: number) => boolean): (socket: Socket) => void {
+function shareConnections(isTrusted: PublicServer['isTrusted']): (socket: Socket) => void {
   const open = new Map<string, number>();
   return (socket) => {
     const address = socket.remoteAddress ?? '';

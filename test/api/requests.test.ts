@@ -1,4 +1,6 @@
 /** What is said about requests that are wrong before any endpoint looks at them, and about keys. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
@@ -53,6 +55,68 @@ describe('bodies', () => {
     const response = await raw('/api/v1/merchant/invoice', { method: 'POST', body, headers: json });
     expect(body.length).toBe(65_536);
     expect(response.status).toBe(201);
+  });
+});
+
+describe('a request that goes past Express is answered as by Express', () => {
+  /** A spelling of the content type that is left to Express. */
+  const byExpress = { 'content-type': 'Application/JSON' };
+  const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+    raw(`/api/v1/merchant/invoice${path}`, { method: 'POST', body, headers });
+  const invoice = async (): Promise<string> => {
+    const { id } = (await (await post('', '{"amount":12}', json)).json()) as { id: string };
+    return id;
+  };
+  /** Status, headers and body without what differs between two equal requests. */
+  const heard = async (response: Response) => {
+    const text = (await response.text()).replace(/[A-Za-z0-9]{12}"|bcrt1\w+|[0-9a-f-]{36}|\d\d:\d\d[\d:.]+Z/g, '…');
+    return [response.status, [...response.headers].filter(([name]) => name !== 'date'), text];
+  };
+
+  it.each<[string, string, string | Uint8Array<ArrayBuffer>, Record<string, string>]>([
+    ['an invoice', '', '{"amount":10.5,"order_id":"Ü 1"}', {}],
+    ['with a byte order mark', '', '\ufeff{"amount":10}', {}],
+    ['below the minimum', '', '{"amount":1}', {}],
+    ['without an amount', '', '{}', {}],
+    ['half of an object', '', '{"amount":', {}],
+    ['a list', '', '[]', {}],
+    ['Latin-1', '', Buffer.from('{"amount":10,"order_id":"\xc4"}', 'latin1'), {}],
+    ['an empty idempotency key', '', '{"amount":10}', { 'idempotency-key': '' }],
+    ['a payment', '/rp/:id', '{"crypto":"BTC"}', {}],
+    ['a payment without a coin', '/rp/:id', '{"note":1}', {}],
+    ['a payment of an unknown invoice', '/rp/AAAAAAAAAAAA', '{"crypto":"BTC"}', {}],
+  ])('%s', async (_name, path, body, headers) => {
+    const to = async () => path.replace(':id', path.includes(':id') ? await invoice() : '');
+    const direct = await heard(await post(await to(), body, { ...json, ...headers }));
+    expect(direct).toEqual(await heard(await post(await to(), body, { ...byExpress, ...headers })));
+  });
+
+  it.each(['the same', 'another'])('a repetition with %s body', async (which) => {
+    const headers = { 'idempotency-key': `twice ${which}` };
+    const first = await heard(await post('', '{"amount":10}', { ...json, ...headers }));
+    const body = which === 'the same' ? '{"amount":10}' : '{"amount":11}';
+    const again = await heard(await post('', body, { ...byExpress, ...headers }));
+    expect(again).toEqual(await heard(await post('', body, { ...json, ...headers })));
+    if (which === 'the same') expect(again).toEqual(first);
+    else expect(again[0]).toBe(409);
+  });
+
+  it.each(['AAAAAAAAAAAA', '00000000-0000-4000-8000-000000000000', ':id'])('reading %s', async (name) => {
+    const path = `/api/v1/merchant/invoice/${name.replace(':id', await invoice())}`;
+    expect(await heard(await raw(path))).toEqual(await heard(await raw(`${path}?by=Express`)));
+  });
+
+  it('a body that breaks off leaves nothing behind, and the connection of others works', async () => {
+    const { port, hostname } = new URL(service.url);
+    const socket = connect({ port: Number(port), host: hostname });
+    socket.write(
+      `POST /api/v1/merchant/invoice HTTP/1.1\r\nHost: x\r\nMB-API-KEY: ${service.apiKey}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 30\r\n\r\n{"amount":',
+    );
+    await once(socket, 'connect');
+    socket.destroy();
+    await once(socket, 'close');
+    expect((await raw('/api/v1/merchant/cryptos')).status).toBe(200);
   });
 });
 

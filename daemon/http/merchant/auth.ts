@@ -1,4 +1,5 @@
 /** Checks of a request to the merchant API: its key, the required scope, and a limit on guesses. */
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
@@ -21,6 +22,15 @@ export function callerOf(response: Response): Business {
 /** Whether the request's key has a scope. */
 export const hasScope = (response: Response, scope: Scope): boolean =>
   (response.locals.scopes as Caller['scopes']).has(scope);
+
+/** The business of a key that may make invoices, as many as it likes; null for a request that needs a closer look. */
+export function unlimitedCaller(app: App, { headers }: IncomingMessage): Business | null {
+  const key = headers['mb-api-key'];
+  if (typeof key !== 'string' || key === '' || key.length > KEY_CHARACTERS_MAX) return null;
+  const caller = app.keys.caller(key);
+  if (caller?.perMinute !== null || !caller.scopes.has('invoices')) return null;
+  return app.directory.business(caller.businessId);
+}
 
 export type WithKey = ReturnType<typeof authenticator>;
 

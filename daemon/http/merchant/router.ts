@@ -1,5 +1,5 @@
 /** The merchant API without withdrawals: each route checks its request, calls one use case and presents the result. */
-import { type RequestHandler, type Response, Router } from 'express';
+import { type Request, type RequestHandler, Router } from 'express';
 import { withAddress } from '../../app/addresses/pool.ts';
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/books/balance.ts';
@@ -15,37 +15,50 @@ import type { Tx } from '../../store/store.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { exactNumber } from '../json.ts';
-import { EXACT_PATHS, idempotent } from '../requests.ts';
+import { EXACT_PATHS, idempotent, type Sent } from '../requests.ts';
+import { send } from '../send.ts';
 import { callerOf, type WithKey } from './auth.ts';
 import { presentCreated, presentInvoice, presentPayment } from './present.ts';
 import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPaymentSchema } from './schemas.ts';
 
-type InvoicePath = { invoice: string };
+/** The operations of invoices for one business. `name`: a slug or a UUID. */
+export type InvoiceOperations = {
+  create(business: Business, sent: Sent): Promise<Answer>;
+  request(business: Business, sent: Sent, name: string): Promise<Answer>;
+  get(business: Business, name: string): Promise<Answer>;
+};
 
-/** Writes to the socket directly: Express would parse the content type again and copy the body. */
-function send(response: Response, { status, body }: Answer): void {
-  response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-  });
-  response.end(body);
-}
+export const invoiceOperations = (app: App): InvoiceOperations => ({
+  create: create(app),
+  request: request(app),
+  get: get(app),
+});
 
-export function merchantRouter(app: App, withKey: WithKey): Router {
+const nameIn = (request: Request): string => (request.params as { invoice: string }).invoice;
+
+const answered =
+  (work: (request: Request, business: Business) => Promise<Answer>): RequestHandler =>
+  async (request, response) =>
+    send(response, await work(request, callerOf(response)));
+
+export function merchantRouter(app: App, withKey: WithKey, invoices: InvoiceOperations): Router {
   const router = Router(EXACT_PATHS);
   const withBody = [withKey(['invoices']), ...jsonBody];
-  router.route('/invoice').post(withBody, create(app)).all(onlyMethods('POST'));
-  router.route('/invoice/rp/:invoice').post(withBody, request(app)).all(onlyMethods('POST'));
+  const create = answered((req, business) => invoices.create(business, req));
+  const request = answered((req, business) => invoices.request(business, req, nameIn(req)));
+  const get = answered((req, business) => invoices.get(business, nameIn(req)));
+  router.route('/invoice').post(withBody, create).all(onlyMethods('POST'));
+  router.route('/invoice/rp/:invoice').post(withBody, request).all(onlyMethods('POST'));
   router
     .route('/invoice/:invoice')
-    .get(withKey(['invoices']), get(app))
+    .get(withKey(['invoices']), get)
     .delete(withKey(['invoices']), remove(app))
     .all(onlyMethods('GET', 'DELETE'));
   addReads(app, router, withKey);
   return router;
 }
 
-function create(app: App): RequestHandler {
+function create(app: App): InvoiceOperations['create'] {
   const schemas = new WeakMap<Business, ReturnType<typeof createInvoiceSchema>>();
   const schemaFor = (business: Business): ReturnType<typeof createInvoiceSchema> => {
     const known = schemas.get(business) ?? createInvoiceSchema(app, business);
@@ -69,47 +82,40 @@ function create(app: App): RequestHandler {
       metadata: body.metadata,
     };
   };
-  return async (req, response) => {
-    const business = callerOf(response);
-    const answer = await app.store.write((tx: Tx) =>
-      once(app, tx, idempotent(business, req, '/invoice'), () => {
-        const invoice = createInvoice(app, business, wanted(business, req.body), tx);
+  return (business, sent) =>
+    app.store.write((tx: Tx) =>
+      once(app, tx, idempotent(business, sent, '/invoice'), () => {
+        const invoice = createInvoice(app, business, wanted(business, sent.body), tx);
         return { status: 201, body: JSON.stringify(presentCreated(app, invoice)) };
       }),
     );
-    send(response, answer);
-  };
 }
 
-function request(app: App): RequestHandler {
-  return async (req, response) => {
-    const business = callerOf(response);
-    const name = (req.params as InvoicePath).invoice;
-    const choice = () => check(requestPaymentSchema, req.body).crypto;
-    const answer = await withAddress(app, (tx, waited) => {
+function request(app: App): InvoiceOperations['request'] {
+  return (business, sent, name) => {
+    const choice = () => check(requestPaymentSchema, sent.body).crypto;
+    return withAddress(app, (tx, waited) => {
       const invoice = findInvoiceOf(tx, business, name);
-      return once(app, tx, idempotent(business, req, `/invoice/rp/${invoice.slug}`), () => {
+      return once(app, tx, idempotent(business, sent, `/invoice/rp/${invoice.slug}`), () => {
         const row = requestPayment(app, business, invoice, choice, tx, waited);
         const { payment } = view(app, business, invoice, row);
         return { status: 201, body: JSON.stringify(presentPayment(invoice, payment!)) };
       });
     });
-    send(response, answer);
   };
 }
 
-function get(app: App): RequestHandler {
-  return async (req, response) => {
-    const found = await readInvoice(app, callerOf(response), (req.params as InvoicePath).invoice);
-    send(response, { status: 200, body: JSON.stringify(presentInvoice(app, found)) });
+function get(app: App): InvoiceOperations['get'] {
+  return async (business, name) => {
+    const found = await readInvoice(app, business, name);
+    return { status: 200, body: JSON.stringify(presentInvoice(app, found)) };
   };
 }
 
 function remove(app: App): RequestHandler {
   return async (req, response) => {
     const business = callerOf(response);
-    const name = (req.params as InvoicePath).invoice;
-    await app.store.write((tx) => deleteInvoice(app, findInvoiceOf(tx, business, name), tx));
+    await app.store.write((tx) => deleteInvoice(app, findInvoiceOf(tx, business, nameIn(req)), tx));
     response.status(200).json({ message: 'Invoice deleted' });
   };
 }

@@ -1,5 +1,5 @@
 /** Counts the requests of the public server and their times; only if metrics are configured. */
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Family } from './text.ts';
 
 /** Upper bounds in seconds; the last one is open. */
@@ -23,20 +23,29 @@ export class RequestMeter {
   readonly #answers = new Map<string, number>();
   readonly #times = new Map<string, Times>();
 
-  readonly handler: RequestHandler = (request, response, next) => {
+  /** Counts the requests that `handle` answers. */
+  watching(handle: RequestListener): RequestListener {
+    return (request, response) => {
+      this.#watch(request, response);
+      handle(request, response);
+    };
+  }
+
+  #watch(request: IncomingMessage, response: ServerResponse): void {
     const begun = performance.now();
-    const area = AREAS.find(([prefix]) => request.path.startsWith(prefix))?.[1] ?? 'other';
-    const isStream = request.path.endsWith('/events');
+    const [path = ''] = (request.url ?? '').split('?');
+    const area = AREAS.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'other';
+    const isStream = path.endsWith('/events');
     response.once('close', () => {
-      const method = METHODS.has(request.method) ? request.method : 'other';
+      const { method: asked = '' } = request;
+      const method = METHODS.has(asked) ? asked : 'other';
       const status =
         response.writableFinished || isStream ? `${Math.floor(response.statusCode / 100)}xx` : 'broken off';
       const key = `${area}\n${method}\n${status}`;
       this.#answers.set(key, (this.#answers.get(key) ?? 0) + 1);
       if (!isStream) this.#note(area, (performance.now() - begun) / MS_PER_SECOND);
     });
-    next();
-  };
+  }
 
   #note(area: string, seconds: number): void {
     let times = this.#times.get(area);
