@@ -68,5 +68,5 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('through an Electrum server on a r
       await node.remove();
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 90_000);
+  });
 });

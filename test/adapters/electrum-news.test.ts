@@ -2,7 +2,7 @@
  * News that come while a light client is reading: whatever the order in which answers and news arrive, and however long
  * they take, a payment is reported as the server has it, by itself and soon.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../nodes/electrum-chain.ts';
 import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { LATENCIES_MS, lineOf } from '../nodes/link.ts';
@@ -15,8 +15,6 @@ const SUBSCRIBE = 'blockchain.scripthash.subscribe';
 /** Less than the time after which a client looks again without a reason. */
 const SOON_MS = 8_000;
 const PAYMENTS = 8;
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe.skipIf(!hasLitecoind)(litecoindTitle('news during a look'), () => {
   let node: Litecoind;

@@ -41,7 +41,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     adapter = new ElectrumAdapter(optionsFor(list));
     list.checkpoint = await adapter.begin(null, signal());
     await until(() => adapter.servers().filter(({ state }) => state === 'ready').length === 3, 'three connections');
-  }, 60_000);
+  });
   afterAll(async () => {
     await adapter?.close();
     for (const server of servers ?? []) await server.stop();

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ListedScript, ScriptList } from '../../daemon/chains/adapter.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
@@ -21,14 +21,12 @@ import { type Answer, SILENCE, StubServer } from '../nodes/stub-server.ts';
 import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
-
 const SUBSCRIBE = 'blockchain.scripthash.subscribe';
 const UNSUBSCRIBE = 'blockchain.scripthash.unsubscribe';
 const HISTORY = 'blockchain.scripthash.get_history';
-const SYNC_MS = 20_000;
+const SYNC_MS = 90_000;
 /** Two rounds of looks, with the pause of ten seconds between them: what was watched in the first is due in the second. */
-const ROUNDS_MS_MAX = 60_000;
+const ROUNDS_MS_MAX = 90_000;
 
 const headers = branch(REGTEST_GENESIS, 10, 3);
 const checkpoint = [REGTEST_GENESIS, ...headers].map((header, height) => ({ height, hash: hashOf(header) }));

@@ -65,7 +65,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
     await agreed(id);
     expect(pair.book.paid(id)).toEqual([{ units: 7_000n, height: pair.book.tip.height - 1 }]);
-  }, 40_000);
+  });
 
   describe('counts no large payment whose amount one operator alone tells', () => {
     const COIN = 10n ** 18n;
@@ -184,7 +184,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     expect(pair.book.paid(id)).toEqual(all.map((one) => ({ ...one, height: null })));
     await agreed(id, pruned);
     expect(pair.book.paid(id)).toEqual(all);
-  }, 40_000);
+  });
 
   it('counts a coin that waits once, however long it waits', async () => {
     silence();
@@ -204,5 +204,5 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       { units: 53n, height: last - LONG - 2 },
       { units: 59n, height: last },
     ]);
-  }, 40_000);
+  });
 });

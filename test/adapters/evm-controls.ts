@@ -159,7 +159,7 @@ USDT = "1"
   }
 }
 
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_MS = 90_000;
 
 /** A scene whose node has a second endpoint, of another operator, set up anew for each test of a suite. */
 export class EndpointPair {

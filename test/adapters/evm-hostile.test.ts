@@ -341,7 +341,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that cannot be trus
     expect(new Set(pair.book.paid(id).map(({ units }) => units))).toEqual(new Set([1n]));
     expect(pair.book.paid(id).every(({ height }) => height !== null)).toBe(true);
     expect(pair.scene.alerts).toEqual([]);
-  }, 60_000);
+  });
 
   it('refuses an endpoint of another chain, and a contract that counts in other units', async () => {
     pair.scene.proxy.behaviour = {

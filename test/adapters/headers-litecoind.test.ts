@@ -47,7 +47,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('headers of a real litecoind'), ()
     mined.push({ hash: genesis, header: await node.rpc<string>('getblockheader', [genesis, false]) });
     await mine(110, address);
     chain = await HeaderChain.open({ chain: 'LTC', network: 'regtest', folder });
-  }, 60_000);
+  });
   afterAll(async () => {
     await chain?.close();
     await node?.remove();

@@ -15,7 +15,7 @@ const ALONE_MS = 1_000;
 /** What a liar may cost. Its own process is this one, which makes up to half of it. */
 const MEMORY_MAX_BYTES = 200 * 1024 * 1024;
 /** Waits of different trials overlap. */
-vi.setConfig({ maxConcurrency: 12, testTimeout: 180_000 });
+vi.setConfig({ maxConcurrency: 12 });
 
 /** Each trial has its servers at one of these distances, in turn: all of them would take too long. */
 const FAR_MS = LATENCIES_MS;

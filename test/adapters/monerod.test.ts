@@ -25,7 +25,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
   beforeAll(async () => {
     scene = await MoneroScene.start();
     ({ node, proxy } = scene);
-  }, 180_000);
+  });
   afterAll(() => scene?.stop());
 
   /** An adapter at the tip, and an address that it watches. */
@@ -161,7 +161,8 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       await node.mine(1);
       const began = performance.now();
       await book.catchUp(adapter);
-      expect(performance.now() - began).toBeLessThan(5_000);
+      // without it after a minute
+      expect(performance.now() - began).toBeLessThan(20_000);
       expect(adapter.servers()).toMatchObject([
         { error: expect.stringMatching(/not answer in time/) },
         { asked: true },
@@ -293,7 +294,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       node.thaw();
       await twin.remove();
     }
-  }, 60_000);
+  });
 
   describe('a node of the public test network, with a login and TLS', () => {
     const ONION = `${'m'.repeat(56)}.onion:18081`;

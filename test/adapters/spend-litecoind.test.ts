@@ -35,7 +35,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     connect();
     wallet = await SpendWallet.open('LTC', 'regtest');
     height = await node.rpc<number>('getblockcount', []);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await adapter?.close();
@@ -222,7 +222,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     await spending.broadcast(raw, signal());
     expect(await mempool()).toContain(txid);
     await mine(1);
-  }, 60_000);
+  });
 
   it('consolidates as many coins as one transaction may spend', async () => {
     const coins: Coin[] = [];
@@ -237,7 +237,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending on litecoind'), () => {
     expect(await mempool()).toEqual([txid]);
     await mine(1);
     expect(await mempool()).toEqual([]);
-  }, 120_000);
+  });
 
   /** The change, and some units more. */
   function withChange(more: bigint) {

@@ -21,7 +21,7 @@ describe.skipIf(!hasNpmNodes).each([
     // Segwit is active from height 432.
     await node.mine(blocks);
     wallet = await SpendWallet.open(chain, 'regtest');
-  }, 60_000);
+  });
 
   afterAll(() => node?.remove());
 

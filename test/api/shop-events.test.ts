@@ -210,7 +210,7 @@ describe('an endpoint that refuses', () => {
     } finally {
       await own.stop();
     }
-  }, 120_000);
+  });
 
   it('is disabled at once by 410 Gone', async () => {
     answers.set('/gone', 410);

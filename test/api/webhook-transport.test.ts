@@ -9,7 +9,7 @@ import { sendWebhook, type WebhookOptions, type WebhookResult } from '../../daem
 
 const TIMEOUT_MS = 300;
 /** How much later than its time an attempt may end on a busy machine. */
-const SLACK_MS = 1_500;
+const SLACK_MS = 8_000;
 const ONION = `${'b'.repeat(56)}.onion`;
 
 const closers: (() => void)[] = [];
@@ -145,7 +145,7 @@ describe('the time limit holds against a server that', () => {
     const port = await listen(createServer((socket) => socket.resume().on('close', () => resolve('closed'))));
     expect(await send(port, { timeoutMs: TIMEOUT_MS })).toMatchObject({ error: 'no answer within 0.3 s' });
     expect(await closed).toBe('closed');
-  }, 5_000);
+  });
 
   it('resolves for ever', async () => {
     const resolve: WebhookOptions['resolve'] = () => new Promise(() => undefined);

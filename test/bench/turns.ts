@@ -1,7 +1,7 @@
 /** How long work holds the event loop, for tests and benches. */
 
 /** The thread's CPU time, milliseconds: on a busy machine a turn of the clock's time says nothing. */
-function cpu(): number {
+export function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
@@ -14,9 +14,9 @@ export async function turnsOf(work: Promise<unknown>): Promise<{ longest: number
   });
   const began = performance.now();
   let longest = 0;
-  for (let before = cpu(); !over; ) {
+  for (let before = cpuMs(); !over; ) {
     await new Promise((resolve) => setImmediate(resolve));
-    const now = cpu();
+    const now = cpuMs();
     longest = Math.max(longest, now - before);
     before = now;
   }

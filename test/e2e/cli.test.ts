@@ -13,7 +13,6 @@ import { type Answer, cli } from '../unit/cli-kit.ts';
 
 const CONFIG = 'port = 0\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n';
 /** scrypt and new processes on a machine that is busy. */
-const SLOW_MS = 120_000;
 const READY_MS = 30_000;
 const PASSPHRASE = 'correct horse battery';
 
@@ -152,7 +151,7 @@ describe('invoices', () => {
   });
 });
 
-describe('business', { timeout: SLOW_MS }, () => {
+describe('business', () => {
   it('adds and changes one in the sandbox', async () => {
     const added = await text(
       'business',
@@ -357,7 +356,7 @@ const ready = (started: Started) =>
     READY_MS,
   );
 
-describe('start', { timeout: SLOW_MS }, () => {
+describe('start', () => {
   it('prints one line of JSON, with keys on the first start only, and stops cleanly', async () => {
     const first = await startProcess(['start', '--json']);
     const line = await ready(first);

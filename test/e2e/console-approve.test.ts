@@ -147,9 +147,9 @@ LTC = "80"
     await panel().getByText('It is on the way').waitFor();
     await pictures('sent');
     await node.mine(1);
-    await panel().getByText('It is in a block.').waitFor({ timeout: 20_000 });
+    await panel().getByText('It is in a block.').waitFor();
     expect(await node.rpc<number>('getreceivedbyaddress', [address, 1])).toBe(1.25);
-  }, 90_000);
+  });
 
   /** What is taken is the sum of what the lines below it say. */
   async function adds(): Promise<void> {
@@ -323,7 +323,7 @@ LTC = "80"
     for (const method of ['status', 'forecast', 'collect']) await page.unroute(`**/call/gas.${method}`);
   });
 
-  it('has a wallet that is opened, closed and proved', { timeout: 90_000 }, async () => {
+  it('has a wallet that is opened, closed and proved', async () => {
     await operator.call('wallet.lock', {});
     await open('wallet');
     await page.getByLabel('Wallet passphrase', { exact: true }).fill(PASSPHRASE);

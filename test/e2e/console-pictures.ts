@@ -45,7 +45,7 @@ describe('pictures of the console', () => {
   beforeAll(async () => {
     await mkdir(FOLDER, { recursive: true });
     shop = await Console.start();
-  }, 300_000);
+  });
   afterAll(async () => {
     await shop.stop();
   });
@@ -327,7 +327,7 @@ describe('pictures of the console', () => {
       await take({ name: 'approve-batch', screen: `withdrawals/batch?ids=${made.same},${made.fresh}` });
       await take({ name: 'withdrawal', screen: `withdrawals/${made.moving}` });
       await take({ name: 'withdrawal-de', screen: `withdrawals/${made.moving}`, german: true });
-    }, 300_000);
+    });
     takeAll([
       {
         name: 'first-arrived',
@@ -368,7 +368,7 @@ describe('pictures of the console', () => {
       await take({ name: 'large-home', screen: 'home', widths: ALL });
       await take({ name: 'large-home-de', screen: 'home', widths: ALL, german: true });
       await take({ name: 'large-invoice', screen: `invoices/${made.large}`, tall: false });
-    }, 240_000);
+    });
     it('signed-out', async () => {
       const page = await shop.open('home');
       await page.context().clearCookies();

@@ -250,7 +250,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console in trouble'), () => {
     const approve = () => page.getByRole('button', { name: 'Approve and send 0.1 LTC' }).click();
     const found = async (id: string) => (await victim.operator('withdrawal.show', { id })).withdrawal;
 
-    it('before it has it: nothing was approved, and the next try sends it once', { timeout: 60_000 }, async () => {
+    it('before it has it: nothing was approved, and the next try sends it once', async () => {
       const id = await waiting();
       await page.route('**/call/withdrawal.approve', async (route) => {
         await victim.kill();
@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console in trouble'), () => {
       expect((await found(id)).versions).toHaveLength(1);
     });
 
-    it('as it is stored: the screen says that it arrived, and it is sent once', { timeout: 60_000 }, async () => {
+    it('as it is stored: the screen says that it arrived, and it is sent once', async () => {
       const id = await waiting();
       victim.doom();
       await approve();

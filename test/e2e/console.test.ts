@@ -424,9 +424,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
-  it('shows the words behind the passphrase, downloads a backup and drills it, and lists the addresses', {
-    timeout: 90_000,
-  }, async () => {
+  it('shows the words behind the passphrase, downloads a backup and drills it, and lists the addresses', async () => {
     const page = await shop.open('wallet');
     await page.getByLabel('Wallet passphrase, to show the words').fill('not the passphrase');
     await page.keyboard.press('Enter');
@@ -477,7 +475,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       if (request.url().includes('/session/upload')) pieces++;
     });
     await begin(PASSPHRASE);
-    await page.getByText('This backup brings everything back').waitFor({ timeout: 30_000 });
+    await page.getByText('This backup brings everything back').waitFor();
     // a wrong passphrase does not have the file sent again
     expect(pieces).toBe(0);
     const { drill, last_good_at } = await shop.call('backup.drillStatus', {});

@@ -152,9 +152,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
     await until('the page reads again', async () => asked.filter((name) => name === 'business.list').length > before);
   });
 
-  it('makes a wallet, asks its words back and opens a business, all of it by the main process', {
-    timeout: 60_000,
-  }, async () => {
+  it('makes a wallet, asks its words back and opens a business, all of it by the main process', async () => {
     await go('first/live');
     await page.getByLabel('New passphrase').fill(PASSPHRASE);
     await page.getByLabel('Once more').fill(PASSPHRASE);
@@ -205,9 +203,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
     await page.getByRole('heading', { name: 'This program' }).waitFor();
   });
 
-  it('saves a backup where the user says, and drills only such files', {
-    timeout: 60_000,
-  }, async () => {
+  it('saves a backup where the user says, and drills only such files', async () => {
     const file = join(home, 'shop.backup');
     electron.dialog.showSaveDialog.mockResolvedValueOnce({ filePath: file });
     await go('wallet');
@@ -222,9 +218,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
     expect(drill).toMatchObject({ file });
   });
 
-  it('leaves a page that was taken over nothing but the console, without the passphrase no approval', {
-    timeout: 60_000,
-  }, async () => {
+  it('leaves a page that was taken over nothing but the console, without the passphrase no approval', async () => {
     const own = await page.evaluate(() => {
       const names = ['require', 'process', 'module', 'Buffer', 'electron', 'ipcRenderer'];
       // the stand-in for Electron's own require is there, as a preload script has it

@@ -146,7 +146,7 @@ if (hasKeychain) {
       expect(await wallet()).toMatchObject({ unlock: 'prompt' });
     });
 
-    it('opens the wallet after each start, with the passphrase as it is now', { timeout: 60_000 }, async () => {
+    it('opens the wallet after each start, with the passphrase as it is now', async () => {
       await session.start();
       await session.openKeychain();
       expect(await remember('not the passphrase')).toMatchObject({ code: 1 });
@@ -163,7 +163,7 @@ if (hasKeychain) {
       await until('the wallet opens by itself', isOpen);
     });
 
-    it('is put there and taken out by the desktop program, too', { timeout: 60_000 }, async () => {
+    it('is put there and taken out by the desktop program, too', async () => {
       const env = { ...process.env, COUNTINGHOUSE_DATA_DIR: service.dataDir };
       const desktop = systemKeychain([process.execPath, join(ROOT, 'daemon', 'cli.ts')], env, wallet);
       expect(await desktop.forget()).toMatchObject({ state: 'locked', unlock: 'prompt' });

@@ -43,7 +43,7 @@ const bytesIn = (folder: string): number =>
 
 const possible = process.platform === 'linux' && (await registryAnswers());
 
-describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machine)', { timeout: 150_000 }, () => {
+describe.skipIf(!possible)('npm start in a fresh clone (needs a networked machine)', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'countinghouse-launch-'));
   const clone = join(scratch, 'clone');
   const path = join(scratch, 'bin');

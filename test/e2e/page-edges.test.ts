@@ -8,7 +8,7 @@ import { pageOf } from '../api/client-kit.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { faultsOf, NARROWEST, overhangOf, Site, Stage, type Visit } from './page-kit.ts';
 
-describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), { timeout: 150_000 }, () => {
+describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), () => {
   let stage: Stage;
   let business: string;
   beforeAll(async () => {

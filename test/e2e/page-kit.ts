@@ -84,7 +84,6 @@ export class Visit {
       ...options,
     });
     const visit = new Visit(stage, context, await context.newPage());
-    context.setDefaultTimeout(WAIT_MS);
     context.on('console', (message) => {
       if (['error', 'warning'].includes(message.type()))
         visit.complaints.push(`${message.text()} ${message.location().url}`);

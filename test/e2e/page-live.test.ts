@@ -12,7 +12,7 @@ import { Line, Site, Stage, type Visit, WAIT_MS } from './page-kit.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'), { timeout: 150_000 }, () => {
+describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'), () => {
   let stage: Stage;
   let shop: Site;
   beforeAll(async () => {

@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 const RATES = '[networks.regtest.rates]\nLTC = "80"\n';
 const TITLE = chromiumTitle(litecoindTitle('the payment page on litecoind'));
 
-describe.skipIf(!hasChromium || !hasLitecoind)(TITLE, { timeout: 150_000 }, () => {
+describe.skipIf(!hasChromium || !hasLitecoind)(TITLE, () => {
   let node: Litecoind;
   let stage: Stage;
   let shop: Site;

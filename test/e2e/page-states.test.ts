@@ -38,7 +38,7 @@ async function take(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
-describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), { timeout: 150_000 }, () => {
+describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await Stage.open();

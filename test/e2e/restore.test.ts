@@ -60,7 +60,7 @@ LTC = "80"
     // an account that another copy of this wallet used, far out
     await node.pay([{ address: await address(2, 40), units: 5n * COIN }]);
     await node.mine(2);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await node?.remove();
@@ -136,5 +136,5 @@ LTC = "80"
     } finally {
       await fresh.stop();
     }
-  }, 240_000);
+  });
 });

@@ -19,7 +19,7 @@ import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
 const WAIT_MS = 45_000;
 
-describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), { timeout: 90_000 }, () => {
+describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), () => {
   let service: TestDaemon;
   let browser: Browser;
   let context: BrowserContext;
@@ -54,7 +54,6 @@ describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), { timeout: 90
     asked = new Set();
     context = await browser.newContext();
     page = await context.newPage();
-    page.setDefaultTimeout(WAIT_MS);
     page.on('console', (message) => {
       const { url } = message.location();
       // which a browser asks for by itself, and no page has to have

@@ -114,13 +114,13 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       await chown(config, DAEMON_UID, GROUP);
       await startSigner();
       await startDaemon();
-    }, 120_000);
+    });
     afterAll(async () => {
       await daemon?.end('SIGTERM');
       await signer?.end('SIGTERM');
       await node?.remove();
       await rm(root, { recursive: true, force: true });
-    }, 60_000);
+    });
 
     /** A command of the operator's: on a server, the superuser's. */
     async function command(...argv: string[]) {
@@ -179,7 +179,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
         return (await shop<{ status: string }>('GET', `/invoice/${id}`)).status === 'paid';
       });
       expect(await shop('GET', '/balance')).toMatchObject({ LTC: 10 });
-    }, 120_000);
+    });
 
     it('is approved while the wallet is locked, and completed through every kill', async () => {
       const address = await node.newAddress();
@@ -221,7 +221,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       await when(id, 'is completed', ({ state }) => state === 'completed');
       expect(await received(address)).toBe(1.5);
       expect(await shop('GET', `/withdrawal/${id}`)).toMatchObject({ status: 'completed', tx_id: second });
-    }, 180_000);
+    });
 
     it("leaves no file of the wallet in the daemon's folder", async () => {
       const own = await readdir(join(place.data, 'vault'));

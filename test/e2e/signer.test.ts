@@ -133,13 +133,13 @@ beforeAll(async () => {
   host = fork(HOST, [dataDir], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], serialization: 'advanced' });
   for (const stream of [host.stdout, host.stderr]) stream?.on('data', (chunk: Buffer) => (logs += chunk));
   await once(host, 'message');
-}, 120_000);
+});
 afterAll(async () => {
   host.disconnect();
   await once(host, 'exit');
   await rm(dataDir, { recursive: true });
   await rm(outside, { recursive: true });
-}, 60_000);
+});
 
 const file = (name: string): string => join(outside, name);
 
@@ -190,7 +190,7 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     await cli('wallet', 'passphrase', '--passphrase-file', file('passphrase'), '--new-passphrase-file', file('fresh'));
     expect(await cli('wallet', 'unlock', '--passphrase-file', file('fresh'))).toContain('"unlocked"');
     await cli('wallet', 'status');
-  }, 300_000);
+  });
 
   it("are not in the daemon's memory, and are in the signer's", async () => {
     const pids = await signers();
@@ -199,7 +199,7 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
     if (inside === null) return; // the system keeps processes of one user apart: all the better
     expect(inside).toContain('the seed');
     expect(await inMemoryOf(host.pid!)).toEqual([]);
-  }, 120_000);
+  });
 
   it('are in no file of the data directory', async () => {
     const files = await readdir(dataDir, { recursive: true, withFileTypes: true });
@@ -223,5 +223,5 @@ describe('the secrets of a wallet that is imported, opened, used, and given anot
   it('are gone with the signer when it is locked', async () => {
     await cli('wallet', 'lock');
     expect(await signers()).toHaveLength(1);
-  }, 120_000);
+  });
 });

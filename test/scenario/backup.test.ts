@@ -42,7 +42,7 @@ beforeAll(async () => {
     key: { name: 'shop', scopes: ['invoices'] },
   });
   await sell('LTC');
-}, 60_000);
+});
 afterAll(async () => {
   await service?.stop();
   await rm(folder, { recursive: true, force: true });
@@ -222,7 +222,7 @@ describe('scheduled backups', () => {
     } finally {
       await other.stop();
     }
-  }, 60_000);
+  });
 
   it('into a folder that does not exist stop the start with what to do', async () => {
     await expect(startTestDaemon(`[backup]\nfolder = "${join(folder, 'no-such-stick')}"\n`)).rejects.toMatchObject({
@@ -261,7 +261,7 @@ describe('a restored service', () => {
       expect(db.prepare("SELECT COUNT(*) FROM webhook WHERE state = 'waiting'").pluck().get()).toBe(0);
       db.close();
     });
-  }, 120_000);
+  });
 
   it('is refused over another service, and a cut off one leaves nothing to start', async () => {
     const words = await openByWords(WORDS);

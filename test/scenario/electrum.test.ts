@@ -54,7 +54,7 @@ LTC = "80"
       );
       return source?.agreeing === 2 && source.servers.every(({ watched }) => watched > 0);
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.stop();
     for (const server of servers ?? []) await server.stop();
@@ -103,14 +103,14 @@ LTC = "80"
     await expect(operator()('source.rescan', { network: 'testnet', chain: 'LTC' })).rejects.toThrow('not connected');
   });
 
-  it('goes on within ten seconds when the asked server freezes', async () => {
+  it('goes on within fifteen seconds when the asked server freezes', async () => {
     const invoice = await requested(80);
     const frozen = await asked();
     frozen.freeze();
     await pay(invoice, COIN);
     const began = performance.now();
     await when(invoice.id, 'it is seen through the other', ({ payment }) => payment.received === '1');
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
     expect(await asked()).not.toBe(frozen);
     frozen.behaviour = {};
     await until('it is back', async () => (await source()).agreeing === 2);

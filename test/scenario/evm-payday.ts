@@ -27,8 +27,6 @@ const TOKENS = [25n, 40n] as const;
 /** What the tank sends: two fundings, and a transaction for each withdrawal. */
 const SENT_BY_TANK = TOKENS.length + NAMES.length;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-/** A service that decides anew after a crash is given this long for each step. */
-const STEP_MS = 40_000;
 
 const addressOf = (name: Name): string => `0x${(0xbeef00 + NAMES.indexOf(name)).toString(16).padStart(40, '0')}`;
 
@@ -180,9 +178,9 @@ export class Payday {
     const id = await this.#approved(name);
     const isSent = (times: number, { versions, state }: Withdrawal): boolean =>
       state === 'completed' || state === 'failed' || versions.filter(({ sent_at }) => sent_at !== null).length >= times;
-    await until(`${name} is sent`, async () => isSent(1, await this.#shop.operator.show(id)), STEP_MS);
-    await until(`${kind} of ${name} is taken`, async () => this.#replace(id, kind), STEP_MS);
-    await until(`${name} is sent twice`, async () => isSent(2, await this.#shop.operator.show(id)), STEP_MS);
+    await until(`${name} is sent`, async () => isSent(1, await this.#shop.operator.show(id)));
+    await until(`${kind} of ${name} is taken`, async () => this.#replace(id, kind));
+    await until(`${name} is sent twice`, async () => isSent(2, await this.#shop.operator.show(id)));
   }
 
   /** Whether it has two versions now. */

@@ -22,9 +22,8 @@ import { cli } from '../unit/cli-kit.ts';
 const UNIT = 10n ** 6n;
 /** Instead of 10,000, which take a minute to derive. */
 const JUMP = 60;
-const STARTED_MS = 120_000;
 
-describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), { timeout: STARTED_MS }, () => {
+describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
   let scene: EvmScene;
   let config: string;
   let first: EvmShop;
@@ -70,7 +69,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), { timeou
     await first.operator.approve(ids['asked for, paid last']!);
     await first.sent(ids['asked for, paid last']!);
     await first.service.daemon.stop();
-  }, STARTED_MS);
+  });
   afterAll(async () => {
     await first?.stop().catch(() => {});
     await scene?.stop();

@@ -60,7 +60,7 @@ describe('a full disk', () => {
     await sellUntilRefused();
     const began = performance.now();
     await service.daemon.stop();
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
     vi.restoreAllMocks();
     await service.resume();
     expect((await service.call('POST', '/invoice', { amount: 10 })).status).toBe(201);

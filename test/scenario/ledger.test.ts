@@ -35,7 +35,7 @@ ${source.setting}
 LTC = "80"
 `);
     ({ key } = await openShop(service, ['invoices'], '=Shop, "the best"'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await source?.stop();

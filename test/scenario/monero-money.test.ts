@@ -56,7 +56,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
     });
     key = added.key.key;
-  }, 240_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await node?.remove();
@@ -138,7 +138,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     });
     await mine(UNLOCK_BLOCKS - 4);
     expect(await balance()).toMatchObject({ amount: '10.5', locked: null });
-  }, 90_000);
+  });
 
   it('releases by a policy what was granted, and leaves the rest to the operator', async () => {
     await operator.unlock();
@@ -154,7 +154,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     expect(await balance()).toMatchObject({ locked: { first_blocks: 9 } });
     await operator.allow({ business: BUSINESS, mode: 'manual' });
     await operator.call('withdrawal.reject', { id: large });
-  }, 120_000);
+  });
 
   it('pays several at once at the fee of a chosen speed, and proves to each recipient what it got', async () => {
     await mine(UNLOCK_BLOCKS);
@@ -187,7 +187,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       const checked = await node.wallet<Checked>('check_tx_key', { txid, tx_key, address });
       expect(checked).toMatchObject({ received: at === 0 ? 2e11 : 2.5e11 });
     }
-  }, 120_000);
+  });
 
   it('refunds an invoice with the deposit that paid it', async () => {
     const { id, address } = await asked(50);
@@ -207,7 +207,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       body: { status: 'completed', amount: '0.25' },
     });
     await mine(UNLOCK_BLOCKS);
-  }, 120_000);
+  });
 
   /** A service on a folder that was restored, with its operator. */
   async function restored<T>(dataDir: string, work: (client: Operator, url: string) => Promise<T>): Promise<T> {
@@ -311,7 +311,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       const locked = (await client.call('inbox.list', {})).items.find(({ reason }) => reason === 'locked');
       expect(locked).toMatchObject({ amount: '1' });
     });
-  }, 240_000);
+  });
 
   /** Another business, whose Monero account has the key of 25 words, finds what came since a restore height, and pays. */
   async function paysFromImported(fresh: TestDaemon, client: Operator): Promise<void> {
@@ -403,5 +403,5 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     } finally {
       await fresh.stop();
     }
-  }, 240_000);
+  });
 });

@@ -48,7 +48,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     const shop = await openShop(service, ['invoices', 'balance', 'withdraw']);
     ({ key, operator } = shop);
     expect(shop.cryptos).toEqual(['XMR']);
-  }, 240_000);
+  });
   afterAll(async () => {
     await service?.stop();
     await node?.remove();
@@ -75,13 +75,14 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     const txid = await pay([{ address: invoice.payment.address, units: COIN / 4n }]);
     const sentAt = Date.now();
     const seen = await when(invoice.id, 'it is seen', ({ payment }) => payment.received === '0.25');
-    expect(Date.now() - sentAt).toBeLessThan(5_000);
+    // by a hint: without one the chain is looked at every ten seconds
+    expect(Date.now() - sentAt).toBeLessThan(9_000);
     expect(seen).toMatchObject({ status: 'unpaid', payment: { confirmed: '0' } });
     expect(JSON.stringify(seen)).toContain(txid);
     await node.mine(CONFIRMATIONS);
     const paid = await when(invoice.id, 'it is paid', ({ status }) => status === 'paid');
     expect(paid.payment).toMatchObject({ status: 'paid', confirmed: '0.25' });
-  }, 90_000);
+  });
 
   it('adds up a part in several outputs of one transaction with a later one, over what was asked', async () => {
     const invoice = await requested(100);
@@ -101,7 +102,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     const paid = await when(invoice.id, 'it is paid', ({ status }) => status === 'paid');
     const all = { received: '0.550000000001', confirmed: '0.550000000001', remaining: '0', overpaid: true };
     expect(paid.payment).toMatchObject(all);
-  }, 90_000);
+  });
 
   it('files what comes after the invoice was canceled, as late', async () => {
     const invoice = await requested(30);
@@ -114,7 +115,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     });
     expect(filed).toMatchObject({ crypto: 'XMR', reason: 'late' });
     expect(await get(invoice.id)).toMatchObject({ status: 'canceled' });
-  }, 90_000);
+  });
 
   /** As of the tip of the node. */
   async function books() {
@@ -144,7 +145,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     expect((await books()).received).toBe(Number(received) / Number(COIN));
     expect(await balance()).toBe(before);
     expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
-  }, 90_000);
+  });
 
   const withdraw = async (amount: string, address: string): Promise<string> => {
     const asked = await call<{ id: string }>('POST', '/withdraw', { amount, crypto: 'XMR', address });
@@ -184,7 +185,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     // its large library is the signer's alone
     const { cache } = createRequire(import.meta.url);
     expect(Object.keys(cache).filter((path) => path.includes('monero-ts'))).toEqual([]);
-  }, 180_000);
+  });
 
   describe('killed with SIGKILL at every commit of a batch, and around every call of its signer and its node', () => {
     let shop: Shop;
@@ -211,7 +212,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
       tables = `${settings(node)}\n[wallet]\nunlock = "file"\npassphrase_file = "${file}"`;
       origin = { dataDir: service.dataDir, key };
       ({ height: blocks } = await node.rpc<{ height: number }>('get_info', {}));
-    }, 120_000);
+    });
     afterAll(() => shop?.close());
 
     async function run(death: Death | null): Promise<Outcome> {

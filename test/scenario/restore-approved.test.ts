@@ -20,7 +20,6 @@ import { openShop, PASSPHRASE } from '../support/shop.ts';
 const COIN = 100_000_000n;
 /** Instead of 10,000, which take a minute to derive. */
 const JUMP = 60;
-const STARTED_MS = 120_000;
 const CAUGHT_UP_MS = 60_000;
 const SHOP = 'Regtest shop';
 
@@ -69,7 +68,7 @@ LTC = "80"
     await paidAfterBackup();
     await first.daemon.stop();
     await restoreBesideAnEmptyMempool();
-  }, STARTED_MS);
+  });
   afterAll(async () => {
     await restored?.stop();
     await first?.stop().catch(() => {});

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const backup = await surgery((db) => ROWS.map((name) => db.prepare(`SELECT * FROM ${name}`).all()));
   await pay();
   await surgery((db) => forget(db, backup as Record<string, unknown>[][]));
-}, 120_000);
+});
 afterAll(() => service?.stop());
 
 async function request(crypto: string, address: string, amount: string): Promise<string> {

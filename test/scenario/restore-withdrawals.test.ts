@@ -24,7 +24,6 @@ const COIN = 100_000_000n;
 const JUMP = 60;
 const DEPOSITS = 12;
 const BURIED = 12;
-const STARTED_MS = 120_000;
 
 type Payment = { id: string; address: string; amount: string };
 
@@ -63,7 +62,7 @@ LTC = "80"
     await workAfterBackup();
     await first.daemon.stop();
     await restore();
-  }, STARTED_MS);
+  });
   afterAll(async () => {
     await restored?.stop();
     await first?.stop().catch(() => {});

@@ -14,7 +14,7 @@ import type { Shop } from './shop.ts';
 
 const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
 const START_MS = 60_000;
-const DEATH_MS = 15_000;
+const DEATH_MS = 90_000;
 const STARTS_MAX = 5;
 const TRIES_MAX = 5;
 

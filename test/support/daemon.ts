@@ -114,7 +114,7 @@ function merge(base: string, own: string): string {
   ].join('\n');
 }
 
-const WAIT_MS = 25_000;
+const WAIT_MS = 90_000;
 const LOOK_MS = 20;
 
 /** Waits until `look` gives something, and returns it. */

@@ -178,7 +178,7 @@ export class EvmShop {
       if ((await this.pending()) > 0) await this.bury();
       return false;
     };
-    return until(what, look, 40_000);
+    return until(what, look);
   }
 
   async desk(): Promise<Desk> {

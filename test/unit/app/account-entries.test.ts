@@ -160,7 +160,7 @@ const event = fc.record({
 });
 
 describe('any order of blocks, reorganisations and mempools', () => {
-  it('leaves as debits what is there, and the balance less by that', { timeout: 60_000 }, async () => {
+  it('leaves as debits what is there, and the balance less by that', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(event, { minLength: 1, maxLength: 6 }),

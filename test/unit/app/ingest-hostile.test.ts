@@ -53,9 +53,7 @@ describe('one transaction with thousands of outputs to one address', () => {
     expect([count('credit'), count('paying_tx'), count('paying_input'), count('inbox')]).toEqual([0, 0, 0, 0]);
   });
 
-  it('is all there once it is in a block: what pays, pays, and the rest lies in the inbox', {
-    timeout: 120_000,
-  }, async () => {
+  it('is all there once it is in a block: what pays, pays, and the rest lies in the inbox', async () => {
     await bench.tell({ credits: outputs(null) });
     expect(await longestTurn(bench.tell({ blocks: 1, credits: outputs(0) }))).toBeLessThan(TURN_MS_MAX);
     expect(count('credit')).toBe(OUTPUTS);
@@ -71,7 +69,7 @@ describe('one transaction with thousands of outputs to one address', () => {
     expect(bench.balance()).toBe(0n);
   });
 
-  it('asks of all its outputs for the confirmations that its whole worth needs', { timeout: 120_000 }, async () => {
+  it('asks of all its outputs for the confirmations that its whole worth needs', async () => {
     // 12,900 outputs of 0.0000546 at 60,000 dollars are more than 10,000 dollars
     await bench.tell({ blocks: 1, credits: outputs(0, 5_460n) });
     expect(new Set(bench.creditsOf(paid.targetId).map(({ required }) => required))).toEqual(new Set([12]));
@@ -158,7 +156,7 @@ describe('an update that is applied in many transactions', () => {
     return { rows, states, balance: here.balance() };
   }
 
-  it('says in the end what one transaction says', { timeout: 120_000 }, async () => {
+  it('says in the end what one transaction says', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 6 }), async (events) => {
         const { rows, balance } = await tellAll(events, 0);
@@ -170,7 +168,7 @@ describe('an update that is applied in many transactions', () => {
     );
   });
 
-  it('and that the power broke off, says it once it was told again', { timeout: 120_000 }, async () => {
+  it('and that the power broke off, says it once it was told again', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(event, { minLength: 2, maxLength: 6 }),

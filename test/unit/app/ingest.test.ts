@@ -326,7 +326,7 @@ describe('a coin of ours', () => {
 });
 
 describe('the running balance', () => {
-  it('is at all times the sum of what is there, whatever is told', { timeout: 60_000 }, async () => {
+  it('is at all times the sum of what is there, whatever is told', async () => {
     const step = fc.record({
       orphan: fc.integer({ min: 0, max: 2 }),
       blocks: fc.integer({ min: 0, max: 3 }),

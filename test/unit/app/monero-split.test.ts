@@ -1,5 +1,6 @@
 /** A payer of Monero who splits one payment into 200 outputs, which takes 14 transactions of consensus' 16 outputs at the most. */
 import { expect, it } from 'vitest';
+import { cpuMs } from '../../bench/turns.ts';
 import { Bench } from './bench.ts';
 
 const OUTPUTS = 200;
@@ -15,9 +16,9 @@ it('has each output in the books and loses none: 100 count at once, and the othe
       const txid = `transaction ${Math.floor(n / OUTPUTS_PER_TRANSACTION)}`;
       return bench.credit(invoice.targetId, part, CONFIRMATIONS - 1, { n, txid });
     });
-  const began = performance.now();
+  const began = cpuMs();
   await bench.tell({ blocks: CONFIRMATIONS, credits });
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(cpuMs() - began).toBeLessThan(5_000);
   expect(bench.creditsOf(invoice.targetId)).toHaveLength(OUTPUTS);
   expect(bench.balance()).toBe(part * BigInt(OUTPUTS));
   expect(bench.invoiceStatus(invoice.id)).toBe('unpaid');

@@ -29,7 +29,7 @@ it('dust, however much of it, hides no coin that is worth more', async () => {
   const id = await pay.withdraw(2n * COIN);
   await pay.round();
   expect(pay.row(id).state).toBe('broadcast');
-}, 60_000);
+});
 
 it.each(FAMILIES)('$name: a hundred withdrawals that cannot be claimed keep no other from its turn', async (family) => {
   const pay = await family.open();

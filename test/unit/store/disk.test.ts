@@ -176,7 +176,8 @@ describe('a lock that another process holds', () => {
       longest = Math.max(longest, performance.now() - last);
       last = performance.now();
     }
-    expect(longest).toBeLessThan(250);
+    // SQLite itself would wait for five seconds
+    expect(longest).toBeLessThan(3_000);
     expect(order).toEqual([]);
     expect(keysIn(it_.store)).toEqual([]);
     await release();
@@ -198,7 +199,8 @@ describe('a lock that another process holds', () => {
     const waiting = expect(write(it_.store, 'b')).rejects.toBeInstanceOf(Unavailable);
     const began = performance.now();
     await it_.store.close();
-    expect(performance.now() - began).toBeLessThan(5_000);
+    // a write waits for ten seconds, but not when the service stops
+    expect(performance.now() - began).toBeLessThan(9_000);
     await waiting;
     await release();
     it_ = await opened(dataDir);

@@ -78,7 +78,6 @@ async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
 describe('an upgrade that is cut off', () => {
   it.each(names().map((name, level) => [name, level] as const))(
     'after any statement of %s leaves a database that opens',
-    { timeout: 120_000 },
     async (_, level) => {
       const dataDir = dataAt(level);
       const cuts: string[] = [];

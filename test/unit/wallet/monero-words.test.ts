@@ -29,7 +29,7 @@ let foreign: string;
 beforeAll(async () => {
   wallet = await walletFolder();
   foreign = await moneroWordsOf(FOREIGN_KEY);
-}, 120_000);
+});
 afterAll(() => wallet.remove());
 
 const addressOf = (account: AccountKey): string => addressAt(account, 1, 0, 'mainnet').address;
@@ -59,7 +59,7 @@ it("are Ledger's for the account that follows from the words, shown sealed to wh
   } finally {
     await client.close();
   }
-}, 120_000);
+});
 
 it('are refused unless they are 25 with the right checksum, and no message repeats them', async () => {
   const words = LEDGER.split(' ');
@@ -78,7 +78,7 @@ it('are refused unless they are 25 with the right checksum, and no message repea
     for (const word of ['jobs', 'tavern', 'zzzzzz']) expect(error.message).not.toContain(word);
   }
   expect(await spendKeyOf(`  ${LEDGER.toUpperCase()}\n`)).toBe(await spendKeyOf(LEDGER));
-}, 120_000);
+});
 
 it('become the key of a new account, which the vault alone has, and its words are shown again', async () => {
   const before = await derived(1);
@@ -100,4 +100,4 @@ it('become the key of a new account, which the vault alone has, and its words ar
   expect(await derived(1, 'a newer passphrase')).toBe(FOREIGN_ADDRESS);
   await dropMoneroWords(wallet.folder, 'a newer passphrase', 'mainnet', 1);
   expect(await derived(1, 'a newer passphrase')).toBe(before);
-}, 120_000);
+});

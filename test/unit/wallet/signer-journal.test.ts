@@ -297,4 +297,4 @@ it('a journal beyond 64 MiB is opened, backed up whole, and opened again where i
   expect([...again.memory.signed.keys()].slice(-1)).toEqual(['w-20']);
   expect(again.memory.signed.get('w-20')?.versions[0]?.keys).toEqual(inputs);
   await again.close();
-}, 120_000);
+});

@@ -296,7 +296,7 @@ describe('the process', () => {
       expect(await codeOf(signer.sign(payment('LTC', [`moment-${delayMs}`])))).toBe('signer.conflict');
       await signer.close();
     }
-  }, 120_000);
+  });
 
   it('ends with the daemon', async () => {
     const script = `const { spawnSigner } = await import(${JSON.stringify(new URL('../../../daemon/wallet/signer/spawn.ts', import.meta.url))});
@@ -397,7 +397,7 @@ describe('passphrases', () => {
       await next.close();
     }
     await own.remove();
-  }, 120_000);
+  });
 
   it('are sealed in one length, and differently each time', async () => {
     const pair = sealPair();

@@ -4,6 +4,7 @@ import { parseSchedule } from '../../../daemon/domain/schedule.ts';
 import { createLog } from '../../../daemon/log.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { Timetable } from '../../../daemon/workers/timetable.ts';
+import { cpuMs } from '../../bench/turns.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -87,9 +88,9 @@ describe('a job of a schedule', () => {
 
   it('is made up for once when the clock is put forward by forty days', async () => {
     now += 40 * DAY;
-    const began = performance.now();
+    const began = cpuMs();
     await pass(MINUTE);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(cpuMs() - began).toBeLessThan(1_000);
     expect(of('proof')).toEqual(['06-14T12:00']);
     expect(of('minute').length).toBeLessThanOrEqual(2);
     await pass(DAY, MINUTE);
