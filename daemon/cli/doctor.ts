@@ -33,7 +33,8 @@ async function ask(session: Session): Promise<Finding[]> {
 }
 
 /** The findings without a running service: the configuration, the folder's owners and modes, the disk. */
-async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
+async function withoutService(session: Session): Promise<Finding[]> {
+  const { dataDir, io } = session;
   const advice = '`systemctl start countinghouse`, or `countinghouse start`; its log says why it ended';
   const found: Finding[] = [{ subject: 'service', level: 'problem', text: `none runs on ${dataDir}`, advice }];
   const folder = await lstat(dataDir).catch(() => null);
@@ -50,7 +51,9 @@ async function withoutService({ dataDir, io }: Session): Promise<Finding[]> {
   const { loadConfig } = await import('../config/config.ts');
   try {
     const file = configFile(io, {});
-    loadConfig({ ...(file === undefined ? {} : { file }), dataDir, env: io.env, flags: {} });
+    await session.asDataUser(async () =>
+      loadConfig({ ...(file === undefined ? {} : { file }), dataDir, env: io.env, flags: {} }),
+    );
     found.push({ subject: 'configuration', level: 'ok', text: 'without a fault', advice: null });
   } catch (error) {
     const text = (error as Error).message.replaceAll('\n', ' ');

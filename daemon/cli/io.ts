@@ -69,6 +69,12 @@ function installedService(): Record<string, string> {
   }
 }
 
+/** Whether root runs this command on the data directory of a service, which has a user of its own. */
+export function belongsToService(dataDir: string): boolean {
+  const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
+  return found !== undefined && found.uid !== 0;
+}
+
 /**
  * The input and output of this process. A reader that goes away (`… | head`) ends a command silently, but never a
  * daemon.

@@ -19,7 +19,7 @@ import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
 import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
-import { clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
+import { belongsToService, clean, EXIT, Failure, type Io, jsonLine } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
@@ -127,8 +127,10 @@ function inWords(error: unknown): Told {
   const { code, field, dataDir } = error as { code?: string; field?: string; dataDir?: string };
   if (name === 'ConfigError') return { code: 'config', message, exitCode: EXIT.usage };
   if (name === 'NoDaemon') {
-    const text = `no Countinghouse is running on ${dataDir}: start it with \`npm start\` or \`countinghouse start\``;
-    return { code: 'no_daemon', message: text, exitCode: EXIT.failed };
+    const how = belongsToService(dataDir ?? '')
+      ? '`systemctl start countinghouse` starts it, and `journalctl --unit countinghouse` says why it ended'
+      : 'start it with `npm start` or `countinghouse start`';
+    return { code: 'no_daemon', message: `no Countinghouse is running on ${dataDir}: ${how}`, exitCode: EXIT.failed };
   }
   const exitCode = code === undefined ? EXIT.failed : answersTo(code as RejectCode).exit;
   return { code: code ?? 'internal', message, ...(field === undefined ? {} : { field }), exitCode };

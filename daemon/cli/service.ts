@@ -27,9 +27,11 @@ export function serviceCommands(root: Command, io: Io): void {
   const below = ['--root <folder>', 'work on the files below this folder, and run nothing'] as const;
   service
     .command('install')
-    .description('make the users and units, and start; again after an upgrade')
+    .description('make the users and units, and start; again after an upgrade, which keeps the options')
     .option('--separate-signer', 'the wallet as a service of its own user')
+    .option('--no-separate-signer', 'the wallet in the service')
     .option('--passphrase-file <file>', 'a file of root that opens the wallet by itself')
+    .option('--no-passphrase-file', 'ask for the passphrase')
     .option(...below)
     .action(action(io, by('install')));
   service

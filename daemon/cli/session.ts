@@ -57,12 +57,17 @@ export class Session {
    * root's files. A separate signer has a folder of its own (`handOver`).
    */
   async asOwner<T>(write: () => Promise<T>): Promise<T> {
-    const owner = this.signerSocket === null && process.getuid?.() === 0 ? await this.#owner() : null;
-    if (owner === null) return write();
+    return this.signerSocket === null ? this.asDataUser(write) : write();
+  }
+
+  /** Works as the data directory's user if root runs the command, who may read and write what the service may not. */
+  async asDataUser<T>(work: () => Promise<T>): Promise<T> {
+    const owner = process.getuid?.() === 0 ? await this.#owner() : null;
+    if (owner === null) return work();
     process.setegid?.(owner.gid);
     process.seteuid?.(owner.uid);
     try {
-      return await write();
+      return await work();
     } finally {
       process.seteuid?.(0);
       process.setegid?.(process.getgid?.() ?? 0);

@@ -3,10 +3,9 @@
  *
  * Invariant: with `--json`, stdout has exactly one line that begins with `{`, written once the service is ready.
  */
-import { lstatSync } from 'node:fs';
 import type { Daemon } from '../main.ts';
 import { type ConfigOptions, configFile } from './config.ts';
-import { EXIT, Failure, jsonLine } from './io.ts';
+import { belongsToService, EXIT, Failure, jsonLine } from './io.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
@@ -47,8 +46,7 @@ export async function start(session: Session, options: StartOptions): Promise<vo
 
 /** Root would create files in a service's folder that the service cannot open. */
 function refuseForeignData(dataDir: string): void {
-  const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
-  if (found === undefined || found.uid === 0) return;
+  if (!belongsToService(dataDir)) return;
   const text = `${dataDir} belongs to the service: \`systemctl start countinghouse\` starts it, or give another --data-dir`;
   throw new Failure(text, EXIT.locked, 'data_dir');
 }

@@ -5,6 +5,7 @@
  */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { isAway } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { confirm } from './prompt.ts';
@@ -155,7 +156,10 @@ function print(session: Session, result: { wallet: Wallet }): void {
   const { wallet } = result;
   session.print(result, () =>
     pairs([
-      ['wallet', STATES[wallet.state]],
+      [
+        'wallet',
+        isAway(wallet) ? 'away: the separate signer does not answer, and withdrawals wait' : STATES[wallet.state],
+      ],
       ['fingerprint', wallet.fingerprint ?? '-'],
       ['opened by', wallet.unlock === 'prompt' ? 'its operator' : `itself, from: ${wallet.unlock}`],
       ['locks', wallet.locks_at === null ? '-' : when(wallet.locks_at)],

@@ -5,6 +5,7 @@
  * Invariant: the program does not start with a wrong, unknown or contradictory key, and one error lists every problem.
  */
 import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import type { z } from 'zod';
@@ -152,7 +153,10 @@ class Reader {
       if (stat.isFile() && stat.size <= bytesMax) return readFileSync(path, 'utf8');
       this.problem(key, `${path} is ${stat.isFile() ? `larger than ${bytesMax} bytes` : 'no file'} (${where})`);
     } catch (error) {
-      this.problem(key, `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'} (${where})`);
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+      const remedy =
+        code === 'EACCES' ? `: \`chown ${userInfo().username} ${path}\`, and let that user enter its folder` : '';
+      this.problem(key, `${path} cannot be read: ${code}${remedy} (${where})`);
     }
     return null;
   }

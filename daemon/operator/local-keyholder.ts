@@ -6,12 +6,15 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Call } from '../contract/operator.ts';
-import { Rejected } from '../domain/errors.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
 import { authorized, revocation } from '../wallet/operator-keys.ts';
+import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
 import { SignerClient } from '../wallet/signer/client.ts';
 import { SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Signer } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
 import { authorizing, type Keyholder, passphrases, sealedKeyholder } from './keyholder.ts';
+
+const RETRY_SECONDS = 5;
 
 export type WalletLocation = {
   dataDir: string;
@@ -77,7 +80,10 @@ export async function withSignerService<T>(
   socket: string,
   use: (signer: Signer) => Promise<T>,
 ): Promise<T> {
-  const [place, data] = await Promise.all([stat(dirname(socket)), stat(dataDir).catch(() => null)]);
+  const found = (path: string) => stat(path).catch(() => null);
+  const [place, data] = await Promise.all([found(dirname(socket)), found(dataDir)]);
+  // systemd removes the folder of a service that ended
+  if (!place) throw new Unavailable(SIGNER_AWAY, RETRY_SECONDS);
   if ((place.mode & 0o022) !== 0 || isDaemons(place, data)) {
     const why = `${dirname(socket)} can be written by others than the signer: no passphrase is sent there`;
     throw new Rejected('signer.service', why);

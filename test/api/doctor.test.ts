@@ -11,6 +11,7 @@ import { tellClock } from '../../daemon/app/operator/watchdog.ts';
 import { daysUntilFull, noteSize } from '../../daemon/app/storage.ts';
 import { OtherClocks } from '../../daemon/rates/other-clocks.ts';
 import { openAlerts } from '../../daemon/store/queries/effects.ts';
+import { SignerClient } from '../../daemon/wallet/signer/client.ts';
 import { selfSigned } from '../nodes/certificate.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { Bench } from '../unit/app/bench.ts';
@@ -95,7 +96,7 @@ describe('with real money', () => {
   /** Without a signer's process the wallet cannot be asked. */
   const open = async (config: Record<string, string> = {}) => {
     const bench = await Bench.open('BTC', config);
-    Object.assign(bench.app, { signer: { status: async () => ({ state: 'locked' }) } });
+    Object.assign(bench.app, { signer: { status: async () => ({ state: 'locked', fingerprint: '73c5da0a' }) } });
     bench.app.publicUrl = config.public_url ?? 'http://127.0.0.1:8480';
     return bench;
   };
@@ -127,6 +128,25 @@ describe('with real money', () => {
     expect(clocks.aheadMs()).toBeNull();
     for (const name of ['b', 'c']) clocks.note(name, new Date(1e12).toUTCString(), 1e12);
     expect(clocks.aheadMs()).toBe(0);
+  });
+
+  it('a separate signer that does not answer is a problem, and not a locked wallet', async () => {
+    const bench = await open();
+    expect(await found(bench, 'wallet')).toMatchObject([{ level: 'ok', text: 'locked' }]);
+    const client = new SignerClient({
+      ...{ folder: '/nonexistent', remote: '/nonexistent/signer.sock', autoLockMinutes: 0, log: () => {} },
+      source: () => ({ kind: 'prompt' }),
+      sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
+    });
+    Object.assign(bench.app, { signer: client });
+    expect(await found(bench, 'wallet')).toMatchObject([
+      {
+        level: 'problem',
+        text: 'the separate signer does not answer',
+        advice: expect.stringContaining('systemctl start countinghouse-signer'),
+      },
+    ]);
+    await client.close();
   });
 
   it('a drill is remembered, and too old after three months', async () => {

@@ -3,7 +3,7 @@
  * launchd's file is checked for its form alone.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -50,6 +50,29 @@ describe('service install', () => {
     await service('install', '--separate-signer', '--passphrase-file', '/etc/countinghouse/passphrase');
     expect(read(DAEMON)).not.toContain('LoadCredential');
     expect(read(SIGNER)).toMatch(/^ExecStart=.* --passphrase-file %d\/countinghouse-passphrase$/m);
+  });
+
+  it('keeps the options of before in an upgrade that names none, and gives them up when told', async () => {
+    await service('install', '--separate-signer', '--passphrase-file', '/etc/countinghouse/passphrase');
+    const [units, environment] = [[read(DAEMON), read(SIGNER)], read('etc/countinghouse/environment')];
+    writeFileSync(join(root, SIGNER), read(SIGNER).replace(/release \S+\./, 'release 0.0.9.'));
+    expect(await service('install')).toMatchObject({ code: 0, err: '' });
+    expect([[read(DAEMON), read(SIGNER)], read('etc/countinghouse/environment')]).toEqual([units, environment]);
+    await service('install', '--no-passphrase-file');
+    expect(read(SIGNER)).not.toContain('LoadCredential');
+    expect(read(SIGNER)).toMatch(/^User=countinghouse-signer$/m);
+  });
+
+  it.each([
+    ['a separate signer', '--separate-signer', 'var/lib/countinghouse/vault'],
+    ['no separate signer', '--no-separate-signer', 'var/lib/countinghouse-signer'],
+  ])('is refused with %s while the wallet lies elsewhere', async (kind, option, place) => {
+    mkdirSync(join(root, place), { recursive: true });
+    writeFileSync(join(root, place, 'wallet.json'), '{}');
+    const told = await service('install', option);
+    expect(told).toMatchObject({ code: 1, out: '' });
+    expect(told.err).toContain(`the wallet lies in /${place}, where a service with ${kind} does not look`);
+    expect(existsSync(join(root, DAEMON))).toBe(false);
   });
 
   it('says when a unit is of another release or changed by hand, and keeps what somebody else wrote', async () => {

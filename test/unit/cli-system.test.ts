@@ -1,5 +1,5 @@
 /** How the command line meets a machine with a service: users, and a service that does not come up. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,19 @@ if (process.getuid?.() === 0) {
       expect(run(script('return process.geteuid()'))).toBe(`${NOBODY} 0 0`);
       const { uid, gid } = statSync(join(folder, 'file'));
       expect([uid, gid]).toEqual([NOBODY, NOBODY]);
+    });
+
+    it('name the service, and what it may not read, while it does not run', () => {
+      chownSync(folder, NOBODY, NOBODY);
+      const config = join(folder, 'countinghouse.toml');
+      writeFileSync(config, '', { mode: 0o600 });
+      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
+      const cli = (command: string) =>
+        spawnSync(process.execPath, [entry, '--data-dir', folder, command], { encoding: 'utf8', env: {} });
+      expect(cli('status').stderr).toContain('`systemctl start countinghouse` starts it');
+      expect(cli('doctor').stdout).toMatch(
+        new RegExp(`PROBLEM +configuration +.*cannot be read: EACCES: \`chown nobody ${config}\``),
+      );
     });
 
     it('are root again after a failure, too', () => {

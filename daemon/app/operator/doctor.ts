@@ -8,6 +8,7 @@ import { configurationWarnings } from '../../config/warnings.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
+import { isAway } from '../../wallet/signer/port.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -292,9 +293,18 @@ async function wallet(app: App): Promise<Finding[]> {
   const { withdrawals } = monitor(app, false);
   const approved = withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0;
   const asked = withdrawals.find(({ state }) => state === 'requested')?.waiting ?? 0;
-  const { state } = await app.signer.status();
+  const status = await app.signer.status();
+  const { state } = status;
   const found: Finding[] = [];
-  if (approved > 0 && state !== 'unlocked')
+  if (isAway(status))
+    found.push(
+      problem(
+        'wallet',
+        'the separate signer does not answer',
+        '`systemctl start countinghouse-signer`; its log says why it ended',
+      ),
+    );
+  else if (approved > 0 && state !== 'unlocked')
     found.push(problem('wallet', `locked while ${approved} approved withdrawals wait`, 'countinghouse wallet unlock'));
   else found.push(ok('wallet', state === 'none' ? 'there is none yet' : state));
   if (asked > 0) found.push(warning('withdrawals', `${asked} wait for your approval`, 'countinghouse withdrawal list'));

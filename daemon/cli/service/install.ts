@@ -17,6 +17,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
+import { VAULT_FILE } from '../../wallet/signer/files.ts';
 import { EXIT, Failure } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
@@ -36,11 +37,13 @@ import {
   USER,
 } from './units.ts';
 
-export type InstallOptions = { separateSigner?: boolean; passphraseFile?: string; root?: string };
+/** An absent option: as the installed units have it. `passphraseFile: false`: the passphrase is asked for. */
+export type InstallOptions = { separateSigner?: boolean; passphraseFile?: string | false; root?: string };
 export type UninstallOptions = { deleteData?: boolean; root?: string };
 
 const OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o077;
+const OTHERS_USE = { folder: 0o001, file: 0o004 };
 /** The folders that systemd hides from a service with `ProtectHome`. */
 const HOMES = /^\/(?:home|root|run\/user)(?:\/|$)/;
 /** If systemd does not state its version: the oldest one that the settings support. */
@@ -69,7 +72,11 @@ function checkProgram({ node, script }: Program): void {
       );
     }
     for (let at = path; ; at = dirname(at)) {
-      const { uid, mode } = lstatSync(at);
+      const found = lstatSync(at);
+      const { uid, mode } = found;
+      if ((mode & (found.isDirectory() ? OTHERS_USE.folder : OTHERS_USE.file)) === 0) {
+        throw new Failure(`${at} is closed to the user of the service: install the package again after \`umask 022\``);
+      }
       const isSticky = (mode & 0o1000) !== 0;
       if (uid !== 0 || ((mode & OTHERS_WRITE) !== 0 && !isSticky)) {
         throw new Failure(
@@ -103,6 +110,26 @@ function place(session: Session, path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o644 });
 }
 
+/** How the service was installed, by this program's units here: an upgrade without options keeps it. */
+function installedWith(root: string): Pick<ServiceOptions, 'separateSigner' | 'passphraseFile'> {
+  const [daemon, signer] = [DAEMON_UNIT, SIGNER_UNIT].map((path) => {
+    const file = join(root, path);
+    return existsSync(file) && isOurs(file) ? readFileSync(file, 'utf8') : '';
+  });
+  const passphraseFile = /^LoadCredential=[^:]+:(.+)$/m.exec(`${daemon}\n${signer}`)?.[1] ?? null;
+  return { separateSigner: signer !== '', passphraseFile };
+}
+
+/** Throws `Failure` if the wallet lies where the service would not find it: its money would seem to be lost. */
+function checkWalletPlace(separateSigner: boolean, root: string): void {
+  const [place, kind] = separateSigner ? [join(DATA_DIR, 'vault'), 'a separate'] : [SIGNER_DIR, 'no separate'];
+  if (!existsSync(join(root, place, VAULT_FILE))) return;
+  throw new Failure(
+    `the wallet lies in ${place}, where a service with ${kind} signer does not look: ` +
+      'resources/docs/run-a-server.md says how to move it',
+  );
+}
+
 const needRoot = (root: string): void => {
   if (root === '' && process.getuid?.() !== 0)
     throw new Failure('this needs root: run it with sudo', EXIT.failed, 'not_root');
@@ -110,14 +137,20 @@ const needRoot = (root: string): void => {
 
 /** `service install` with systemd. With `root`, files are written below that folder and nothing is run. */
 export async function installSystemd(session: Session, options: InstallOptions): Promise<void> {
-  const { separateSigner = false, passphraseFile = null, root = '' } = options;
+  const { root = '' } = options;
   needRoot(root);
+  const before = installedWith(root);
+  const separateSigner = options.separateSigner ?? before.separateSigner;
+  const passphraseFile = (options.passphraseFile ?? before.passphraseFile) || null;
+  checkWalletPlace(separateSigner, root);
   const program = await runningProgram();
   if (root === '') {
     if (!existsSync('/run/systemd/system')) {
       throw new Failure('systemd does not run here: give --root FOLDER to have the files written below a folder');
     }
     checkProgram(program);
+    // units and folders that the service's user may read, whatever root's shell has
+    process.umask(OTHERS_WRITE);
     if (passphraseFile !== null) checkPassphraseFile(passphraseFile);
   }
   const service: ServiceOptions = { program, separateSigner, passphraseFile, systemd: systemdRelease() };
@@ -190,12 +223,8 @@ function unitState(path: string, wanted: string | undefined): string {
 /** `service status` with systemd: exits with 1 unless everything that is installed runs. */
 export async function statusSystemd(session: Session, { root = '' }: { root?: string }): Promise<void> {
   const path = (unit: string): string => join(root, unit);
-  const text = existsSync(path(DAEMON_UNIT)) ? readFileSync(path(DAEMON_UNIT), 'utf8') : '';
-  const separateSigner = existsSync(path(SIGNER_UNIT));
-  const signer = separateSigner ? readFileSync(path(SIGNER_UNIT), 'utf8') : '';
-  const passphraseFile = /^LoadCredential=[^:]+:(.+)$/m.exec(`${text}\n${signer}`)?.[1] ?? null;
   const program = await runningProgram();
-  const wanted = serviceFiles({ program, separateSigner, passphraseFile, systemd: systemdRelease() });
+  const wanted = serviceFiles({ program, ...installedWith(root), systemd: systemdRelease() });
   const units = UNITS.map((name, n) => {
     const file = n === 0 ? DAEMON_UNIT : SIGNER_UNIT;
     const installed = existsSync(path(file));

@@ -25,7 +25,7 @@ function launchctl(...args: string[]): { ok: boolean; text: string } {
 }
 
 export async function installLaunchd(session: Session, options: InstallOptions): Promise<void> {
-  if (options.separateSigner || options.passphraseFile !== undefined) {
+  if (options.separateSigner || options.passphraseFile) {
     throw new Failure(
       'on macOS the service runs as you: its wallet opens with the keychain (`[wallet] unlock = "keychain"`)',
     );

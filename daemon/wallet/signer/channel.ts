@@ -33,6 +33,10 @@ export function childChannel(child: ChildProcess): Channel {
   };
 }
 
+/** Told of a separate signer without which nothing is signed. */
+export const SIGNER_AWAY =
+  'The separate signer does not answer at its socket: `systemctl start countinghouse-signer` starts it, and its log says why it ended';
+
 /** Connects to the service. The channel ends with the connection; the service keeps running. */
 export function socketChannel(path: string): Channel {
   const socket = connect({ path });
@@ -44,7 +48,7 @@ export function socketChannel(path: string): Channel {
     input: socket,
     output: socket,
     said: null,
-    lost: 'The separate signer does not answer at its socket. Does it run?',
+    lost: SIGNER_AWAY,
     kill: () => socket.destroy(),
     onEnd: (told) => socket.once('close', () => (why === undefined ? told(0) : told(null, why))),
   };

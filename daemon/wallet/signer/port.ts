@@ -26,7 +26,7 @@ type SignerState = 'none' | 'locked' | 'unlocked';
 
 export type SignerStatus = {
   state: SignerState;
-  /** BIP-32's fingerprint of the master key, 8 hex digits; null without a wallet. */
+  /** BIP-32's fingerprint of the master key, 8 hex digits; null without a wallet or an answer of a separate signer. */
   fingerprint: string | null;
   /** When it locks itself unless it is used, milliseconds since 1970; null while locked, or if it never does. */
   lockAt: number | null;
@@ -35,6 +35,10 @@ export type SignerStatus = {
   /** The operator has still to prove to have the words of a new wallet. */
   wordsUnproved: boolean;
 };
+
+/** Whether a separate signer does not answer, so that it counts as locked: a locked wallet has a fingerprint. */
+export const isAway = ({ state, fingerprint }: Pick<SignerStatus, 'state' | 'fingerprint'>): boolean =>
+  state === 'locked' && fingerprint === null;
 
 /**
  * Stands for an address in an intent whose transaction pays only ourselves (CPFP, or a collection on an account chain).
