@@ -48,8 +48,19 @@ export class Followed {
     const followed = new Followed(await mkdtemp(join(tmpdir(), 'electrum-')), options);
     const targets: Watched[] = [];
     for (let i = 0; i < count; i++) targets.push(await followed.watch());
-    followed.book.checkpoint = await followed.adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    await until(() => followed.#begin(), 'its headers are there', CAUGHT_UP_WITHIN_MS);
     return Object.assign(followed, { targets });
+  }
+
+  /** Whether it began. A far server sends its headers in several steps. */
+  async #begin(): Promise<boolean> {
+    try {
+      this.book.checkpoint = await this.adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+      return true;
+    } catch (error) {
+      if (error instanceof Unavailable) return false;
+      throw error;
+    }
   }
 
   /** Watches another address. */

@@ -1,5 +1,5 @@
 /** The wallet's passphrase in a real keychain: gnome-keyring on a D-Bus session of the test's own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { forgetKeychain, readKeychain, writeKeychain } from '../../daemon/wallet/signer/keychain.ts';
 import { systemKeychain } from '../../main/keychain.ts';
+import { spawnBound } from '../support/bound-child.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { PASSPHRASE } from '../support/shop.ts';
@@ -54,7 +55,7 @@ class DesktopSession {
     await mkdir(join(this.#folder, 'run'), { mode: 0o700 });
     const config = join(this.#folder, 'bus.conf');
     await writeFile(config, busConfig(this.address));
-    this.#bus = spawn(BUS, [`--config-file=${config}`, '--nofork', '--print-address'], {
+    this.#bus = spawnBound(BUS, [`--config-file=${config}`, '--nofork', '--print-address'], {
       env: this.#env,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -65,7 +66,7 @@ class DesktopSession {
   async openKeychain(locked: string | null = null): Promise<void> {
     await this.closeKeychain();
     const args = ['--foreground', '--components=secrets', ...(locked === null ? ['--unlock'] : [])];
-    this.#keyring = spawn(KEYRING, args, { env: this.#env, stdio: ['pipe', 'ignore', 'ignore'] });
+    this.#keyring = spawnBound(KEYRING, args, { env: this.#env, stdio: ['pipe', 'ignore', 'ignore'] });
     // without the line's end no collection is made for the passphrase, which is empty
     this.#keyring.stdin!.end('\n');
     await until('the keychain answers', () =>

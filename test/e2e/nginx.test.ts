@@ -1,5 +1,5 @@
 /** The nginx snippets as they are printed, in a real nginx with TLS: payers' pages, event streams, limits, sub-paths, the console. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
 import { selfSigned } from '../nodes/certificate.ts';
+import { spawnBound } from '../support/bound-child.ts';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
@@ -91,7 +92,7 @@ elsewhere = true
     );
     const check = ['-t', '-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
     execFileSync(NGINX!, check, { stdio: ['ignore', 'pipe', 'pipe'] });
-    nginx = spawn(NGINX!, check.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] });
+    nginx = spawnBound(NGINX!, check.slice(1), { stdio: ['ignore', 'ignore', 'pipe'] });
     nginx.stderr?.on('data', (text: Buffer) => {
       log += text;
     });

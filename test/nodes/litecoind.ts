@@ -3,7 +3,7 @@
  * pays. It sends nothing by itself (-walletbroadcast=0), so that a transaction is in the mempool only when a test put it
  * there.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
@@ -15,6 +15,7 @@ import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { writeTransaction } from '../adapters/fixtures/serial.ts';
+import { spawnBound } from '../support/bound-child.ts';
 
 /** The program itself, unless the environment names another: Debian's /usr/bin/litecoind writes to the home folder. */
 const PROGRAM = process.env.COUNTINGHOUSE_TEST_LITECOIND ?? '/usr/lib/litecoin/litecoind';
@@ -31,7 +32,7 @@ export const hasLitecoind = existsSync(PROGRAM) || process.env.CI === 'true';
 export const litecoindTitle = (what: string): string =>
   hasLitecoind ? what : `${what} (skipped: apt-get install litecoind)`;
 
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 20_000;
 const FEE_UNITS = 20_000n;
 const REPLACEMENT_FEE_UNITS = 100_000n;
@@ -84,7 +85,7 @@ export class Litecoind {
   async launch(options: string[] = []): Promise<void> {
     const known =
       existsSync(join(this.folder, 'regtest', 'wallets', 'payer')) || existsSync(join(this.folder, 'regtest', 'payer'));
-    const child = spawn(
+    const child = spawnBound(
       this.kind.program,
       [
         '-regtest',

@@ -2,7 +2,7 @@
  * A real monerod for tests: Debian's, in regtest, in a folder of its own, on a free loopback port, with a wallet that pays
  * (monero-wallet-rpc). Both are slow to start and to mine, so that tests share one.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { spawnBound } from '../support/bound-child.ts';
 import { selfSigned } from './certificate.ts';
 import { freePort } from './litecoind.ts';
 
@@ -22,7 +23,7 @@ export const monerodTitle = (what: string): string => (hasMonerod ? what : `${wh
 
 // without `--rpc-ssl` each program makes an RSA key of 4,096 bits at its start, which takes seconds
 const REGTEST = ['--regtest', '--fixed-difficulty', '1', '--keep-fakechain', '--rpc-ssl', 'disabled'];
-const READY_TIMEOUT_MS = 40_000;
+const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
 const FUNDING_BLOCKS = 95;
@@ -97,7 +98,7 @@ export class Monerod {
 
   async launch(options: readonly string[] = REGTEST): Promise<void> {
     const peers = await freePort();
-    this.#node = spawn(
+    this.#node = spawnBound(
       PROGRAMS[0] as string,
       [
         ...['--offline', '--data-dir', join(this.folder, 'chain')],
@@ -117,7 +118,7 @@ export class Monerod {
   }
 
   async #launchWallet(): Promise<void> {
-    this.#wallet = spawn(
+    this.#wallet = spawnBound(
       PROGRAMS[1] as string,
       [
         ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.#walletPort), '--disable-rpc-login'],

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Json } from './electrum-chain.ts';
 import { freePort, type Output } from './litecoind.ts';
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 5_000;
 const API_KEY = 'secret';
 

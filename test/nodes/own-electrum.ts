@@ -2,7 +2,7 @@
  * Electrum servers of one's own: programs that the environment names, before a node of one's own. Their options are those
  * of Fulcrum's manual and of ElectrumX's documentation of its environment.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import { spawnBound } from '../support/bound-child.ts';
 import { freePort, type Litecoind } from './litecoind.ts';
 import { OWN_NODES, type OwnNode, ownNode, ownTitle } from './own.ts';
 
@@ -113,7 +114,7 @@ export class OwnElectrumServer {
     await mkdir(data, { recursive: true });
     const { args, env } = this.#own.start(this.#node, data, this.#port);
     const { PATH = '' } = process.env;
-    this.#child = spawn(program, args, { env: { PATH, HOME: this.#folder, ...env }, stdio: 'ignore' });
+    this.#child = spawnBound(program, args, { env: { PATH, HOME: this.#folder, ...env }, stdio: 'ignore' });
     await this.caughtUp();
   }
 

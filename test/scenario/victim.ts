@@ -2,13 +2,14 @@
  * A daemon in a child process that may die at any commit, and a client that does what a shop does when the service does
  * not answer: it starts the service again and repeats the request.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError, operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
+import { spawnBound } from '../support/bound-child.ts';
 import { bundled } from '../support/bundles.ts';
 import type { Shop } from './shop.ts';
 
@@ -184,7 +185,7 @@ export class Victim {
     this.#isBorn = true;
     const args = death ? [death.moment, String(death.commit)] : [];
     const runner = await bundled('test/scenario/runner.ts');
-    const child = spawn(process.execPath, [runner, this.dataDir, ...args], {
+    const child = spawnBound(process.execPath, [runner, this.dataDir, ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: CACHE, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,7 +1,8 @@
 /** Fixed seeds of the simulation, in a process of their own: it takes the place of that process's clock. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawnBound } from '../support/bound-child.ts';
 import { ROW_OVER, SEEDS } from './seeds.ts';
 
 const RUN = join(import.meta.dirname, 'run.ts');
@@ -14,7 +15,7 @@ describe('the simulation', () => {
 
   beforeAll(() => {
     const env = { ...process.env, UV_THREADPOOL_SIZE: '1' };
-    child = spawn(process.execPath, [RUN, '--rows', JSON.stringify(SEEDS)], { env });
+    child = spawnBound(process.execPath, [RUN, '--rows', JSON.stringify(SEEDS)], { env });
     child.stdout?.on('data', (part) => {
       said += part;
       heard();

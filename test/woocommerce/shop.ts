@@ -2,13 +2,14 @@
  * A shop for tests: Debian's WordPress on PHP's own web server and a MariaDB of its own, with the plug-in and, since Debian
  * has no WooCommerce, a stand-in for it (stand-in/woocommerce.php says what that is worth).
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { spawnBound } from '../support/bound-child.ts';
 import { until } from '../support/daemon.ts';
 
 const exec = promisify(execFile);
@@ -93,7 +94,7 @@ function startDatabase(folder: string): ChildProcess {
   const args = ['--no-defaults', '--skip-networking', '--skip-grant-tables', '--performance-schema=off'];
   if (process.getuid?.() === 0) args.push('--user=root');
   args.push(...Object.entries(settings).map(([name, value]) => `--${name}=${value}`));
-  return spawn(DATABASE!, args, { stdio: 'ignore' });
+  return spawnBound(DATABASE!, args, { stdio: 'ignore' });
 }
 
 /** `group`: with the processes that it started. */
@@ -122,7 +123,7 @@ export async function startShop(port: number): Promise<Shop> {
   await exec(PHP!, [...options, join(HERE, 'site/install.php'), STAND_IN, GATEWAY], { env });
   const arguments_ = [...options, '-S', `127.0.0.1:${port}`, '-t', folder];
   // a group of its own, because PHP does not end its workers at a SIGTERM
-  const server = spawn(PHP!, arguments_, { env, stdio: 'ignore', detached: true });
+  const server = spawnBound(PHP!, arguments_, { env, stdio: 'ignore', detached: true });
   await until('the shop answers', async () => (await fetch(`${url}/wp-login.php`).catch(() => null))?.ok);
 
   const rest = (route: string): string => `${url}/index.php?rest_route=${route}`;

@@ -3,7 +3,7 @@
  * only when a test says so, with a funded payer and tokens that behave like the real ones. It is no dependency of the
  * product: it lies in test/nodes/node_modules, which `test/run.mjs` installs.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Abi, encodeDeployData, encodeFunctionData, type Hex, numberToHex } from 'viem';
+import { spawnBound } from '../../support/bound-child.ts';
 import { freePort } from '../litecoind.ts';
 
 const HERE = import.meta.dirname;
@@ -28,7 +29,7 @@ export const hasAnvil = existsSync(PROGRAM) || process.env.CI === 'true';
 export const anvilTitle = (what: string): string =>
   hasAnvil ? what : `${what} (skipped: npm ci --ignore-scripts --prefix test/nodes)`;
 
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 5_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
 const GAS_LIMIT = 25_000_000;
@@ -131,7 +132,7 @@ export class Anvil {
     const options = ['--host', '127.0.0.1', '--port', String(this.port), '--chain-id', String(this.chainId)];
     options.push('--no-mining', '--silent', '--gas-limit', '100000000', '--cache-path', this.#folder);
     if (this.#hardfork !== 'latest') options.push('--hardfork', this.#hardfork);
-    const child = spawn(PROGRAM, options, { stdio: 'ignore' });
+    const child = spawnBound(PROGRAM, options, { stdio: 'ignore' });
     this.#process = child;
     const deadline = performance.now() + READY_TIMEOUT_MS;
     for (;;) {
