@@ -8,6 +8,7 @@ import { defaultDataDir } from '../daemon/config/paths.ts';
 import { operatorClient } from '../daemon/contract/client.ts';
 import { sealedCustody } from '../daemon/operator/keyholder.ts';
 import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
+import { followNews, type Told } from '../daemon/operator/news.ts';
 import { serveChannel, tell } from './channel.ts';
 import { backupFiles } from './files.ts';
 import { systemKeychain } from './keychain.ts';
@@ -16,7 +17,6 @@ import { askedOpener, linkAmong, placeOfLink } from './links.ts';
 import { isHiddenStart, loginStart } from './login.ts';
 import { setMenu } from './menu.ts';
 import { desktopMethods, slowedKeyholder } from './methods.ts';
-import { followNews, type Told } from './news.ts';
 import { alertWords, noticesOf, notify } from './notices.ts';
 import { registerScheme, servePages } from './pages.ts';
 import { Preferences } from './preferences.ts';
@@ -90,7 +90,11 @@ class Shell {
     await this.#service.open();
     this.#open(isHiddenStart(process.platform, process.argv));
     if (place) this.show(place);
-    void followNews(call, (told) => this.#told(told), this.#end.signal);
+    void followNews({
+      ask: (input) => call('events.next', input),
+      tell: (told) => this.#told(told),
+      signal: this.#end.signal,
+    });
     if (app.isPackaged) await this.#update();
   }
 

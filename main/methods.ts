@@ -39,6 +39,14 @@ export function desktopMethods({ call, keyholder, custody, keychain, files, pref
     'desktop.createWallet': ({ passphrase, words }) => custody.create(passphrase, words),
     'desktop.words': ({ passphrase }) => custody.words(passphrase),
     'desktop.moneroWords': ({ passphrase, network, accountNo }) => custody.moneroWords(passphrase, network, accountNo),
+    'desktop.importMonero': async ({ passphrase, network, accountNo, words }) => {
+      await custody.importMonero(passphrase, network, accountNo, words);
+      return null;
+    },
+    'desktop.dropMonero': async ({ passphrase, network, accountNo }) => {
+      await custody.dropMonero(passphrase, network, accountNo);
+      return null;
+    },
     'desktop.prove': async ({ passphrase }) => {
       await custody.prove(passphrase);
       return null;

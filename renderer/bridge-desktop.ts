@@ -44,6 +44,12 @@ export function desktopBridge(shell: Shell): Bridge {
       create: (passphrase, words) => own('desktop.createWallet', { passphrase, words }),
       words: (passphrase) => own('desktop.words', { passphrase }),
       moneroWords: (passphrase, network, accountNo) => own('desktop.moneroWords', { passphrase, network, accountNo }),
+      importMonero: async (passphrase, network, accountNo, words) => {
+        await own('desktop.importMonero', { passphrase, network, accountNo, words });
+      },
+      dropMonero: async (passphrase, network, accountNo) => {
+        await own('desktop.dropMonero', { passphrase, network, accountNo });
+      },
       prove: async (passphrase) => {
         await own('desktop.prove', { passphrase });
       },

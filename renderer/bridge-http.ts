@@ -2,10 +2,10 @@
  * The bridge of a browser: the console's listener. A session has two halves: a cookie that no script reads, and a key in
  * this origin's storage, which neither another origin nor a service on another port can send.
  */
+import { followNews } from '../daemon/operator/news.ts';
 import {
   type Bridge,
   CallError,
-  type EventKind,
   type Method,
   type News,
   NotConnected,
@@ -16,10 +16,6 @@ import {
 } from './bridge.ts';
 
 const KEY = 'countinghouse-key';
-const RETRY_MS_MIN = 1_000;
-const RETRY_MS_MAX = 15_000;
-/** At least so long between two questions for events, so that many events a second are few answers. The first one is told at once. */
-const GATHER_MS = 100;
 const CHANNEL = 'countinghouse-news';
 const LOCK = 'countinghouse-events';
 
@@ -99,6 +95,7 @@ export function httpBridge(): Bridge {
 
 const UPLOAD_PATH = '/session/upload/';
 const UPLOAD_PIECE_BYTES = 1_048_576;
+const UPLOAD_RETRY_MS = 1_000;
 const TOO_MANY = 429;
 
 async function uploadBackup(file: File, progress: (percent: number) => void, signal: AbortSignal): Promise<string> {
@@ -114,7 +111,7 @@ async function uploadBackup(file: File, progress: (percent: number) => void, sig
       if (whole !== null) return whole;
     } catch (error) {
       if (!(error instanceof CallError && error.status === TOO_MANY)) throw error;
-      await pause(RETRY_MS_MIN);
+      await pause(UPLOAD_RETRY_MS);
     }
   }
 }
@@ -133,46 +130,17 @@ function subscribe(call: Call, listener: (news: News) => void): () => void {
     listener(news);
     if (!end.signal.aborted) channel.postMessage(news);
   };
-  navigator.locks.request(LOCK, { signal: end.signal }, () => follow(call, tell, end.signal)).catch(() => {});
+  const { signal } = end;
+  const follow = (): Promise<void> =>
+    followNews({
+      ask: (input) => call('events.next', input, signal),
+      tell: ({ news }) => tell(news),
+      signal,
+      isOver: (error) => error instanceof SignedOut,
+    });
+  navigator.locks.request(LOCK, { signal }, follow).catch(() => {});
   return () => {
     end.abort();
     channel.close();
   };
-}
-
-async function follow(call: Call, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
-  let cursor: string | undefined;
-  let lostAt: number | null = null;
-  let retryMs = RETRY_MS_MIN;
-  while (!signal.aborted) {
-    try {
-      const asked = performance.now();
-      const page = await call('events.next', cursor === undefined ? {} : { cursor }, signal);
-      if (lostAt !== null) tell({ type: 'connected' });
-      if (page.missed || lostAt !== null) tell({ type: 'missed' });
-      if (page.events.length > 0) tell(changes(page.events));
-      const waitedMs = performance.now() - asked;
-      // a service with too many readers answers at once
-      const leastMs = page.events.length > 0 ? GATHER_MS : cursor === undefined ? 0 : RETRY_MS_MIN;
-      if (waitedMs < leastMs) await pause(leastMs);
-      ({ cursor } = page);
-      lostAt = null;
-      retryMs = RETRY_MS_MIN;
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof SignedOut) {
-        tell({ type: 'signed-out' });
-        return;
-      }
-      lostAt ??= Date.now();
-      tell({ type: 'disconnected', since: lostAt, retryAt: Date.now() + retryMs });
-      await pause(retryMs);
-      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
-    }
-  }
-}
-
-function changes(events: Result<'events.next'>['events']): News {
-  const kinds = [...new Set(events.map(({ kind }): EventKind => kind))];
-  return { type: 'changed', kinds, subjects: [...new Set(events.map(({ subject }) => subject))] };
 }

@@ -6,8 +6,9 @@
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
 import type { DesktopSettings } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
+import type { EventKind, News } from '../daemon/operator/news.ts';
 
-export type { Method, Params, Result };
+export type { EventKind, Method, News, Params, Result };
 
 /** An error answer of the service. `code` is for programs, `message` for people. */
 export class CallError extends Error {
@@ -39,16 +40,6 @@ export class SignedOut extends Error {
     this.name = 'SignedOut';
   }
 }
-
-export type EventKind = Result<'events.next'>['events'][number]['kind'];
-
-/** `changed`: what events name; `missed`: events were lost, so everything is to be read again. Times: ms since 1970. */
-export type News =
-  | { type: 'changed'; kinds: EventKind[]; subjects: string[] }
-  | { type: 'missed' }
-  | { type: 'connected' }
-  | { type: 'disconnected'; since: number; retryAt: number }
-  | { type: 'signed-out' };
 
 /** `approvals`: whether money may be sent from here. `scope`: `counter` for a till that is locked to its one screen. */
 export type Session = {

@@ -4,10 +4,9 @@
  * Invariant: only public account keys of a wallet leave this process; the daemon gets neither words nor passphrase.
  */
 import { type Command, Option } from 'commander';
-import { OperatorError } from '../contract/client.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { GAP } from '../domain/indices.ts';
-import { openBusiness } from '../operator/open-business.ts';
+import { openBusiness, openWithMonero } from '../operator/open-business.ts';
 import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
@@ -18,7 +17,7 @@ import { blockHeight, day, wholeNumber } from './parse.ts';
 import { secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
-import type { Unlocked, WalletOptions } from './wallet.ts';
+import type { WalletOptions } from './wallet.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
@@ -143,7 +142,13 @@ async function addBusiness(session: Session, options: AddOptions) {
   if ((wallet.wasUsed || moneroWords) && isNew) session.note(NO_PAST);
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
   const past = { birthday, gap, ...(restoreHeight === undefined ? {} : { restore_height: restoreHeight }) };
-  const added = await opened(session, { ...wanted, ...past }, wallet, moneroWords || null);
+  const derive = async (on: Network, accountNo: number) => ({
+    accounts: await wallet.accounts(on, accountNo),
+    used: wallet.wasUsed,
+  });
+  const added = moneroWords
+    ? await openWithMonero(session.call, { ...wanted, ...past }, derive, wallet.monero(moneroWords))
+    : await openBusiness(session.call, { ...wanted, ...past }, derive);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
@@ -169,37 +174,6 @@ function refuseWalletOptions(options: AddOptions): void {
   const isOfPast = birthday !== undefined || restoreHeight !== undefined;
   if (moneroWordsFile || imported || wordsFile || passphraseFile || isOfPast || iHaveTheWords) {
     throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
-  }
-}
-
-/** Opens it, with the key of 25 words of Monero for its Monero account if there are any. */
-async function opened(
-  session: Session,
-  wanted: Params<'business.add'>,
-  wallet: Unlocked,
-  moneroWords: string | null,
-): Promise<Added> {
-  const derive = async (network: Network, accountNo: number) => ({
-    accounts: await wallet.accounts(network, accountNo),
-    used: wallet.wasUsed || moneroWords !== null,
-  });
-  if (moneroWords === null) return openBusiness(session.call, wanted, derive);
-  let tried: number | null = null;
-  const drop = async () => {
-    if (tried !== null) await wallet.dropMonero(wanted.network, tried);
-    tried = null;
-  };
-  try {
-    return await openBusiness(session.call, wanted, async (network, accountNo) => {
-      await drop();
-      await wallet.importMonero(network, accountNo, moneroWords);
-      tried = accountNo;
-      return derive(network, accountNo);
-    });
-  } catch (error) {
-    // without an answer the business may be there
-    if (error instanceof OperatorError) await drop();
-    throw error;
   }
 }
 

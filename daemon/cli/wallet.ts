@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { CHAINS, type Network } from '../domain/assets.ts';
-import type { Accounts } from '../operator/open-business.ts';
+import type { Accounts, MoneroImport } from '../operator/open-business.ts';
 import {
   areWordsNew,
   areWordsUnproved,
@@ -40,10 +40,7 @@ export type Unlocked = {
   wasUsed: boolean;
   /** The public keys of an account for every chain. */
   accounts(network: Network, accountNo: number): Promise<Accounts>;
-  /** Makes the key of 25 words of Monero that of an account which does not exist yet. */
-  importMonero(network: Network, accountNo: number, words: string): Promise<void>;
-  /** Takes that back. */
-  dropMonero(network: Network, accountNo: number): Promise<void>;
+  monero(words: string): MoneroImport;
 };
 
 const PASSPHRASE_CHARS_MIN = 10;
@@ -84,18 +81,20 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     words: options.iHaveTheWords === true ? words : null,
     wasUsed: !(await areWordsNew(folder)),
     accounts: (network, accountNo) => deriveAccounts(folder, passphrase, network, accountNo, CHAINS),
-    importMonero: async (network, accountNo, words) => {
-      const { importMoneroWords } = await import('../wallet/monero-words.ts');
-      await importMoneroWords(folder, passphrase, { network, accountNo, words });
-      await handOver(session);
-      // an open wallet does not have the key yet
-      const { wallet } = await session.call('wallet.status', {});
-      if (wallet.state !== 'unlocked') return;
-      await (await session.keyholder()).lock();
-      session.note('The wallet was locked: unlock it again, so that it has the key.');
-    },
-    dropMonero: async (network, accountNo) =>
-      (await import('../wallet/monero-words.ts')).dropMoneroWords(folder, passphrase, network, accountNo),
+    monero: (words) => ({
+      take: async (network, accountNo) => {
+        const { importMoneroWords } = await import('../wallet/monero-words.ts');
+        await importMoneroWords(folder, passphrase, { network, accountNo, words });
+        await handOver(session);
+        // an open wallet does not have the key yet
+        const { wallet } = await session.call('wallet.status', {});
+        if (wallet.state !== 'unlocked') return;
+        await (await session.keyholder()).lock();
+        session.note('The wallet was locked: unlock it again, so that it has the key.');
+      },
+      drop: async (network, accountNo) =>
+        (await import('../wallet/monero-words.ts')).dropMoneroWords(folder, passphrase, network, accountNo),
+    }),
   };
 }
 

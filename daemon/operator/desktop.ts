@@ -25,6 +25,8 @@ export const DESKTOP = {
   'desktop.createWallet': z.strictObject({ passphrase, words: z.string().max(SECRET_CHARS_MAX).nullable() }),
   'desktop.words': z.strictObject({ passphrase }),
   'desktop.moneroWords': z.strictObject({ passphrase, ...ofAccount }),
+  'desktop.importMonero': z.strictObject({ passphrase, ...ofAccount, words: z.string().max(SECRET_CHARS_MAX) }),
+  'desktop.dropMonero': z.strictObject({ passphrase, ...ofAccount }),
   'desktop.prove': z.strictObject({ passphrase }),
   'desktop.accounts': z.strictObject({ passphrase, ...ofAccount }),
   /** `file`: made by `saveBackup`, or chosen in `chooseBackup`. */
@@ -54,6 +56,8 @@ export type DesktopResult = {
   'desktop.createWallet': string[] | null;
   'desktop.words': string[];
   'desktop.moneroWords': string[];
+  'desktop.importMonero': null;
+  'desktop.dropMonero': null;
   'desktop.prove': null;
   'desktop.accounts': Awaited<ReturnType<Custody['accounts']>>;
   'desktop.drill': null;

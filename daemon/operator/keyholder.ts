@@ -42,6 +42,13 @@ export type Custody = {
   words(passphrase: string): Promise<string[]>;
   /** The 25 words of a Monero account. Takes some seconds. */
   moneroWords(passphrase: string, network: Network, accountNo: number): Promise<string[]>;
+  /**
+   * Makes the key of Monero's 25 words that of an account which does not exist yet. An open wallet has it once it is opened
+   * again.
+   */
+  importMonero(passphrase: string, network: Network, accountNo: number, words: string): Promise<void>;
+  /** Takes the import of an account back that was not made. */
+  dropMonero(passphrase: string, network: Network, accountNo: number): Promise<void>;
   /** To be called when the operator has proved to have the words. */
   prove(passphrase: string): Promise<void>;
   /** Begins the drill of the backup at a path of the service's machine; it goes on by itself. */
@@ -87,6 +94,12 @@ export function sealedCustody(call: Call): Custody {
     words: async (passphrase) => (await wordsBy((reply) => ({ do: 'words', passphrase, reply }))) ?? [],
     moneroWords: async (passphrase, network, accountNo) =>
       (await wordsBy((reply) => ({ do: 'moneroWords', passphrase, network, accountNo, reply }))) ?? [],
+    importMonero: async (passphrase, network, accountNo, words) => {
+      await asked({ do: 'importMonero', passphrase, network, accountNo, words });
+    },
+    dropMonero: async (passphrase, network, accountNo) => {
+      await asked({ do: 'dropMonero', passphrase, network, accountNo });
+    },
     prove: async (passphrase) => {
       await asked({ do: 'prove', passphrase });
     },

@@ -2,7 +2,7 @@
 import type { Call, Params, Result } from '../contract/operator.ts';
 import type { Keyholder } from './keyholder.ts';
 import { type Approval, type Asked, Review } from './review.ts';
-import { type Preview, type ReviewView, viewOf } from './view.ts';
+import { type Preview, type ReviewView, type ShownIn, viewOf } from './view.ts';
 
 export type Proposal = Params<'withdrawal.propose'>;
 
@@ -20,19 +20,27 @@ export class ApprovalRequest {
     proposed: Proposed & { preview: Preview },
     asked: Asked,
     now: number,
+    shownIn?: ShownIn,
   ) {
     this.#call = call;
     this.#proposal = proposal;
     this.#preview = proposed.preview;
     this.#review = Review.of(proposed.preview, asked, now, proposed.collect);
     this.withdrawals = proposed.withdrawals;
-    this.view = viewOf(this.#review, proposed.preview, proposed.collect);
+    this.view = viewOf(this.#review, proposed.preview, proposed.collect, shownIn);
   }
 
   /** Reads what the service proposed; null if it cannot be planned yet. Throws `Rejected` `review.*`. */
-  static of(call: Call, proposal: Proposal, proposed: Proposed, asked: Asked, now: number): ApprovalRequest | null {
+  static of(
+    call: Call,
+    proposal: Proposal,
+    proposed: Proposed,
+    asked: Asked,
+    now: number,
+    shownIn?: ShownIn,
+  ): ApprovalRequest | null {
     const { preview } = proposed;
-    return preview && new ApprovalRequest(call, proposal, { ...proposed, preview }, asked, now);
+    return preview && new ApprovalRequest(call, proposal, { ...proposed, preview }, asked, now, shownIn);
   }
 
   /** False on simulated chains, whose wallet has no passphrase. */

@@ -4,11 +4,11 @@ import type { CollectView, PaymentView, ReviewView, Sum } from './view.ts';
 /** Removes control characters, which could repaint a terminal, from the service's texts. */
 const printable = (text: string): string => text.replace(/[^\P{C}]/gu, '?');
 
-const money = ({ text, asset, usd }: Sum): string => `${text} ${asset}${usd === null ? '' : ` (${usd} USD)`}`;
+const money = ({ text, asset, worth }: Sum): string => `${text} ${asset}${worth === null ? '' : ` (${worth} USD)`}`;
 
 /** Everything that the approval allows, and the transaction as it is now. */
 export function reviewText(view: ReviewView): string {
-  const { decoded, kind, payments, before, back, coins, fee, feeMax, until, usdRate, warnings, notes } = view;
+  const { decoded, kind, payments, before, back, coins, fee, feeMax, until, rate, warnings, notes } = view;
   const place = decoded
     ? `${decoded.chain}, ${decoded.network}, account ${decoded.accountNo}`
     : "All of this by the service's word";
@@ -20,7 +20,7 @@ export function reviewText(view: ReviewView): string {
   lines.push(`Fee: at most ${money(feeMax)}; now ${fee.text} ${fee.asset} by the service's word`);
   if (view.collect) lines.push(...collectLines(view.collect));
   lines.push(`Holds until ${new Date(until).toISOString()}`);
-  if (usdRate !== null) lines.push(`Dollars at 1 ${view.takes.asset} = ${usdRate} USD, by the service's word`);
+  if (rate !== null) lines.push(`Dollars at 1 ${view.takes.asset} = ${rate} USD, by the service's word`);
   if (view.isFeeHigh) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
   for (const { text } of warnings) lines.push(`WARNING: ${printable(text)}.`);
   for (const note of notes) lines.push(`${printable(note)}, by the service's word.`);

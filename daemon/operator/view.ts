@@ -15,8 +15,12 @@ import type { Review } from './review.ts';
 export type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 export type Collect = NonNullable<Result<'withdrawal.propose'>['collect']>;
 
-/** `usd`: with two decimals, at the rate that the service states; null: it has none. */
-export type Sum = { units: bigint; asset: AssetId; text: string; usd: string | null };
+/** `worth`: in the view's currency, with two decimals, at the rate that the service states; null: it has none. */
+export type Sum = { units: bigint; asset: AssetId; text: string; worth: string | null };
+
+/** A currency that values are shown in. `perDollar`: its units for a dollar, a decimal, by the service's word. */
+export type ShownIn = { currency: string; perDollar: string };
+const DOLLARS: ShownIn = { currency: 'USD', perDollar: '1' };
 
 /** `now`: what this transaction pays; `allowed`: what the approval lets it pay at most, which differs only for a sweep. */
 export type PaymentView = {
@@ -65,8 +69,9 @@ export type ReviewView = {
   leaves: Sum;
   /** Milliseconds since 1970. */
   until: number;
-  /** Dollars per coin, as stated. */
-  usdRate: string | null;
+  /** In which values are shown, and its units per coin, as stated. */
+  currency: string;
+  rate: string | null;
   isFeeHigh: boolean;
   /** The collection before it; null: its money is where it is needed. */
   collect: CollectView | null;
@@ -92,34 +97,35 @@ class Valued {
   readonly #asset: Asset;
   readonly #rate: bigint | null;
 
-  constructor(asset: Asset, usdRate: string | null) {
+  /** `rate`: 1e-8 of the currency per coin. */
+  constructor(asset: Asset, rate: bigint | null) {
     this.#asset = asset;
-    this.#rate = usdRate === null ? null : parseDecimal(usdRate, FIAT_DECIMALS);
+    this.#rate = rate;
   }
 
-  #usd(units: bigint): bigint | null {
+  #worth(units: bigint): bigint | null {
     return this.#rate === null ? null : wholeCents(fiatFor(units, this.#asset, this.#rate));
   }
 
   of(units: bigint): Sum {
-    return this.#sum(units, this.#usd(units));
+    return this.#sum(units, this.#worth(units));
   }
 
   /** The sum, whose cents are the sum of the parts' cents. */
   total(parts: readonly Sum[]): Sum {
     const units = parts.reduce((sum, part) => sum + part.units, 0n);
-    const usd = parts.reduce<bigint | null>((sum, part) => {
-      const one = this.#usd(part.units);
+    const worth = parts.reduce<bigint | null>((sum, part) => {
+      const one = this.#worth(part.units);
       return sum === null || one === null ? null : sum + one;
     }, 0n);
-    return this.#sum(units, usd);
+    return this.#sum(units, worth);
   }
 
-  #sum(units: bigint, usd: bigint | null): Sum {
+  #sum(units: bigint, worth: bigint | null): Sum {
     const { symbol } = this.#asset;
     return {
       ...{ units, asset: symbol, text: formatUnits(units, this.#asset) },
-      usd: usd === null ? null : formatDecimal(usd, FIAT_DECIMALS),
+      worth: worth === null ? null : formatDecimal(worth, FIAT_DECIMALS),
     };
   }
 }
@@ -134,11 +140,17 @@ type Parts = Pick<ReviewView, 'decoded' | 'kind' | 'coins' | 'inputs' | 'until'>
 };
 
 /** `review`: null on a simulated chain, where the preview itself is shown. */
-export function viewOf(review: Review | null, preview: Preview, collect: Collect | null = null): ReviewView {
+export function viewOf(
+  review: Review | null,
+  preview: Preview,
+  collect: Collect | null = null,
+  shownIn: ShownIn = DOLLARS,
+): ReviewView {
   const parts = review ? partsOfReview(review, preview) : partsOfPreview(preview);
   const { asset, feeAsset, payments, ...rest } = parts;
   const isApart = feeAsset !== asset;
-  const money = new Valued(asset, preview.usd_rate);
+  const rate = rateOf(preview, shownIn);
+  const money = new Valued(asset, rate);
   const feeMoney = isApart ? new Valued(feeAsset, null) : money;
   const fee = feeMoney.of(parseDecimal(preview.fee, feeAsset.decimals) ?? 0n);
   const shown = payments.map(({ address, units, upTo, now }) => ({
@@ -158,7 +170,8 @@ export function viewOf(review: Review | null, preview: Preview, collect: Collect
     paid: money.total(paid),
     takes: money.total([...paid, ...before, ...(back ? [back] : []), ...own]),
     leaves: money.total([...paid, ...before, ...own]),
-    usdRate: preview.usd_rate === null ? null : cents(parseDecimal(preview.usd_rate, FIAT_DECIMALS) ?? 0n),
+    currency: shownIn.currency,
+    rate: rate === null ? null : cents(rate),
     isFeeHigh: !isApart && isFeeHigh(rest.feeMax, moved),
     speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
       ...{ speed, minutes, fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n) },
@@ -172,6 +185,13 @@ export function viewOf(review: Review | null, preview: Preview, collect: Collect
     warnings: preview.warnings,
     notes: preview.notes,
   };
+}
+
+/** 1e-8 of a currency per coin, rounded up: no amount looks smaller than it is. */
+function rateOf({ usd_rate: stated }: Preview, { perDollar }: ShownIn): bigint | null {
+  const [usd, factor] = [stated ?? '', perDollar].map((text) => parseDecimal(text, FIAT_DECIMALS));
+  const one = 10n ** BigInt(FIAT_DECIMALS);
+  return usd == null || factor == null ? null : (usd * factor + one - 1n) / one;
 }
 
 function partsOfReview(review: Review, preview: Preview): Parts {

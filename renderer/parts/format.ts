@@ -23,6 +23,10 @@ export function decimal(value: string, language: Language, least = 0, most = SHO
   return format.format(value as Intl.StringNumericLiteral);
 }
 
+const COIN_DECIMALS = 18;
+/** A coin's amount with every decimal that it has. */
+export const exact = (amount: string, language: Language): string => decimal(amount, language, 0, COIN_DECIMALS);
+
 /** An amount of fiat money, cut to the currency's own decimals. */
 export function fiat(value: string, currency: string, language: Language): string {
   try {

@@ -1,14 +1,17 @@
 /** Worth in the currency that this browser shows: dollars, euros or pounds, at today's rates. */
 import { useState } from 'react';
+import type { Result } from '../bridge.ts';
 import { useCall } from '../data.tsx';
 import { useBusiness } from '../frame/business.tsx';
-import { cut, scaled, unscaled } from './format.ts';
+import { useLanguage } from '../i18n.ts';
+import { cut, fiat, isZero, scaled, unscaled } from './format.ts';
 
 export const CURRENCIES = ['USD', 'EUR', 'GBP'] as const;
 export type Currency = (typeof CURRENCIES)[number];
 
 const STORED = 'countinghouse-currency';
 const CENTS = 2;
+const FIAT_DECIMALS = 8;
 const ONE = 10n ** 18n;
 const READ_EVERY_MS = 60_000;
 
@@ -24,24 +27,34 @@ export function useCurrency(): [Currency, (currency: Currency) => void] {
   return [currency, store];
 }
 
+/** A currency's units for a dollar, cut to eight decimals; null: the service has no rate. */
+export function perDollar(rates: Result<'rates.list'>['rates'], currency: Currency): string | null {
+  if (currency === 'USD') return '1';
+  const key = currency.toLowerCase() as 'eur' | 'gbp';
+  const known = rates.find((one) => one.usd !== null && one[key] !== null && !isZero(one.usd));
+  return known ? cut(unscaled((scaled(known[key]!) * ONE) / scaled(known.usd!)), FIAT_DECIMALS) : null;
+}
+
 export type Money = {
   currency: Currency;
   /** Cut to cents; null if no rate is known. */
   worth(crypto: string, amount: string): string | null;
   fromUsd(usd: string): string | null;
+  /** A sum of dollars as text in the currency, or in dollars where no rate is known. */
+  textOfUsd(usd: string): string;
 };
 
 export function useMoney(): Money {
+  const language = useLanguage();
   const [currency] = useCurrency();
   const business = useBusiness();
   const { data } = useCall('rates.list', {}, { every: READ_EVERY_MS });
   const rates = data?.rates.filter(({ network }) => network === business?.network) ?? [];
   const key = currency.toLowerCase() as 'usd' | 'eur' | 'gbp';
   const times = (amount: string, rate: bigint): string => cut(unscaled((scaled(amount) * rate) / ONE), CENTS);
-  const perDollar = (): bigint | null => {
-    if (currency === 'USD') return ONE;
-    const known = rates.find((one) => one.usd !== null && one[key] !== null);
-    return known ? (scaled(known[key]!) * ONE) / scaled(known.usd!) : null;
+  const fromUsd = (usd: string): string | null => {
+    const rate = perDollar(rates, currency);
+    return rate === null ? null : times(usd, scaled(rate));
   };
   return {
     currency,
@@ -49,9 +62,10 @@ export function useMoney(): Money {
       const rate = rates.find((one) => one.crypto === crypto)?.[key] ?? null;
       return rate === null ? null : times(amount, scaled(rate));
     },
-    fromUsd: (usd) => {
-      const rate = perDollar();
-      return rate === null ? null : times(usd, rate);
+    fromUsd,
+    textOfUsd: (usd) => {
+      const own = fromUsd(usd);
+      return own === null ? fiat(usd, 'USD', language) : fiat(own, currency, language);
     },
   };
 }

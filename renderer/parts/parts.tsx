@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useState } from 'react';
 import { findAsset } from '../../daemon/domain/assets.ts';
 import { CallError, NotConnected } from '../bridge.ts';
 import { useLanguage, useText } from '../i18n.ts';
-import { fiat, foreign, groups, splitZeros } from './format.ts';
+import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
 import TEXTS from './texts.ts';
 
@@ -37,6 +37,12 @@ export function Coin({
       {crypto && ` ${shortName(crypto)}`}
     </span>
   );
+}
+
+/** An amount with every decimal and its coin, for a sentence. */
+export function useCoinText(): (amount: string, crypto: string) => string {
+  const language = useLanguage();
+  return (amount, crypto) => `${exact(amount, language)}\u00a0${shortName(crypto)}`;
 }
 
 export function Fiat({ amount, currency }: { amount: string; currency: string }): ReactNode {

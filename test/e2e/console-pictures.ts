@@ -205,6 +205,8 @@ describe('pictures of the console', () => {
         ...{ business, crypto: 'ETH', address: eth[0]!.address, amount: '0.012345678901234567' },
       });
       made.eth = `${withdrawal.id}`;
+      const asked = { business, crypto: 'USDT_ERC20', address: eth[0]!.address, amount: '400' };
+      made.collect = `${(await shop.call('withdrawal.add', asked)).withdrawal.id}`;
     }
 
     const lookalike = async (page: Page): Promise<void> => {
@@ -320,6 +322,8 @@ describe('pictures of the console', () => {
       await take({ name: 'approve-same', screen: at(made.same), widths: ALL });
       await take({ name: 'approve-new', screen: at(made.fresh), widths: ALL });
       await take({ name: 'approve-eth', screen: at(made.eth), widths: ALL });
+      await take({ name: 'approve-collect', screen: at(made.collect), widths: ALL });
+      await take({ name: 'approve-collect-de', screen: at(made.collect), german: true });
       await take({ name: 'approve-lookalike', screen: at(made.fresh), widths: ALL, before: lookalike });
       await take({ name: 'approve-refused', screen: at(made.fresh), before: refused });
       await take({ name: 'approve-decided', screen: at(made.moving) });
@@ -337,7 +341,7 @@ describe('pictures of the console', () => {
           await next(page, 3);
           await page.getByRole('button', { name: 'Make an invoice of €25.00' }).click();
           await page.getByRole('button', { name: 'Pay as the customer' }).click();
-          await page.getByText('Payment seen').waitFor();
+          await page.getByText('Payment seen').first().waitFor();
           await shop.mine('LTC', 12);
           await page.getByText('Your first payment has arrived').waitFor();
         },

@@ -9,6 +9,7 @@ const WORDS_CHARS_MAX = 1_000;
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`));
 const passphrase = z.string();
 const reply = hex(32);
+const account = { network: z.enum(NETWORKS), accountNo: z.int().min(0).max(ACCOUNT_NO_MAX) };
 
 /** Only what is under a seal. */
 export const CustodyTaskShape = z.discriminatedUnion('do', [
@@ -17,18 +18,13 @@ export const CustodyTaskShape = z.discriminatedUnion('do', [
     words: z.string().max(WORDS_CHARS_MAX).nullable(),
   }),
   z.strictObject({ do: z.literal('words'), passphrase, reply }),
+  z.strictObject({ do: z.literal('moneroWords'), passphrase, ...account, reply }),
   z.strictObject({
-    do: z.literal('moneroWords'),
-    passphrase,
-    network: z.enum(NETWORKS),
-    accountNo: z.int().min(0),
-    reply,
+    ...{ do: z.literal('importMonero'), passphrase, ...account },
+    words: z.string().max(WORDS_CHARS_MAX),
   }),
-  z.strictObject({
-    ...{ do: z.literal('accounts'), passphrase },
-    network: z.enum(NETWORKS),
-    accountNo: z.int().min(0).max(ACCOUNT_NO_MAX),
-  }),
+  z.strictObject({ do: z.literal('dropMonero'), passphrase, ...account }),
+  z.strictObject({ do: z.literal('accounts'), passphrase, ...account }),
   z.strictObject({ do: z.literal('prove'), passphrase }),
 ]);
 

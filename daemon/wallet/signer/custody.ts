@@ -23,10 +23,16 @@ export async function carryOutCustody(folder: string, task: CustodyTask): Promis
     const accounts = await deriveAccounts(folder, passphrase, task.network, task.accountNo, CHAINS);
     return { fingerprint, accounts, used: !(await areWordsNew(folder)) };
   }
-  if (task.do === 'moneroWords') {
-    const { moneroWordsIn } = await import('../monero-words.ts');
-    const words = await moneroWordsIn(folder, passphrase, task.network, task.accountNo);
-    return { fingerprint, words: await sealed(task.reply, words.split(' ')) };
+  if (task.do === 'moneroWords' || task.do === 'importMonero' || task.do === 'dropMonero') {
+    const { network, accountNo } = task;
+    const { dropMoneroWords, importMoneroWords, moneroWordsIn } = await import('../monero-words.ts');
+    if (task.do === 'moneroWords') {
+      const words = await moneroWordsIn(folder, passphrase, network, accountNo);
+      return { fingerprint, words: await sealed(task.reply, words.split(' ')) };
+    }
+    if (task.do === 'dropMonero') await dropMoneroWords(folder, passphrase, network, accountNo);
+    else await importMoneroWords(folder, passphrase, { network, accountNo, words: task.words });
+    return { fingerprint };
   }
   const words = await wordsOf(folder, passphrase);
   if (task.do === 'words') return { fingerprint, words: await sealed(task.reply, words) };

@@ -173,13 +173,16 @@ export type Grant = PolicyGrant | GasGrant;
 /**
  * A task with the wallet's secrets for a client that cannot reach the vault's folder, such as a browser. `reply`: the
  * X25519 public key (hex) to which words are sealed. `create`: `words` of an existing wallet; null: new ones, which are
- * returned. `moneroWords`: the 25 words of an
- * account. `accounts`: the public keys of an account on every chain. `prove`: the operator has proved to have the words.
+ * returned. `moneroWords`: the 25 words of an account. `importMonero`: the key of 25 words becomes that of an account which does
+ * not exist yet, and `dropMonero` takes that back; an open wallet has the change once it is opened again. `accounts`: the public
+ * keys of an account on every chain. `prove`: the operator has proved to have the words.
  */
 export type CustodyTask =
   | { do: 'create'; passphrase: string; words: string | null; reply: string }
   | { do: 'words'; passphrase: string; reply: string }
   | { do: 'moneroWords'; passphrase: string; network: Network; accountNo: number; reply: string }
+  | { do: 'importMonero'; passphrase: string; network: Network; accountNo: number; words: string }
+  | { do: 'dropMonero'; passphrase: string; network: Network; accountNo: number }
   | { do: 'accounts'; passphrase: string; network: Network; accountNo: number }
   | { do: 'prove'; passphrase: string };
 

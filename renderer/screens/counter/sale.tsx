@@ -5,7 +5,7 @@ import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { useNow } from '../../frame/page.tsx';
 import { useLanguage } from '../../i18n.ts';
-import { decimal, fiat, isZero, useTimes } from '../../parts/format.ts';
+import { exact, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { Answer, byCoin, coinName, Problem, shortName } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
@@ -16,7 +16,6 @@ type Sale = Result<'counter.sale'>;
 type Props = { slug: string; shop: Shop; sound: boolean; onNext(): void; t: T };
 
 const READ_EVERY_MS = 5_000;
-const EXACT_DECIMALS = 18;
 
 export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
   const [crypto, setCrypto] = useState<string | undefined>();
@@ -80,7 +79,7 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
         {crypto !== undefined && data.crypto_amount && (
           <p className="figure">
-            {decimal(data.crypto_amount, language, 0, EXACT_DECIMALS)} {shortName(crypto)}
+            {exact(data.crypto_amount, language)} {shortName(crypto)}
           </p>
         )}
         {short ? <Short data={data} t={t} /> : <Waiting data={data} t={t} />}
@@ -185,7 +184,7 @@ function Waiting({ data, t }: { data: Sale; t: T }): ReactNode {
 
 function Short({ data, t }: { data: Sale; t: T }): ReactNode {
   const language = useLanguage();
-  const amount = decimal(data.missing ?? '0', language, 0, EXACT_DECIMALS);
+  const amount = exact(data.missing ?? '0', language);
   return (
     <div className="till-waiting warn" role="alert">
       <ShapeIcon shape="warning" size={28} />
@@ -201,7 +200,7 @@ function Short({ data, t }: { data: Sale; t: T }): ReactNode {
 
 function Seen({ data, onNext, t }: { data: Sale; onNext(): void; t: T }): ReactNode {
   const language = useLanguage();
-  const amount = decimal(data.received ?? '0', language, 0, EXACT_DECIMALS);
+  const amount = exact(data.received ?? '0', language);
   const values = { amount, coin: shortName(data.crypto ?? ''), n: data.required_confirmations };
   return (
     <main className="till-done" id="content">
@@ -234,7 +233,7 @@ function Paid({ data, shop, onNext, t }: { data: Sale; shop: Shop; onNext(): voi
   const language = useLanguage();
   const { clock, full } = useTimes();
   const price = fiat(data.sale.amount, data.sale.currency, language);
-  const amount = decimal(data.received ?? '0', language, 0, EXACT_DECIMALS);
+  const amount = exact(data.received ?? '0', language);
   const coin = shortName(data.crypto ?? '');
   return (
     <main className="till-done paid" id="content">

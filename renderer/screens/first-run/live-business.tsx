@@ -1,16 +1,18 @@
 /** The business that takes real money: its name, its days, and the pages that may call it. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { DEFAULT_SCOPES } from '../../../daemon/contract/operator-shapes.ts';
-import { openBusiness } from '../../../daemon/operator/open-business.ts';
+import { openBusiness, openWithMonero } from '../../../daemon/operator/open-business.ts';
+import type { Params } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { useCustody } from '../../keyholder.ts';
+import { useCustody, useKeyholder } from '../../keyholder.ts';
 import { Field, Select } from '../../parts/controls.tsx';
 import { Problem } from '../../parts/parts.tsx';
 import { useDoing } from '../wallet/doing.ts';
 import type { Added } from './live.tsx';
 import TEXTS from './live-texts.ts';
 import type { Opened } from './live-wallet.tsx';
+import { type Past, usePast, WordsField } from './past.tsx';
 import { Head } from './steps.tsx';
 
 const NETWORKS = ['mainnet', 'testnet', 'regtest'] as const;
@@ -21,28 +23,25 @@ type Props = { opened: Opened; onAdded(added: Added, passphrase: string): Promis
 export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const t = useText(TEXTS);
   const { up } = useConnection();
-  const { bridge } = useData();
-  const custody = useCustody();
+  const open = useOpening();
   const { error, busy, run } = useDoing();
   const [name, setName] = useState('');
   const [timeZone, setTimeZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC');
   const [origin, setOrigin] = useState('');
   const [network, setNetwork] = useState<Network>('mainnet');
-  const { passphrase, past } = opened;
+  const monero = useMonero(opened.past);
+  const { passphrase } = opened;
   const add = async (): Promise<void> => {
     const wanted = {
       ...{ name: name.trim(), network, time_zone: timeZone.trim() },
       key: { name: 'first key', scopes: DEFAULT_SCOPES },
       ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
-      ...(past &&
-        ('birthday' in past ? { birthday: `${past.birthday}T00:00:00.000Z` } : { restore_height: past.restoreHeight })),
+      ...pastOf(monero.past),
     };
-    const added = await openBusiness(bridge.call, wanted, (on, accountNo) =>
-      custody.accounts(passphrase, on, accountNo),
-    );
+    const added = await open(wanted, passphrase, monero.words);
     await onAdded(added, passphrase);
   };
-  const isReady = up && !busy && name.trim() !== '';
+  const isReady = up && !busy && name.trim() !== '' && monero.isRight;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) void run(add);
@@ -77,6 +76,7 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
           options={NETWORKS.map((one) => [one, t(one)] as const)}
           onChange={setNetwork}
         />
+        {monero.fields}
         {error && <Problem error={error} />}
         <button type="submit" className="button filled large" disabled={!isReady}>
           {t(busy ? 'adding' : 'add')}
@@ -84,4 +84,68 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
       </form>
     </>
   );
+}
+
+/** Adds the business; `moneroWords`: empty for the Monero account that the wallet's own words give. */
+function useOpening() {
+  const { bridge } = useData();
+  const custody = useCustody();
+  const keyholder = useKeyholder();
+  return (wanted: Params<'business.add'>, passphrase: string, moneroWords: string): Promise<Added> => {
+    const derive: Parameters<typeof openBusiness>[2] = (on, accountNo) => custody.accounts(passphrase, on, accountNo);
+    if (moneroWords === '') return openBusiness(bridge.call, wanted, derive);
+    return openWithMonero(bridge.call, wanted, derive, {
+      take: async (on, accountNo) => {
+        await custody.importMonero(passphrase, on, accountNo, moneroWords);
+        // an open wallet does not have the key yet
+        await keyholder.lock();
+      },
+      drop: (on, accountNo) => custody.dropMonero(passphrase, on, accountNo),
+    });
+  };
+}
+
+/** In the form of the operator API. */
+function pastOf(past: Past | null): { birthday?: string; restore_height?: number } {
+  if (past === null) return {};
+  return 'birthday' in past ? { birthday: `${past.birthday}T00:00:00.000Z` } : { restore_height: past.restoreHeight };
+}
+
+/** `words`: empty while no Monero wallet is brought along. */
+type Monero = { words: string; past: Past | null; isRight: boolean; fields: ReactNode };
+
+/** Asks for a Monero wallet that the business goes on with; for its past only where that of the other words is not known. */
+function useMonero(known: Past | null): Monero {
+  const t = useText(TEXTS);
+  const id = useId();
+  const [words, setWords] = useState<string | null>(null);
+  const own = usePast();
+  const isWanted = words !== null;
+  return {
+    words: words?.trim() ?? '',
+    past: known ?? (isWanted ? own.past : null),
+    isRight: !isWanted || (words.trim() !== '' && own.isRight),
+    fields: (
+      <>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={isWanted}
+            {...(isWanted ? { 'aria-describedby': id } : {})}
+            onChange={(event) => setWords(event.target.checked ? '' : null)}
+          />
+          <span>{t('haveMonero')}</span>
+        </label>
+        {isWanted && (
+          <div className="first-import">
+            <p id={id} className="quiet">
+              {t('haveMoneroNote')}
+            </p>
+            <WordsField label={t('moneroWords')} value={words} onChange={setWords} />
+            {known === null && own.fields}
+          </div>
+        )}
+      </>
+    ),
+  };
 }

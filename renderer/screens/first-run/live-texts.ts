@@ -72,6 +72,10 @@ export default texts(
     mainnet: 'Real money',
     testnet: 'Test coins (testnet)',
     regtest: 'A node of your own for tests (regtest)',
+    haveMonero: 'I have a Monero wallet of 25 words, and this business goes on with it',
+    haveMoneroNote:
+      'Its money and its words become those of this business. The other words do not give them: keep these 25 on paper too, or a backup.',
+    moneroWords: 'The 25 words, with spaces between them',
     add: 'Add the business',
     adding: 'Adding it…',
     coinsTitle: 'Where payments are seen',
@@ -164,6 +168,10 @@ export default texts(
     mainnet: 'Echtes Geld',
     testnet: 'Testcoins (testnet)',
     regtest: 'Ein eigener Knoten für Tests (regtest)',
+    haveMonero: 'Ich habe eine Monero-Wallet mit 25 Wörtern, und dieses Geschäft führt sie weiter',
+    haveMoneroNote:
+      'Ihr Geld und ihre Wörter werden die dieses Geschäfts. Die anderen Wörter ergeben sie nicht: Bewahren Sie auch diese 25 auf Papier auf, oder eine Sicherung.',
+    moneroWords: 'Die 25 Wörter, mit Leerzeichen dazwischen',
     add: 'Geschäft anlegen',
     adding: 'Wird angelegt…',
     coinsTitle: 'Wo Zahlungen gesehen werden',

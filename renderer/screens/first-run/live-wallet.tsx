@@ -1,5 +1,5 @@
 /** The first step to real money: a new wallet, one from words, or the passphrase of the one that is there. */
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -11,16 +11,13 @@ import '../developers/developers.css';
 import { useDoing } from '../wallet/doing.ts';
 import { PASSPHRASE_CHARS_MIN, whyNot } from '../wallet/secret.tsx';
 import TEXTS from './live-texts.ts';
+import { type Past, usePast, WordsField } from './past.tsx';
 import { Head } from './steps.tsx';
 
 type Wallet = Result<'wallet.status'>['wallet'];
 
 /** `words`: those to be written down and proved; null: there is nothing to prove. `remember`: in the system's keychain. */
 export type Opened = { passphrase: string; words: string[] | null; past: Past | null; remember: boolean };
-/** Since when imported words were used: a day (YYYY-MM-DD), or a block of Monero. */
-export type Past = { birthday: string } | { restoreHeight: number };
-
-const HEIGHT = /^\d{1,9}$/;
 
 const COMMAND = 'countinghouse business add --name "My shop" --network mainnet';
 
@@ -101,15 +98,13 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
   const { error, busy, run } = useDoing();
   const [from, setFrom] = useState<'new' | 'words'>('new');
   const [words, setWords] = useState('');
-  const [birthday, setBirthday] = useState('');
-  const [height, setHeight] = useState('');
+  const { past, isRight, fields } = usePast();
   const [passphrase, setPassphrase] = useState('');
   const [again, setAgain] = useState('');
   const [remember, setRemember] = useState(false);
   const imported = from === 'words';
   const isLong = [...passphrase].length >= PASSPHRASE_CHARS_MIN;
-  const isPastRight = height === '' || (HEIGHT.test(height) && birthday === '');
-  const isReady = up && !busy && isLong && passphrase === again && (!imported || (words.trim() !== '' && isPastRight));
+  const isReady = up && !busy && isLong && passphrase === again && (!imported || (words.trim() !== '' && isRight));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!isReady) return;
@@ -117,11 +112,15 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
     const work = async (): Promise<void> => {
       made = await custody.create(passphrase, imported ? words : null);
     };
-    const past = height !== '' ? { restoreHeight: Number(height) } : birthday !== '' ? { birthday } : null;
     const opened = () => ({ passphrase, words: made, past: imported ? past : null, remember });
     void run(work).then((done) => done && onOpened(opened()));
   };
-  const import_ = <ImportFields {...{ words, setWords, birthday, setBirthday, height, setHeight }} />;
+  const more = (
+    <div className="first-import">
+      <WordsField label={t('typeWords')} value={words} onChange={setWords} />
+      {fields}
+    </div>
+  );
   return (
     <>
       <Head title={t('makeTitle')} note={t('makeNote')} />
@@ -132,7 +131,7 @@ function Make({ onOpened }: { onOpened(opened: Opened): void }): ReactNode {
           onChange={setFrom}
           options={[
             { value: 'new', title: t('newWallet'), text: t('newWalletText') },
-            { value: 'words', title: t('haveWords'), text: t('haveWordsText'), more: import_ },
+            { value: 'words', title: t('haveWords'), text: t('haveWordsText'), more },
           ]}
         />
         <Field
@@ -171,52 +170,5 @@ function RememberBox({ checked, onChange }: { checked: boolean; onChange(checked
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       <span>{t('remember')}</span>
     </label>
-  );
-}
-
-type ImportProps = {
-  words: string;
-  setWords(words: string): void;
-  birthday: string;
-  setBirthday(day: string): void;
-  height: string;
-  setHeight(height: string): void;
-};
-
-function ImportFields({ words, setWords, birthday, setBirthday, height, setHeight }: ImportProps): ReactNode {
-  const t = useText(TEXTS);
-  const id = useId();
-  return (
-    <div className="first-import">
-      <label htmlFor={id}>{t('typeWords')}</label>
-      <textarea
-        id={id}
-        className="input mono"
-        rows={3}
-        maxLength={1_000}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-      />
-      <Field
-        label={t('birthday')}
-        hint={t('birthdayHint')}
-        type="date"
-        value={birthday}
-        onChange={(event) => setBirthday(event.target.value)}
-      />
-      <Field
-        label={t('height')}
-        hint={t('heightHint')}
-        inputMode="numeric"
-        value={height}
-        onChange={(event) => setHeight(event.target.value.trim())}
-        error={
-          height === '' ? undefined : !HEIGHT.test(height) ? t('noHeight') : birthday !== '' ? t('notBoth') : undefined
-        }
-      />
-    </div>
   );
 }

@@ -1,7 +1,7 @@
 /** One network: its money, its gas, and the forecast for each address. */
 import { type ReactNode, useState } from 'react';
 import { useLanguage, useText } from '../../i18n.ts';
-import { decimal, fiat, groups, isZero } from '../../parts/format.ts';
+import { decimal, exact, groups, isZero } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import {
   Coin,
@@ -23,7 +23,6 @@ import TEXTS from './texts.ts';
 
 const ITEMS_SHOWN_MAX = 20;
 /** Of ETH and BNB: what is to be sent is shown whole. */
-const COIN_DECIMALS = 18;
 
 export function DeskSection({ desk, forecast }: Known): ReactNode {
   const t = useText(TEXTS);
@@ -39,7 +38,7 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
       side={
         <State shape={needs ? 'warning' : 'done'} tone={needs ? 'warn' : 'good'}>
           {needs
-            ? t('missing', { amount: `${decimal(needs.amount, language, 0, COIN_DECIMALS)} ${coin}` })
+            ? t('missing', { amount: `${exact(needs.amount, language)} ${coin}` })
             : t(forecast.worth > 0 ? 'enough' : 'idle')}
         </State>
       }
@@ -88,7 +87,7 @@ function Missing({ desk, needs }: { desk: Desk; needs: NonNullable<Forecast['nee
       tone="warn"
       title={
         <>
-          {t('first', { amount: `${decimal(needs.amount, language, 0, COIN_DECIMALS)} ${desk.coin}` })}
+          {t('first', { amount: `${exact(needs.amount, language)} ${desk.coin}` })}
           {worth && (
             <span>
               (<Fiat amount={worth} currency={money.currency} />)
@@ -163,6 +162,7 @@ function Assets({ desk }: { desk: Desk }): ReactNode {
 
 function Items({ forecast }: { forecast: Forecast }): ReactNode {
   const t = useText(TEXTS);
+  const money = useMoney();
   const { items, coin } = forecast;
   const language = useLanguage();
   if (items.length === 0) return null;
@@ -178,7 +178,7 @@ function Items({ forecast }: { forecast: Forecast }): ReactNode {
               <Coin amount={one.amount} crypto={shortName(one.crypto)} />
               <span className="quiet">{t('feeOf', { fee: `${decimal(one.cost, language)} ${coin}` })}</span>
               {one.left !== null ? (
-                <span className="quiet">{t(`left_${one.left}`, { min: fiat(MIN_USD, 'USD', language) })}</span>
+                <span className="quiet">{t(`left_${one.left}`, { min: money.textOfUsd(MIN_USD) })}</span>
               ) : (
                 one.dear && <span className="warn">{t('dear')}</span>
               )}

@@ -2,8 +2,8 @@
 import type { ReactNode } from 'react';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
-import { useLanguage, useText } from '../../i18n.ts';
-import { fiat, scaled, sum, unscaled } from '../../parts/format.ts';
+import { useText } from '../../i18n.ts';
+import { scaled, sum, unscaled } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Empty, Fiat, Problem } from '../../parts/parts.tsx';
 import { Collect } from './collect.tsx';
@@ -44,7 +44,7 @@ function Desks({ business }: { business: Business }): ReactNode {
 
 function Content({ known }: { known: Known[] }): ReactNode {
   const t = useText(TEXTS);
-  const language = useLanguage();
+  const money = useMoney();
   if (known.length === 0) return <Empty title={t('emptyTitle')}>{t('emptyText')}</Empty>;
   const ready = known.filter(({ desk, forecast }) => !isOpen(desk) && forecast.worth > 0);
   return (
@@ -65,7 +65,7 @@ function Content({ known }: { known: Known[] }): ReactNode {
             !known.some(({ desk }) => isOpen(desk)) && (
               <>
                 <h2>{t('collect')}</h2>
-                <p className="quiet">{t('nothing', { min: fiat(MIN_USD, 'USD', language) })}</p>
+                <p className="quiet">{t('nothing', { min: money.textOfUsd(MIN_USD) })}</p>
               </>
             )
           )}

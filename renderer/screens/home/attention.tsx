@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
-import { decimal, foreign, groups } from '../../parts/format.ts';
+import { exact, foreign, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { chainName, coinName, shortName } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
@@ -25,7 +25,6 @@ const EVERY_MS = 15_000;
 const SHOWN = 5;
 const READ_MAX = 50;
 const GROUPS_SHOWN = 2;
-const DECIMALS_MAX = 18;
 /** The alert about a chain that is in this list by itself. */
 const AWAY = 'chain.away';
 
@@ -42,7 +41,7 @@ function useThings(business: Business, t: T): Thing[] {
   return [
     ...asked.map(({ id, amount, crypto, address }): Thing => {
       const note = t('approveNote', {
-        amount: decimal(amount, language, 0, DECIMALS_MAX),
+        amount: exact(amount, language),
         crypto: coinName(crypto),
         address: `${groups(address).slice(0, GROUPS_SHOWN).join(' ')} …`,
       });
@@ -53,7 +52,7 @@ function useThings(business: Business, t: T): Thing[] {
       .filter(({ state }) => state === 'open')
       .map((item): Thing => {
         const note = t('unclaimedNote', {
-          amount: decimal(item.amount, language, 0, DECIMALS_MAX),
+          amount: exact(item.amount, language),
           crypto: shortName(item.crypto),
           reason: reason(item.reason),
         });

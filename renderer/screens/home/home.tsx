@@ -5,7 +5,7 @@ import { useCall } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { fiat, isZero, span, sum, useTimes } from '../../parts/format.ts';
+import { exact, fiat, isZero, span, sum, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { InvoiceState } from '../../parts/invoice-state.tsx';
 import { type Money, useMoney } from '../../parts/money.ts';
@@ -180,6 +180,7 @@ function Figure({ name, amount, currency, children }: FigureProps): ReactNode {
 }
 
 function Balances({ business, money, t }: PartProps): ReactNode {
+  const language = useLanguage();
   const all = [...business.balances].sort((a, b) => byCoin(a.crypto, b.crypto));
   const held = all.filter(({ amount, locked, withheld }) => !isZero(amount) || locked || withheld !== null);
   const rows = held.length > 0 ? held : all;
@@ -200,7 +201,9 @@ function Balances({ business, money, t }: PartProps): ReactNode {
                 <td className="number">
                   {withheld === null ? <Coin amount={amount} /> : <span className="quiet">{t('withheld')}</span>}
                   {locked && (
-                    <div className="quiet">{t('lockedCoins', { amount: locked.amount, n: locked.last_blocks })}</div>
+                    <div className="quiet">
+                      {t('lockedCoins', { amount: exact(locked.amount, language), n: locked.last_blocks })}
+                    </div>
                   )}
                 </td>
                 <td className="number">

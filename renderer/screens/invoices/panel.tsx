@@ -8,6 +8,7 @@ import { type Deferred, useDeferred } from '../../parts/deferred.ts';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { DetailState } from '../../parts/invoice-state.tsx';
+import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { href, hrefBeside } from '../../router.ts';
@@ -187,7 +188,7 @@ function Undo({ deferred, up, t }: { deferred: Deferred; up: boolean; t: T }): R
 
 function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const { full } = useTimes();
-  const language = useLanguage();
+  const { textOfUsd } = useMoney();
   const sweep = invoice.payment?.sweep ?? null;
   const rows: ([ReactNode, ReactNode] | false)[] = [
     invoice.order_id !== null && [t('reference'), <Foreign key="r" text={invoice.order_id} />],
@@ -198,7 +199,7 @@ function Details({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
       <span key="c" className={sweep.dear ? 'warn' : ''}>
         {t(sweep.dear ? 'collectingDear' : 'collectingCost', {
           n: sweep.percent,
-          cost: fiat(sweep.cost_usd, 'USD', language),
+          cost: textOfUsd(sweep.cost_usd),
         })}
       </span>,
     ],

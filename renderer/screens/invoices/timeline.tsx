@@ -1,7 +1,7 @@
 /** The events of one invoice, in order, and those still to come. */
 import type { ReactNode } from 'react';
-import { useLanguage } from '../../i18n.ts';
-import { decimal, fiat, isZero, useTimes } from '../../parts/format.ts';
+import { type Language, useLanguage } from '../../i18n.ts';
+import { exact, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Hash, shortName } from '../../parts/parts.tsx';
 import type { T } from './invoices.tsx';
@@ -41,7 +41,7 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
   for (const credit of credits) {
     const need = credit.required_confirmations;
     const have = Math.min(credit.confirmations, need);
-    const amount = t('whole', { amount: decimal(credit.amount, language, 0, 18), coin: shortName(credit.crypto) });
+    const amount = t('whole', { amount: exact(credit.amount, language), coin: shortName(credit.crypto) });
     const depth = need > 0 ? ` · ${t('confirmations', { have, need })}` : '';
     const block = credit.block_height === null ? '' : ` · ${t('block', { block: credit.block_height })}`;
     const note = (
@@ -62,7 +62,7 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
   return steps;
 }
 
-function ending(invoice: Detail, t: T): Step[] {
+function ending(invoice: Detail, t: T, language: Language): Step[] {
   const { payment, webhook, status } = invoice;
   const told = webhook?.attempts.at(-1);
   const answered = told?.status !== null && told?.status !== undefined;
@@ -89,7 +89,7 @@ function ending(invoice: Detail, t: T): Step[] {
       : [];
   if (!payment || isZero(payment.received)) return [...overdue, { key: 'paid', title: t('paidStep'), when: '' }];
   if (!isZero(payment.remaining)) {
-    const title = t('shortStep', { amount: payment.remaining, coin: shortName(payment.crypto) });
+    const title = t('shortStep', { amount: exact(payment.remaining, language), coin: shortName(payment.crypto) });
     const short: Step = { key: 'short', title, at: payment.updated_at, shape: 'warning', tone: 'warn' };
     return [short, ...overdue, { key: 'paid', title: t('paidStep'), when: t('whenRest') }];
   }
@@ -104,7 +104,7 @@ function ending(invoice: Detail, t: T): Step[] {
 export function Timeline({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
   const { clock, day } = useTimes();
-  const steps = [...past(invoice, t, language, clock), ...ending(invoice, t)];
+  const steps = [...past(invoice, t, language, clock), ...ending(invoice, t, language)];
   const today = new Date(invoice.created_at).toDateString() === new Date().toDateString();
   return (
     <ol className="timeline" aria-label={t('history')}>

@@ -4,7 +4,7 @@ import { ASSETS } from '../../../daemon/domain/assets.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
-import { fiat } from '../../parts/format.ts';
+import { exact, fiat } from '../../parts/format.ts';
 import { Answer, Problem, Progress, shortName } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './invoices.tsx';
@@ -54,7 +54,7 @@ function Verdict({ found, invoice, t }: { found: Found; invoice: Detail; t: T })
   const language = useLanguage();
   const values = {
     coin: found.crypto === null ? '' : shortName(found.crypto),
-    received: found.received ?? '',
+    received: found.received === null ? '' : exact(found.received, language),
     missing: found.missing_value ? fiat(found.missing_value, found.currency ?? invoice.currency, language) : '',
     have: found.confirmations ?? 0,
     need: found.required_confirmations ?? 0,

@@ -7,14 +7,15 @@ import { type ReactNode, useEffect, useState } from 'react';
 import type { Speed } from '../../../daemon/domain/withdrawal.ts';
 import { ApprovalRequest, type Proposal } from '../../../daemon/operator/request.ts';
 import type { Asked } from '../../../daemon/operator/review.ts';
-import type { ReviewView } from '../../../daemon/operator/view.ts';
+import type { ReviewView, ShownIn } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
-import { Notice, Problem, Still } from '../../parts/parts.tsx';
+import { perDollar, useCurrency } from '../../parts/money.ts';
+import { Coin, Notice, Problem, Still } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { Decision } from './decision.tsx';
 import { FeeChoice } from './fee-choice.tsx';
@@ -43,6 +44,7 @@ function askedOf(task: Task): Asked {
 export default function Approve({ task }: { task: Task }): ReactNode {
   const t = useText(TEXTS);
   const { bridge } = useData();
+  const shownInOf = useShownIn();
   const [speed, setSpeed] = useState<Speed>('normal');
   // read once: what stands here does not change while somebody reads it
   const read = useQuery<Read>({
@@ -50,7 +52,9 @@ export default function Approve({ task }: { task: Task }): ReactNode {
     queryFn: async ({ signal }) => {
       const proposal = proposalOf(task, speed);
       const proposed = await bridge.call('withdrawal.propose', proposal, signal);
-      return { proposed, request: ApprovalRequest.of(bridge.call, proposal, proposed, askedOf(task), Date.now()) };
+      const shownIn = await shownInOf(proposed);
+      const request = ApprovalRequest.of(bridge.call, proposal, proposed, askedOf(task), Date.now(), shownIn);
+      return { proposed, request };
     },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
@@ -85,6 +89,20 @@ export default function Approve({ task }: { task: Task }): ReactNode {
       )}
     </Page>
   );
+}
+
+/** The currency of this browser, at the rates of the withdrawal's network; dollars where there is none. */
+function useShownIn(): (proposed: Proposed) => Promise<ShownIn | undefined> {
+  const { bridge } = useData();
+  const { all } = useBusinesses();
+  const [currency] = useCurrency();
+  return async ({ withdrawals }) => {
+    const network = all.find(({ id }) => id === withdrawals[0]?.business_id)?.network;
+    const { rates } = await bridge.call('rates.list', {}).catch(() => ({ rates: [] }));
+    const own = rates.filter((one) => one.network === network);
+    const rate = perDollar(own, currency);
+    return rate === null ? undefined : { currency, perDollar: rate };
+  };
 }
 
 /** The frame says whose money it is and whether it is real: it must be the withdrawal's business. */
@@ -196,7 +214,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
 function Left({ view, business }: { view: ReviewView; business: number | null }): ReactNode {
   const { all } = useBusinesses();
   const balance = all.find(({ id }) => id === business)?.balances.find(({ crypto }) => crypto === view.takes.asset);
-  return balance ? `${balance.amount} ${balance.crypto}` : null;
+  return balance ? <Coin amount={balance.amount} crypto={balance.crypto} whole /> : null;
 }
 
 /** Somebody decided it before. */

@@ -2,15 +2,15 @@
 import { type ReactNode, useState } from 'react';
 import { isGroup } from '../../../daemon/operator/address.ts';
 import type { ApprovalRequest } from '../../../daemon/operator/request.ts';
-import type { ReviewView } from '../../../daemon/operator/view.ts';
+import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { NotConnected, type Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
-import { useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
-import { scaled } from '../../parts/format.ts';
+import { decimal, scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Foreign, Notice, Problem, shortName, type Tone } from '../../parts/parts.tsx';
+import { Coin, Fiat, Foreign, Notice, Problem, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -48,7 +48,7 @@ export function Decision({ task, request, verdicts, left, busy }: DecisionProps)
           <strong>
             <Coin amount={view.leaves.text} crypto={view.leaves.asset} whole />
           </strong>{' '}
-          {view.leaves.usd !== null && <Fiat amount={view.leaves.usd} currency="USD" />}
+          {view.leaves.worth !== null && <Fiat amount={view.leaves.worth} currency={view.currency} />}
         </dd>
         {view.kind === 'payment' && left && (
           <>
@@ -89,6 +89,8 @@ const OWN_CODES = ['new_address', 'lookalike', 'high_fee'];
 
 function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Check[] {
   const t = useText(TEXTS);
+  const language = useLanguage();
+  const coinText = useCoinText();
   const good = (text: ReactNode): Check => ({ shape: 'done', tone: 'good', text });
   const warn = (text: ReactNode): Check => ({ shape: 'warning', tone: 'warn', text });
   const checks = verdicts.flatMap((verdict): Check[] => {
@@ -107,19 +109,23 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     checks.push(
       warn(
         <>
-          <strong>{t('moreThanEver')}</strong> {t('untilNow', { most: `${most} ${shortName(view.takes.asset)}` })}
+          <strong>{t('moreThanEver')}</strong> {t('untilNow', { most: coinText(most, view.takes.asset) })}
         </>,
       ),
     );
   }
-  checks.push(
-    view.isFeeHigh ? warn(t('feeHigh', { share: shareOf(view) })) : good(t('feeShare', { share: shareOf(view) })),
-  );
+  const share = shareOf(view);
+  // fee and amount in two coins cannot be compared
+  if (share !== null) {
+    const values = { share: decimal(share, language, PERCENT_DECIMALS) };
+    checks.push(view.isFeeHigh ? warn(t('feeHigh', values)) : good(t('feeShare', values)));
+  }
   const { collect } = view;
   if (collect) {
-    const [most, total] = [collect.feeMax, collect.total].map(({ text, asset }) => `${text} ${shortName(asset)}`);
-    checks.push({ shape: 'seen', tone: 'main', text: t('collectsFirst', { n: collect.addresses, most: most ?? '' }) });
-    checks.push({ shape: 'seen', tone: 'main', text: t('feesTogether', { total: total ?? '' }) });
+    const note = (text: string): Check => ({ shape: 'seen', tone: 'main', text });
+    const textOf = ({ text, asset }: Sum): string => coinText(text, asset);
+    checks.push(note(t('collectsFirst', { n: collect.addresses, most: textOf(collect.feeMax) })));
+    checks.push(note(t('feesTogether', { total: textOf(collect.total) })));
     if (collect.missing !== null) checks.push(warn(<Foreign text={collect.missing} />));
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
@@ -128,10 +134,12 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
   return checks;
 }
 
-/** The fee as a share of what is moved, in percent with two decimals, rounded up. */
-function shareOf(view: ReviewView): string {
+const PERCENT_DECIMALS = 2;
+
+/** The fee as a share of what is moved, in percent with two decimals, rounded up; null if they are of two coins. */
+function shareOf(view: ReviewView): string | null {
   const moved = headlineSum(view).units;
-  if (view.fee.asset !== view.takes.asset || moved <= 0n) return '–';
+  if (view.fee.asset !== view.takes.asset || moved <= 0n) return null;
   const hundredths = (view.fee.units * 10_000n + moved - 1n) / moved;
   return `${hundredths / 100n}.${`${hundredths % 100n}`.padStart(2, '0')}`;
 }
@@ -236,6 +244,7 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const [compared, setCompared] = useState(false);
   const approval = useApproval(request, end);
   const { needsPassphrase, view } = request;
+  const amount = useCoinText()(headlineSum(view).text, view.takes.asset);
   const known = verdicts.every((one) => one !== null);
   const open = verdicts.filter((one) => one && one.kind !== 'same' && one.kind !== 'lookalike') as Verdict[];
   const groups = open.reduce((sum, { cells }) => sum + cells.length, 0);
@@ -260,7 +269,7 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
       {needsPassphrase && <Passphrase approval={approval} />}
       {approval.error && !isPassphrase(approval.error) && <Problem error={approval.error} means={t('nothingMoved')} />}
       <button type="submit" className={warned ? 'button large' : 'button filled large'} disabled={!ready}>
-        {approval.working ? t('approving') : t(BUTTON[task.kind], { amount: amountOf(view), n: view.payments.length })}
+        {approval.working ? t('approving') : t(BUTTON[task.kind], { amount, n: view.payments.length })}
       </button>
       {task.kind === 'pay' && <Reject task={task} filled={warned} />}
       {(task.kind === 'speed-up' || task.kind === 'cancel') && (
@@ -296,7 +305,6 @@ const BUTTON = {
   'speed-up': 'approveSpeed',
   cancel: 'approveCancel',
 } as const;
-const amountOf = (view: ReviewView): string => `${headlineSum(view).text}\u00a0${shortName(view.takes.asset)}`;
 
 const isPassphrase = (error: Error): boolean =>
   'code' in error && ['vault.passphrase', 'unavailable'].includes(String(error.code));

@@ -1,7 +1,7 @@
 /** How soon, and what it costs. */
 import { type ReactNode, useId } from 'react';
 import type { Speed } from '../../../daemon/domain/withdrawal.ts';
-import type { ReviewView } from '../../../daemon/operator/view.ts';
+import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { useText } from '../../i18n.ts';
 import { Coin, Fiat } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
@@ -32,7 +32,7 @@ export function FeeChoice({ view, speed, choose, busy, crypto }: FeeChoiceProps)
               <Coin amount={one === speed ? view.fee.text : fee.text} crypto={crypto} whole />
             </span>
             <strong className="speed-fiat">
-              {fee.usd !== null && <Fiat amount={(one === speed ? view.fee.usd : fee.usd) ?? '0'} currency="USD" />}
+              <FeeWorth of={one === speed ? view.fee : fee} currency={view.currency} />
             </strong>
           </label>
         ))}
@@ -40,3 +40,6 @@ export function FeeChoice({ view, speed, choose, busy, crypto }: FeeChoiceProps)
     </section>
   );
 }
+
+const FeeWorth = ({ of, currency }: { of: Sum; currency: string }): ReactNode =>
+  of.worth !== null && <Fiat amount={of.worth} currency={currency} />;

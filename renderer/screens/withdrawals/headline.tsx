@@ -2,8 +2,8 @@
 import type { CSSProperties, ReactNode } from 'react';
 import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { useLanguage, useText } from '../../i18n.ts';
-import { splitZeros } from '../../parts/format.ts';
-import { Coin, chainName, Fiat, networkOf, shortName } from '../../parts/parts.tsx';
+import { fiat, splitZeros } from '../../parts/format.ts';
+import { Coin, chainName, Fiat, networkOf, shortName, useCoinText } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const LABEL = { payment: 'youSend', cancellation: 'youKeep', self: 'toYourself' } as const;
@@ -38,20 +38,23 @@ export function BigSum({
 
 export function Headline({ view }: { view: ReviewView }): ReactNode {
   const t = useText(TEXTS);
+  const language = useLanguage();
+  const coinText = useCoinText();
   const sum = headlineSum(view);
+  const upTo = view.payments.find((one) => one.upTo);
   return (
     <section className="section headline">
       <p className="quiet">{t(LABEL[view.kind])}</p>
       <BigSum amount={sum.text} crypto={sum.asset} />
       <p className="headline-worth">
-        {sum.usd !== null && <Fiat amount={sum.usd} currency="USD" />}{' '}
-        {view.usdRate !== null && (
-          <span className="quiet">{t('atRate', { rate: `$${view.usdRate}`, crypto: shortName(sum.asset) })}</span>
+        {sum.worth !== null && <Fiat amount={sum.worth} currency={view.currency} />}{' '}
+        {view.rate !== null && (
+          <span className="quiet">
+            {t('atRate', { rate: fiat(view.rate, view.currency, language), crypto: shortName(sum.asset) })}
+          </span>
         )}
       </p>
-      {view.payments.some(({ upTo }) => upTo) && (
-        <p className="warn">{t('upTo', { most: view.payments[0]!.allowed.text })}</p>
-      )}
+      {upTo && <p className="warn">{t('upTo', { most: coinText(upTo.allowed.text, upTo.allowed.asset) })}</p>}
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
-import { decimal, isZero } from '../../parts/format.ts';
+import { exact, isZero } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
@@ -16,7 +16,6 @@ import { Practice, useAsks } from './practice.tsx';
 import TEXTS from './texts.ts';
 import './withdrawals.css';
 
-const DECIMALS_MAX = 18;
 const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
 
 export default function NewWithdrawal(): ReactNode {
@@ -118,9 +117,7 @@ function Amount({ coins, crypto, choose, amount, type, all, takeAll }: AmountPro
       <Select
         label={t('coin')}
         value={crypto}
-        options={coins.map(
-          (one) => [one.crypto, `${coinName(one.crypto)}: ${decimal(one.amount, language, 0, DECIMALS_MAX)}`] as const,
-        )}
+        options={coins.map((one) => [one.crypto, `${coinName(one.crypto)}: ${exact(one.amount, language)}`] as const)}
         onChange={choose}
       />
       <Field

@@ -5,13 +5,15 @@ import { useCall, useConnection } from '../../data.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
-import { Answer, Coin, Facts, Fiat, Foreign, Hash, Head, Notice, Section } from '../../parts/parts.tsx';
+import { useMoney } from '../../parts/money.ts';
+import { Answer, Coin, Facts, Foreign, Hash, Head, Notice, Section, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { BigSum } from './headline.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
 import TEXTS from './texts.ts';
 
 type Detail = Result<'withdrawal.show'>['withdrawal'];
+type Row = [ReactNode, ReactNode];
 
 export function One({ id }: { id: string }): ReactNode {
   const t = useText(TEXTS);
@@ -59,11 +61,14 @@ function Actions({ one }: { one: Detail }): ReactNode {
 function Body({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
+  const coinText = useCoinText();
+  const { textOfUsd } = useMoney();
   const proof = one.tx_id && one.versions.find(({ tx_id }) => tx_id === one.tx_id)?.proof;
-  const rows: [ReactNode, ReactNode][] = [
+  const fee = (amount: string): string => coinText(amount, one.fee_crypto);
+  const rows: Row[] = [
     [t('state'), <WithdrawalState key="state" of={one} />],
     [t('to'), <Hash key="to" text={one.address} />],
-    [t('networkFee'), feeText(one, t)],
+    [t('networkFee'), one.fee === null ? t('feeAtMost', { fee: fee(one.fee_max) }) : fee(one.fee)],
     [t('asked'), `${times.full(one.created_at)}, ${t(`by_${originOf(one.origin)}`)}`],
     ...(one.refund_of
       ? [
@@ -72,13 +77,13 @@ function Body({ one }: { one: Detail }): ReactNode {
             <a key="refund" href={href('invoices', one.refund_of.invoice)}>
               {one.refund_of.invoice}
             </a>,
-          ] as [ReactNode, ReactNode],
+          ] as Row,
         ]
       : []),
     ...(one.approved_at
-      ? [[t('approvedOn'), `${times.full(one.approved_at)}, ${one.approved_by}`] as [ReactNode, ReactNode]]
+      ? [[t('approvedOn'), `${times.full(one.approved_at)}, ${t(`by_${approverOf(one.approved_by)}`)}`] as Row]
       : []),
-    ...(one.tx_id ? [[t('transaction'), <Hash key="tx" text={one.tx_id} />] as [ReactNode, ReactNode]] : []),
+    ...(one.tx_id ? [[t('transaction'), <Hash key="tx" text={one.tx_id} />] as Row] : []),
     ...(proof
       ? [
           [
@@ -86,7 +91,7 @@ function Body({ one }: { one: Detail }): ReactNode {
             <span key="proof">
               <Hash text={proof} /> <span className="quiet">{t('proofNote')}</span>
             </span>,
-          ] as [ReactNode, ReactNode],
+          ] as Row,
         ]
       : []),
   ];
@@ -95,11 +100,7 @@ function Body({ one }: { one: Detail }): ReactNode {
       <section className="section headline">
         <p className="quiet">{t(one.sweep ? 'everything' : 'amount')}</p>
         <BigSum amount={one.amount} crypto={one.crypto} small />
-        {one.usd_value !== null && (
-          <p className="quiet">
-            <Fiat amount={one.usd_value} currency="USD" /> {t('whenAsked')}
-          </p>
-        )}
+        {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
       {one.problem && (
         <Notice tone="warn" title={t('whyItWaits')}>
@@ -119,11 +120,12 @@ function Body({ one }: { one: Detail }): ReactNode {
   );
 }
 
+const APPROVERS = ['policy', 'sandbox', 'restore'] as const;
+const approverOf = (name: string | null): (typeof APPROVERS)[number] | 'operator' =>
+  APPROVERS.find((one) => one === name) ?? 'operator';
+
 const originOf = (origin: string): 'merchant' | 'operator' | 'inbox' | 'refund' =>
   origin === 'merchant' || origin === 'inbox' || origin === 'refund' ? origin : 'operator';
-
-const feeText = (one: Detail, t: ReturnType<typeof useText<keyof (typeof TEXTS)['en']>>): string =>
-  one.fee === null ? t('feeAtMost', { fee: `${one.fee_max} ${one.fee_crypto}` }) : `${one.fee} ${one.fee_crypto}`;
 
 function Versions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);

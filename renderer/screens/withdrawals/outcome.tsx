@@ -4,7 +4,7 @@ import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Foreign, Hash, Notice, shortName } from '../../parts/parts.tsx';
+import { Foreign, Hash, Notice, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
@@ -64,7 +64,7 @@ type UnknownProps = { id: string; task: Task; view: ReviewView; one: One; isFres
 function Unknown({ id, task, view, one, isFresh }: UnknownProps): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
-  const amount = `${headlineSum(view).text}\u00a0${shortName(view.takes.asset)}`;
+  const amount = useCoinText()(headlineSum(view).text, view.takes.asset);
   if (connection.up && isFresh && one) {
     // the withdrawal was sent before: its state does not say whether it was replaced
     if (task.kind === 'speed-up' || task.kind === 'cancel') {

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react';
 import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { useText } from '../../i18n.ts';
-import { Coin, Copy, Fiat, Foreign, Hash } from '../../parts/parts.tsx';
+import { Coin, Copy, Fiat, Foreign, Hash, useCoinText } from '../../parts/parts.tsx';
 import type { Verdict } from './recipient.tsx';
 import TEXTS from './texts.ts';
 
@@ -10,23 +10,13 @@ type Line = { key: string; text: ReactNode; sum: Sum; minus: boolean };
 
 export function Transaction({ view, raw, verdicts }: TransactionProps): ReactNode {
   const t = useText(TEXTS);
+  const coinText = useCoinText();
   const [open, setOpen] = useState(false);
   const isApart = view.fee.asset !== view.takes.asset;
-  const nameOf = (address: string): ReactNode => {
-    const verdict = verdicts[address];
-    const isNamed = verdict && verdict.label !== null && verdict.kind !== 'lookalike';
-    return isNamed ? (
-      <>
-        {t('pays')} <Foreign text={verdict.label!} />
-      </>
-    ) : (
-      t('paysAddress')
-    );
-  };
   const lines: Line[] = [
     { key: 'takes', text: t('takesCoins', { n: view.inputs }), sum: view.takes, minus: false },
     ...(view.kind === 'payment' ? view.payments : []).map(
-      (one): Line => ({ key: one.address, text: nameOf(one.address), sum: one.now, minus: true }),
+      (one): Line => ({ key: one.address, text: <Paid verdict={verdicts[one.address]} />, sum: one.now, minus: true }),
     ),
     ...view.before.map((sum, at): Line => ({ key: `before ${at}`, text: t('paysBefore'), sum, minus: true })),
     { key: 'fee', text: t(isApart ? 'feeApart' : 'paysFee'), sum: view.fee, minus: true },
@@ -54,12 +44,13 @@ export function Transaction({ view, raw, verdicts }: TransactionProps): ReactNod
       <table className="table sums">
         <tbody>
           {lines.map((line) => (
-            <Row key={line.key} text={line.text} sum={line.sum} minus={line.minus} />
+            <Row key={line.key} text={line.text} sum={line.sum} minus={line.minus} currency={view.currency} />
           ))}
           <Row
             text={t('comesBack')}
-            sum={view.back ?? { ...view.takes, units: 0n, text: '0', usd: view.takes.usd && '0' }}
+            sum={view.back ?? { ...view.takes, units: 0n, text: '0', worth: view.takes.worth && '0' }}
             minus={false}
+            currency={view.currency}
             strong
           />
         </tbody>
@@ -72,13 +63,26 @@ export function Transaction({ view, raw, verdicts }: TransactionProps): ReactNod
           ))}
         </p>
       )}
-      <p className="quiet">{t('feeMost', { fee: `${view.feeMax.text} ${view.feeMax.asset}` })}</p>
+      <p className="quiet">{t('feeMost', { fee: coinText(view.feeMax.text, view.feeMax.asset) })}</p>
     </section>
   );
 }
 type TransactionProps = { view: ReviewView; raw: string | null; verdicts: Record<string, Verdict> };
 
-function Row({ text, sum, minus, strong = false }: Omit<Line, 'key'> & { strong?: boolean }): ReactNode {
+/** The recipient's name, where the address is his. */
+function Paid({ verdict }: { verdict: Verdict | undefined }): ReactNode {
+  const t = useText(TEXTS);
+  if (!verdict || verdict.label === null || verdict.kind === 'lookalike') return t('paysAddress');
+  return (
+    <>
+      {t('pays')} <Foreign text={verdict.label} />
+    </>
+  );
+}
+
+type RowProps = Omit<Line, 'key'> & { currency: string; strong?: boolean };
+
+function Row({ text, sum, minus, currency, strong = false }: RowProps): ReactNode {
   return (
     <tr className={strong ? 'total' : ''}>
       <th scope="row">{text}</th>
@@ -86,7 +90,9 @@ function Row({ text, sum, minus, strong = false }: Omit<Line, 'key'> & { strong?
         {minus && '−'}
         <Coin amount={sum.text} whole />
       </td>
-      <td className="number quiet sums-fiat">{sum.usd !== null && <Fiat amount={sum.usd} currency="USD" />}</td>
+      <td className="number quiet sums-fiat">
+        {sum.worth !== null && <Fiat amount={sum.worth} currency={currency} />}
+      </td>
     </tr>
   );
 }

@@ -24,7 +24,7 @@ const { autostartEntry, autostartFolder, execArgument, isHiddenStart, loginStart
 );
 const { nativeMenu } = await import('../../../main/menu.ts');
 const { desktopMethods, slowedKeyholder } = await import('../../../main/methods.ts');
-const { followNews } = await import('../../../main/news.ts');
+const { followNews } = await import('../../../daemon/operator/news.ts');
 const { alertWords, noticesOf, notify } = await import('../../../main/notices.ts');
 const { servePages } = await import('../../../main/pages.ts');
 const { fenceContents, fenceSession, isOwnPage, webAddress, webPreferences } = await import(
@@ -393,9 +393,9 @@ describe('links, notices and updates', () => {
     /** The milliseconds between the second and the third question. */
     const gap = async (events: unknown[]): Promise<number> => {
       const asked: number[] = [];
-      const call = async () => ({ events, cursor: `${asked.push(performance.now())}`, missed: false });
+      const ask = async () => ({ events, cursor: `${asked.push(performance.now())}`, missed: false });
       const over = new AbortController();
-      const done = followNews(call as never, () => {}, over.signal);
+      const done = followNews({ ask: ask as never, tell: () => {}, signal: over.signal });
       await until('it asked again', async () => asked.length >= 3);
       over.abort();
       await done;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Call, Params } from '../../../daemon/contract/operator.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { GAP } from '../../../daemon/domain/indices.ts';
-import { openBusiness } from '../../../daemon/operator/open-business.ts';
+import { openBusiness, openWithMonero } from '../../../daemon/operator/open-business.ts';
 
 const KEY: Params<'business.add'>['key'] = { name: 'first key', scopes: ['invoices'] };
 const WANTED = { name: 'Shop', network: 'regtest' as const, time_zone: 'UTC', key: KEY };
@@ -58,4 +58,39 @@ it('derives the next account when another business took the number', async () =>
   const { derived, sent } = await added({}, true, 1);
   expect(derived).toEqual([4, 5]);
   expect(sent).toMatchObject({ account_no: 5, gap: GAP });
+});
+
+/** `fails`: what each attempt to add the business throws. */
+async function withMonero(...fails: (Error & { status?: number })[]) {
+  const steps: string[] = [];
+  const call = (async (method: string, params: Params<'business.add'>) => {
+    if (method === 'business.nextAccount')
+      return { account_no: 4 + steps.filter((one) => one.startsWith('add')).length };
+    steps.push(`add ${params.account_no} gap ${params.gap}`);
+    const failed = fails.shift();
+    if (failed) throw failed;
+    return {};
+  }) as unknown as Call;
+  const note = (step: string) => async (_: string, accountNo: number) => void steps.push(`${step} ${accountNo}`);
+  const ended = await openWithMonero(call, WANTED, async () => ({ accounts: {}, used: false }), {
+    take: note('take'),
+    drop: note('drop'),
+  }).then(
+    () => 'added',
+    (error: Error) => error.message,
+  );
+  return [...steps, ended];
+}
+
+it('gives 25 words to the account that the business gets, and leaves them at no other', async () => {
+  const taken = new Rejected('business.account', 'Taken');
+  expect(await withMonero()).toEqual(['take 4', `add 4 gap ${GAP}`, 'added']);
+  expect(await withMonero(taken)).toEqual([
+    ...['take 4', `add 4 gap ${GAP}`, 'drop 4'],
+    ...['take 5', `add 5 gap ${GAP}`, 'added'],
+  ]);
+  const refused = Object.assign(new Error('no such coin'), { status: 422 });
+  expect(await withMonero(refused)).toEqual(['take 4', `add 4 gap ${GAP}`, 'drop 4', 'no such coin']);
+  // without an answer the business may be there, with the key of these words
+  expect(await withMonero(new Error('no answer'))).toEqual(['take 4', `add 4 gap ${GAP}`, 'no answer']);
 });

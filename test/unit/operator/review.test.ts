@@ -96,6 +96,21 @@ describe('a payment', () => {
     );
   });
 
+  it('is shown in the currency of the reader, in cents that add up', () => {
+    const made = review(given(payment('LTC', ['in-euros'])));
+    const view = viewOf(made, said as unknown as Preview, null, { currency: 'EUR', perDollar: '0.92345678' });
+    const worth = (sum: { worth: string | null } | null): string | null => sum?.worth ?? null;
+    // 0.4 and 1.09998 LTC at 92.345678 euros, each rounded up
+    expect([view.currency, view.rate, worth(view.paid), worth(view.back), worth(view.fee), worth(view.takes)]).toEqual([
+      ...['EUR', '92.35', '36.94', '101.58', '0.01', '138.53'],
+    ]);
+    const unknown = viewOf(made, { ...said, usd_rate: null } as unknown as Preview, null, {
+      currency: 'EUR',
+      perDollar: '0.9',
+    });
+    expect([unknown.rate, worth(unknown.paid)]).toEqual([null, null]);
+  });
+
   it('is approved so that the signer signs it', async () => {
     const order: SignOrder = payment('LTC', ['signed']);
     const [approval] = await review(given(order as Order)).approvals(authorize);

@@ -43,19 +43,34 @@ it("are Ledger's for the account that follows from the words, shown sealed to wh
   const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
   const client = new SignerClient({ ...common, folder: wallet.folder, sandbox });
   const boxes: Sealed[] = [];
+  /** All that the service sees of it. */
+  let carried = '';
   const call = async (method: string, { sealed }: { sealed: Sealed }) => {
     if (method === 'wallet.sealKey') return { seal_key: await client.sealKey() };
     const result = await client.custody(sealed);
-    boxes.push(result.words!);
+    carried += JSON.stringify([sealed, result]);
+    if (result.words) boxes.push(result.words);
     return result;
   };
-  const ask = async (passphrase: string) =>
-    (await sealedCustody(call as unknown as Call).moneroWords(passphrase, 'mainnet', 0)).join(' ');
+  const custody = sealedCustody(call as unknown as Call);
+  const ask = async (passphrase: string, accountNo = 0) =>
+    (await custody.moneroWords(passphrase, 'mainnet', accountNo)).join(' ');
   try {
     expect(await ask(PASSPHRASE)).toBe(LEDGER);
     expect(Buffer.from(boxes[0]!.box, 'base64').includes('tavern')).toBe(false);
     expect(await codeOf(ask('another passphrase'))).toBe('vault.passphrase');
     expect(await client.status()).toMatchObject({ state: 'locked' });
+    // a browser imports others in the same way, and takes that back
+    expect(await codeOf(custody.importMonero(PASSPHRASE, 'mainnet', 7, 'jobs '.repeat(24)))).toBe('mnemonic.length');
+    const before = await ask(PASSPHRASE, 7);
+    await custody.importMonero(PASSPHRASE, 'mainnet', 7, foreign.toUpperCase());
+    expect(await ask(PASSPHRASE, 7)).toBe(foreign);
+    expect((await custody.accounts(PASSPHRASE, 'mainnet', 7)).accounts.XMR).toEqual(
+      (await deriveAccounts(wallet.folder, PASSPHRASE, 'mainnet', 7, ['XMR'])).XMR,
+    );
+    await custody.dropMonero(PASSPHRASE, 'mainnet', 7);
+    expect(await ask(PASSPHRASE, 7)).toBe(before);
+    expect(carried.toLowerCase()).not.toContain(foreign.split(' ').slice(0, 2).join(' '));
   } finally {
     await client.close();
   }

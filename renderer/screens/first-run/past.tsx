@@ -1,0 +1,67 @@
+/** The fields about words that were made elsewhere: the words, and since when they were used. */
+import { type ReactNode, useId, useState } from 'react';
+import { useText } from '../../i18n.ts';
+import { Field } from '../../parts/controls.tsx';
+import TEXTS from './live-texts.ts';
+
+/** Since when imported words were used: a day (YYYY-MM-DD), or a block of Monero. */
+export type Past = { birthday: string } | { restoreHeight: number };
+
+const HEIGHT = /^\d{1,9}$/;
+const WORDS_CHARS_MAX = 1_000;
+
+/** `past`: null if nothing was given. */
+export type PastForm = { past: Past | null; isRight: boolean; fields: ReactNode };
+
+export function usePast(): PastForm {
+  const t = useText(TEXTS);
+  const [birthday, setBirthday] = useState('');
+  const [height, setHeight] = useState('');
+  const isHeight = HEIGHT.test(height);
+  const fault = height === '' ? undefined : !isHeight ? t('noHeight') : birthday !== '' ? t('notBoth') : undefined;
+  return {
+    past: height !== '' ? { restoreHeight: Number(height) } : birthday !== '' ? { birthday } : null,
+    isRight: fault === undefined,
+    fields: (
+      <>
+        <Field
+          label={t('birthday')}
+          hint={t('birthdayHint')}
+          type="date"
+          value={birthday}
+          onChange={(event) => setBirthday(event.target.value)}
+        />
+        <Field
+          label={t('height')}
+          hint={t('heightHint')}
+          inputMode="numeric"
+          value={height}
+          onChange={(event) => setHeight(event.target.value.trim())}
+          error={fault}
+        />
+      </>
+    ),
+  };
+}
+
+type WordsProps = { label: string; value: string; onChange(words: string): void };
+
+export function WordsField({ label, value, onChange }: WordsProps): ReactNode {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        className="input mono"
+        rows={3}
+        maxLength={WORDS_CHARS_MAX}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </div>
+  );
+}
