@@ -292,7 +292,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     },
     discovery: () => discovery?.state ?? null,
     deriveSandboxAccounts: parts.sandboxAccounts,
-    testAlerts: () => alerts.test(),
+    ...{ testAlerts: () => alerts.test(), testEndpoint: (id: number) => shopEvents.test(id) },
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
     sandbox: controls,
     api: server.at,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { action, itemCommand, list } from './commands.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import { type PageOptions, paged, pageOf } from './page.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
@@ -26,6 +26,8 @@ export function endpointCommands(root: Command, io: Io): void {
     action(io, rotate),
   );
   itemCommand(endpoint, 'enable', 'send again to one that was disabled, what waited first').action(action(io, enable));
+  itemCommand(endpoint, 'pause', 'send one nothing until it is enabled; its events wait').action(action(io, pause));
+  itemCommand(endpoint, 'test', 'send one a test event now').action(action(io, test));
   itemCommand(endpoint, 'remove', 'end one for good').action(action(io, remove));
   itemCommand(endpoint, 'resend', 'send one of the log again').action(action(io, resend));
 }
@@ -98,6 +100,20 @@ async function rotate(session: Session, _: object, id?: string) {
 async function enable(session: Session, _: object, id?: string) {
   const done = await session.call('endpoint.enable', { id: Number(id) });
   session.print(done, () => `Endpoint ${id} is sent events again.\n`);
+}
+
+async function pause(session: Session, _: object, id?: string) {
+  const done = await session.call('endpoint.pause', { id: Number(id) });
+  session.print(done, () => `Endpoint ${id} is paused; its events wait.\n`);
+}
+
+async function test(session: Session, _: object, id?: string) {
+  const { status, error, milliseconds } = await session.call('endpoint.test', { id: Number(id) });
+  const isTaken = error === null && status !== null && status >= 200 && status < 300;
+  const answer = status === null ? `no answer: ${error}` : `${status}${error === null ? '' : `: ${error}`}`;
+  if (!isTaken)
+    throw new Failure(`endpoint ${id} did not take the test event: ${answer}`, EXIT.failed, 'endpoint.test');
+  session.print({ status, error, milliseconds }, () => `Endpoint ${id} took the test event: ${status}.\n`);
 }
 
 async function remove(session: Session, _: object, id?: string) {

@@ -56,6 +56,16 @@ export const ENDPOINTS = {
   /** Makes a new secret. The former one signs beside it for a day. */
   'endpoint.rotate': { params: one, result: z.object({ endpoint: WithSecret }) },
   'endpoint.enable': { params: one, result: z.object({ endpoint: EndpointShape }) },
+  /** Sends it nothing until it is enabled; its events wait. */
+  'endpoint.pause': { params: one, result: z.object({ endpoint: EndpointShape }) },
+  /**
+   * Sends one signed event of the type `endpoint.test` now, even to a disabled endpoint, and waits for the answer. It is not in the
+   * log, and not repeated.
+   */
+  'endpoint.test': {
+    params: one,
+    result: z.object({ status: z.int().nullable(), error: z.string().nullable(), milliseconds: z.int() }),
+  },
   'endpoint.remove': { params: one, result: z.object({}) },
   'delivery.list': {
     params: z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(50), before: Id.optional() }),

@@ -16,5 +16,7 @@ const INVOICE_EVENTS = [
 ] as const;
 const PAYOUT_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal.failed'] as const;
 export const EVENT_TYPES = [...INVOICE_EVENTS, ...PAYOUT_EVENTS] as const;
+/** Sent only when the operator tries an endpoint. */
+export const TEST_EVENT = 'endpoint.test';
 export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
 export type EventType = (typeof EVENT_TYPES)[number];

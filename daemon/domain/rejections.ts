@@ -18,7 +18,7 @@ export type RejectCode =
   | 'config.rpc'
   | 'console.listen'
   | 'delivery.not_found'
-  | `endpoint.${'not_found' | 'too_many' | 'url'}`
+  | `endpoint.${'not_found' | 'quarantine' | 'too_many' | 'url'}`
   | `idempotency.${'conflict' | 'key'}`
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
@@ -83,6 +83,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'sandbox.already_mined': { page: 'shows' },
   'sandbox.not_the_payers': { page: 'shows' },
   'withdrawal.not_found': { withdrawal: 404 },
+  'endpoint.quarantine': CONFLICT,
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
   'vault.exists': CONFLICT,

@@ -33,7 +33,7 @@ function collectLines({ addresses, feeMax, total, until, missing }: CollectView)
     `For that the wallet may move money between its own addresses, for at most ${money(feeMax)} in fees`,
     `until ${new Date(until).toISOString()}. It pays nobody else.`,
     `All fees together: at most ${money(total)}`,
-    ...(missing === null ? [] : [`Before that it ${printable(missing)}.`]),
+    ...(missing === null ? [] : [`Before that it ${printable(missing.text)}.`]),
   ];
 }
 

@@ -42,7 +42,7 @@ export type CollectView = {
   /** Milliseconds since 1970. */
   until: number;
   /** The coin that has to be sent to the tank before, as stated; null: nothing is missing. */
-  missing: string | null;
+  missing: Collect['needs'];
 };
 
 export type ReviewView = {
@@ -178,7 +178,7 @@ export function viewOf(
     })),
     collect: collect &&
       granted && {
-        ...{ addresses: collect.addresses, missing: collect.needs?.text ?? null },
+        ...{ addresses: collect.addresses, missing: collect.needs },
         ...{ feeMax: granted, total: feeMoney.total([granted, feeMoney.of(rest.feeMax)]) },
         until: review?.collect?.until ?? collect.until,
       },

@@ -1,6 +1,13 @@
 /** Sends events to shops until they are accepted: at least once, and in order for each subject. */
 import type { App } from '../app/app.ts';
-import { type Delivery, dueFor, recordDelivery, signedHeaders } from '../app/notifications/shop-events.ts';
+import {
+  type Delivery,
+  dueFor,
+  endpointOf,
+  recordDelivery,
+  signedHeaders,
+  testEvent,
+} from '../app/notifications/shop-events.ts';
 import type { EndpointRow } from '../store/queries/shop-events.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
@@ -35,6 +42,15 @@ export class ShopEventWorker {
     for (const endpoint of this.#app.directory.allEndpoints()) this.#fill(endpoint);
   }
 
+  /**
+   * Sends an endpoint one event about nothing, even a disabled one, and returns what came of it. Nothing is stored or repeated.
+   * Throws `Rejected`: `endpoint.not_found`, `endpoint.quarantine`.
+   */
+  async test(id: number): Promise<{ status: number | null; error: string | null; ms: number }> {
+    const endpoint = endpointOf(this.#app.store, id);
+    return this.#post(endpoint, testEvent(this.#app, endpoint));
+  }
+
   /** Aborts attempts under way and waits until their results are stored. */
   async stop(): Promise<void> {
     this.#abort.abort();
@@ -66,21 +82,25 @@ export class ShopEventWorker {
   }
 
   async #attempt(endpoint: EndpointRow, delivery: Delivery): Promise<void> {
-    const { status, error, ms } = await sendWebhook(endpoint.url, {
+    const { status, error, ms } = await this.#post(endpoint, delivery);
+    // an attempt that this program's stop aborted does not count
+    if (this.#abort.signal.aborted && status === null) return;
+    const outcome = { status, error, jitter: Math.random() };
+    await this.#app.store.write((tx) => recordDelivery(this.#app, tx, delivery.id, outcome));
+    this.#app.log.info({ endpoint: endpoint.id, event: delivery.uuid, status, reason: error, ms }, 'event attempted');
+  }
+
+  #post(endpoint: EndpointRow, event: Pick<Delivery, 'uuid' | 'body'>) {
+    return sendWebhook(endpoint.url, {
       ...this.#policy,
       // the operator chose this destination, so allow-listed hosts are permitted
       fromMerchant: true,
       timeoutMs: TIMEOUT_MS,
       signal: this.#abort.signal,
       content: {
-        body: delivery.body,
-        headers: { 'Content-Type': 'application/json', ...signedHeaders(endpoint, delivery, this.#app.now()) },
+        body: event.body,
+        headers: { 'Content-Type': 'application/json', ...signedHeaders(endpoint, event, this.#app.now()) },
       },
     });
-    // an attempt that this program's stop aborted does not count
-    if (this.#abort.signal.aborted && status === null) return;
-    const outcome = { status, error, jitter: Math.random() };
-    await this.#app.store.write((tx) => recordDelivery(this.#app, tx, delivery.id, outcome));
-    this.#app.log.info({ endpoint: endpoint.id, event: delivery.uuid, status, reason: error, ms }, 'event attempted');
   }
 }

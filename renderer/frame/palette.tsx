@@ -1,5 +1,5 @@
 /** Search or do (Ctrl K): screens, commands, and invoices by anything. */
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -12,8 +12,9 @@ import {
   ModalOverlay,
   TextField,
 } from 'react-aria-components';
-import { useChange, useConnection, useData } from '../data.tsx';
-import { useText } from '../i18n.ts';
+import { useCall, useChange, useConnection, useData } from '../data.tsx';
+import { useLanguage, useText } from '../i18n.ts';
+import { fiat, foreign } from '../parts/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go, href } from '../router.ts';
 import { ROUTES } from '../routes.tsx';
@@ -87,6 +88,36 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
   return { go: screens.filter(matches), do: doing.filter((one) => one !== false).filter(matches) };
 }
 
+const FOUND_SHOWN = 5;
+const PAUSE_MS = 200;
+/** A link or an address is longer than its end is worth looking for. */
+const TEXT_CHARS_MAX = 300;
+
+/** Invoices that a typed text names: by number, link, reference, address, transaction or amount. */
+function useFound(text: string): Command[] {
+  const wanted = useSettled(text.trim(), PAUSE_MS);
+  const language = useLanguage();
+  const asks = wanted.length > 1 && wanted.length <= TEXT_CHARS_MAX;
+  const { data, isPlaceholderData } = useCall('invoice.find', { text: wanted, limit: FOUND_SHOWN }, { enabled: asks });
+  if (!asks || !data || isPlaceholderData || wanted !== text.trim()) return [];
+  return data.invoices.map((one) => ({
+    id: `invoice ${one.slug}`,
+    icon: 'invoices',
+    text: [one.slug, fiat(one.amount, one.currency, language), foreign(one.order_id ?? '')].join('  '),
+    run: () => go(href('invoices', one.slug)),
+  }));
+}
+
+/** A value once it has not changed for so long. */
+function useSettled(value: string, ms: number): string {
+  const [settled, settle] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}
+
 export function Palette({ open, onClose }: { open: boolean; onClose(): void }): ReactNode {
   return (
     <ModalOverlay
@@ -106,9 +137,10 @@ function PaletteInside({ onClose }: { onClose(): void }): ReactNode {
   const t = useText(TEXTS);
   const [text, setText] = useState('');
   const commands = useCommands(text);
+  const found = useFound(text);
   const run = (key: string): void => {
     onClose();
-    [...commands.go, ...commands.do].find(({ id }) => id === key)?.run();
+    [...found, ...commands.go, ...commands.do].find(({ id }) => id === key)?.run();
   };
   return (
     <Dialog aria-label={t('searchOrDo')} className="palette-inside">
@@ -123,6 +155,7 @@ function PaletteInside({ onClose }: { onClose(): void }): ReactNode {
           onAction={(key) => run(String(key))}
           renderEmptyState={() => <p className="quiet">{t('paletteEmpty', { text })}</p>}
         >
+          {found.length > 0 && <Group title={t('found')} commands={found} />}
           {commands.do.length > 0 && <Group title={t('doing')} commands={commands.do} />}
           {commands.go.length > 0 && <Group title={t('goTo')} commands={commands.go} />}
         </Menu>

@@ -1,8 +1,9 @@
 /** Controls: fields, choices and dialogs. They are native elements where these suffice. */
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type ReactNode, useId, useState } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useText } from '../i18n.ts';
 import { Icon } from './icons.tsx';
+import { Foreign } from './parts.tsx';
 import TEXTS from './texts.ts';
 
 type FieldProps = { label: ReactNode; hint?: ReactNode; error?: ReactNode } & ComponentProps<'input'>;
@@ -108,6 +109,47 @@ export function Choices<V extends string>({ label, value, options, onChange }: C
         </div>
       ))}
     </fieldset>
+  );
+}
+
+type SureProps = {
+  /** The link that asks, the question, and the button that does it. */
+  label: string;
+  question: string;
+  yes: string;
+  disabled: boolean;
+  onYes(): void;
+};
+
+/** A link whose effect is confirmed in its place. */
+export function Sure({ label, question, yes, disabled, onYes }: SureProps): ReactNode {
+  const t = useText(TEXTS);
+  const [asking, setAsking] = useState(false);
+  if (!asking) {
+    return (
+      <button type="button" className="link" disabled={disabled} onClick={() => setAsking(true)}>
+        {label}
+      </button>
+    );
+  }
+  return (
+    <span className="sure">
+      <Foreign text={question} />{' '}
+      <button
+        type="button"
+        className="button"
+        disabled={disabled}
+        onClick={() => {
+          setAsking(false);
+          onYes();
+        }}
+      >
+        {yes}
+      </button>{' '}
+      <button type="button" className="link" onClick={() => setAsking(false)}>
+        {t('leave')}
+      </button>
+    </span>
   );
 }
 

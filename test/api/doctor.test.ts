@@ -174,7 +174,7 @@ describe('with real money', () => {
     Object.defineProperty(bench.app.store, 'health', {
       value: () => ({ freeBytes: free, logBytes: 0, trouble: null }),
     });
-    const free = 300_000_000;
+    let free = 300_000_000;
     for (let day = 0; day < 40; day++) {
       await noteSize(bench.app);
       if (day < 7) expect(daysUntilFull(bench.app)).toBeNull();
@@ -184,6 +184,9 @@ describe('with real money', () => {
     expect(await found(bench, 'disk')).toMatchObject([
       { level: 'warning', text: expect.stringContaining('full in 30 days') },
     ]);
+    free = 400_000_000_000_000;
+    const [far] = await found(bench, 'disk');
+    expect(far).toMatchObject({ level: 'ok', text: expect.stringMatching(/enough for more than five years/) });
   });
 
   it('a certificate that browsers refuse is a problem', async () => {

@@ -274,6 +274,44 @@ describe('a secret', () => {
 });
 
 describe('an endpoint', () => {
+  it('is tried by a signed event about nothing, which is neither stored nor repeated', async () => {
+    const { id, secret } = await add('/test', ['invoice.paid']);
+    const { status, error, milliseconds } = await call('endpoint.test', { id });
+    expect([status, error, milliseconds >= 0]).toEqual([204, null, true]);
+    const [{ body, headers }] = at('/test') as [Taken];
+    const event = new Webhook(secret).verify(body, headers as Record<string, string>);
+    expect(event).toMatchObject({ type: 'endpoint.test', network: 'sandbox', data: { id: `${id}` } });
+    answers.set('/test', 500);
+    expect(await call('endpoint.test', { id })).toMatchObject({ status: 500 });
+    const { deliveries } = await call('delivery.list', {});
+    expect(deliveries.filter(({ endpoint_id }) => endpoint_id === id)).toEqual([]);
+    expect((await call('endpoint.list', {})).endpoints[0]).toMatchObject({ failing_since: null, disabled_at: null });
+    const unknown = await refusal(service.dataDir, 'endpoint.test', { id: id + 1 });
+    expect(unknown).toMatchObject({ status: 404, code: 'endpoint.not_found' });
+  });
+
+  it('that is paused gets nothing but tests, and what waited once it is enabled', async () => {
+    const { id } = await add('/pause', ['invoice.created']);
+    const { endpoint } = await call('endpoint.pause', { id });
+    expect(endpoint).toMatchObject({ disabled_why: 'paused by the operator', disabled_at: expect.any(String) });
+    const { endpoint: again } = await call('endpoint.pause', { id });
+    expect(again.disabled_at).toBe(endpoint.disabled_at);
+    const invoiceId = await invoice();
+    await call('endpoint.test', { id });
+    expect(typesAt('/pause')).toEqual(['endpoint.test']);
+    const { deliveries } = await call('delivery.list', { limit: 1 });
+    expect(deliveries[0]).toMatchObject({
+      endpoint_id: id,
+      subject: `invoice ${invoiceId}`,
+      state: 'waiting',
+      attempts: 0,
+    });
+    await call('endpoint.enable', { id });
+    await until('it is told', async () => at('/pause').length === 2);
+    expect(typesAt('/pause')).toEqual(['endpoint.test', 'invoice.created']);
+    expect((await call('alert.list', {})).alerts.filter(({ kind }) => kind === 'endpoint.disabled')).toEqual([]);
+  });
+
   it.each([
     ['http://127.0.0.1:1/x', /loopback.*webhook\.allow_hosts/],
     ['http://localhost:1/x', /loopback; webhook\.allow_hosts = \["localhost:1"\] would allow it$/],

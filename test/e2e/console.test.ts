@@ -17,6 +17,10 @@ const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
+/** Of a wallet that was made elsewhere. */
+const MONERO_WORDS =
+  'tavern judge beyond bifocals deepest mural onward dummy eagle diode gained vacation rally cause firm idled jerseys moat ' +
+  'vigilant upload bobsled jobs cunning doing jobs';
 const PASSPHRASE = 'four words in a row';
 const PHONE = { width: 390, height: 844 };
 const EVENT_TO_SCREEN_MS_MAX = 100;
@@ -92,6 +96,17 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       await page.getByRole('searchbox').fill(text);
       await page.keyboard.press('Enter');
       await page.locator(`[data-slug="${slug}"]`).waitFor();
+    }
+    for (const text of [txid, HOSTILE]) {
+      await page.keyboard.press('Control+k');
+      await page
+        .getByRole('dialog')
+        .getByRole('searchbox')
+        .or(page.getByRole('dialog').getByRole('textbox'))
+        .fill(text);
+      await page.getByRole('menuitem', { name: `${slug} €60.00` }).click();
+      await page.locator('.invoice-panel').getByText('€60.00').first().waitFor();
+      await shop.go(page, 'invoices');
     }
     await page.getByRole('searchbox').fill('ltc1qnothing');
     await page.keyboard.press('Enter');
@@ -193,6 +208,20 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
 
   it('sells at the counter: keypad, code, seen without code, green when paid, and locked to itself', async () => {
     const page = await shop.open('counter', PHONE);
+    await page.evaluate(`(() => {
+      window.tones = [];
+      const param = { setValueAtTime() {}, exponentialRampToValueAtTime() {} };
+      const gain = { gain: param, connect() {} };
+      window.AudioContext = class {
+        currentTime = 0;
+        createGain = () => gain;
+        close() {}
+        createOscillator() {
+          const tone = { frequency: {}, connect: (to) => to, start: () => tones.push(tone.frequency.value), stop() {} };
+          return tone;
+        }
+      };
+    })()`);
     await page.keyboard.type('4150');
     await page.keyboard.press('Backspace');
     await page.getByRole('button', { name: 'Show QR code for €4.15' }).click();
@@ -204,8 +233,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await shop.pay(invoices[0]!.slug);
     await page.getByText('Payment seen').waitFor();
     expect(await page.locator('.qr').count()).toBe(0);
+    expect(await page.evaluate('tones')).toEqual([]);
     await shop.mine('LTC', 12);
     await page.locator('.till-done.paid').waitFor();
+    expect(await page.evaluate('tones')).toEqual([660, 990]);
     const colour = await page.evaluate("getComputedStyle(document.querySelector('.till-done.paid')).backgroundColor");
     expect(colour).toBe('rgb(13, 107, 60)');
     await page.getByRole('button', { name: 'Next sale' }).click();
@@ -347,6 +378,50 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('says where signed events go: added with a secret that is shown once, tried, paused and removed', async () => {
+    const page = await shop.open('developers/log');
+    const url = 'https://shop.example/events';
+    const address = page.getByLabel('New address of your shop’s server');
+    const make = page.getByRole('button', { name: 'Make it' });
+    await address.fill('http://10.0.0.1/events');
+    await make.click();
+    await page.getByText('Nothing would be sent to http://10.0.0.1/events').waitFor();
+    await address.fill(url);
+    await page.getByText('Only some events').click();
+    await page.getByLabel('withdrawal.failed').check();
+    await make.click();
+    const secret = await page.locator('.code code', { hasText: /^whsec_/ }).textContent();
+    const { endpoints } = await shop.call('endpoint.list', {});
+    expect(endpoints).toMatchObject([{ url, types: ['withdrawal.failed'], disabled_at: null }]);
+    await page.getByText('Nothing sent yet').waitFor();
+    // no name is looked up in a test
+    const answers = [
+      { status: 204, error: null, milliseconds: 12 },
+      { status: null, error: 'ECONNREFUSED', milliseconds: 3 },
+    ];
+    await page.route('**/call/endpoint.test', (route) => route.fulfill({ json: answers.shift() }));
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('It answered 204 after 12 ms.').waitFor();
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('It did not take the test event: ECONNREFUSED').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused since').waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('Nothing sent yet').waitFor();
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByText('Make a new secret?').locator('..').getByRole('button', { name: 'Make it' }).click();
+    await page.locator('.code code', { hasNotText: secret! }).waitFor();
+    await page.reload();
+    await page.getByText(url).waitFor();
+    expect(await page.getByText('whsec_').count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove it' }).click();
+    await page.getByText('No address is told yet.').waitFor();
+    expect((await shop.call('endpoint.list', {})).endpoints).toEqual([]);
+    await page.context().close();
+  });
+
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
     for (const step of ['Which coins do you take?', 'Connect your shop', 'Watch a payment arrive']) {
@@ -362,7 +437,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
-  it('makes a wallet whose words it asks back, and a business, while the service reads neither', async () => {
+  it('makes a wallet whose words it asks back, and a business with a Monero wallet, while the service reads neither', async () => {
     const page = await shop.open('first/live');
     const asked: string[] = [];
     page.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`));
@@ -406,7 +481,16 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Name').fill('Corner Coffee');
     await page.getByLabel('Money', { exact: true }).selectOption('regtest');
     await page.getByLabel('Address of your shop’s page').fill('https://coffee.example');
-    await page.getByRole('button', { name: 'Add the business' }).click();
+    const add = page.getByRole('button', { name: 'Add the business' });
+    await page.getByLabel('I have a Monero wallet of 25 words').check();
+    expect(await add.isDisabled()).toBe(true);
+    await page.getByLabel('The 25 words').fill(MONERO_WORDS.replace('tavern', 'zzzzzz'));
+    await add.click();
+    await page.getByRole('alert').waitFor();
+    expect((await shop.call('business.list', {})).businesses.map(({ network }) => network)).not.toContain('regtest');
+    await page.getByLabel('The 25 words').fill(` ${MONERO_WORDS.toUpperCase()}`);
+    expect(await faultsOf(page)).toEqual([]);
+    await add.click();
     await page.getByRole('heading', { name: 'Where payments are seen' }).waitFor();
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText(/^ch_test_/).waitFor();
@@ -420,7 +504,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const isSaid = (word: string, next: string): boolean => new RegExp(`\\b${word} ${next}\\b`).test(sent);
     expect(isSaid('Corner', 'Coffee')).toBe(true);
     const seen = words.filter((word, at) => isSaid(word, words[at + 1] ?? word));
-    expect([seen, sent.includes(PASSPHRASE)]).toEqual([[], false]);
+    expect([seen, sent.includes(PASSPHRASE), /tavern judge/i.test(sent)]).toEqual([[], false, false]);
     await page.context().close();
   });
 
@@ -440,6 +524,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Wallet passphrase, to show the words').fill(PASSPHRASE);
     await page.getByRole('button', { name: 'Show Monero’s 25 words' }).click();
     await page.locator('.words li').nth(24).waitFor();
+    expect((await page.locator('.words strong').allTextContents()).join(' ')).toBe(MONERO_WORDS);
     await page.evaluate(() => localStorage.removeItem('countinghouse-business'));
     await page.reload();
     const coming = page.waitForEvent('download');

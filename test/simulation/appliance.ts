@@ -110,6 +110,7 @@ export class Appliance {
         version: 'simulation',
         startedAt,
         sendWebhook: async () => ({ status: null, error: null }),
+        testEndpoint: async () => ({ status: null, error: null, ms: 0 }),
         testAlerts: async () => [],
         discoverAccounts: async (request) => {
           this.#discovery = new AccountDiscovery(request, (network, chain, list) => this.#source(network, chain, list));

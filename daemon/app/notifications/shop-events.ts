@@ -8,7 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { EVENT_TYPES, type EventType, type InvoiceEvent } from '../../domain/merchant.ts';
+import { EVENT_TYPES, type EventType, type InvoiceEvent, TEST_EVENT } from '../../domain/merchant.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -64,6 +64,8 @@ const NEWEST = Number.MAX_SAFE_INTEGER;
 /** HTTP 410: the receiver wants no further events (Standard Webhooks). */
 const GONE = 410;
 
+const newEventId = (): string => `evt_${randomUUID().replaceAll('-', '')}`;
+
 const newSecret = (): string => SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
 const typesOf = (row: EndpointRow): readonly string[] => row.types;
@@ -78,7 +80,7 @@ function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: s
   const now = app.now();
   const { network } = app.directory.business(businessId);
   const event = tx.run(insertShopEvent, {
-    uuid: `evt_${randomUUID().replaceAll('-', '')}`,
+    uuid: newEventId(),
     business_id: businessId,
     type,
     subject,
@@ -237,6 +239,29 @@ export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
   tx.afterCommit(app.wake.shopEvents);
   return endpointOf(tx, id);
+}
+
+/** Why an endpoint is disabled that the operator paused. */
+const PAUSED = 'paused by the operator';
+
+/** Sends an endpoint nothing until it is enabled; its events wait. Throws `Rejected('endpoint.not_found')`. */
+export function pauseEndpoint(app: App, tx: Tx, id: number): EndpointRow {
+  const row = endpointOf(tx, id);
+  if (row.disabled_at === null) save(app, tx, { ...row, disabled_at: app.now(), disabled_why: PAUSED });
+  return endpointOf(tx, id);
+}
+
+/**
+ * An event about nothing, for an operator who tries an endpoint; no endpoint asks for its type. It is not stored. Throws
+ * `Rejected('endpoint.quarantine')`: during the quarantine nothing is sent.
+ */
+export function testEvent(app: App, { id, business_id }: EndpointRow): Pick<Delivery, 'uuid' | 'body'> {
+  if (quarantineOf(app.store)) {
+    throw new Rejected('endpoint.quarantine', 'A restored service sends nothing until the restore is confirmed');
+  }
+  const { network } = app.directory.business(business_id);
+  const event = { type: TEST_EVENT, timestamp: toIso(app.now()), network, data: { id: `${id}` } };
+  return { uuid: newEventId(), body: JSON.stringify(event) };
 }
 
 /** Removes an endpoint. Throws `Rejected('endpoint.not_found')`. */

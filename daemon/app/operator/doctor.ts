@@ -33,6 +33,8 @@ const BACKUP_DAYS_MAX = 2;
 const DRILL_DAYS_MAX = 90;
 const PROOF_DAYS_MAX = 2;
 const CERTIFICATE_DAYS_MIN = 14;
+/** Beyond it the growth of some weeks foretells nothing. */
+const FAR_DAYS = 1_825;
 const FULL_DAYS_MIN = 60;
 const CONNECT_MS_MAX = 5_000;
 const BYTES_PER_MB = 1_000_000;
@@ -120,6 +122,8 @@ function disk(app: App): Finding[] {
   const left = daysUntilFull(app);
   const megabytes = `${Math.floor(freeBytes / BYTES_PER_MB)} MB free`;
   if (left === null) return [ok('disk', megabytes)];
+  if (left > FAR_DAYS)
+    return [ok('disk', `${megabytes}, enough for more than five years at the growth of the last weeks`)];
   const text = `${megabytes}; at the growth of the last weeks it is full in ${left} days`;
   return [
     left < FULL_DAYS_MIN

@@ -39,6 +39,8 @@ export type OperatorExtra = {
   drills: Drills;
   /** Sends a test message over every channel for alerts. */
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
+  /** Sends an endpoint an event about nothing. Throws `Rejected` `endpoint.*`. */
+  testEndpoint(id: number): Promise<{ status: number | null; error: string | null; ms: number }>;
   sandbox: SandboxControls;
   /** Where the public server listens, as this machine reaches it. */
   api: { host: string; port: number };

@@ -5,6 +5,7 @@ import {
   addEndpoint,
   deliveryPage,
   enableEndpoint,
+  pauseEndpoint,
   removeEndpoint,
   resendDelivery,
   rotateSecret,
@@ -53,6 +54,13 @@ export const ENDPOINT_METHODS = {
   'endpoint.enable': async (context: Context, { id }: Parsed<'endpoint.enable'>) => ({
     endpoint: endpointJson(context, await context.app.store.write((tx) => enableEndpoint(context.app, tx, id))),
   }),
+  'endpoint.pause': async (context: Context, { id }: Parsed<'endpoint.pause'>) => ({
+    endpoint: endpointJson(context, await context.app.store.write((tx) => pauseEndpoint(context.app, tx, id))),
+  }),
+  'endpoint.test': async ({ extra }: Context, { id }: Parsed<'endpoint.test'>): Promise<Result<'endpoint.test'>> => {
+    const { status, error, ms } = await extra.testEndpoint(id);
+    return { status, error, milliseconds: Math.round(ms) };
+  },
   'endpoint.remove': async ({ app }: Context, { id }: Parsed<'endpoint.remove'>) => {
     await app.store.write((tx) => removeEndpoint(app, tx, id));
     return {};

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Params } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { Field } from '../../parts/controls.tsx';
+import { Field, Sure } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
 import type { T } from './developers.tsx';
@@ -53,13 +53,20 @@ function Rows<One extends { id: number; name: string }>(props: {
   children(one: One): ReactNode;
 }): ReactNode {
   const { all, none, revoke, t, children } = props;
+  const { up } = useConnection();
   if (all.length === 0) return <p className="quiet">{none}</p>;
   return (
     <ul className="rows">
       {all.map((one) => (
         <li key={one.id}>
           {children(one)}
-          <Revoke name={one.name} onRevoke={() => revoke(one)} t={t} />
+          <Sure
+            label={t('revoke')}
+            question={t('revokeSure', { name: one.name })}
+            yes={t('revokeNow')}
+            disabled={!up}
+            onYes={() => revoke(one)}
+          />
         </li>
       ))}
     </ul>
@@ -146,29 +153,6 @@ function Keys({ business, t }: Props): ReactNode {
       {'scopes' in scopes && <p className="quiet">{t('noWithdrawals')}</p>}
       {fault && <Problem error={fault} />}
     </Section>
-  );
-}
-
-function Revoke({ name, onRevoke, t }: { name: string; onRevoke(): void; t: T }): ReactNode {
-  const { up } = useConnection();
-  const [asking, setAsking] = useState(false);
-  if (!asking) {
-    return (
-      <button type="button" className="link" disabled={!up} onClick={() => setAsking(true)}>
-        {t('revoke')}
-      </button>
-    );
-  }
-  return (
-    <span className="revoke">
-      <Foreign text={t('revokeSure', { name })} />{' '}
-      <button type="button" className="button" onClick={onRevoke}>
-        {t('revokeNow')}
-      </button>{' '}
-      <button type="button" className="link" onClick={() => setAsking(false)}>
-        {t('leave')}
-      </button>
-    </span>
   );
 }
 

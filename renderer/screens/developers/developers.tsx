@@ -33,7 +33,7 @@ export default function Developers(): ReactNode {
         />
       </div>
       {business && part === 'connect' && <Connect key={business.id} business={business} t={t} />}
-      {business && part === 'log' && <Log t={t} />}
+      {business && part === 'log' && <Log key={business.id} business={business} t={t} />}
       {business && part === 'sandbox' && <SandboxTools key={business.id} business={business} t={t} />}
       {part === 'reference' && <Reference t={t} />}
     </Page>

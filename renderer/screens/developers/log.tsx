@@ -1,18 +1,26 @@
 /** The messages to shops: webhooks of invoices, and signed events. */
 import type { ReactNode } from 'react';
+import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
+import type { Business } from '../../frame/business.tsx';
 import { useTimes } from '../../parts/format.ts';
-import { Answer, Foreign, Problem, Section } from '../../parts/parts.tsx';
+import { Answer, Foreign, Problem, Said, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './developers.tsx';
+import { Endpoints } from './endpoints.tsx';
 
 const SHOWN = 50;
 
-export function Log({ t }: { t: T }): ReactNode {
+/** The newest deliveries, of every business. */
+export const DELIVERIES = { limit: SHOWN };
+export type Delivery = Result<'delivery.list'>['deliveries'][number];
+
+export function Log({ business, t }: { business: Business; t: T }): ReactNode {
   return (
     <>
+      <Endpoints business={business} t={t} />
+      <Deliveries business={business} t={t} />
       <Webhooks t={t} />
-      <Deliveries t={t} />
     </>
   );
 }
@@ -64,36 +72,61 @@ function Webhooks({ t }: { t: T }): ReactNode {
   );
 }
 
-function Deliveries({ t }: { t: T }): ReactNode {
+function Deliveries({ business, t }: { business: Business; t: T }): ReactNode {
   const { full } = useTimes();
   const { up } = useConnection();
-  const list = useCall('delivery.list', { limit: SHOWN });
+  const list = useCall('delivery.list', DELIVERIES);
+  const endpoints = useCall('endpoint.list', {}).data?.endpoints ?? [];
+  const urlOf = (one: Delivery): string | null =>
+    endpoints.find(({ id, business_id }) => id === one.endpoint_id && business_id === business.id)?.url ?? null;
   const resend = useChange('delivery.resend', 'delivery.');
   return (
     <Section title={t('deliveries')}>
       {resend.error && <Problem error={resend.error} />}
       <Answer of={list}>
-        {({ deliveries }) =>
-          deliveries.length === 0 ? (
+        {({ deliveries: all }) => {
+          const deliveries = all.filter((one) => urlOf(one) !== null);
+          return deliveries.length === 0 ? (
             <p className="quiet">{t('noDeliveries')}</p>
           ) : (
             <ul className="rows">
               {deliveries.map((one) => (
                 <li key={one.id}>
-                  <span className="mono">{one.type}</span>
-                  <span className={one.error ? 'warn' : 'quiet'}>
-                    <Foreign text={`${one.status ?? one.error ?? one.state}`} />
+                  <span>
+                    <span className="mono">{one.type}</span> <Subject of={one.subject} />
+                  </span>
+                  <span className={one.state === 'delivered' ? 'quiet' : 'warn'}>
+                    {one.status === null && one.error === null ? (
+                      t('waiting')
+                    ) : (
+                      <Said text={`${one.status ?? one.error}`} />
+                    )}
+                    {one.attempts > 1 && `, ${t('attempts', { n: one.attempts })}`}
                   </span>
                   <span className="quiet">{full(one.attempted_at ?? one.created_at)}</span>
                   <button type="button" className="link" disabled={!up} onClick={() => resend.mutate({ id: one.id })}>
                     {t('resend')}
                   </button>
+                  <span className="quiet whole-row">
+                    <Foreign text={urlOf(one) ?? ''} />
+                  </span>
                 </li>
               ))}
             </ul>
-          )
-        }
+          );
+        }}
       </Answer>
     </Section>
+  );
+}
+
+/** "invoice Qm4x…" or "withdrawal 118", as a link to it. */
+function Subject({ of }: { of: string }): ReactNode {
+  const [kind, id = ''] = of.split(' ');
+  if (kind !== 'invoice' && kind !== 'withdrawal') return null;
+  return (
+    <a className="mono" href={href(kind === 'invoice' ? 'invoices' : 'withdrawals', id)}>
+      {id}
+    </a>
   );
 }

@@ -1,5 +1,6 @@
 /** Settings: this browser, who is signed in, the business, and the configuration in force. */
 import { type ReactNode, useContext, useState } from 'react';
+import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
@@ -78,12 +79,19 @@ function browserName(agent: string): string {
   return found.length === 0 ? agent : found.join(', ');
 }
 
+const SESSIONS_SHOWN = 8;
+type Signed = Result<'console.list'>['sessions'][number];
+
+/** Those that were used last. */
+const shownOf = (sessions: readonly Signed[], all: boolean): readonly Signed[] =>
+  [...sessions].sort((a, b) => (a.used_at < b.used_at ? 1 : -1)).slice(0, all ? sessions.length : SESSIONS_SHOWN);
+
 function Sessions({ t }: { t: T }): ReactNode {
   const { bridge } = useData();
   const { up } = useConnection();
-  const { full } = useTimes();
   const list = useCall('console.list', {});
   const end = useChange('console.end', 'console.');
+  const [all, setAll] = useState(false);
   const side = bridge.signOut && (
     <button type="button" className="link" onClick={() => void bridge.signOut?.().then(() => location.reload())}>
       {t('signOut')}
@@ -114,34 +122,43 @@ function Sessions({ t }: { t: T }): ReactNode {
                   </tr>
                 </thead>
                 <tbody>
-                  {sessions.map((one) => (
-                    <tr key={one.id}>
-                      <td>{full(one.created_at)}</td>
-                      <td className="wide-only">{full(one.used_at)}</td>
-                      <td>{t(one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
-                      <td className="quiet wide-only cut-cell">
-                        <Foreign text={browserName(one.name)} />
-                      </td>
-                      <td className="number">
-                        <button
-                          type="button"
-                          className="link"
-                          disabled={!up}
-                          onClick={() => end.mutate({ id: one.id })}
-                        >
-                          {t('end')}
-                        </button>
-                      </td>
-                    </tr>
+                  {shownOf(sessions, all).map((one) => (
+                    <SessionRow key={one.id} one={one} up={up} onEnd={() => end.mutate({ id: one.id })} t={t} />
                   ))}
                 </tbody>
               </table>
+              {!all && sessions.length > SESSIONS_SHOWN && (
+                <button type="button" className="link" onClick={() => setAll(true)}>
+                  {t('allSessions', { n: sessions.length })}
+                </button>
+              )}
             </div>
           )
         }
       </Answer>
       {end.error && <Problem error={end.error} />}
     </Section>
+  );
+}
+
+type SessionProps = { one: Signed; up: boolean; onEnd(): void; t: T };
+
+function SessionRow({ one, up, onEnd, t }: SessionProps): ReactNode {
+  const { full } = useTimes();
+  return (
+    <tr>
+      <td>{full(one.created_at)}</td>
+      <td className="wide-only">{full(one.used_at)}</td>
+      <td>{t(one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
+      <td className="quiet wide-only cut-cell">
+        <Foreign text={browserName(one.name)} />
+      </td>
+      <td className="number">
+        <button type="button" className="link" disabled={!up} onClick={onEnd}>
+          {t('end')}
+        </button>
+      </td>
+    </tr>
   );
 }
 

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react';
 import { isGroup } from '../../../daemon/operator/address.ts';
 import type { ApprovalRequest } from '../../../daemon/operator/request.ts';
-import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
+import type { ReviewView } from '../../../daemon/operator/view.ts';
 import { NotConnected, type Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
@@ -10,7 +10,7 @@ import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { decimal, scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Foreign, Notice, Problem, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Coin, Fiat, Foreign, Hash, Notice, Problem, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -37,19 +37,29 @@ export function Decision({ task, request, verdicts, left, busy }: DecisionProps)
   const { view } = request;
   const lookalikes = verdicts.filter((one) => one?.kind === 'lookalike');
   if (ended) return <Outcome task={task} view={view} ended={ended} />;
+  const isApart = view.fee.asset !== view.leaves.asset;
+  const fees = view.collect?.total ?? view.feeMax;
   const warns = lookalikes.length > 0;
   return (
     <aside className="panel decision" aria-labelledby="decision-title">
       <h2 id="decision-title">{t(warns ? 'doNotApprove' : 'beforeYouSign')}</h2>
       <Checks view={view} verdicts={verdicts} />
       <dl className="decision-sums">
-        <dt>{t(view.kind === 'payment' ? 'offBalance' : 'offBalanceFee')}</dt>
+        <dt>{t(view.kind !== 'payment' ? 'offBalanceFee' : isApart ? 'offBalanceApart' : 'offBalance')}</dt>
         <dd>
           <strong>
             <Coin amount={view.leaves.text} crypto={view.leaves.asset} whole />
           </strong>{' '}
           {view.leaves.worth !== null && <Fiat amount={view.leaves.worth} currency={view.currency} />}
         </dd>
+        {isApart && (
+          <>
+            <dt>{t('feesApart')}</dt>
+            <dd>
+              <Coin amount={fees.text} crypto={fees.asset} whole />
+            </dd>
+          </>
+        )}
         {view.kind === 'payment' && left && (
           <>
             <dt>{t('leftAfterwards')}</dt>
@@ -122,11 +132,18 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
   }
   const { collect } = view;
   if (collect) {
-    const note = (text: string): Check => ({ shape: 'seen', tone: 'main', text });
-    const textOf = ({ text, asset }: Sum): string => coinText(text, asset);
-    checks.push(note(t('collectsFirst', { n: collect.addresses, most: textOf(collect.feeMax) })));
-    checks.push(note(t('feesTogether', { total: textOf(collect.total) })));
-    if (collect.missing !== null) checks.push(warn(<Foreign text={collect.missing} />));
+    const most = coinText(collect.feeMax.text, collect.feeMax.asset);
+    checks.push({ shape: 'seen', tone: 'main', text: t('collectsFirst', { n: collect.addresses, most }) });
+    if (collect.missing !== null) {
+      const amount = coinText(collect.missing.amount, collect.feeMax.asset);
+      checks.push(
+        warn(
+          <>
+            <strong>{t('sendGas', { amount })}</strong> <Hash text={collect.missing.address} />
+          </>,
+        ),
+      );
+    }
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
   for (const { code, text } of view.warnings) if (!OWN_CODES.includes(code)) checks.push(warn(<Foreign text={text} />));

@@ -47,7 +47,11 @@ export function Headline({ view }: { view: ReviewView }): ReactNode {
       <p className="quiet">{t(LABEL[view.kind])}</p>
       <BigSum amount={sum.text} crypto={sum.asset} />
       <p className="headline-worth">
-        {sum.worth !== null && <Fiat amount={sum.worth} currency={view.currency} />}{' '}
+        {sum.worth !== null && (
+          <>
+            {t('about')} <Fiat amount={sum.worth} currency={view.currency} />
+          </>
+        )}{' '}
         {view.rate !== null && (
           <span className="quiet">
             {t('atRate', { rate: fiat(view.rate, view.currency, language), crypto: shortName(sum.asset) })}

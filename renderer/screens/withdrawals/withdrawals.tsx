@@ -1,6 +1,6 @@
 /** Withdrawals: the queue and the history; a new one; one of them; and the screen on which money is approved. */
 import { lazy, type ReactNode, useState } from 'react';
-import type { Result } from '../../bridge.ts';
+import type { Params, Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
@@ -46,6 +46,12 @@ function List(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
   const [tab, setTab] = useState<Tab>('waiting');
+  const page = useCall('withdrawal.list', pageOf(business), { enabled: business !== null }).data;
+  /** Of the newest page, which has those that wait unless they were forgotten. */
+  const counted = (of: Tab, name: string): string => {
+    const n = page?.withdrawals.filter((one) => isIn(of, one)).length ?? 0;
+    return n === 0 ? name : `${name} (${n}${page?.next === null ? '' : '+'})`;
+  };
   const add = (
     <a className="button filled" href={href('withdrawals', 'new')}>
       <Icon name="plus" /> {t('new')}
@@ -57,8 +63,8 @@ function List(): ReactNode {
         label={t('filter')}
         value={tab}
         options={[
-          ['waiting', t('tabWaiting')],
-          ['moving', t('tabMoving')],
+          ['waiting', counted('waiting', t('tabWaiting'))],
+          ['moving', counted('moving', t('tabMoving'))],
           ['all', t('tabAll')],
         ]}
         onChange={setTab}
@@ -81,16 +87,18 @@ const MOVING = ['approved', 'signed', 'broadcast'];
 const isIn = (tab: Tab, one: Withdrawal): boolean =>
   tab === 'all' || (tab === 'waiting' ? isWaiting(one) : MOVING.includes(one.state) && !isWaiting(one));
 
+const pageOf = (business: Business | null, before?: number): Params<'withdrawal.list'> => ({
+  limit: PAGE,
+  ...(business === null ? {} : { business: `${business.id}` }),
+  ...(before === undefined ? {} : { before }),
+});
+
 function Rows({ business, tab }: { business: Business; tab: Tab }): ReactNode {
   const t = useText(TEXTS);
   const [before, setBefore] = useState<number[]>([]);
   const [chosen, setChosen] = useState<readonly number[]>([]);
   const last = before.at(-1);
-  const list = useCall('withdrawal.list', {
-    business: `${business.id}`,
-    limit: PAGE,
-    ...(last === undefined ? {} : { before: last }),
-  });
+  const list = useCall('withdrawal.list', pageOf(business, last));
   return (
     <Answer of={list}>
       {({ withdrawals, next }) => {
