@@ -27,14 +27,14 @@ export const jumpAfter = (earlier: number): number => INDICES_JUMPED * (earlier 
 /**
  * The indices to watch. `used`: the highest index known to be used; -1: none. `gap`: the unpaid addresses after it.
  * `jumps`: how many restores in a row may have happened without a payment in between; each may have started at any
- * index up to the end of the gap, moved on, and left a gap behind.
+ * index up to the end of the gap, moved on, and left a gap behind, so that the gaps of all of them add up.
  */
 export function indicesToWatch(used: number, gap: number, jumps: number): IndexRange[] {
   const end = used + 1 + gap;
   const ranges: IndexRange[] = [{ from: 0, to: end }];
   for (let jump = 1; jump <= jumps; jump++) {
     const from = jump * INDICES_JUMPED;
-    ranges.push({ from, to: from + end + gap });
+    ranges.push({ from, to: from + end + jump * gap });
   }
   return merged(ranges);
 }

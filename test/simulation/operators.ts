@@ -14,7 +14,7 @@ import { jumpAfter } from '../../daemon/domain/indices.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { type Action, forget, mend, refused } from './people.ts';
-import { type Backup, Fault, START, type World } from './world.ts';
+import { type Ask, type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 
@@ -282,6 +282,11 @@ export async function restoreOlder(world: World): Promise<string> {
   return made ? restoreFrom(world, made) : '';
 }
 
+/** What was asked for at an address at a time; null: nothing yet. */
+function askedBy(ask: Ask | null, at: number): Ask | null {
+  return ask && ask.at > at ? askedBy(ask.before, at) : ask;
+}
+
 async function restoreFrom(world: World, made: Backup): Promise<string> {
   // a distant server is asked about each of the skipped addresses: that takes longer than a run
   if (world.electrum) return '';
@@ -297,7 +302,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
-  for (const invoice of world.invoices) invoice.asks = invoice.asks.filter(({ at }) => at <= made.at);
+  for (const invoice of world.invoices) invoice.asks = invoice.asks.flatMap((ask) => askedBy(ask, made.at) ?? []);
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world);
   await confirm(world);
   if (world.random.chance(0.8)) await world.appliance.unlock();

@@ -84,7 +84,14 @@ export async function createAndRequest(world: World): Promise<string> {
 
 const askOf = (world: World, { asset, address, quote_amount }: PaymentRow): Ask => {
   const coin = asset as UtxoChain;
-  return { coin, address, script: world.script(coin, address), units: quote_amount, at: world.time.truth };
+  return {
+    coin,
+    address,
+    script: world.script(coin, address),
+    units: quote_amount,
+    at: world.time.truth,
+    before: null,
+  };
 };
 
 /** A payer chooses another coin on the payment page. */
@@ -103,7 +110,7 @@ export async function changeCoin(world: World): Promise<string> {
     const ask = askOf(world, row);
     const known = invoice.asks.findIndex(({ address }) => address === ask.address);
     if (known < 0) judgeAddress(world, ask.coin, ask.address);
-    else invoice.asks.splice(known, 1);
+    else [ask.before = null] = invoice.asks.splice(known, 1);
     invoice.asks.push(ask);
     return `invoice ${invoice.no} asks for ${ask.units} ${coin} at ${ask.address}`;
   } catch (error) {

@@ -22,8 +22,15 @@ export type Kind = 'any' | 'core' | 'electrum' | 'liars';
 /** What is wrong, in words. */
 export class Fault extends Error {}
 
-/** What an invoice asked for in one coin. `at`: when, in true time. */
-export type Ask = { coin: UtxoChain; address: string; script: string; units: bigint; at: number };
+/** What an invoice asked for in one coin. `at`: when, in true time. `before`: what it asked for at the same address until then. */
+export type Ask = {
+  coin: UtxoChain;
+  address: string;
+  script: string;
+  units: bigint;
+  at: number;
+  before: Ask | null;
+};
 
 export type Invoice = {
   no: number;
