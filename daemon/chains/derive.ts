@@ -12,6 +12,12 @@ import type { UtxoChain } from './utxo/params.ts';
 
 export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' || chain === 'LTC' || chain === 'BCH';
 
+/** The script of an address, or null when it is not an address of this chain and network. */
+export function scriptOf(chain: ChainId, network: Network, address: string): Uint8Array | null {
+  if (isUtxo(chain)) return utxo.scriptOf(address, chain, network);
+  return chain === 'XMR' ? xmr.scriptOf(address, network) : evm.scriptOf(address);
+}
+
 /** Throws on a key of another kind and on an index above 2^31 - 1. */
 export function deriveAddress(
   chain: ChainId,

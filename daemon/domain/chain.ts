@@ -210,5 +210,6 @@ export type SourceServer = {
 
 export type ChainKey = `${Network}:${ChainId}`;
 export const networkOf = (key: string): Network => key.slice(0, key.indexOf(':')) as Network;
+export const chainOf = (key: string): ChainId => key.slice(key.indexOf(':') + 1) as ChainId;
 
 export const chainKey = (network: Network, chain: ChainId): ChainKey => `${network}:${chain}`;

@@ -3,12 +3,9 @@
  * simulated.
  */
 
-import { deriveAddress as derivedAt, isUtxo } from '../chains/derive.ts';
-import * as evm from '../chains/evm/address.ts';
-import * as utxo from '../chains/utxo/address.ts';
+import { deriveAddress as derivedAt, isUtxo, scriptOf } from '../chains/derive.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
-import * as xmr from '../monero/address.ts';
 
 export { isUtxo };
 
@@ -19,8 +16,7 @@ export function deriveAddress(chain: ChainId, account: AccountKey, branch: Branc
 
 /** The script of an address, or null when it is not an address of this chain in the sandbox. */
 export function scriptAt(chain: ChainId, address: string): Uint8Array | null {
-  if (isUtxo(chain)) return utxo.scriptOf(address, chain, 'sandbox');
-  return chain === 'XMR' ? xmr.scriptOf(address, 'sandbox') : evm.scriptOf(address);
+  return scriptOf(chain, 'sandbox', address);
 }
 
 const MILLION = 1_000_000n;

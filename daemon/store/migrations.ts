@@ -35,6 +35,7 @@ import { LOOKALIKE_KEYS } from './migrations/0029-lookalike-keys.ts';
 import { REPORTED_DEBITS } from './migrations/0030-reported-debits.ts';
 import { GAS_SCHEDULE } from './migrations/0031-gas-schedule.ts';
 import { TANK } from './migrations/0032-tank.ts';
+import { FOUND_BY_SCRIPT } from './migrations/0033-found-by-script.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -68,6 +69,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0030-reported-debits', REPORTED_DEBITS],
   ['0031-gas-schedule', GAS_SCHEDULE],
   ['0032-tank', TANK],
+  ['0033-found-by-script', FOUND_BY_SCRIPT],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -4,18 +4,17 @@
  * Invariant: an address is given out on one of the two chains only. So a payment on the wrong one belongs to one invoice
  * without doubt, and never counts for another.
  */
-import { type ChainKey, chainKey, networkOf } from '../../domain/chain.ts';
+import { type ChainKey, chainKey, chainOf, networkOf } from '../../domain/chain.ts';
 import { kinOf } from '../../domain/evm.ts';
 import { assignTarget, type TargetRow, targetById, targetIdByScript } from '../../store/queries/credits.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { NOBODY } from './skipped.ts';
 
+type Address = Pick<TargetRow, 'chain_key' | 'script'>;
+
 /** The same address on the other chain with the same keys; undefined if there is none. */
-export function kinTarget(
-  reader: Reader,
-  { chain_key, script }: Pick<TargetRow, 'chain_key' | 'script'>,
-): TargetRow | undefined {
-  const kin = kinOf(chain_key.slice(chain_key.indexOf(':') + 1));
+export function kinTarget(reader: Reader, { chain_key, script }: Address): TargetRow | undefined {
+  const kin = kinOf(chainOf(chain_key));
   if (kin === null) return undefined;
   const there: ChainKey = chainKey(networkOf(chain_key), kin);
   const id = reader.get(targetIdByScript, { script, chain_key: there })?.id;
@@ -26,14 +25,10 @@ export function kinTarget(
 export const isTaken = (target: TargetRow | undefined): boolean => target !== undefined && target.invoice_id !== null;
 
 /** Whether the other chain gave the address of this target out, or retired it. */
-export function isGivenOutByKin(reader: Reader, targetId: number): boolean {
-  const target = reader.get(targetById, { id: targetId });
-  return target !== undefined && isTaken(kinTarget(reader, target));
-}
+export const isGivenOutByKin = (reader: Reader, target: Address): boolean => isTaken(kinTarget(reader, target));
 
 /** Retires the same address on the other chain, because this one was given out. */
-export function retireKin(tx: Tx, targetId: number): void {
-  const target = tx.get(targetById, { id: targetId });
-  const kin = target && kinTarget(tx, target);
+export function retireKin(tx: Tx, target: Address): void {
+  const kin = kinTarget(tx, target);
   if (kin && !isTaken(kin)) tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
 }

@@ -72,13 +72,13 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   const next = () => tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
   let target = next();
   // after a restore, the other chain may have addresses that were given out before
-  while (target && isGivenOutByKin(tx, target.id)) {
+  while (target && isGivenOutByKin(tx, target)) {
     tx.run(assignTarget, { id: target.id, invoice_id: NOBODY });
     target = next();
   }
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
-  retireKin(tx, target.id);
+  retireKin(tx, target);
   tx.afterCommit(app.wake.pool);
   return target;
 }

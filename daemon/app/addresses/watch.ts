@@ -4,7 +4,7 @@
  */
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
-import type { Branch, ChainKey } from '../../domain/chain.ts';
+import { type Branch, type ChainKey, chainOf } from '../../domain/chain.ts';
 import { evmScript, kinOf } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
 import { nonceOf } from '../../domain/spend.ts';
@@ -171,7 +171,7 @@ function* activeScripts(
   accounts: readonly { id: number }[],
 ): Generator<ListedScript[]> {
   // its operator waits for the gas, whatever number of payments is open
-  if (kinOf(chain_key.slice(chain_key.indexOf(':') + 1))) {
+  if (kinOf(chainOf(chain_key))) {
     for (const { id } of accounts) yield store.all(scriptOfTank, { account_id: id });
   }
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });

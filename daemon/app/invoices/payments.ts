@@ -178,7 +178,7 @@ export function requestPayment(
   };
   tx.run(insertPayment, payment);
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
-  tellInvoice(app, tx, invoice, 'invoice.requested');
+  tellInvoice(app, tx, invoice, 'invoice.requested', payment);
   return payment;
 }
 
@@ -218,7 +218,7 @@ export function changeCoin(
   const next = former?.quote_ends_at && former.quote_ends_at > app.now() ? takenUp(app, payment, former) : fresh();
   const moved = moveTo(app, tx, payment, next, payment.changes + 1);
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
-  tellInvoice(app, tx, invoice, 'invoice.requested');
+  tellInvoice(app, tx, invoice, 'invoice.requested', moved);
   return moved;
 
   function fresh(): NextTarget {

@@ -152,12 +152,12 @@ const ONION = /^(?:[a-z0-9-]{1,63}\.){0,8}[a-z2-7]{56}\.onion$/;
 /** Checks a URL's scheme, length and login. A dot at the end of its host is removed. */
 function checkUrl(text: string): URL {
   if (text.length > URL_CHARS_MAX) throw new DestinationRefused(`the URL is longer than ${URL_CHARS_MAX} characters`);
-  if (!URL.canParse(text)) throw new DestinationRefused('the URL is not valid');
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (!url) throw new DestinationRefused('the URL is not valid');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new DestinationRefused('the URL is neither http nor https');
   if (url.username || url.password) throw new DestinationRefused('the URL holds a login');
-  url.hostname = url.hostname.replace(/\.+$/, '');
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.replace(/\.+$/, '');
   const { length } = url.hostname;
   if (length === 0 || length > HOST_CHARS_MAX || url.hostname.endsWith('.'))
     throw new DestinationRefused('the URL has no valid host');

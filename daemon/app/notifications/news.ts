@@ -12,13 +12,16 @@ import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { queueInvoiceEvent, queueWithdrawalEvent } from './shop-events.ts';
 
-/** To be called inside the transaction after the rows were written. `invoice`: the written row. */
-export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
+/**
+ * To be called inside the transaction after the rows were written. `invoice`: the written row. `payment`: its payment, where
+ * the caller has it.
+ */
+export function tellInvoice(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent, payment?: PaymentRow): void {
   if (invoice.deleted_at !== null) return;
   queueInvoiceEvent(app, tx, invoice, type);
   // a new invoice has no payment yet
-  const payment = type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id });
-  const what = inWords(type, invoice, payment);
+  const known = payment ?? (type === 'invoice.created' ? undefined : tx.get(paymentOf, { invoice_id: invoice.id }));
+  const what = inWords(type, invoice, known);
   tx.afterCommit(() => app.operatorEvents.tell('invoice', invoice.slug, what));
 }
 

@@ -1,10 +1,12 @@
 /** Finds invoices by one known fact. Every search uses an index. */
+import { scriptOf } from '../../chains/derive.ts';
+import { chainOf, networkOf } from '../../domain/chain.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
-import { type CreditRow, creditsOfTransaction } from '../../store/queries/credits.ts';
+import { type CreditRow, creditsOfTransaction, type TargetRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
-import { invoicesOfAmount, targetsOfAddress } from '../../store/queries/operator.ts';
+import { givenTarget, invoicesOfAmount } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
 import { type InvoiceLine, lineOf } from './invoices.ts';
 
@@ -13,7 +15,6 @@ const AMOUNT = /^(\d{1,12}(?:\.\d{1,8})?)(?:\s*([A-Za-z]{3}))?$/;
 const SLUG_OF_LINK = /\/pay\/([A-Za-z0-9]{12})(?:[/?#]|$)/;
 /** A payment URI: the address between the scheme and the amount. */
 const URI = /^(?:bitcoin|litecoin|monero|ethereum):([^?@]+)/i;
-const ROWS_MAX = 50;
 
 export type Found = { lines: InvoiceLine[]; as: string[] };
 
@@ -36,8 +37,16 @@ export function addressIn(text: string): string[] {
   return [...new Set([bare, bare.toLowerCase(), `bitcoincash:${bare.toLowerCase()}`, `bchtest:${bare.toLowerCase()}`])];
 }
 
-export function targetsOfText(app: App, text: string) {
-  return addressIn(text).flatMap((address) => app.store.all(targetsOfAddress, { address, limit: ROWS_MAX }));
+/** The addresses of ours that a text may be, on each chain where a business has an account. */
+export function targetsOfText(app: App, text: string): TargetRow[] {
+  const keys = [...new Set(app.directory.accounts().map(({ chainKey }) => chainKey))];
+  const found = addressIn(text).flatMap((address) =>
+    keys.flatMap((chain_key) => {
+      const script = scriptOf(chainOf(chain_key), networkOf(chain_key), address);
+      return (script && app.store.get(givenTarget, { script, chain_key })) ?? [];
+    }),
+  );
+  return [...new Map(found.map((target) => [target.id, target])).values()];
 }
 
 function byAmount(app: App, text: string, limit: number): InvoiceRow[] {

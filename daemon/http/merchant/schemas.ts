@@ -81,8 +81,9 @@ export const reachable =
 
 function isWebUrl(text: string): boolean {
   // the parser drops line breaks and tabs; who reads the stored text later may not
-  if (!URL.canParse(text) || text !== text.trim() || /\p{Cc}/u.test(text)) return false;
-  const { protocol, username, password } = new URL(text);
+  const url = text === text.trim() && !/\p{Cc}/u.test(text) ? URL.parse(text) : null;
+  if (!url) return false;
+  const { protocol, username, password } = url;
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }
 

@@ -32,7 +32,7 @@ export const nextUntouchedTarget = statement((p: { account_id: number }) =>
 function freeTargets(accountId: number) {
   return sqlite
     .selectFrom('target')
-    .select(['id', 'address', 'idx'])
+    .select(['id', 'address', 'chain_key', 'script'])
     .where('account_id', '=', accountId)
     .where('invoice_id', 'is', null)
     .where('branch', '=', zero)

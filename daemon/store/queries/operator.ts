@@ -128,14 +128,14 @@ export const invoicesOfAmount = statement((p: { amount: bigint; limit: number })
     .limit(p.limit),
 );
 
-/** The invoices to which an address was given. */
-export const targetsOfAddress = statement((p: { address: string; limit: number }) =>
+/** An address of ours that was given out. */
+export const givenTarget = statement((p: { script: Uint8Array; chain_key: string }) =>
   sqlite
     .selectFrom('target')
     .selectAll()
-    .where('address', '=', p.address)
-    .where('invoice_id', 'is not', null)
-    .limit(p.limit),
+    .where('script', '=', p.script)
+    .where('chain_key', '=', p.chain_key)
+    .where('invoice_id', 'is not', null),
 );
 
 export const newestCredit = statement((_: Record<never, never>) =>

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { verify } from 'tiny-secp256k1';
 import { describe, expect, it } from 'vitest';
 import { addressOf, scriptOf } from '../../../daemon/chains/utxo/address.ts';
-import { dustOf } from '../../../daemon/chains/utxo/spend/sizes.ts';
+import { dustOf, highestDust } from '../../../daemon/chains/utxo/spend/sizes.ts';
 import { NETWORKS } from '../../../daemon/domain/assets.ts';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { destination, dustLimit, ownScript } from '../../../daemon/wallet/signer/destination.ts';
@@ -211,6 +211,7 @@ describe('what the signer reads by itself', () => {
       for (const address of DESTINATIONS[chain]) {
         const script = scriptOf(address, chain, 'regtest')!;
         expect(dustLimit(hex(script), chain)).toBe(dustOf(chain, script));
+        expect(highestDust(chain)).toBeGreaterThanOrEqual(dustOf(chain, script));
       }
     }
   });

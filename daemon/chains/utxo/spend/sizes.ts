@@ -51,6 +51,13 @@ function isWitness(script: Uint8Array): boolean {
   return isVersion && script.length >= 4 && script.length <= 42 && length === script.length - 2;
 }
 
+/** No address's output is longer, with what it takes to spend it. */
+const OUTPUT_AND_SPEND_BYTES_MAX = 200;
+
+/** The dust limit of no address is higher. */
+export const highestDust = (chain: UtxoChain): bigint =>
+  BigInt(OUTPUT_AND_SPEND_BYTES_MAX * (DUST_RELAY_RATE[chain] / 1_000));
+
 /** The minimum value of an output; nodes do not relay less (dust). */
 export function dustOf(chain: UtxoChain, script: Uint8Array): bigint {
   const spend = isSegwit(chain) && isWitness(script) ? WITNESS_SPEND_BYTES : P2PKH_SPEND_BYTES;
