@@ -20,8 +20,8 @@ const RETRY_SECONDS = 60;
 
 /** A statement about a block: a credit, or a spend with the worth of its coin. */
 export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>;
-/** Credits, and the endpoint that reported them. */
-export type Told<E, F = Credit> = { credits: readonly F[]; teller: E };
+/** Facts, and the endpoint that reported them. */
+export type Told<E, F = Credit> = { facts: readonly F[]; teller: E };
 /** Whether the books have a fact in this block. */
 export type IsStored<F> = (fact: F) => boolean;
 /** For each fact whether an endpoint has its block on its chain, with the same payment in it. */
@@ -34,7 +34,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
   readonly #isStored: IsStored<F>;
-  readonly #held = new Map<string, { credit: F; teller: E; isAgreed: boolean }>();
+  readonly #held = new Map<string, { fact: F; teller: E; isAgreed: boolean }>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -55,23 +55,23 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
 
   /** Facts that are kept back, and those with agreement that the books do not have yet; with their blocks. */
   held(): F[] {
-    return [...this.#held.values()].map(({ credit }) => credit);
+    return [...this.#held.values()].map(({ fact }) => fact);
   }
 
-  /** The credits of a step as they may be reported, with those that were kept back before. */
+  /** The facts of a step as they may be reported, with those that were kept back before. */
   async judge(groups: readonly Told<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
     this.#forget(checkpoint);
     const told: F[] = [];
     const fresh: string[] = [];
-    for (const { credits, teller } of groups) {
-      for (const credit of credits) {
-        const { id, block } = credit;
-        if (block === null || this.#endpoints.operators < 2 || !this.#mustAgree(credit)) {
-          told.push(credit);
+    for (const { facts, teller } of groups) {
+      for (const fact of facts) {
+        const { id, block } = fact;
+        if (block === null || this.#endpoints.operators < 2 || !this.#mustAgree(fact)) {
+          told.push(fact);
           continue;
         }
         if (!this.#held.has(id)) fresh.push(id);
-        this.#held.set(id, { credit, teller, isAgreed: false });
+        this.#held.set(id, { fact, teller, isAgreed: false });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
@@ -80,7 +80,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       for (const id of fresh) this.#held.delete(id);
       throw new Unavailable('Too many large payments wait for an endpoint of another operator', RETRY_SECONDS);
     }
-    for (const { credit, isAgreed } of this.#held.values()) told.push(isAgreed ? credit : { ...credit, block: null });
+    for (const { fact, isAgreed } of this.#held.values()) told.push(isAgreed ? fact : { ...fact, block: null });
     return told;
   }
 
@@ -95,12 +95,12 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     }
   }
 
-  /** Asks about the held credits of an endpoint. One that denies a credit does not keep the next from being asked. */
+  /** Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. */
   async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
     const mine = [...this.#held.values()].filter((one) => one.teller === teller);
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
-      const facts = open.map(({ credit }) => credit);
+      const facts = open.map(({ fact }) => fact);
       const there = await this.#areThere(endpoint, facts, signal);
       for (const [i, one] of open.entries()) one.isAgreed = there[i] === true;
       return mine.every(({ isAgreed }) => isAgreed);
@@ -109,16 +109,16 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   }
 
   /**
-   * Forgets credits that the books have, and those of blocks that left the chain. Blocks below and above the checkpoint stay, since
+   * Forgets facts that the books have, and those of blocks that left the chain. Blocks below and above the checkpoint stay, since
    * agreement on them is still possible: the checkpoint may be one of the past.
    */
   #forget(checkpoint: Checkpoint): void {
     const hashes = new Set(checkpoint.map(({ hash }) => hash));
     const lowest = checkpoint[0]?.height ?? 0;
     const highest = checkpoint.at(-1)?.height ?? 0;
-    for (const [id, { credit, isAgreed }] of this.#held) {
-      const { block } = credit;
-      if (isAgreed && this.#isStored(credit)) this.#held.delete(id);
+    for (const [id, { fact, isAgreed }] of this.#held) {
+      const { block } = fact;
+      if (isAgreed && this.#isStored(fact)) this.#held.delete(id);
       if (!block || block.height < lowest || block.height > highest) continue;
       if (!hashes.has(block.hash)) this.#held.delete(id);
     }

@@ -174,6 +174,12 @@ export interface Spending extends SpendingSource {
   recover(raw: string, own: OwnParts): SpendPlan;
 
   /**
+   * Why an output of a transaction that is reported as locked cannot be spent, as a sentence. `base`: the stored bytes; null: none.
+   * Absent: no output is reported so.
+   */
+  whyLocked?(base: Uint8Array | null): string;
+
+  /**
    * The total of a transaction and its unconfirmed ancestors, for a child that pays for them (CPFP); null: it is not in
    * the mempool. Throws `Unavailable`. Absent: the fee of a child does not count for its parents.
    */

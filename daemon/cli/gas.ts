@@ -146,6 +146,7 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   const feeMax = options.maxCost === undefined ? BigInt(forecast.fee_max) : unitsOf(options.maxCost, forecast.coin);
   if (feeMax === 0n)
     throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
+  await sayWhyItWaits(session, forecast.worth);
   const begins_at = options.from === undefined ? Date.now() : timeOf(options.from, '--from');
   const daily = options.daily === undefined ? null : hoursOf(options.daily);
   const ends_at = options.until === undefined ? await lastMoment(begins_at, daily) : timeOf(options.until, '--until');
@@ -154,6 +155,14 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
   const done = await session.call('gas.collect', plan);
   session.print(done, () => pairs(planLines(done.plan, forecast.coin)));
+}
+
+/** Before the passphrase is asked for. */
+async function sayWhyItWaits(session: Session, worth: number): Promise<void> {
+  const { wallet } = await session.call('wallet.status', {});
+  if (session.json) return;
+  if (worth === 0) session.note('Nothing is worth collecting now: the plan waits for payments.');
+  if (wallet.state === 'locked') session.note('The wallet is locked: the plan waits until it is unlocked.');
 }
 
 async function stop(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {

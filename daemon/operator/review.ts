@@ -210,9 +210,9 @@ export class Review {
  * The payment that an intent allows, where it can be planned only after a collection. The signer compares the transaction
  * with the same intent.
  */
-function bytesOfIntent({ address, units, feeMax, sweep }: Intent, reading: Reading): Bytes {
+function bytesOfIntent({ address, units, feeMax }: Intent, reading: Reading): Bytes {
   const to = reading.destination(address);
-  if (to === null || sweep) throw differs('it names no recipient and amount');
+  if (to === null || BigInt(units) <= 0n) throw differs('it names no recipient and amount');
   return { keys: [], outputs: [{ to, units: BigInt(units) }], fee: BigInt(feeMax), gasLimit: GAS_LIMIT_MAX };
 }
 

@@ -18,7 +18,13 @@ export function reviewText(view: ReviewView): string {
   if (back !== null) lines.push(`${money(back)} back to this wallet`);
   if (coins !== null) lines.push(...['Of these coins alone:', ...coins.map((coin) => `  ${coin}`)]);
   lines.push(`Fee: at most ${money(feeMax)}; now ${fee.text} ${fee.asset} by the service's word`);
-  if (view.collect) lines.push(...collectLines(view.collect));
+  if (view.collect)
+    lines.push(
+      ...collectLines(
+        view.collect,
+        payments.some(({ upTo }) => upTo),
+      ),
+    );
   lines.push(`Holds until ${new Date(until).toISOString()}`);
   if (rate !== null) lines.push(`Dollars at 1 ${view.takes.asset} = ${rate} USD, by the service's word`);
   if (view.isFeeHigh) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
@@ -27,9 +33,10 @@ export function reviewText(view: ReviewView): string {
   return `${lines.join('\n')}\n`;
 }
 
-function collectLines({ addresses, feeMax, total, until, missing }: CollectView): string[] {
+function collectLines({ addresses, feeMax, total, until, missing }: CollectView, takesAll: boolean): string[] {
+  const are = addresses === 1 ? '1 is' : `${addresses} are`;
   return [
-    `No single address can pay it: ${addresses} are collected first, by the service's word.`,
+    `${takesAll ? 'It is on several addresses' : 'No single address can pay it'}: ${are} collected first, by the service's word.`,
     `For that the wallet may move money between its own addresses, for at most ${money(feeMax)} in fees`,
     `until ${new Date(until).toISOString()}. It pays nobody else.`,
     `All fees together: at most ${money(total)}`,

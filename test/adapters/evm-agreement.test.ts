@@ -144,6 +144,37 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     expect(pair.book.paid(id)).toEqual([{ units: 7_100n, height: pair.book.tip.height }]);
   });
 
+  it('finds what was left out while the other operator was away, and while it caught up', async () => {
+    const { adapter, address, id } = await pair.watching(pair.urls);
+    const hidden = { changed: (request: Request, result: Json) => (isLogs(request) ? [] : result) };
+    pair.scene.proxy.behaviour = hidden;
+    silence();
+    await pay(address, 6_100n);
+    const paidAt = pair.book.tip.height + 1;
+    await pair.book.catchUp(adapter);
+    await pair.scene.anvil.mine(LONG);
+    await pair.book.catchUp(adapter);
+    pair.second.behaviour = {};
+    await until(async () => {
+      await pair.book.catchUp(adapter);
+      return pair.book.paid(id).length > 0;
+    }, 'the payment of the time when the other was away');
+    await adapter.close();
+    await pay(address, 6_200n);
+    await pair.scene.anvil.mine(LONG);
+    const again = pair.scene.connect(pair.book, pair.urls, () => false);
+    pair.adapter = again;
+    await until(async () => {
+      await pair.book.catchUp(again);
+      return pair.book.paid(id).length > 1;
+    }, 'the payment of the time of the catching up');
+    expect(pair.book.paid(id)).toEqual([
+      { units: 6_100n, height: paidAt },
+      { units: 6_200n, height: paidAt + LONG + 1 },
+    ]);
+    expect(pair.scene.alerts.at(-1)?.message).toMatch(/left out payments/);
+  });
+
   it('reports an agreement again until the books have it', async () => {
     silence();
     const { adapter, address, id } = await watching();

@@ -93,9 +93,20 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const { tip, held } = await adapter.balances.read(signal());
     expect(pair.second.requests).toBeGreaterThan(before);
     expect(tip).toEqual(pair.book.tip);
-    expect(held).toEqual([
+    const told = [
       { targetId: id, address, asset: 'ETH', units: COIN / 2n },
       { targetId: id, address, asset: 'USDT_ERC20', units: 5_000n },
+    ];
+    expect(held).toEqual(told);
+    // a payment of which the books know nothing
+    const unseen = await adapter.deriveAddress(testAccount, 0, 900_001);
+    const empty = await adapter.deriveAddress(testAccount, 0, 900_002);
+    await pay(unseen.address, 77n);
+    const targetId = pair.book.watch(unseen);
+    pair.book.watch(empty);
+    expect((await adapter.balances.read(signal())).held).toEqual([
+      ...[told[0], { targetId, address: unseen.address, asset: 'ETH', units: 0n }],
+      ...[told[1], { targetId, address: unseen.address, asset: 'USDT_ERC20', units: 77n }],
     ]);
     const none = { instead: () => ({ error: { code: -32_000, message: 'missing trie node' } }) };
     pair.scene.proxy.behaviour = none;

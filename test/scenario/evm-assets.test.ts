@@ -88,6 +88,20 @@ describe.skipIf(!hasAnvil).each([
       expect((await shop.desk()).plan).toMatchObject({ only_needed: true, problem: null });
     });
 
+    it('takes everything from all addresses that are worth their gas, under one approval', async () => {
+      const [, token] = assets;
+      await invoices(token);
+      const all = await shop.balanceOf(token);
+      const to = freshAddress();
+      const id = await shop.request(token, null, to);
+      const view = await shop.approveCollecting(id, { to });
+      expect(view.payments).toMatchObject([{ upTo: true, allowed: { text: `${all}` } }]);
+      expect(view.collect?.addresses).toBe(2);
+      await shop.mining('it arrived', async () => (await held(token, to)) > 0n);
+      expect(Number(formatUnits(await held(token, to), assetOf(token)))).toBe(all);
+      expect(await shop.balanceOf(token)).toBe(0);
+    });
+
     it('proves its books', async () => {
       await shop.bury();
       await until('the books are the chain', async () => (await shop.proof()).length === 0);

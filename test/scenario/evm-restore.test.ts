@@ -109,6 +109,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
       expect(unknown.map(({ subject }) => subject)).toEqual([`regtest:ETH ${laterTxid}`]);
       await until('it takes over', async () => shop.operator.call('restore.confirm', {}).catch(() => null));
       await shop.operator.unlock();
+      expect((await shop.desk()).plan).toMatchObject({ state: 'stopped', problem: expect.stringContaining('restore') });
       const [used] = await nonces();
       await shop.operator.approve(ids['never paid']!);
       await shop.mining('it is paid', async () => (await shop.operator.show(ids['never paid']!)).state === 'completed');

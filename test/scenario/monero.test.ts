@@ -145,6 +145,8 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     expect((await books()).received).toBe(Number(received) / Number(COIN));
     expect(await balance()).toBe(before);
     expect(await get(invoice.id)).toMatchObject({ status: 'unpaid', payment: { received: '0' } });
+    const refund = operator.call('inbox.refund', { id: filed.id, address: invoice.payment.address });
+    await expect(refund).rejects.toThrow(/Its sender locked it until block 2628000\. It can be spent after that/);
   });
 
   const withdraw = async (amount: string, address: string): Promise<string> => {

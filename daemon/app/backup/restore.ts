@@ -40,6 +40,7 @@ import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../.
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { skip } from '../addresses/skipped.ts';
+import { endPlan } from '../gas/plans.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
 import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
@@ -196,6 +197,7 @@ export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, 
     skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
     skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
     beginUnknownSpends(tx, { id, chain_key }, now);
+    endPlan(tx, id, 'stopped', 'A restore ends every grant of gas: approve another plan');
   }
   const by = { by: jump };
   if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);

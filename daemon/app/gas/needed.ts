@@ -1,6 +1,7 @@
 /**
  * Collecting for withdrawals: an approved withdrawal that no single address can pay waits until enough of its asset is in
- * the tank. The operator approves the collection together with the withdrawal, with its highest cost.
+ * the tank. The operator approves the collection together with the withdrawal, with its highest cost. A withdrawal of everything
+ * waits for all addresses that are worth their gas, up to the approved amount.
  */
 
 import type { Description } from '../../chains/spending.ts';
@@ -16,8 +17,9 @@ import { fundsOf } from '../withdrawals/address-funds.ts';
 import { feeRateNow, spendingOf } from '../withdrawals/fees.ts';
 import { keyState } from '../withdrawals/keys.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
+import { approvedUnits } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
-import { type Desk, deskOf, type Find, findsOf, missingFor } from './finds.ts';
+import { type Desk, deskOf, type Find, findsOf, isWorth, missingFor } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';
 
@@ -36,32 +38,56 @@ export function waitingAt(app: App, { chain, account }: Desk): { tried: Withdraw
 /** `isEnough`: whether the withdrawals can be paid once these are in the tank. */
 export type Needed = { finds: Find[]; isEnough: boolean };
 
+type Wanting = Pick<WithdrawalRow, 'asset' | 'units' | 'fee_held' | 'sweep' | 'outpoint' | 'approval'>;
+
 /** The fewest addresses that have what withdrawals take beyond the tank: those with the most first. */
-export function neededFor(
-  app: App,
-  desk: Desk,
-  finds: readonly Find[],
-  rows: readonly Pick<WithdrawalRow, 'asset' | 'units' | 'fee_held' | 'sweep'>[],
-): Needed {
+export function neededFor(app: App, desk: Desk, finds: readonly Find[], rows: readonly Wanting[]): Needed {
   const needed: Needed = { finds: [], isEnough: true };
-  const { chain, account, feeAsset, tank } = desk;
+  const { feeAsset } = desk;
   for (const asset of new Set(rows.map(({ asset }) => asset))) {
     const inAsset = asset === feeAsset.symbol;
-    const wanted = rows
-      .filter((row) => row.asset === asset && !row.sweep)
-      .reduce((sum, { units, fee_held }) => sum + units + (inAsset ? fee_held : 0n), 0n);
-    const there = fundsOf(app.store, { chain, account, asset }, {}).balance(tank).units[asset] ?? 0n;
-    let missing = wanted - there - comingToTank(app, desk, asset);
+    const mine = rows.filter((row) => row.asset === asset);
+    const plain = mine.filter(({ sweep }) => !sweep);
+    const exact = plain.reduce((sum, { units, fee_held }) => sum + units + (inAsset ? fee_held : 0n), 0n);
+    const all = mine.filter(takesAll).reduce((sum, row) => sum + BigInt(approvedUnits(row) ?? EVERYTHING), 0n);
+    const there = inTank(app, desk, asset) + comingToTank(app, desk, asset);
+    let missing = exact + all - there;
     const most = finds.filter((find) => find.asset.symbol === asset).toSorted((a, b) => (a.units < b.units ? 1 : -1));
     for (const find of most) {
       const gain = inAsset ? find.units - find.cost : find.units;
       if (missing <= 0n || gain <= 0n) break;
+      // everything is taken only from where it is worth its gas
+      if (missing <= all && !isWorth(find, 0n, feeAsset)) continue;
       missing -= gain;
       needed.finds.push(find);
     }
-    needed.isEnough &&= missing <= 0n;
+    needed.isEnough &&= missing <= all;
   }
   return needed;
+}
+
+/** More than there is of any asset. */
+const EVERYTHING = 1n << 256n;
+
+/** Whether a withdrawal takes everything that there is, and not only a deposit. */
+const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
+  sweep && outpoint === null;
+
+const inTank = (app: App, { chain, account, tank }: Desk, asset: AssetId): bigint =>
+  fundsOf(app.store, { chain, account, asset }, {}).balance(tank).units[asset] ?? 0n;
+
+/**
+ * Whether an approved withdrawal of everything waits until its money is in the tank, while a plan collects there. When the plan has
+ * ended, it takes what is there.
+ */
+export async function waitsForAll(app: App, row: WithdrawalRow): Promise<boolean> {
+  const chain = app.chains.find(row.chain_key);
+  if (!takesAll(row) || !chain?.adapter.accountBased || approvedUnits(row) === null) return false;
+  const desk = await deskOf(app, app.directory.business(row.business_id), chain.adapter.chain);
+  const plan = planOf(app, desk);
+  if (plan?.state !== 'open' || plan.ends_at <= app.now()) return false;
+  if (comingToTank(app, desk, row.asset) > 0n) return true;
+  return neededFor(app, desk, findsOf(app, desk, await feeRateNow(chain)), [row]).finds.length > 0;
 }
 
 /** The units that open collections bring into the tank and that no block has yet, so that nothing more is begun for them. */
@@ -79,6 +105,12 @@ export type CollectTerms = {
   desk: Desk;
   /** How many addresses are collected before. */
   addresses: number;
+  /** The number of addresses with the money, the tank included. */
+  places: number;
+  /** The amount in the tank then, before fees; smallest units of the withdrawal's asset. */
+  units: bigint;
+  /** Addresses with the asset that are not collected. */
+  left: readonly Find[];
   /** At the present price. */
   cost: bigint;
   /** The highest cost to grant: with room for a price that doubles, and with what is left of an open plan. */
@@ -97,8 +129,10 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const desk = await deskOf(app, business, chain.adapter.chain);
   const feeRate = await feeRateNow(chain);
   const others = waitingAt(app, desk).tried.filter(({ id }) => id !== row.id);
-  const { finds, isEnough } = neededFor(app, desk, findsOf(app, desk, feeRate), [row, ...others]);
+  const all = findsOf(app, desk, feeRate);
+  const { finds, isEnough } = neededFor(app, desk, all, [row, ...others]);
   if (!isEnough || finds.length === 0) return null;
+  const there = inTank(app, desk, row.asset) + comingToTank(app, desk, row.asset);
   const cost = finds.reduce((sum, one) => sum + one.cost, 0n);
   const now = app.now();
   const plan = planOf(app, desk);
@@ -106,12 +140,19 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const fundFee = spendingOf(chain).usualFee?.(desk.feeAsset.symbol, feeRate) ?? 0n;
   return {
     ...{ desk, addresses: finds.length, cost, missing: missingFor(desk, finds, fundFee) },
+    places: finds.length + (there > 0n ? 1 : 0),
+    left: all.filter((find) => find.asset.symbol === row.asset && !finds.includes(find)),
+    units: finds.reduce((sum, { asset, units }) => sum + (asset.symbol === row.asset ? units : 0n), there),
     feeMax: cost * FEE_MAX_FACTOR + (isOpen ? leftOf(plan) : 0n),
     until: Math.max(isOpen ? plan.ends_at : 0, now + APPROVAL_HOLDS_MS),
   };
 }
 
 /** The payment of a withdrawal that is not planned yet, for display. It is shown by its address alone. */
-export const payoutOf = ({ address, units, asset }: WithdrawalRow): Description['outputs'][number] => ({
+export const payoutOf = ({
+  address,
+  units,
+  asset,
+}: Pick<WithdrawalRow, 'address' | 'units' | 'asset'>): Description['outputs'][number] => ({
   ...{ address, script: new Uint8Array(), asset, units, changeIndex: null },
 });

@@ -3,7 +3,7 @@
  *
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
-import type { Description } from '../../chains/spending.ts';
+import type { AddressFunds, Description } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
@@ -78,26 +78,48 @@ export type Proposed = {
  */
 export async function previewWithdrawal(app: App, name: string, speed: Speed = 'normal'): Promise<Proposed> {
   const row = { ...findWithdrawal(app.store, name), speed };
+  const all = row.sweep ? await allOf(app, row) : null;
+  if (all) return all;
   try {
     return { rows: [row], preview: await planned(app, row), why: null, collect: null };
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
-    if (collect) return { rows: [row], preview: await afterCollecting(app, row), why: null, collect };
+    if (collect) return { rows: [row], preview: await afterCollecting(app, row, row.units), why: null, collect };
     return { rows: [row], preview: null, why: whyNotNow(app, row, error), collect: null };
   }
 }
 
-/** A preview without a transaction: the recipient, the amount and the highest fee, which is all that the approval binds. */
-async function afterCollecting(app: App, row: WithdrawalRow): Promise<Preview> {
+/** Taking everything where it is on several addresses that are worth their gas; null: one transaction takes it. */
+async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
+  const { business } = holderOf(app, row);
+  if (row.outpoint !== null || business.network === 'sandbox') return null;
+  const collect = await collectTerms(app, { ...row, approval: null });
+  if (!collect || collect.places < 2) return null;
+  const preview = await afterCollecting(app, row, collect.units);
+  const left = collect.left.map(({ at }) => at);
+  return {
+    rows: [row],
+    preview: { ...preview, warnings: [...preview.warnings, ...stays(row, left)] },
+    why: null,
+    collect,
+  };
+}
+
+/**
+ * A preview without a transaction: the recipient, the amount and the highest fee, which is all that the approval binds. `units`: the
+ * amount, of a sweep the highest one.
+ */
+async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Promise<Preview> {
   const holder = holderOf(app, row);
   const spending = spendingOf(holder.chain);
   const fee = spending.usualFee?.(row.asset, await feeRateNow(holder.chain)) ?? 0n;
   const feeMax = maxOf(row.fee_held, fee);
-  const outputs = [payoutOf(row)];
+  const outputs = [payoutOf({ ...row, units })];
+  const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };
   return {
     ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),
-    ...{ purpose: 'pay', intents: [{ ...intentOf(holder, row), feeMax: feeMax.toString() }], feeMax },
+    ...{ purpose: 'pay', intents: [intent], feeMax },
   };
 }
 
@@ -127,19 +149,29 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   };
 }
 
-/** On an account chain a sweep empties one address. The others may be worth collecting or not. */
+/** On an account chain a sweep empties one address. On real networks the others were found not to be worth collecting. */
 function leftBehind(app: App, holder: Holder, row: WithdrawalRow, plan: SpendPlan): Warning[] {
-  const { chain, asset } = holder;
+  const { chain } = holder;
   if (!row.sweep || row.outpoint !== null || !chain.adapter.accountBased) return [];
   const [key] = spendingOf(chain).conflictKeys(plan);
   const sender = key === undefined ? null : nonceOf(key)?.address;
   const left = fundsOf(app.store, holder, {})
     .balances()
     .filter(({ address }) => address !== sender);
+  return stays(
+    row,
+    left,
+    holder.business.network === 'sandbox' ? `this empties one address. ${COLLECT_FIRST}` : NOT_WORTH,
+  );
+}
+
+const NOT_WORTH = 'it is worth less than its gas, lacks confirmations, or has no known price';
+
+function stays({ asset }: WithdrawalRow, left: readonly AddressFunds[], why = NOT_WORTH): Warning[] {
   if (left.length === 0) return [];
   const units = left.reduce((sum, funds) => sum + (funds.units[asset] ?? 0n), 0n);
   const count = left.length === 1 ? '1 other address' : `${left.length} other addresses`;
-  const text = `${formatUnits(units, assetOf(asset))} ${asset} stay on ${count}, because this empties one address. ${COLLECT_FIRST}; what is worth less than its gas stays`;
+  const text = `${formatUnits(units, assetOf(asset))} ${asset} stay on ${count}, because ${why}`;
   return [{ code: 'left_behind', text }];
 }
 

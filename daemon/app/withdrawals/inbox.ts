@@ -8,11 +8,13 @@ import { Rejected } from '../../domain/errors.ts';
 import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
 import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policies.ts';
+import { previousTx } from '../../store/queries/previous.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
+import { spendingOf } from './fees.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };
@@ -69,6 +71,12 @@ export function keepDeposit(app: App, tx: Tx, id: number): void {
   decide(app, tx, depositOf(tx, id).item, 'kept');
 }
 
+function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): string {
+  const chain = app.chains.find(chain_key);
+  const base = reader.get(previousTx, { txid, chain_key })?.base ?? null;
+  return (chain && spendingOf(chain).whyLocked?.(base)) ?? 'Its sender locked it';
+}
+
 /**
  * Drafts a withdrawal that sends a deposit to an address, less the fee. It spends only that coin, and is signed once
  * the coin has its confirmations. Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.spent`, and the errors
@@ -88,7 +96,9 @@ export async function refundDeposit(app: App, id: number, address: string): Prom
   return app.store.write((tx) => {
     const now = depositOf(tx, id);
     needThere(now);
-    if (now.credit.locked) throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent`);
+    if (now.credit.locked) {
+      throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent. ${whyLocked(app, tx, now.credit)}`);
+    }
     if (now.credit.spent_txid !== null) throw new Rejected('inbox.spent', `Deposit ${id} was spent already`);
     const row = requestWithdrawal(app, tx, business, wanted, rate);
     decide(app, tx, now.item, 'refunded', row.id);

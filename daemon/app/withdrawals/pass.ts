@@ -15,11 +15,12 @@ import type { Tx } from '../../store/store.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { waitsForAll } from '../gas/needed.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { learnKeyImages } from './key-images.ts';
-import { paymentOf, whyNotNow } from './payment.ts';
+import { COLLECT_FIRST, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
 import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
@@ -117,6 +118,7 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
       const holder = holderOf(app, row);
+      if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
       const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, speedOf(row))));
       await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
       await end(app, REFUSED, `${row.id}`);

@@ -140,6 +140,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     { head, kept, orphaned, again, pending }: StepStart<Header>,
     signal: AbortSignal,
   ): Promise<StepRead<EvmEndpoint>> {
+    this.#secondLook.begin(tipOf(kept).height);
     const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
     const checkpoint = checkpointAfter(kept, step);
     const atHead = step.to >= head.height;
@@ -162,7 +163,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     credits.push(...(coins ?? []));
     const known = { credits, held: [...held, ...credits], debits: sent.debits };
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
-    const groups = [{ credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
+    const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
     const handled = atHead ? tipOf(checkpoint).hash : null;

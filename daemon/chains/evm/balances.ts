@@ -3,6 +3,7 @@
  * operators, another one than the asked one is used, so that the two check each other.
  */
 import type { AssetId } from '../../domain/assets.ts';
+import type { BlockId } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { Balances, BalancesSource, HeldBalance, ListedScript, ScriptList } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
@@ -12,7 +13,7 @@ import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { Token } from './params.ts';
 
 /** Addresses that are read together. */
-const PAGE = 100;
+const PAGE = 250;
 const RETRY_SECONDS = 60;
 
 export class EvmBalances implements BalancesSource {
@@ -32,7 +33,10 @@ export class EvmBalances implements BalancesSource {
     this.#tokens = assets.tokens;
   }
 
-  /** Only addresses that ever had money are asked for; each sync searches the others. */
+  /**
+   * Addresses that ever had money by the books, and others that the chain calls used: an endpoint may have left out a payment in
+   * tokens, which no balance of the coin shows.
+   */
   async read(signal: AbortSignal): Promise<Balances> {
     const use = (endpoint: EvmEndpoint): Promise<Balances> => this.#readFrom(endpoint, signal);
     const balances =
@@ -65,12 +69,26 @@ export class EvmBalances implements BalancesSource {
     return used;
   }
 
+  async #used(
+    endpoint: EvmEndpoint,
+    page: readonly ListedScript[],
+    tip: BlockId,
+    signal: AbortSignal,
+  ): Promise<ListedScript[]> {
+    const others = page.filter(({ id }) => !this.#list.hadMoney(id));
+    const contracts = this.#tokens.map(({ contract }) => contract);
+    const addresses = others.map(({ script }) => hexOfScript(script));
+    const used = addresses.length > 0 ? await endpoint.usedAmong(contracts, addresses, tip, signal) : [];
+    const found = new Set(others.filter((_, i) => used?.[i]).map(({ id }) => id));
+    return page.filter(({ id }) => found.has(id) || this.#list.hadMoney(id));
+  }
+
   async #readFrom(endpoint: EvmEndpoint, signal: AbortSignal): Promise<Balances> {
     const tip = idOf(await endpoint.head(signal));
     const held: HeldBalance[] = [];
     for (let after = 0; ; ) {
       const page = this.#list.page(after, PAGE);
-      const listed = page.filter(({ id }) => this.#list.hadMoney(id));
+      const listed = await this.#used(endpoint, page, tip, signal);
       const addresses = listed.map(({ script }) => hexOfScript(script));
       keep(held, listed, this.#native, await endpoint.balances(addresses, tip, signal));
       for (const { asset, contract } of this.#tokens) {

@@ -1,21 +1,23 @@
 /**
  * Asks an endpoint of another operator at intervals for the same blocks, because one endpoint alone can omit a payment
  * unnoticed. A payment that only the other endpoint reports is credited, and the endpoint that omitted it is not used for a
- * while.
+ * while. Events of tokens are looked up from where the last look ended, so that an outage of the other endpoint, or catching up
+ * after one of ours, hides none of them from this process. Coins need no such range, because balances have the past in them.
  */
-import type { Checkpoint, Credit, Debit } from '../../domain/chain.ts';
-import type { ScriptList } from '../adapter.ts';
+import { CHECKPOINT_BLOCKS_MAX, type Checkpoint, type Credit, type Debit } from '../../domain/chain.ts';
+import { type ScriptList, tipOf } from '../adapter.ts';
+import type { Told } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
-import { confirmed, type Transfers, urgent } from './transfers.ts';
+import { confirmed, type Incoming, type Transfers, urgent } from './transfers.ts';
 
 /** The interval; a look costs one or two requests. */
 export const SECOND_LOOK_MS = 30_000;
 
-type Omitted = { credits: Credit[]; teller: EvmEndpoint };
+type Range = { from: number; to: number };
 
 export class SecondLook {
   readonly #endpoints: Endpoints<EvmEndpoint>;
@@ -24,6 +26,8 @@ export class SecondLook {
   readonly #native: NativeCoin;
   readonly #everyMs: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** The height up to which another endpoint was asked; null: it was not asked since the start. */
+  #lookedTo: number | null = null;
 
   constructor(parts: {
     endpoints: Endpoints<EvmEndpoint>;
@@ -39,6 +43,11 @@ export class SecondLook {
     this.#native = parts.native;
   }
 
+  /** Begins at a height, unless it has begun: the first blocks that this process read. */
+  begin(height: number): void {
+    this.#lookedTo ??= height;
+  }
+
   isDue(): boolean {
     return this.#endpoints.operators > 1 && performance.now() - this.#lookedAtMs >= this.#everyMs;
   }
@@ -52,15 +61,18 @@ export class SecondLook {
     checkpoint: Checkpoint,
     { credits: told, ...view }: { credits: readonly Credit[]; held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
-  ): Promise<Omitted | null> {
+  ): Promise<Told<EvmEndpoint> | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
     const omitted = await this.#endpoints.other(
       asked,
-      async (teller) => ({ credits: await this.#toldBy(teller, checkpoint, view, signal), teller }),
+      async (teller) => ({ ...(await this.#toldBy(teller, checkpoint, view, signal)), teller }),
       signal,
     );
     if (!omitted) return null;
+    this.#lookedTo = omitted.to;
+    // the next look goes on at once
+    if (this.#missed(checkpoint)) this.#lookedAtMs = Number.NEGATIVE_INFINITY;
     const known = new Set(told.map(({ id }) => id));
     // The credits of this step already explain a part of a balance.
     const paid = new Set(told.map(({ targetId }) => targetId));
@@ -69,7 +81,14 @@ export class SecondLook {
     );
     if (credits.length === 0) return null;
     this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');
-    return { credits, teller: omitted.teller };
+    return { facts: credits, teller: omitted.teller };
+  }
+
+  /** The next blocks below a checkpoint that no look reached, as many as a checkpoint has; null: none. */
+  #missed([first]: Checkpoint): Range | null {
+    const from = (this.#lookedTo ?? Number.POSITIVE_INFINITY) + 1;
+    if (!first || from >= first.height) return null;
+    return { from, to: Math.min(first.height - 1, from + CHECKPOINT_BLOCKS_MAX - 1) };
   }
 
   async #toldBy(
@@ -77,28 +96,34 @@ export class SecondLook {
     checkpoint: Checkpoint,
     known: { held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
-  ): Promise<Credit[]> {
-    const [first, last] = [checkpoint[0], checkpoint.at(-1)];
+  ): Promise<{ credits: Credit[]; to: number }> {
+    const last = tipOf(checkpoint);
+    const lowest = checkpoint[0]?.height ?? last.height;
+    const missed = this.#missed(checkpoint);
+    const to = missed && missed.to < lowest - 1 ? missed.to : last.height;
     const head = await teller.head(signal);
-    if (!first || !last || head.height < last.height) return [];
+    // it says nothing about blocks that it does not have
+    if (head.height < last.height) return { credits: [], to: this.#lookedTo ?? last.height };
     const listed = urgent(this.#list);
-    if (listed.length === 0) return [];
-    const range = { from: first.height, to: last.height };
+    if (listed.length === 0) return { credits: [], to: last.height };
     const recipients = listed.map(({ script }) => hexOfScript(script));
-    const incoming = await this.#transfers.findFor(teller, range, recipients, signal);
+    const incoming: Incoming[] = [];
+    for (const range of [...(missed ? [missed] : []), { from: lowest, to: last.height }]) {
+      incoming.push(...(await this.#transfers.findFor(teller, range, recipients, signal)));
+    }
     const onChain = new Set(checkpoint.map(({ hash }) => hash));
     const heights = [...new Set(incoming.map(({ log }) => log.height))];
     const headers = (await teller.headers(heights, signal)).filter(
-      (header): header is Header => header !== null && onChain.has(header.hash),
+      (header): header is Header => header !== null && (header.height < lowest || onChain.has(header.hash)),
     );
-    const shared = incoming.filter(({ log }) => onChain.has(log.blockHash));
+    const shared = incoming.filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
     const byHash = new Map(headers.map((header) => [header.hash, header]));
     const credits = await confirmed(teller, shared, byHash, slices(), signal);
     const [tip] = await teller.headers([last.height], signal);
-    if (tip?.hash !== last.hash) return credits;
+    if (tip?.hash !== last.hash) return { credits, to };
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
     const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
     const coins = await this.#native.look(teller, view, slices(), signal, listed);
-    return [...credits, ...(coins ?? [])];
+    return { credits: [...credits, ...(coins ?? [])], to };
   }
 }

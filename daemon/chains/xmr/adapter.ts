@@ -132,7 +132,13 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const credits = await this.#scanner.withoutTwins(found, node, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
     const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
-    return { checkpoint, told: [{ credits, teller: node }], spends, handled, searched: searched?.searched ?? null };
+    return {
+      checkpoint,
+      told: [{ facts: credits, teller: node }],
+      spends,
+      handled,
+      searched: searched?.searched ?? null,
+    };
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
@@ -157,7 +163,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       const { targetId, asset, units } = coin;
       return [{ id: `${outpoint} ${txid}`, txid, block, targetId, amount: { asset, units }, spend }];
     });
-    const judged = await this.#agreedSpends.judge([{ credits: facts, teller }], checkpoint, signal);
+    const judged = await this.#agreedSpends.judge([{ facts, teller }], checkpoint, signal);
     return judged.map(({ block, spend }) =>
       block ? spend : { outpoint: spend.outpoint, txid: spend.txid, block: null },
     );

@@ -88,16 +88,36 @@ describe.each([ETH, TOKEN])('$name: a fee', (family) => {
 });
 
 describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
-  it('empties the address that holds most, and says what stays where', async () => {
+  /** More than large payments need where their source does not tell finality. */
+  const DEEP = 100;
+
+  it('collects every address that is worth its gas', async () => {
     const pay = await family.open();
     const { coin } = pay.chain;
     for (const units of [coin, 3n * coin]) await pay.deposits([units]);
-    const { preview } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
+    await pay.chain.mine(DEEP);
+    await pay.sync();
+    const { preview, collect } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
+    expect(collect).toMatchObject({ places: 2, units: 4n * coin });
+    expect(preview!.raw).toBeNull();
+    expect(preview!.outputs.map(({ units }) => units)).toEqual([4n * coin]);
+    expect(preview!.intents).toMatchObject([{ sweep: true, units: `${4n * coin}` }]);
+    expect(preview!.warnings.filter(({ code }) => code === 'left_behind')).toEqual([]);
+  });
+
+  it('says what stays where, because it lacks confirmations', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    for (const units of [coin, 3n * coin]) await pay.deposits([units]);
+    const { preview, collect } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
+    expect(collect).toBeNull();
     const [paid] = preview!.outputs;
     expect(paid!.units + (family.hasGas ? 0n : preview!.fee)).toBe(3n * coin);
     const [left] = preview!.warnings.filter(({ code }) => code === 'left_behind');
     const stays = formatUnits(coin, assetOf(family.name));
-    expect(left?.text).toContain(`${stays} ${family.name} stay on 1 other address, because this empties one address`);
+    expect(left?.text).toContain(
+      `${stays} ${family.name} stay on 1 other address, because it is worth less than its gas`,
+    );
   });
 });
 

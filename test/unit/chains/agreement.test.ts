@@ -22,7 +22,7 @@ function agreeing(known: Set<string>) {
     isStored: ({ id }) => stored.has(id),
   });
   const judge = async (facts: Fact[], checkpoint = [block(8), block(9)]) =>
-    heights(await agreement.judge([{ credits: facts, teller: endpoints.asked }], checkpoint, signal));
+    heights(await agreement.judge([{ facts, teller: endpoints.asked }], checkpoint, signal));
   return { judge, stored };
 }
 

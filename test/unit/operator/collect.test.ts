@@ -53,6 +53,13 @@ describe('a payment that is collected for', () => {
     );
   });
 
+  it('says of everything how much it may be', () => {
+    const review = Review.of(given({ ...INTENT, sweep: true }), APPROVE, NOW, COLLECT);
+    const text = reviewText(viewOf(review, said, stated));
+    expect(text).toContain('up to 90 USDT_ERC20 (90 USD), now 90 USDT_ERC20 (90 USD), to\n');
+    expect(text).toContain("It is on several addresses: 2 are collected first, by the service's word.");
+  });
+
   it('is approved together with the grant for its own account, with one passphrase', async () => {
     const asked: Authorization[] = [];
     const authorize: Authorize = async (wanted) => {
@@ -76,7 +83,7 @@ describe('a payment that is collected for', () => {
     ['a grant without an end', given(), APPROVE, { ...COLLECT, until: NOW + 32 * DAY }],
     ['a grant that is over', given(), APPROVE, { ...COLLECT, until: NOW }],
     ['a cost that is no amount', given(), APPROVE, { ...COLLECT, fee_max: '-1' }],
-    ['everything instead of an amount', given({ ...INTENT, sweep: true }), APPROVE, COLLECT],
+    ['everything without a highest amount', given({ ...INTENT, sweep: true, units: '0' }), APPROVE, COLLECT],
     ['a payment to ourselves', given({ ...INTENT, address: ADDRESS_SELF }), APPROVE, COLLECT],
     ['what is no address', given({ ...INTENT, address: TO.slice(0, -1) }), APPROVE, COLLECT],
     ['a chain of coins', given({ ...INTENT, chain: 'LTC', asset: 'LTC', feeAsset: 'LTC' }), APPROVE, COLLECT],

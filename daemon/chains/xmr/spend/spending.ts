@@ -222,11 +222,28 @@ export class MoneroSpending extends OfSource implements Spending {
     };
   }
 
+  whyLocked(base: Uint8Array | null): string {
+    if (base === null) return 'Its sender locked it. The block that has it will tell until when';
+    const { unlockTime } = readKept(base).transaction;
+    if (unlockTime === 0n) return 'An earlier output has the same one-time key, and only one of them can ever be spent';
+    return `Its sender locked it until ${lockEnd(unlockTime)}. It can be spent after that, by another wallet with the 25 words`;
+  }
+
   #scriptOf(address: string): Uint8Array {
     const script = scriptOf(address, this.#network);
     if (script) return script;
     throw new Rejected('withdrawal.address', `${address} is no address of XMR on this network`, 'address');
   }
+}
+
+/** The largest unlock time that is a height; others are seconds since 1970 (CRYPTONOTE_MAX_BLOCK_NUMBER). */
+const LOCK_HEIGHT_MAX = 500_000_000n;
+const DATE_SECONDS_MAX = 8_640_000_000_000n;
+
+function lockEnd(unlockTime: bigint): string {
+  if (unlockTime < LOCK_HEIGHT_MAX) return `block ${unlockTime}`;
+  if (unlockTime > DATE_SECONDS_MAX) return 'a time that never comes';
+  return new Date(Number(unlockTime) * 1_000).toISOString().slice(0, 10);
 }
 
 /** An output by its number among all of the chain, and its one-time key (hex). */
