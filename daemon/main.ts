@@ -47,6 +47,7 @@ import { createSandbox, type Sandbox } from './sandbox/sandbox.ts';
 import { simulatedSpend } from './sandbox/simulated.ts';
 import { accountSpend } from './sandbox/simulated-accounts.ts';
 import { makeDataFolder } from './store/data-folder.ts';
+import type { MigrationStep } from './store/migrations.ts';
 import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
 import { Store } from './store/store.ts';
@@ -184,10 +185,13 @@ const as = (app: App, part: LogPart): App =>
 async function assemble(options: DaemonOptions, config: Config, log: Log, cleanup: Cleanup): Promise<Parts> {
   const now = options.now ?? Date.now;
   const beforeUpgrade = async (applied: number): Promise<void> => {
+    log.info('an older database is found: a backup is made, then it is brought up to date');
     const file = await backUpBeforeUpgrade(options.dataDir, { release: version(), now: now(), applied });
-    log.info({ file }, 'the database is brought up to date');
+    log.info({ file }, 'the backup before the upgrade is made');
   };
-  const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade });
+  const onMigration = (step: MigrationStep): void =>
+    log.info({ ...step }, `the database is brought up to date: step ${step.step} of ${step.of}`);
+  const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade, onMigration });
   cleanup.push(() => store.close());
   await endUpgrade(options.dataDir);
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));

@@ -95,14 +95,23 @@ function runStatements(db: Database.Database, name: string, statements: readonly
 const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS "kysely_migration"
   ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null)`;
 
-/**
- * Runs the missing migrations. Throws `Rejected`: `store.newer`, and `store.damaged` if the schema is not what the
- * migrations make. Disk errors are SQLite's own; then nothing of that migration was done.
- */
+/** A migration that is about to run, and its place among the missing ones, from 1. */
+export type MigrationStep = { name: string; step: number; of: number };
+
+/** Runs the missing migrations. Throws as `migrationSteps` does. */
 export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
+  for (const _ of migrationSteps(db, migrations));
+}
+
+/**
+ * Runs a missing migration after each step that it yields. Throws `Rejected`: `store.newer`, and `store.damaged` if the
+ * schema is not what the migrations make. Disk errors are SQLite's own; then nothing of that migration was done.
+ */
+export function* migrationSteps(db: Database.Database, migrations = MIGRATIONS): Generator<MigrationStep> {
   const pending = pendingMigrations(db, migrations);
   if (pending.length > 0) addArithmetic(db);
   for (const [i, [name, statements]] of pending.entries()) {
+    yield { name, step: i + 1, of: pending.length };
     // only the first can be unfinished, because the next one starts after it
     const from = i === 0 && RUN_APART.has(name) ? statementsInForce(db, migrations, name) : 0;
     inTransaction(db, () => {

@@ -8,13 +8,14 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { takeLock } from './lock.ts';
-import { migrate, upgradedFrom } from './migrations.ts';
+import { type MigrationStep, migrate, migrationSteps, upgradedFrom } from './migrations.ts';
 import { Reserve } from './reserve.ts';
 import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
@@ -91,6 +92,8 @@ export type StoreOptions = {
    * unchanged.
    */
   beforeUpgrade?: (applied: number) => Promise<void>;
+  /** Called before each of its missing migrations, which may take minutes. */
+  onMigration?: (step: MigrationStep) => void;
 };
 
 export class Store implements Reader {
@@ -128,7 +131,8 @@ export class Store implements Reader {
    * another process has it open, `store.newer`, `store.damaged`, `data_dir`, and `store.disk` if the disk or another
    * program's lock prevents it.
    */
-  static async open(dataDir: string, { reserveBytes = 0, beforeUpgrade }: StoreOptions = {}): Promise<Store> {
+  static async open(dataDir: string, options: StoreOptions = {}): Promise<Store> {
+    const { reserveBytes = 0, beforeUpgrade, onMigration } = options;
     await makeDataFolder(dataDir);
     let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
@@ -144,7 +148,12 @@ export class Store implements Reader {
         await beforeUpgrade?.(applied);
         db.pragma(`cache_size = -${CACHE_KIB_WHILE_MIGRATING}`);
       }
-      migrate(db);
+      for (const step of migrationSteps(db)) {
+        if (applied === null) continue;
+        onMigration?.(step);
+        // a signal that ends the service is noticed in between
+        await turn();
+      }
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);

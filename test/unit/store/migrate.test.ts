@@ -136,6 +136,23 @@ describe('an upgrade that is cut off', () => {
   });
 });
 
+describe('the progress of an upgrade', () => {
+  it('is told before each missing migration; a new database has none', async () => {
+    const dataDir = dataAt(MIGRATIONS.length - 3);
+    const told: string[] = [];
+    const applied = (): number => look(join(dataDir, FILE)).applied.length;
+    const store = await Store.open(dataDir, {
+      onMigration: ({ name, step, of }) => told.push(`${name}, ${step} of ${of}, after ${applied()}`),
+    });
+    await store.close();
+    const expected = names()
+      .slice(-3)
+      .map((name, n) => `${name}, ${n + 1} of 3, after ${MIGRATIONS.length - 3 + n}`);
+    expect(told).toEqual(expected);
+    await (await Store.open(join(folder, 'new'), { onMigration: () => expect.unreachable() })).close();
+  });
+});
+
 describe('a data directory that release 0.1.0 left behind when it was cut off', () => {
   /** As that release did it: its tables first, then each statement alone. */
   function cutOff(dataDir: string, level: number, done: number): void {
