@@ -1,6 +1,7 @@
 /** `countinghouse maintenance`: the stored rows by kind, and their removal. */
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Database } from 'better-sqlite3';
 import type { Command } from 'commander';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -93,13 +94,26 @@ async function compactNow(session: Session): Promise<void> {
     // the new file, and the log with the same pages
     if (bavail * bsize < 2 * before) throw new Failure(`this needs ${megabytes(2 * before)} of free room for a while`);
     await confirm(session.io, session.yes, `Write ${megabytes(before)} anew?`);
-    db.exec('VACUUM');
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    await rewrite(db, session.dataDir);
     const after = statSync(file).size;
     session.print({ before, after }, () => `${megabytes(before)} before, ${megabytes(after)} now.\n`);
   } finally {
     db.close();
     lock.close();
+  }
+}
+
+/** Throws `Failure` if the disk takes no more, or refuses it: then the database is what it was. */
+async function rewrite(db: Database, dataDir: string): Promise<void> {
+  // SQLite's temporary file: by itself it lies in /var/tmp, whose room nobody has looked at
+  process.env.SQLITE_TMPDIR = dataDir;
+  try {
+    db.exec('VACUUM');
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    const { isDiskError, troubleOf } = await import('../store/disk-errors.ts');
+    if (!isDiskError(error)) throw error;
+    throw new Failure(`in ${dataDir} ${troubleOf(error).message}. The database is as it was`);
   }
 }
 

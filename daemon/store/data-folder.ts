@@ -2,7 +2,7 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { Rejected } from '../domain/errors.ts';
 
-const WHY: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',
   ENOTDIR: 'it lies below a file',
   EACCES: 'this user may not write there',
@@ -14,6 +14,9 @@ const WHY: Readonly<Record<string, string>> = {
   ELOOP: 'links lead around in a circle',
 };
 
+/** Why the system refuses a file or folder, by the code of its error. */
+export const whyRefused = (code: string): string => `${REASONS[code] ?? 'the system refuses it'} (${code})`;
+
 /** Creates the folder for its owner only, if it is missing. Throws `Rejected('data_dir')` if it is not usable. */
 export async function makeDataFolder(dataDir: string): Promise<void> {
   try {
@@ -23,7 +26,7 @@ export async function makeDataFolder(dataDir: string): Promise<void> {
     const { code = '' } = error as NodeJS.ErrnoException;
     throw new Rejected(
       'data_dir',
-      `The data directory ${dataDir} cannot be used: ${WHY[code] ?? 'the system refuses it'} (${code}). Give another with --data-dir`,
+      `The data directory ${dataDir} cannot be used: ${whyRefused(code)}. Give another with --data-dir`,
     );
   }
 }

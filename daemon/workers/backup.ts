@@ -10,7 +10,7 @@ import type { App } from '../app/app.ts';
 import { DATABASE } from '../app/backup/container.ts';
 import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartials } from '../app/backup/folder.ts';
 import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
-import { type BackupJob, type BackupMade, needBackupKey, openWork } from '../app/backup/make.ts';
+import { type BackupJob, type BackupMade, needBackupKey, openWork, withRoom } from '../app/backup/make.ts';
 import { within } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
@@ -70,10 +70,10 @@ export class Backups {
 
   async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
     await needBackupKey({ dataDir: this.#dataDir, file });
-    const work = await openWork(this.#dataDir);
+    const work = await withRoom(this.#dataDir, () => openWork(this.#dataDir));
     try {
       // in steps on this connection: a thread's long read would keep the log from being folded
-      await this.#app.store.copyTo(join(work, DATABASE), signal);
+      await withRoom(this.#dataDir, () => this.#app.store.copyTo(join(work, DATABASE), signal));
       return await this.#pack(
         { dataDir: this.#dataDir, file, release: this.#release, now: this.#app.now(), work },
         signal,

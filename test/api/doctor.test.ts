@@ -142,7 +142,7 @@ describe('with real money', () => {
     expect(await found(bench, 'wallet')).toMatchObject([
       {
         level: 'problem',
-        text: 'the separate signer does not answer',
+        text: 'the separate signer does not answer, or is of another release',
         advice: expect.stringContaining('systemctl start countinghouse-signer'),
       },
     ]);

@@ -161,7 +161,7 @@ describe('a backup', () => {
     const below = join(service.dataDir, 'countinghouse.db', 'shop.backup');
     await expect(call('backup.make', { file: below })).rejects.toMatchObject({
       code: 'backup.folder',
-      message: `${below} cannot be written (ENOTDIR)`,
+      message: `${below} cannot be written: it lies below a file (ENOTDIR)`,
     });
   });
 

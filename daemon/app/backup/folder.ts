@@ -7,6 +7,7 @@
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
+import { whyRefused } from '../../store/data-folder.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { inspectSealed } from '../../wallet/sealed-file.ts';
 import type { App } from '../app.ts';
@@ -42,7 +43,7 @@ export async function prepareFolder(app: Pick<App, 'store' | 'now'>, folder: str
   await writeFile(join(folder, MARKER), MARKER_TEXT).catch((error: NodeJS.ErrnoException) => {
     throw new Rejected(
       'backup.folder',
-      `The folder of the scheduled backups, ${folder}, cannot be written (${error.code})`,
+      `The folder of the scheduled backups, ${folder}, cannot be written: ${whyRefused(error.code ?? '')}`,
     );
   });
   await app.store.write((tx) => tx.run(saveSetting, { key: FOLDER_SETTING, value: folder, updated_at: app.now() }));

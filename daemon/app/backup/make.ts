@@ -12,6 +12,8 @@ import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
+import { whyRefused } from '../../store/data-folder.ts';
+import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { copyDatabase, settle, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
 import { isTemporary, syncFolder } from '../../wallet/files.ts';
@@ -54,18 +56,21 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest };
 
 /**
  * Writes a backup of a data directory, also while its daemon runs. Throws `Rejected`: `backup.no_wallet`,
- * `backup.exists`, `backup.folder` (not writable).
+ * `backup.exists`, `backup.folder` (not writable, or no room).
  */
 export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   const { fingerprint, publicKey } = await needBackupKey(job);
   const file = resolve(job.file);
-  const work = job.work ?? (await openWork(job.dataDir));
+  const work = job.work ?? (await withRoom(job.dataDir, () => openWork(job.dataDir)));
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   try {
-    const { files, manifest } = await collect(job, work, fingerprint);
     const content = join(work, CONTENT);
-    // to a file first: the sealed content states its length, so that a truncated one is recognised without the key
-    await pipeline(pack(files), createWriteStream(content, { flags: 'wx', mode: 0o600 }));
+    const manifest = await withRoom(job.dataDir, async () => {
+      const collected = await collect(job, work, fingerprint);
+      // to a file first: the sealed content states its length, so that a truncated one is recognised without the key
+      await pipeline(pack(collected.files), createWriteStream(content, { flags: 'wx', mode: 0o600 }));
+      return collected.manifest;
+    });
     await rm(join(work, DATABASE));
     const { size } = await stat(content);
     const sealed = await seal(createReadStream(content), size, publicKey, fingerprint, job.now);
@@ -93,13 +98,28 @@ export async function openWork(dataDir: string): Promise<string> {
   return mkdtemp(join(dataDir, WORK_PREFIX));
 }
 
+/** Works in the data directory. Throws `Rejected('backup.folder')` if its disk is full or refuses writes. */
+export async function withRoom<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+    if (!isFull && !isDiskError(error)) throw error;
+    const why = isFull ? 'the disk is full' : troubleOf(error).message;
+    throw new Rejected(
+      'backup.folder',
+      `No backup was made: in ${dataDir} ${why}. While one is made, it needs room there for the database twice`,
+    );
+  }
+}
+
 async function writing(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (!code || !syscall) throw error;
-    throw new Rejected('backup.folder', `${file} cannot be written (${code})`, 'file');
+    throw new Rejected('backup.folder', `${file} cannot be written: ${whyRefused(code)}`, 'file');
   }
 }
 

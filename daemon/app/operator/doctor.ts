@@ -304,7 +304,7 @@ async function wallet(app: App): Promise<Finding[]> {
     found.push(
       problem(
         'wallet',
-        'the separate signer does not answer',
+        'the separate signer does not answer, or is of another release',
         '`systemctl start countinghouse-signer`; its log says why it ended',
       ),
     );

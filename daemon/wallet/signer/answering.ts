@@ -11,14 +11,20 @@ const STACK_FRAMES_MAX = 8;
 
 const Numbered = z.object({ id: z.int().min(0) });
 
-/** Never throws. `carryOut` returns a result that JSON can represent. */
-export async function answerLine(line: string, carryOut: (request: Request) => Promise<unknown>): Promise<Answer> {
+/** Never throws. `carryOut` returns a result that JSON can represent. `unknown`: the error for a request of no known form. */
+export async function answerLine(
+  line: string,
+  carryOut: (request: Request) => Promise<unknown>,
+  unknown?: () => Error,
+): Promise<Answer> {
   let id = 0;
   try {
     const asked: unknown = JSON.parse(line);
     // read first, so that every later error carries the number of its request
     id = Numbered.parse(asked).id;
-    return { id, end: 'ok', result: await carryOut(Request.parse(asked)) };
+    const request = Request.safeParse(asked);
+    if (!request.success) throw unknown?.() ?? request.error;
+    return { id, end: 'ok', result: await carryOut(request.data) };
   } catch (error) {
     if (error instanceof Rejected) {
       const { code, message, field } = error;

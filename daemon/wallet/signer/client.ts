@@ -40,6 +40,7 @@ import {
   isUtxo,
   KeyImagesShape,
   MacsShape,
+  otherRelease,
   SealedShape,
   SignedShape,
   StatusShape,
@@ -200,10 +201,11 @@ export class SignerClient implements Signer {
 
   async #ask<T extends z.ZodType>(call: Call, shape: T, ms: number): Promise<z.infer<T>> {
     const peer = await this.#start();
-    const answer = shape.parse(await peer.ask(call, ms));
+    const read = shape.safeParse(await peer.ask(call, ms));
+    if (!read.success) throw this.#remote === null ? read.error : otherRelease();
     // the signer has synced its files; it cannot sync their folder under the permission model, so that is done here
     if (this.#remote === null && WRITES.has(call.call)) await syncFolder(this.#options.folder);
-    return answer;
+    return read.data;
   }
 
   async #start(): Promise<Peer> {

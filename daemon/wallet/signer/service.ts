@@ -12,7 +12,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { readLines } from './lines.ts';
-import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, type Request } from './wire.ts';
+import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, otherRelease, type Request } from './wire.ts';
 
 const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
@@ -81,7 +81,7 @@ async function serve(connection: Socket, signer: SignerClient): Promise<void> {
   connection.on('error', () => {});
   try {
     for await (const line of readLines(connection, LINE_BYTES_MAX)) {
-      const answer = await answerLine(line, (request) => carryOut(signer, request));
+      const answer = await answerLine(line, (request) => carryOut(signer, request), otherRelease);
       if (!connection.writable) return;
       connection.write(`${JSON.stringify(answer)}\n`);
     }

@@ -5,7 +5,7 @@
 import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
-import { assert } from '../../domain/errors.ts';
+import { assert, Unavailable } from '../../domain/errors.ts';
 import type { Coin, EvmPlan, MoneroPlan, PlannedOutput, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import {
   ADDRESS_SELF,
@@ -23,6 +23,7 @@ export const isUtxo = (chain: ChainId): chain is UtxoChain => chain === 'BTC' ||
 /** The longest line: an order with every previous transaction. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
+const RESTART_SECONDS = 60;
 const LIST_MAX = 2_000;
 const GRANT_ADDRESSES_MAX = 1_000;
 const SCRIPT_BYTES_MAX = 100;
@@ -229,7 +230,15 @@ export const Request = z.discriminatedUnion('call', [
 ]);
 export type Request = z.infer<typeof Request>;
 
+/** A service and its separate signer do not understand each other. `Rejected` would end a withdrawal, this lets it wait. */
+export const otherRelease = (): Unavailable =>
+  new Unavailable(
+    'The separate signer is of another release than the service: `countinghouse service install` starts both anew',
+    RESTART_SECONDS,
+  );
+
 /** An answer of the signer. `rejected` and `unavailable` become the errors of the same names again. */
+
 export const Answer = z.discriminatedUnion('end', [
   z.object({ id: Whole, end: z.literal('ok'), result: z.unknown().optional() }),
   z.object({

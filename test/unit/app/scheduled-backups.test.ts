@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
@@ -63,6 +64,23 @@ async function days(count: number): Promise<string[]> {
 }
 
 describe('the scheduled backups', () => {
+  it('say that the disk is full, leave nothing, and are made once there is room', async () => {
+    const { copyTo } = app.store;
+    app.store.copyTo = (to, signal) =>
+      copyTo.call(app.store, to, signal).then(() => {
+        throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
+      });
+    const before = readdirSync(root);
+    await expect(backups.scheduled(folder)).rejects.toMatchObject({ code: 'backup.folder' });
+    expect(app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 })).toMatchObject([
+      { kind: 'backup.failed', message: expect.stringMatching(/the disk is full.* room there for the database twice/) },
+    ]);
+    expect([readdirSync(root), names()]).toEqual([before, []]);
+    app.store.copyTo = copyTo;
+    await days(1);
+    expect([names().length, alerts()]).toEqual([1, []]);
+  });
+
   it('that are kept are the newest, by what they say themselves', async () => {
     const made = await days(5);
     expect(names()).toEqual(made.slice(-KEEP));

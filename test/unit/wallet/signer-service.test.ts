@@ -14,9 +14,11 @@ import { runCli } from '../../../daemon/cli/program.ts';
 import { Session } from '../../../daemon/cli/session.ts';
 import { grantDirectly, handOver } from '../../../daemon/cli/signer.ts';
 import { readBackupKey } from '../../../daemon/wallet/backup-key.ts';
+import { socketChannel } from '../../../daemon/wallet/signer/channel.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { SEAL_CHANGE, SEAL_CUSTODY, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { Peer } from '../../../daemon/wallet/signer/peer.ts';
+import { isAway, SEAL_CHANGE, SEAL_CUSTODY, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../../support/users.ts';
@@ -97,6 +99,31 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     const late = clientOf(socket);
     expect((await late.status()).state).toBe('locked');
     await late.close();
+  });
+
+  it('and a service of another release say so to each other, and payments wait', async () => {
+    const { wallet, run, socket } = await folders('releases');
+    const words = expect.objectContaining({
+      name: 'Unavailable',
+      message: expect.stringContaining('of another release than the service: `countinghouse service install`'),
+    });
+    const service = await serveSigner(optionsOf(wallet, socket));
+    const peer = new Peer(socketChannel(socket), () => {});
+    await expect(peer.ask({ call: 'signLater' } as never, 10_000)).rejects.toEqual(words);
+    await peer.stop();
+    await service.close();
+    const older = createServer((connection) => {
+      connection.on('data', (line) => {
+        const { id } = JSON.parse(String(line)) as { id: number };
+        connection.write(`${JSON.stringify({ id, end: 'ok', result: { state: 'dozing' } })}\n`);
+      });
+    }).listen(join(run, 'older.sock'));
+    await once(older, 'listening');
+    const daemon = clientOf(join(run, 'older.sock'));
+    await expect(daemon.sealKey()).rejects.toEqual(words);
+    expect(isAway(await daemon.status())).toBe(true);
+    await daemon.close();
+    older.close();
   });
 
   it('does not begin in a folder that others may enter, nor on a socket in one that they may write', async () => {

@@ -1,0 +1,88 @@
+/** A backup, and `maintenance --compact`, on a disk without room: the data stay as they are, and the reason is told. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Store } from '../../daemon/store/store.ts';
+import { cheapWallet } from '../support/wallet.ts';
+
+const CLI = join(import.meta.dirname, '../../daemon/cli.ts');
+const DATABASE = 'countinghouse.db';
+const ROWS = 4_000;
+const ROW_BYTES = 1_000;
+/** More than the data have, and less than they have together with a copy of the database. */
+const DISK_KB = 7_000;
+/** Less than the database has, in the units of `ulimit`. */
+const FILE_BLOCKS = 4_000;
+
+let folder: string;
+let data: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'full-disk-'));
+  data = join(folder, 'data');
+  await (await Store.open(data)).close();
+  await cheapWallet(join(data, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: 'of the test' });
+  rmSync(join(data, 'reserve'), { force: true });
+  const db = new Database(join(data, DATABASE));
+  db.exec('CREATE TABLE filler (bytes BLOB)');
+  const insert = db.prepare('INSERT INTO filler VALUES (?)');
+  db.transaction(() => {
+    for (let n = 0; n < ROWS; n++) insert.run(Buffer.alloc(ROW_BYTES, n));
+  })();
+  db.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A namespace in which this user may mount a file system; null where the system allows none. */
+const NAMESPACE = [
+  ['unshare', '--mount'],
+  ['unshare', '--user', '--map-root-user', '--mount'],
+].find(([program, ...args]) => {
+  const mounts = [...args, 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()];
+  return process.platform === 'linux' && spawnSync(program!, mounts, { stdio: 'ignore' }).status === 0;
+});
+
+/** Runs `script` with the command line as `cli`, and a copy of the data in `$DATA`. Returns all that it printed. */
+function shell(script: string, namespace: string[] = []): string {
+  const copy = mkdtempSync(join(folder, 'copy-'));
+  const full = namespace.length > 0 ? `mount -t tmpfs -o size=${DISK_KB}k tmpfs "$DATA"` : `ulimit -f ${FILE_BLOCKS}`;
+  const fill = namespace.length > 0 ? `${full}; cp -R "$FROM/." "$DATA"` : `cp -R "$FROM/." "$DATA"; ${full}`;
+  const text = `cli() { "$NODE" "$CLI" --data-dir "$DATA" "$@" 2>&1; echo "= $?"; }\n${fill}\n${script}`;
+  const [program, ...args] = [...namespace, 'sh', '-c', text];
+  const env = { PATH: process.env.PATH, HOME: folder, NODE: process.execPath, CLI, FROM: data, DATA: copy };
+  return spawnSync(program!, args, { encoding: 'utf8', env }).stdout;
+}
+
+const UNTOUCHED = `cmp "$FROM/${DATABASE}" "$DATA/${DATABASE}" && ls -A "$DATA" | tr '\n' ' '`;
+const there = (): string => readdirSync(data).sort().join(' ');
+
+if (process.platform !== 'win32') {
+  it('is told by a limit of the file size', () => {
+    const out = shell(`cli backup "$HOME/a.backup"; cli maintenance --compact --yes; ${UNTOUCHED}`);
+    const refused = /in \S+ the disk refuses writes \(SQLITE_IOERR_WRITE/;
+    const [backup, compact, rest] = out.split(/^= 1$/m);
+    expect(backup).toMatch(/^error: No backup was made: .* it needs room there for the database twice$/m);
+    expect([backup, compact]).toEqual([expect.stringMatching(refused), expect.stringMatching(refused)]);
+    expect(compact).toContain('The database is as it was');
+    expect(rest?.trim()).toBe(there());
+    expect(readdirSync(folder)).not.toContain('a.backup');
+  });
+}
+
+if (NAMESPACE) {
+  it('is told by a file system of a few megabytes', () => {
+    const out = shell(
+      `cli backup "$HOME/b.backup"; cli maintenance --compact --yes; ${UNTOUCHED}; echo; echo = 1
+       head -c ${DISK_KB}k /dev/zero > "$DATA/filler" 2>&-; SMALL="$DATA"; DATA="$FROM"; cli backup "$SMALL/c.backup"; ls "$SMALL" | grep backup`,
+      NAMESPACE,
+    );
+    const [backup, compact, rest, elsewhere, left] = out.split(/^= 1$/m);
+    expect(backup).toMatch(/^error: No backup was made: in \S+ the disk is full\. .* for the database twice$/m);
+    expect(compact).toMatch(/this needs [\d.]+ MB of free room for a while/);
+    expect(rest?.trim()).toBe(there());
+    expect(elsewhere).toMatch(/c\.backup cannot be written: the disk is full \(ENOSPC\)/);
+    expect(left?.trim()).toBe('');
+  });
+}
