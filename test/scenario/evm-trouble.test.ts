@@ -173,18 +173,26 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), () => 
     // the price that was read before holds for half a minute, but for no service that begins
     await shop.service.daemon.stop();
     await shop.resume();
-    const second = await until(
-      'a dearer version is there',
-      async () => {
-        const [now] = await waiting(tank);
-        return now && now.hash !== first.hash && now;
-      },
-      60_000,
-    );
+    const replaced = ({ hash }: typeof first) =>
+      until(
+        'a dearer version is there',
+        async () => {
+          const [now] = await waiting(tank);
+          return now && now.hash !== hash && now;
+        },
+        60_000,
+      );
+    const second = await replaced(first);
     expect([second.nonce, second.to]).toEqual([first.nonce, first.to]);
     expect(BigInt(second.value)).toBe(BigInt(first.value));
     expect(BigInt(second.maxFeePerGas)).toBeGreaterThan(price);
     expect(BigInt(second.maxPriorityFeePerGas) * 10n).toBeGreaterThanOrEqual(BigInt(first.maxPriorityFeePerGas) * 11n);
+    // at the same price it is replaced all the same once it waited for long
+    shop.service.advance(16 * 60_000);
+    const third = await replaced(second);
+    expect([third.nonce, third.to, third.value]).toEqual([first.nonce, first.to, first.value]);
+    expect(BigInt(third.maxFeePerGas) * 10n).toBeGreaterThanOrEqual(BigInt(second.maxFeePerGas) * 11n);
+    expect(BigInt(third.maxFeePerGas) * 10n).toBeLessThan(BigInt(second.maxFeePerGas) * 12n);
     await shop.mining('it is collected', async () => (await shop.tokensAt(address)) === 0n);
     const { plan } = await shop.desk();
     expect(Number(plan!.used)).toBeLessThan(Number(plan!.fee_max));

@@ -1,6 +1,6 @@
 /**
- * Replaces payments to ourselves that no block includes because gas became more expensive: with the same nonce and
- * higher fees. Later nonces of the address wait for them.
+ * Replaces payments to ourselves that no block includes, because gas became more expensive or their tip is too low: with the same
+ * nonce and higher fees. Later nonces of the address wait for them.
  */
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
@@ -21,6 +21,8 @@ import { leftOf, useOfPlan } from './plans.ts';
 /** How long a payment may stay unconfirmed before it is replaced. */
 const STUCK_MS = 3 * 60_000;
 const STUCK_MS_LOCAL = 2_000;
+/** The same while the price asks for no higher fee: then the tip is too low, or nodes forgot the payment. */
+const LATE_MS = 15 * 60_000;
 
 /** Replaces what is stuck, within what is left of the plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
 export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<void> {
@@ -29,12 +31,13 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
   for (const spend of ownSpends(app, desk)) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
-    if (!newest?.sent_at || app.now() - newest.created_at < afterMs) continue;
+    const age = app.now() - (newest?.created_at ?? 0);
+    if (!newest?.sent_at || age < afterMs) continue;
     const known = versionFacts(app.store, spend, tipHeightOf(app.store, chain));
     const keys = sharedKeys(app.store, spend, known);
     const least = spendingOf(chain).replacementRate(versions);
-    if (seenOf(known) || keys === null || feeRate < least) continue;
-    await replaceOne(app, desk, { spend, versions, newest, keys, feeRate, plan });
+    if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;
+    await replaceOne(app, desk, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), plan });
   }
 }
 

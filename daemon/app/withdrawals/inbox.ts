@@ -74,7 +74,7 @@ export function keepDeposit(app: App, tx: Tx, id: number): void {
 function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): string {
   const chain = app.chains.find(chain_key);
   const base = reader.get(previousTx, { txid, chain_key })?.base ?? null;
-  return (chain && spendingOf(chain).whyLocked?.(base)) ?? 'Its sender locked it';
+  return (chain && spendingOf(chain).whyLocked?.(base)) ?? 'The chain does not let it go';
 }
 
 /**

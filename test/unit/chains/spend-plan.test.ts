@@ -1,8 +1,10 @@
 /** Plans of spending: what they hold to whatever is asked, and the rules of each kind of request. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CoinSource } from '../../../daemon/chains/adapter.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { INPUTS_MAX, planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
+import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { SpendRequest, UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { amount, CHAINS_UTXO, changeOf, coinsOf, DESTINATIONS, ownScript, requestOf, sum } from './spend-kit.ts';
@@ -355,4 +357,8 @@ describe('a child that pays for its parent', () => {
     expect(plan(asked).inputs).toHaveLength(2);
     expect(plan(asked).fee).toBe(10n * (2_000n + 110n + BTC_IN));
   });
+});
+
+it('names the reason for a locked coin of these chains, which is a token that it carries', () => {
+  expect(new UtxoSpending('BCH', 'mainnet', {} as CoinSource).whyLocked()).toMatch(/^It carries a CashToken/);
 });

@@ -419,6 +419,17 @@ describe('refused', () => {
     expect(await codeOf(session.sign(order))).toBe(code);
   });
 
+  it('with a coin of Bitcoin Cash that carries a CashToken, which would be lost', async () => {
+    const order = payment('BCH', [fresh(), fresh()], 20_000_000n);
+    const { script } = own('BCH', 0, 0);
+    const prefix = Buffer.concat([Buffer.of(0xef), Buffer.alloc(32, 5), Buffer.of(0x10, 0xfd, 0x10, 0x27)]);
+    const token = coin('BCH', 50_000_000n, { script: Buffer.concat([prefix, script]) });
+    swapCoin(order, { ...token, coin: { ...token.coin, script } });
+    expect(await codeOf(session.sign(order))).toBe('signer.input');
+    swapCoin(order, coin('BCH', 50_000_000n));
+    await session.sign(order);
+  });
+
   it('and the same orders are signed unspoilt', async () => {
     await session.sign(payment('LTC', [fresh(), fresh()], 20_000_000n));
   });

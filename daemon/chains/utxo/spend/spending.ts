@@ -90,6 +90,11 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     );
   }
 
+  /** Only outputs with a CashToken are reported as locked. */
+  whyLocked(): string {
+    return 'It carries a CashToken, which would be lost. A wallet that knows such tokens, with the same words, can move it';
+  }
+
   isDust(address: string, units: bigint): boolean {
     // decoding an address takes as long as a statement
     return units < highestDust(this.#chain) && units < dustOf(this.#chain, this.#scriptOf(address));
