@@ -7,21 +7,21 @@ import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 
 export function alertCommands(root: Command, io: Io): void {
-  const alert = root.command('alert').description('what the operator must know');
+  const alert = root.command('alert').description('alerts: what is wrong, and what waits for you');
   alert
     .command('list')
-    .option('--after <place>', 'go on where a page ended')
-    .description('list what was not marked as seen, live networks first')
+    .option('--after <place>', 'where the next page begins, as the page before says')
+    .description('list the open alerts, those of live networks first')
     .action(action(io, listAlerts));
   alert
     .command('seen')
     .argument('[number]', 'as listed', wholeNumber)
     .option('--all', 'all that are listed')
-    .description('mark one as seen; it is raised again when it happens again')
+    .description('mark an alert as seen; the same trouble raises it again')
     .action(action(io, markSeen));
   alert
     .command('test')
-    .description('send a message of trial over every channel of [alerts]')
+    .description('send a test message over every channel of [alerts]')
     .action(action(io, testChannels));
 }
 
@@ -39,7 +39,7 @@ async function testChannels(session: Session) {
 }
 
 async function listAlerts(session: Session, { after }: { after?: string }) {
-  const found = await session.call('alert.list', after === undefined ? {} : { after });
+  const found = await session.call('alert.list', { after });
   session.print(found, () =>
     table(
       ['>NO', 'SINCE', 'NETWORK', 'KIND', 'ABOUT', 'MESSAGE'],

@@ -11,11 +11,8 @@ import type { Proposal } from '../operator/request.ts';
 import type { Asked } from '../operator/review.ts';
 import { EXIT, Failure } from './io.ts';
 import { confirm } from './prompt.ts';
-import { secretFile } from './secrets.ts';
+import { type PassphraseOption, passphraseOf } from './secrets.ts';
 import type { Session } from './session.ts';
-import { askSecret } from './wallet.ts';
-
-export type PassphraseOption = { passphraseFile?: string };
 
 type Grants = Result<'policy.grants'>['grants'];
 
@@ -64,8 +61,3 @@ export async function granted(session: Session, options: PassphraseOption, grant
   const keyholder = await session.keyholder();
   return review.signed((wanted) => keyholder.authorize(passphrase, wanted));
 }
-
-export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>
-  passphraseFile === undefined
-    ? askSecret(session, 'Passphrase of the wallet:', '--passphrase-file')
-    : secretFile(passphraseFile, '--passphrase-file');

@@ -14,9 +14,9 @@ import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { earlierRestores } from './parse.ts';
-import { askHidden, canAsk, confirm } from './prompt.ts';
+import { confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
-import { secretFile } from './secrets.ts';
+import { askedWords, bip39In, type PassphraseOption, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 
@@ -33,17 +33,17 @@ type RestoreOptions = Opening & { earlierRestores: number };
 export function backupCommands(root: Command, io: Io): void {
   const backup = root
     .command('backup')
-    .argument('<file>', 'where to write it; must not exist')
-    .description('back everything up into one encrypted file, also while the service runs and the wallet is locked')
+    .argument('<file>', 'the file to write; must not exist yet')
+    .description('write an encrypted backup of everything; the service may run and the wallet may be locked')
     .action(action(io, backUp));
-  opened(backup.command('verify').argument('<file>'))
-    .description('the drill: open a backup in a scratch folder and compare it with the words and with this service')
+  opened(backup.command('verify').argument('<file>', 'the backup'))
+    .description('the drill: open a backup in a temporary folder, and compare it with the words and with this service')
     .action(action(io, verify));
   opened(backup.command('identity'))
-    .description('print the key of the backups, from the words: with it the program `age` opens them without this one')
+    .description('print the key of the backups, made from the words: the program `age` opens them with it')
     .action(action(io, identity));
-  const restore = opened(root.command('restore').argument('<file>', 'a backup'))
-    .description('bring everything back from a backup, into an empty data directory')
+  const restore = opened(root.command('restore').argument('<file>', 'the backup'))
+    .description('restore a backup into an empty data directory')
     .addOption(
       new Option(
         '--earlier-restores <times>',
@@ -148,18 +148,15 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   }
 }
 
-async function confirmRestore(
-  session: Session,
-  { wait = READY_SECONDS_MAX, passphraseFile }: WaitOptions & { passphraseFile?: string },
-): Promise<void> {
+async function confirmRestore(session: Session, options: WaitOptions & PassphraseOption): Promise<void> {
   const state = await session.call('restore.status', {});
   if (state.quarantined) {
     const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
     // the signer's journal is in no backup: approvals of before may have been signed with another copy of it
-    if (session.signerSocket !== null) await (await import('./unlock.ts')).revokeApprovals(session, passphraseFile);
+    if (session.signerSocket !== null) await (await import('./unlock.ts')).revokeApprovals(session, options);
   }
-  await waitUntil(session, wait, () => tryToConfirm(session));
+  await waitUntil(session, options.wait ?? READY_SECONDS_MAX, () => tryToConfirm(session));
   const { policies } = state;
   session.print({ policies }, () =>
     [
@@ -193,16 +190,10 @@ async function open(session: Session, options: Opening, file: string | null): Pr
       await secretFile(options.passphraseFile, '--passphrase-file'),
     );
   }
-  const bip39 = options.bip39PassphraseFile
-    ? await secretFile(options.bip39PassphraseFile, '--bip39-passphrase-file')
-    : '';
-  if (options.wordsFile !== undefined) return openByWords(await secretFile(options.wordsFile, '--words-file'), bip39);
-  if (!canAsk(session.io)) {
-    throw new Failure('there is no terminal to ask on: give --words-file', EXIT.failed, 'no_terminal');
-  }
+  const bip39 = await bip39In(options.bip39PassphraseFile);
   const { backupHeader } = await import('../app/backup/restore.ts');
-  const wallet = file === null ? 'the wallet' : `wallet ${(await backupHeader(file)).fingerprint}`;
-  const words = await askHidden(session.io, `The words of ${wallet}, with spaces between them:`);
+  const whose = file === null ? 'the wallet' : `wallet ${(await backupHeader(file)).fingerprint}`;
+  const words = await askedWords(session, options.wordsFile, whose);
   return openByWords(words, bip39);
 }
 

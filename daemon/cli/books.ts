@@ -37,20 +37,20 @@ export function bookCommands(root: Command, io: Io): void {
   root
     .command('ledger')
     .argument('[chain]', 'such as mainnet:BTC (default: all that are connected)')
-    .description("prove that received, spent, fees and held add up, against the source's own books")
+    .description("prove that receipts, payments, fees and holdings add up, and agree with the source's own record")
     .action(action(io, prove));
   root
     .command('export')
-    .description('receipts, withdrawals and fees with their value at the time, as CSV for an accountant')
-    .option('--from <day>', 'the first day where each business is, YYYY-MM-DD (default: the beginning)', day)
+    .description('export receipts, withdrawals and fees with their value at the time, as CSV for an accountant')
+    .option('--from <day>', "the first day in each business's time zone, YYYY-MM-DD (default: the beginning)", day)
     .option('--to <day>', 'the last day (default: today)', day)
-    .option('--business <business>', 'of this one only (default: all but the sandbox)')
-    .option('--file <file>', 'where to write it; must not exist (default: printed)')
+    .option('--business <business>', 'only this business (default: all but the sandbox)')
+    .option('--file <file>', 'the file to write; must not exist yet (default: printed)')
     .action(action(io, exportRows));
 }
 
 async function prove(session: Session, _: object, chain?: string): Promise<void> {
-  const { chains } = await session.call('ledger.prove', chain === undefined ? {} : { chain });
+  const { chains } = await session.call('ledger.prove', { chain });
   session.print({ chains }, () => `${proofTable(chains)}${chains.flatMap(problemLines).join('')}`);
   if (chains.some(({ problems }) => problems.length > 0)) {
     throw new Failure('the books and the chain differ', EXIT.failed, 'ledger.differs');
@@ -87,11 +87,10 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
   if (from > to) throw new Failure(`--from ${from} is after --to ${to}`, EXIT.usage);
-  const request = { from, to, ...(options.business === undefined ? {} : { business: options.business }) };
   const rows: Row[] = [];
   let cursor: Params<'export.page'>['cursor'];
   do {
-    const page = await session.call('export.page', { ...request, ...(cursor ? { cursor } : {}) });
+    const page = await session.call('export.page', { from, to, business: options.business, cursor });
     rows.push(...page.rows);
     cursor = page.next ?? undefined;
   } while (cursor);

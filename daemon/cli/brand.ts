@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, list } from './commands.ts';
+import { action, BUSINESS, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
@@ -22,18 +22,21 @@ const FILE_BYTES_MAX = 262_144;
 export function brandCommand(business: Command, io: Io): void {
   business
     .command('brand')
-    .argument('<business>', 'its number, UUID or name')
-    .option('--name <name>', 'what payers know it as')
-    .option('--no-name', 'call it by its own name again')
+    .argument(...BUSINESS)
+    .option('--name <name>', 'the name that payers see')
+    .option('--no-name', "use the business's own name again")
     .option('--logo <file>', 'a picture: PNG, JPEG or WebP, at most 32 KiB')
-    .option('--no-logo', 'show none')
-    .option('--accent <colour>', 'the colour of its buttons, such as #1f6feb; kept readable')
+    .option('--no-logo', 'show no logo')
+    .option(
+      '--accent <colour>',
+      'the colour of the buttons, such as #1f6feb; the page adjusts it until text on it is readable',
+    )
     .option('--no-accent', 'use the usual colour')
-    .option('--contact <text>', 'where payers may ask: an e-mail address, a telephone number')
-    .option('--no-contact', 'show none')
+    .option('--contact <text>', 'whom payers may ask: an e-mail address, a telephone number')
+    .option('--no-contact', 'show no contact')
     .option('--favourites <cryptos>', 'the coins that payers see first, such as LTC,BTC', list)
-    .option('--no-favourites', 'show them in the usual order')
-    .description('change how it looks on the payment page')
+    .option('--no-favourites', 'show the coins in the usual order')
+    .description('change how the business looks on the payment page')
     .action(action(io, brandBusiness));
 }
 
@@ -48,20 +51,20 @@ async function readLogo(file: string): Promise<string> {
   }
 }
 
-/** Absent options change nothing; null resets. */
-const orNull = (value: string | false): string | null => (value === false ? null : value);
+/** An absent option changes nothing; null resets. */
+const orNull = <T>(value: T | false | undefined): T | null | undefined => (value === false ? null : value);
 
 async function brandBusiness(session: Session, options: BrandOptions, business = '') {
   const { name, accent, logo, contact, favourites } = options;
   const change: Params<'business.brand'> = {
     business,
-    ...(name === undefined ? {} : { name: orNull(name) }),
-    ...(accent === undefined ? {} : { accent: orNull(accent) }),
-    ...(contact === undefined ? {} : { contact: orNull(contact) }),
-    ...(favourites === undefined ? {} : { favourites: favourites === false ? null : favourites }),
-    ...(logo === undefined ? {} : { logo: logo === false ? null : await readLogo(logo) }),
+    name: orNull(name),
+    accent: orNull(accent),
+    contact: orNull(contact),
+    favourites: orNull(favourites),
+    logo: orNull(logo && (await readLogo(logo))),
   };
-  if (Object.keys(change).length === 1) {
+  if ([name, accent, contact, favourites, logo].every((option) => option === undefined)) {
     throw new Failure('nothing to change: see `countinghouse business brand --help`', EXIT.usage, 'usage');
   }
   const changed = await session.call('business.brand', change);

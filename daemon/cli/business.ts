@@ -10,11 +10,11 @@ import { openBusiness, openWithMonero } from '../operator/open-business.ts';
 import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
-import { action, list } from './commands.ts';
+import { action, BUSINESS, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
 import { blockHeight, day, wholeNumber } from './parse.ts';
-import { secretFile } from './secrets.ts';
+import { secretFile, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
 import type { WalletOptions } from './wallet.ts';
@@ -39,43 +39,45 @@ type AddOptions = WalletOptions & {
 type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
 
 export function businessCommands(root: Command, io: Io): void {
-  const business = root.command('business').description("the merchant's shops: what each is called, takes and has");
-  business.command('list').description('list them').action(action(io, listBusinesses));
+  const business = root.command('business').description('businesses (shops): their names, coins and balances');
+  business.command('list').description('list the businesses, with their balances').action(action(io, listBusinesses));
   const add = business
     .command('add')
-    .description('add one, with an account of its own and an API key')
-    .requiredOption('--name <name>', 'what it is called')
+    .description('add a business, with an account of its own in the wallet and an API key')
+    .requiredOption('--name <name>', 'the name of the business')
     .addOption(
-      new Option('--network <network>', 'which money it takes')
+      new Option('--network <network>', 'the network of its money')
         .choices(['mainnet', 'testnet', 'regtest', 'sandbox'])
         .makeOptionMandatory(),
     )
-    .option('--time-zone <zone>', 'where its days begin and end, such as Europe/Berlin (default: UTC)')
+    .option('--time-zone <zone>', 'its time zone, such as Europe/Berlin (default: UTC)')
     .option('--scopes <scopes>', `of its API key: ${SCOPES_HELP}`, list)
     .option('--origin <origin>', 'also make a client ID for this page, such as https://shop.example; repeatable', list)
     .option('--host <host>', "a host that the client ID's URLs may name; repeatable (default: the origins')", list);
-  add
-    .option('--passphrase-file <file>', 'holds the passphrase of the wallet (without it, it is asked for)')
-    .option('--import', 'use the words of an existing wallet, which are asked for')
-    .option('--words-file <file>', 'holds those words')
-    .option('--birthday <day>', 'when an imported wallet was first used: YYYY-MM-DD', day)
-    .option('--restore-height <block>', 'the same as a block of Monero, in place of the day', blockHeight)
+  withPassphrase(add)
+    .option('--import', 'import an existing wallet; its words are asked for')
+    .option('--words-file <file>', 'a file that holds the words to import')
+    .option('--birthday <day>', 'the day when an imported wallet was first used: YYYY-MM-DD', day)
+    .option('--restore-height <block>', 'in place of the day: the first block of Monero to read', blockHeight)
     .option(
       '--gap <addresses>',
-      `of an imported wallet: addresses looked at past the last one used (default: ${GAP})`,
+      `of an imported wallet: how many addresses past the last used one are searched (default: ${GAP})`,
       wholeNumber,
     )
-    .option('--monero-words-file <file>', 'holds the 25 words of an existing Monero wallet, for its Monero account')
+    .option(
+      '--monero-words-file <file>',
+      'a file that holds the 25 words of an existing Monero wallet, for the Monero account',
+    )
     .option('--i-have-the-words', 'for scripts: print the words of a new wallet and do not ask for them')
     .action(action(io, addBusiness));
   business
     .command('change')
-    .argument('<business>', 'its number, UUID or name')
-    .option('--name <name>', 'call it that')
-    .option('--time-zone <zone>', 'where its days begin and end')
-    .option('--enable <cryptos>', 'take these too, such as BTC,LTC', list)
-    .option('--disable <cryptos>', 'take these no longer', list)
-    .description('change what it is called or takes')
+    .argument(...BUSINESS)
+    .option('--name <name>', 'its new name')
+    .option('--time-zone <zone>', 'its new time zone')
+    .option('--enable <cryptos>', 'coins to take from now on, such as BTC,LTC', list)
+    .option('--disable <cryptos>', 'coins to take no longer', list)
+    .description('change the name, time zone or coins of a business')
     .action(action(io, changeBusiness));
   brandCommand(business, io);
 }
@@ -124,7 +126,7 @@ async function addBusiness(session: Session, options: AddOptions) {
     network,
     time_zone: timeZone,
     key: { name: 'first key', scopes: scopesOf(scopes) },
-    ...(origin ? { client: { name: 'first client', origins: origin, ...(host ? { hosts: host } : {}) } } : {}),
+    client: origin && { name: 'first client', origins: origin, hosts: host },
   };
   if (network === 'sandbox') {
     refuseWalletOptions(options);
@@ -141,7 +143,7 @@ async function addBusiness(session: Session, options: AddOptions) {
   const isNew = birthday === null && restoreHeight === undefined;
   if ((wallet.wasUsed || moneroWords) && isNew) session.note(NO_PAST);
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
-  const past = { birthday, gap, ...(restoreHeight === undefined ? {} : { restore_height: restoreHeight }) };
+  const past = { birthday, gap, restore_height: restoreHeight };
   const derive = async (on: Network, accountNo: number) => ({
     accounts: await wallet.accounts(on, accountNo),
     used: wallet.wasUsed,
@@ -150,7 +152,7 @@ async function addBusiness(session: Session, options: AddOptions) {
     ? await openWithMonero(session.call, { ...wanted, ...past }, derive, wallet.monero(moneroWords))
     : await openBusiness(session.call, { ...wanted, ...past }, derive);
   const { words, fingerprint } = wallet;
-  session.print({ ...added, wallet: { fingerprint, ...(words ? { words } : {}) } }, () => addedText(added, words));
+  session.print({ ...added, wallet: { fingerprint, words: words ?? undefined } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
 }
 
@@ -196,12 +198,6 @@ async function changeBusiness(session: Session, options: ChangeOptions, business
   if (!name && !timeZone && !enable && !disable) {
     throw new Failure('nothing to change: see `countinghouse business change --help`', EXIT.usage, 'usage');
   }
-  const changed = await session.call('business.change', {
-    business,
-    ...(name === undefined ? {} : { name }),
-    ...(timeZone === undefined ? {} : { time_zone: timeZone }),
-    ...(enable ? { enable } : {}),
-    ...(disable ? { disable } : {}),
-  });
+  const changed = await session.call('business.change', { business, name, time_zone: timeZone, enable, disable });
   session.print(changed, () => businessText(changed.business));
 }

@@ -1,7 +1,7 @@
 /** `countinghouse client`: client IDs, with which a shop's pages call the browser API. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
-import { action, list } from './commands.ts';
+import { action, BUSINESS, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
@@ -14,36 +14,36 @@ export function clientCommands(root: Command, io: Io): void {
   const client = root.command('client').description("client IDs, with which a shop's pages call the browser API");
   client
     .command('list')
-    .argument('[business]', 'only those of this business')
-    .option('--revoked', 'revoked ones too')
-    .description('list them')
+    .argument('[business]', 'only the client IDs of this business')
+    .option('--revoked', 'also the revoked ones')
+    .description('list the client IDs')
     .action(action(io, listClients));
   const origin = ['--origin <origin>', 'a page that may use it, such as https://shop.example; repeatable'] as const;
   const host = ['--host <host>', 'a host that its URLs may name; repeatable (default: those of the origins)'] as const;
   client
     .command('add')
-    .argument('<business>', 'its number, UUID or name')
+    .argument(...BUSINESS)
     .requiredOption('--name <name>', 'what it is for')
     .option(...origin, list)
     .option(...host, list)
-    .description('make one')
+    .description('make a client ID')
     .action(action(io, addClient));
   client
     .command('change')
     .argument('<client>', 'its number or the ID itself')
     .option(...origin, list)
     .option(...host, list)
-    .description('replace its origins or hosts by those given')
+    .description('replace the origins or hosts of a client ID by those given')
     .action(action(io, changeClient));
   client
     .command('revoke')
     .argument('<client>', 'its number or the ID itself')
-    .description('end one at once and for good')
+    .description('revoke a client ID, at once and for ever')
     .action(action(io, revokeClient));
 }
 
 async function listClients(session: Session, { revoked = false }: { revoked?: boolean }, business?: string) {
-  const found = await session.call('client.list', { revoked, ...(business === undefined ? {} : { business }) });
+  const found = await session.call('client.list', { revoked, business });
   session.print(found, () =>
     table(
       ['>NO', 'BUSINESS', 'NAME', 'CLIENT ID', 'ORIGINS', 'HOSTS', ...(revoked ? ['REVOKED'] : [])],
@@ -70,15 +70,13 @@ export function clientText(client: Client): string {
 }
 
 async function addClient(session: Session, { name = '', origin = [], host }: Options, business?: string) {
-  const params = { business: business ?? '', name, origins: origin, ...(host ? { hosts: host } : {}) };
-  const added = await session.call('client.add', params);
+  const added = await session.call('client.add', { business: business ?? '', name, origins: origin, hosts: host });
   session.print(added, () => clientText(added.client));
 }
 
 async function changeClient(session: Session, { origin, host }: Options, client?: string) {
   if (!origin && !host) throw new Failure('nothing to change: give --origin or --host', EXIT.usage, 'usage');
-  const changes = { ...(origin ? { origins: origin } : {}), ...(host ? { hosts: host } : {}) };
-  const changed = await session.call('client.change', { client: client ?? '', ...changes });
+  const changed = await session.call('client.change', { client: client ?? '', origins: origin, hosts: host });
   session.print(changed, () => clientText(changed.client));
 }
 

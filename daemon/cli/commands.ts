@@ -4,6 +4,9 @@ import type { Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
+/** The argument that names a business. */
+export const BUSINESS = ['<business>', 'number, UUID or name of the business'] as const;
+
 export type Work<O> = (session: Session, options: O, ...names: string[]) => Promise<void>;
 
 /** Commander's action for a function. Commander calls it with the arguments, the options and the command. */

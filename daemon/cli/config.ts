@@ -14,7 +14,7 @@ export async function printConfig(session: Session, options: ConfigOptions): Pro
   const { loadConfig, redact } = await import('../config/config.ts');
   const { io, dataDir } = session;
   const file = configFile(io, options);
-  const config = loadConfig({ ...(file === undefined ? {} : { file }), dataDir, env: io.env, flags: {} });
+  const config = loadConfig({ file, dataDir, env: io.env, flags: {} });
   const rows = redact(config);
   if (rows.length === 0) throw new Failure('there is no configuration');
   const settings = rows.map(({ key, shown, origin }) => ({ key, value: shown, origin }));

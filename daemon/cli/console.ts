@@ -9,12 +9,12 @@ import { table, when } from './table.ts';
 export function consoleCommands(root: Command, io: Io): void {
   const group = root
     .command('console')
-    .description('the console in a browser: prints a link that signs one browser in')
+    .description('print a link that signs one browser in to the console')
     .action(action(io, openConsole));
-  group.command('sessions').description('the browsers that are signed in').action(action(io, listSessions));
+  group.command('sessions').description('list the browsers that are signed in').action(action(io, listSessions));
   group
     .command('end')
-    .argument('[number]', 'one of `console sessions`; without it, all', wholeNumber)
+    .argument('[number]', 'the number in `console sessions`; without it, all browsers', wholeNumber)
     .description('sign browsers out')
     .action(action(io, endSessions));
 }
@@ -45,7 +45,7 @@ async function listSessions(session: Session): Promise<void> {
 }
 
 async function endSessions(session: Session, _options: object, number?: string): Promise<void> {
-  const ended = await session.call('console.end', number === undefined ? {} : { id: Number(number) });
+  const ended = await session.call('console.end', { id: number === undefined ? undefined : Number(number) });
   if (number !== undefined && ended.ended === 0) {
     throw new Failure(
       `there is no session ${number}: see 'countinghouse console sessions'`,

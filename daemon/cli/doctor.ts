@@ -51,9 +51,7 @@ async function withoutService(session: Session): Promise<Finding[]> {
   const { loadConfig } = await import('../config/config.ts');
   try {
     const file = configFile(io, {});
-    await session.asDataUser(async () =>
-      loadConfig({ ...(file === undefined ? {} : { file }), dataDir, env: io.env, flags: {} }),
-    );
+    await session.asDataUser(async () => loadConfig({ file, dataDir, env: io.env, flags: {} }));
     found.push({ subject: 'configuration', level: 'ok', text: 'without a fault', advice: null });
   } catch (error) {
     const text = (error as Error).message.replaceAll('\n', ' ');

@@ -1,9 +1,9 @@
 /** `countinghouse endpoint`: the URLs to which shops' signed events are sent. */
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, itemCommand, list } from './commands.ts';
+import { action, BUSINESS, itemCommand, list } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
-import { type PageOptions, paged, pageOf } from './page.ts';
+import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
@@ -12,24 +12,28 @@ type Types = NonNullable<Params<'endpoint.add'>['types']>;
 type WithSecret = Result<'endpoint.add'>['endpoint'];
 
 export function endpointCommands(root: Command, io: Io): void {
-  const endpoint = root.command('endpoint').description('event endpoints: where a shop is sent signed events');
+  const endpoint = root
+    .command('endpoint')
+    .description('event endpoints: the URLs to which signed events of a shop are sent');
   endpoint
     .command('add')
-    .argument('<business>', 'its number, UUID or name')
+    .argument(...BUSINESS)
     .argument('<url>', 'where events are sent')
-    .option('--types <types>', 'only these, such as invoice.paid,withdrawal.completed (default: all)', list)
-    .description('add one, with its secret')
+    .option('--types <types>', 'only these types, such as invoice.paid,withdrawal.completed (default: all)', list)
+    .description('add an endpoint; prints its secret')
     .action(action(io, add));
-  endpoint.command('list').description('list them').action(action(io, listEndpoints));
-  paged(endpoint.command('log')).description('what was sent, newest first').action(action(io, log));
-  itemCommand(endpoint, 'rotate', 'make a new secret; the former one is good for a day more').action(
-    action(io, rotate),
+  endpoint.command('list').description('list the endpoints').action(action(io, listEndpoints));
+  paged(endpoint.command('log')).description('list the events that were sent, newest first').action(action(io, log));
+  itemCommand(endpoint, 'rotate', 'make a new secret; the former one holds for another day').action(action(io, rotate));
+  itemCommand(endpoint, 'enable', 'send events to a disabled endpoint again, those that waited first').action(
+    action(io, enable),
   );
-  itemCommand(endpoint, 'enable', 'send again to one that was disabled, what waited first').action(action(io, enable));
-  itemCommand(endpoint, 'pause', 'send one nothing until it is enabled; its events wait').action(action(io, pause));
-  itemCommand(endpoint, 'test', 'send one a test event now').action(action(io, test));
-  itemCommand(endpoint, 'remove', 'end one for good').action(action(io, remove));
-  itemCommand(endpoint, 'resend', 'send one of the log again').action(action(io, resend));
+  itemCommand(endpoint, 'pause', 'send an endpoint nothing until it is enabled; its events wait').action(
+    action(io, pause),
+  );
+  itemCommand(endpoint, 'test', 'send an endpoint a test event now').action(action(io, test));
+  itemCommand(endpoint, 'remove', 'remove an endpoint for ever').action(action(io, remove));
+  itemCommand(endpoint, 'resend', 'send an event of the log again').action(action(io, resend));
 }
 
 function secretText({ id, url, secret }: WithSecret): string {
@@ -41,8 +45,7 @@ function secretText({ id, url, secret }: WithSecret): string {
 }
 
 async function add(session: Session, { types }: { types?: string[] }, business = '', url = '') {
-  const params = { business, url, ...(types === undefined ? {} : { types: types as Types }) };
-  const added = await session.call('endpoint.add', params);
+  const added = await session.call('endpoint.add', { business, url, types: types as Types | undefined });
   session.print(
     added,
     () => `${secretText(added.endpoint)}\nThe receiver verifies each event's signature with the secret.\n`,
@@ -72,7 +75,7 @@ async function listEndpoints(session: Session) {
 
 async function log(session: Session, options: PageOptions) {
   const found = await session.call('delivery.list', pageOf(options));
-  session.print(found, () =>
+  printPage(session, found, () =>
     table(
       ['>NO', '>TO', 'MADE', 'TYPE', 'ABOUT', 'STATE', '>TRIED', 'ANSWER', 'NEXT'],
       found.deliveries.map((row) => [
@@ -89,7 +92,6 @@ async function log(session: Session, options: PageOptions) {
       'Nothing was sent yet.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
 async function rotate(session: Session, _: object, id?: string) {

@@ -2,14 +2,15 @@
 import type { Command } from 'commander';
 import { action } from './commands.ts';
 import { type Io, jsonLine } from './io.ts';
+import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { when } from './table.ts';
 
 export function eventCommands(root: Command, io: Io): void {
   root
     .command('events')
-    .option('--count <number>', 'end after so many', Number)
-    .description('what changes, a line each as it happens; Ctrl-C ends it')
+    .option('--count <number>', 'end after so many events', wholeNumber)
+    .description('print each change as it happens; Ctrl-C ends it')
     .action(action(io, follow));
 }
 

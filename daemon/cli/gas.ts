@@ -1,19 +1,20 @@
 /** `countinghouse gas`: the money on deposit addresses of Ethereum and BNB Smart Chain, and its collection. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
-import { type PassphraseOption, passphraseOf } from './approvals.ts';
-import { action } from './commands.ts';
+import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
+import { wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
+import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 
 type Desk = Result<'gas.status'>['desks'][number];
 type CollectOptions = PassphraseOption & {
-  minUsd?: string;
+  minUsd: string;
   maxPrice?: string;
   maxCost?: string;
   from?: string;
@@ -23,36 +24,45 @@ type CollectOptions = PassphraseOption & {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
 
 export function gasCommands(root: Command, io: Io): void {
   const gas = root
     .command('gas')
-    .description('Ethereum and BNB Smart Chain: what lies on deposit addresses, and what moving it costs');
-  gas.command('status').argument('[business]', 'its number, UUID or name').action(action(io, showStatus));
+    .description('gas on Ethereum and BNB Smart Chain: the money on deposit addresses, and the cost of moving it');
+  gas
+    .command('status')
+    .description('show the tank, the gas price, and the money on deposit addresses')
+    .argument('[business]', BUSINESS[1])
+    .action(action(io, showStatus));
   const onChain = (name: string): Command =>
     gas
       .command(name)
-      .argument('<business>', 'its number, UUID or name')
+      .argument(...BUSINESS)
       .argument('<chain>', EVM_CHAINS.join(' or '), (text) => chainOf(text));
   onChain('forecast')
-    .option('--min-usd <usd>', 'leave addresses alone that hold less, US dollars', '5')
-    .option('--share <percent>', 'mark addresses whose cost is a larger share of their worth', '10')
-    .description('what collecting everything into the tank would cost now')
+    .option('--min-usd <usd>', 'leave out addresses that hold less, in US dollars', '5')
+    .option(
+      '--share <percent>',
+      'mark addresses whose cost is a larger share of their worth, in percent',
+      wholeNumber,
+      10,
+    )
+    .description('show what it would cost now to collect all money into the tank')
     .action(action(io, showForecast));
-  onChain('collect')
-    .option('--min-usd <usd>', 'leave addresses alone that hold less, US dollars', '5')
-    .option('--max-price <gwei>', 'only while gas costs no more than this')
-    .option('--max-cost <amount>', "the most that all of it may cost, in the chain's coin; else twice the forecast")
-    .option('--from <time>', 'when it begins (2026-01-31T02:00:00Z); else now')
-    .option('--until <time>', 'when it ends; else a day after it begins, and with --daily 31 days')
-    .option('--daily <hours>', "each day at these hours alone, in the business's time zone (02:00-05:00); else at once")
-    .addOption(new Option('--passphrase-file <file>', PASSPHRASE_HELP))
-    .description('collect deposit addresses into the tank, now or by a plan; the wallet has to be unlocked')
+  withPassphrase(onChain('collect'))
+    .option('--min-usd <usd>', 'leave out addresses that hold less, in US dollars', '5')
+    .option('--max-price <gwei>', 'only while gas costs at most this, in gwei')
+    .option(
+      '--max-cost <amount>',
+      "the most that it may cost in all, in the chain's coin (default: twice the forecast)",
+    )
+    .option('--from <time>', 'when the plan begins, such as 2026-01-31T02:00:00Z (default: now)')
+    .option('--until <time>', 'when the plan ends (default: a day after it begins; with --daily, 31 days)')
+    .option('--daily <hours>', "only at these hours of each day, in the business's time zone, such as 02:00-05:00")
+    .description('collect money from deposit addresses into the tank, now or by a plan; the wallet has to be unlocked')
     .action(action(io, collect));
-  onChain('stop')
-    .addOption(new Option('--passphrase-file <file>', PASSPHRASE_HELP))
-    .description('end the plan, and what the wallet was granted for it')
+  withPassphrase(onChain('stop'))
+    .description('end the plan, and take its grant back from the wallet')
     .action(action(io, stop));
 }
 
@@ -63,7 +73,7 @@ function chainOf(text: string): EvmChain {
 }
 
 async function showStatus(session: Session, _: object, business?: string): Promise<void> {
-  const found = await session.call('gas.status', business === undefined ? {} : { business });
+  const found = await session.call('gas.status', { business });
   session.print(found, () =>
     found.desks.length === 0 ? 'No business has a chain that needs gas.\n' : found.desks.map(deskText).join('\n'),
   );
@@ -111,10 +121,10 @@ function planLines(plan: Desk['plan'], coin: string): [string, string | null][] 
   ];
 }
 
-async function showForecast(session: Session, options: CollectOptions & { share?: string }, ...given: unknown[]) {
+async function showForecast(session: Session, options: { minUsd: string; share: number }, ...given: unknown[]) {
   const [business, chain] = [String(given[0]), given[1] as EvmChain];
-  const share_percent = Number.parseInt(options.share ?? '10', 10);
-  const found = await session.call('gas.forecast', { business, chain, min_usd: options.minUsd ?? '5', share_percent });
+  const { minUsd: min_usd, share: share_percent } = options;
+  const found = await session.call('gas.forecast', { business, chain, min_usd, share_percent });
   session.print(found, () => forecastText(found));
 }
 
@@ -137,7 +147,7 @@ function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Resu
 
 async function collect(session: Session, options: CollectOptions, ...given: unknown[]): Promise<void> {
   const [business, chain] = [String(given[0]), given[1] as EvmChain];
-  const min_usd = options.minUsd ?? '5';
+  const min_usd = options.minUsd;
   if (options.daily !== undefined && options.maxCost === undefined) {
     throw new Failure('--daily needs --max-cost: the most that all its days may cost together', EXIT.usage, 'usage');
   }

@@ -4,7 +4,7 @@ import type { Params, Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
 import { invoiceText } from './invoice-text.ts';
 import type { Io } from './io.ts';
-import { type PageOptions, paged, pageOf } from './page.ts';
+import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { depositCommands } from './policies.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
@@ -18,33 +18,33 @@ const LIMIT_DEFAULT = 50;
 const CALLS_MAX = 20;
 
 export function invoiceCommands(root: Command, io: Io): void {
-  const invoice = root.command('invoice').description('invoices');
+  const invoice = root.command('invoice').description('invoices: list, show, cancel, mark as paid');
   paged(invoice.command('list'))
-    .option('--business <business>', 'only those of this business')
-    .addOption(new Option('--status <status>', 'only those').choices(['unpaid', 'paid', 'canceled']))
-    .option('--order <id>', 'only those of this order')
-    .description('list them, newest first')
+    .option('--business <business>', 'only invoices of this business')
+    .addOption(new Option('--status <status>', 'only invoices of this status').choices(['unpaid', 'paid', 'canceled']))
+    .option('--order <id>', 'only invoices of this order')
+    .description('list the invoices, newest first')
     .action(action(io, listInvoices));
   invoice
     .command('show')
     .argument('<invoice>', 'its id or UUID')
-    .description('everything about one: payment, quote, deposits, notification')
+    .description('show an invoice: its payment, quote, deposits and notification')
     .action(action(io, showInvoice));
   invoice
     .command('cancel')
     .argument('<invoice>', 'its id or UUID')
-    .description('cancel an unpaid one; what was or will be paid goes to the inbox')
+    .description('cancel an unpaid invoice; money that came or will come goes to the inbox')
     .action(action(io, cancelInvoice));
   invoice
     .command('mark-paid')
     .argument('<invoice>', 'its id or UUID')
-    .description('count an unpaid one as paid, whatever has arrived; the shop is notified')
+    .description('mark an unpaid invoice as paid, whatever has arrived; the shop is notified')
     .action(action(io, markPaid));
 }
 
 export function inboxCommands(root: Command, io: Io): void {
   const inbox = root.command('inbox').description('deposits that no unpaid invoice claims');
-  paged(inbox.command('list')).description('list them, newest first').action(action(io, listInbox));
+  paged(inbox.command('list')).description('list the deposits, newest first').action(action(io, listInbox));
   paged(inbox.command('tokens'))
     .description('list tokens that this program does not know: they have no price and count for nothing')
     .action(action(io, listUnknownTokens));
@@ -53,7 +53,7 @@ export function inboxCommands(root: Command, io: Io): void {
 
 async function listInvoices(session: Session, options: ListOptions) {
   const found = await searchInvoices(session, options);
-  session.print(found, () =>
+  printPage(session, found, () =>
     table(
       ['>NO', 'INVOICE', 'ORDER', 'BUSINESS', 'MADE', '>AMOUNT', 'STATUS', '>RECEIVED', 'OF', 'DUE'],
       found.invoices.map((invoice) => [
@@ -71,17 +71,12 @@ async function listInvoices(session: Session, options: ListOptions) {
       found.next === null ? 'There are no such invoices.' : 'None among the newest.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
 /** One page. If a filter skips most rows, several calls fill it. */
 async function searchInvoices(session: Session, options: ListOptions): Promise<List> {
   const { business, status, order, limit = LIMIT_DEFAULT } = options;
-  const filter = {
-    ...(business === undefined ? {} : { business }),
-    ...(status === undefined ? {} : { status }),
-    ...(order === undefined ? {} : { order_id: order }),
-  };
+  const filter = { business, status, order_id: order };
   const invoices: List['invoices'] = [];
   let page: PageOptions = pageOf(options);
   for (let calls = 1; ; calls++) {
@@ -121,7 +116,7 @@ async function markPaid(session: Session, _: object, ref = '') {
 
 async function listInbox(session: Session, options: PageOptions) {
   const found = await session.call('inbox.list', pageOf(options));
-  session.print(found, () =>
+  printPage(session, found, () =>
     table(
       ['>NO', 'BUSINESS', 'SINCE', '>AMOUNT', '>USD', 'WHY', 'STATE', 'INVOICE', 'ADDRESS', 'TRANSACTION'],
       found.items.map((item) => [
@@ -141,12 +136,11 @@ async function listInbox(session: Session, options: PageOptions) {
   );
   if (session.json) return;
   for (const { id, advice } of found.items) if (advice !== null) session.note(`${id}: ${advice}`);
-  if (found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
 async function listUnknownTokens(session: Session, options: PageOptions) {
   const found = await session.call('inbox.unknownTokens', pageOf(options));
-  session.print(found, () =>
+  printPage(session, found, () =>
     table(
       ['>NO', 'BUSINESS', 'SINCE', 'CALLS ITSELF', '>UNITS', '>DECIMALS', 'CHAIN', 'CONTRACT', 'ADDRESS', 'INVOICE'],
       found.tokens.map((token) => [
@@ -164,5 +158,4 @@ async function listUnknownTokens(session: Session, options: PageOptions) {
       'No unknown tokens were seen.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }

@@ -1,7 +1,7 @@
 /** `countinghouse key`: API keys. */
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action, itemCommand, list } from './commands.ts';
+import { action, BUSINESS, itemCommand, list } from './commands.ts';
 import type { Io } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
@@ -12,7 +12,7 @@ type Scopes = NonNullable<Params<'key.add'>['scopes']>;
 type NewKey = Result<'key.add'>['key'];
 
 export const SCOPES_HELP =
-  'what it may do: invoices, balance, withdraw, refund (only ask for refunds) (default: the first three)';
+  'comma-separated: invoices, balance, withdraw, refund (may only ask for refunds) (default: the first three)';
 
 /** The daemon checks which scopes exist. */
 export const scopesOf = (typed: string[] | undefined): Scopes =>
@@ -23,22 +23,22 @@ export function keyCommands(root: Command, io: Io): void {
   key
     .command('list')
     .argument('[business]', 'only the keys of this business')
-    .option('--revoked', 'revoked ones too')
-    .description('list them')
+    .option('--revoked', 'also the revoked ones')
+    .description('list the API keys')
     .action(action(io, listKeys));
   key
     .command('add')
-    .argument('<business>', 'its number, UUID or name')
-    .requiredOption('--name <name>', 'what it is for')
+    .argument(...BUSINESS)
+    .requiredOption('--name <name>', 'a name for you to recognise it by')
     .option('--scopes <scopes>', SCOPES_HELP, list)
-    .option('--per-minute <n>', 'how many requests it may make in a minute (default: no limit)', wholeNumber)
-    .description('make one; it is shown this once')
+    .option('--per-minute <n>', 'the most requests a minute (default: no limit)', wholeNumber)
+    .description('make an API key; it is shown only once')
     .action(action(io, addKey));
-  itemCommand(key, 'revoke', 'end one at once and for good').action(action(io, revokeKey));
+  itemCommand(key, 'revoke', 'revoke an API key, at once and for ever').action(action(io, revokeKey));
 }
 
 async function listKeys(session: Session, { revoked = false }: { revoked?: boolean }, business?: string) {
-  const found = await session.call('key.list', { revoked, ...(business === undefined ? {} : { business }) });
+  const found = await session.call('key.list', { revoked, business });
   session.print(found, () =>
     table(
       ['>NO', 'BUSINESS', 'NAME', 'KEY', 'SCOPES', 'MADE', 'LAST USED', ...(revoked ? ['REVOKED'] : [])],

@@ -18,9 +18,9 @@ type Options = { free?: boolean; compact?: boolean };
 export function maintenanceCommand(root: Command, io: Io): void {
   root
     .command('maintenance')
-    .option('--free', 'remove at once what the service removes every night')
+    .option('--free', 'remove now what the service removes every night')
     .option('--compact', 'give free room inside the database back to the disk; the service must not run')
-    .description('what is stored, by kind, and how much of it is free room')
+    .description('show how much is stored, by kind, and how much room is free in the database')
     .action(action(io, maintenance));
 }
 

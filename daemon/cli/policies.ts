@@ -3,9 +3,10 @@ import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { CHAINS, type ChainId } from '../domain/assets.ts';
 import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
-import { granted, type PassphraseOption } from './approvals.ts';
-import { action, itemCommand } from './commands.ts';
+import { granted } from './approvals.ts';
+import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
+import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { grantDirectly } from './signer.ts';
 import { pairs, table, when } from './table.ts';
@@ -17,49 +18,57 @@ type PolicyOptions = PassphraseOption & {
   perDay?: string;
   addressBookOnly?: boolean;
 };
-const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
 type Policy = Result<'policy.show'>['policy'];
 
 export function policyCommands(root: Command, io: Io): void {
-  const policy = root.command('policy').description('which withdrawals go without asking');
-  policy.command('show').argument('<business>', 'its number, UUID or name').action(action(io, showPolicy));
+  const policy = root.command('policy').description('policies: which withdrawals are paid without your approval');
   policy
-    .command('set')
-    .argument('<business>', 'its number, UUID or name')
+    .command('show')
+    .description('show the policy of a business')
+    .argument(...BUSINESS)
+    .action(action(io, showPolicy));
+  withPassphrase(policy.command('set'))
+    .argument(...BUSINESS)
     .addOption(
-      new Option('--mode <mode>', 'by hand, or up to the limits without asking')
+      new Option('--mode <mode>', 'manual: you approve each withdrawal; automatic: without approval, up to the limits')
         .choices(POLICY_MODES)
         .makeOptionMandatory(),
     )
-    .option('--per-withdrawal <usd>', 'the most for one withdrawal, US dollars')
-    .option('--per-day <usd>', 'the most in any 24 hours, US dollars')
+    .option('--per-withdrawal <usd>', 'the most for one withdrawal, in US dollars')
+    .option('--per-day <usd>', 'the most in any 24 hours, in US dollars')
     .option('--address-book-only', 'only to addresses in the address book as it is now')
-    .option('--passphrase-file <file>', PASSPHRASE_HELP)
-    .description('set it; the wallet, which counts limits of its own, has to be unlocked for it')
+    .description('set the policy of a business; the wallet has limits of its own and has to be unlocked for it')
     .action(action(io, setPolicy));
 
-  const book = root.command('address-book').description('addresses that a policy may pay, and that have a name');
-  book.command('list').argument('<business>', 'its number, UUID or name').action(action(io, listAddresses));
+  const book = root
+    .command('address-book')
+    .description('the address book: addresses with names, which a policy may be limited to');
+  book
+    .command('list')
+    .description('list the address book of a business')
+    .argument(...BUSINESS)
+    .action(action(io, listAddresses));
   book
     .command('add')
-    .argument('<business>', 'its number, UUID or name')
+    .argument(...BUSINESS)
     .argument('<chain>', CHAINS.join(', '))
-    .argument('<address>')
-    .argument('<label>', 'whose it is')
+    .argument('<address>', 'the address, of the right network')
+    .argument('<label>', 'its name')
+    .description('add an address to the address book')
     .action(action(io, addAddress));
-  itemCommand(book, 'remove', 'take it out, and out of what a policy may pay')
-    .option('--passphrase-file <file>', PASSPHRASE_HELP)
-    .action(action(io, removeAddress));
-  root.command('rates').description('what a coin is worth now').action(action(io, listRates));
+  withPassphrase(itemCommand(book, 'remove', 'remove an address; a policy may no longer pay it')).action(
+    action(io, removeAddress),
+  );
+  root.command('rates').description('list what each coin is worth now').action(action(io, listRates));
 }
 
 /** Added to the commands of the inbox. */
 export function depositCommands(inbox: Command, io: Io): void {
-  itemCommand(inbox, 'accept', 'let it count for the invoice at whose address it came').action(action(io, accept));
-  itemCommand(inbox, 'refund', 'draft a withdrawal of it, less the fee')
-    .argument('<address>', 'where to: ask the payer, do not take it from the chain')
+  itemCommand(inbox, 'accept', 'count a deposit for the invoice at whose address it came').action(action(io, accept));
+  itemCommand(inbox, 'refund', 'ask for a withdrawal that sends a deposit back, less the fee')
+    .argument('<address>', 'where to send it: ask the payer, do not take the address from the chain')
     .action(action(io, refund));
-  itemCommand(inbox, 'keep', 'leave it as ours').action(action(io, keep));
+  itemCommand(inbox, 'keep', 'keep a deposit without counting it for an invoice').action(action(io, keep));
 }
 
 async function showPolicy(session: Session, _: object, business = ''): Promise<void> {

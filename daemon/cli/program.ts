@@ -59,7 +59,7 @@ function usageText({ code, message }: CommanderError): string {
 function program(io: Io, json: boolean): Command {
   const root = new Command('countinghouse')
     .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
-    .option('--data-dir <folder>', 'where the data lies (or COUNTINGHOUSE_DATA_DIR)')
+    .option('--data-dir <folder>', 'the data directory (or COUNTINGHOUSE_DATA_DIR)')
     .option('--json', 'print results as JSON, for scripts')
     .option('-y, --yes', 'answer confirmations with yes, for scripts')
     .option('-V, --version', 'print the version')
@@ -70,16 +70,16 @@ function program(io: Io, json: boolean): Command {
   root
     .command('start')
     .description('run the service; Ctrl-C stops it')
-    .option('--port <port>', 'where to listen, 0 for any free port', port)
+    .option('--port <port>', 'the port of the merchant API, 0 for any free one', port)
     .addOption(configFile())
     .action(action(io, start));
   root
     .command('status')
-    .description('how the running service is: chains, rates, addresses')
+    .description('show the state of the running service: chains, rates, addresses')
     .action(action(io, printStatus));
   root
     .command('doctor')
-    .description('look everything over: what is out of order, and what to do')
+    .description('check the service: what is out of order, and what to do')
     .action(action(io, doctor));
   consoleCommands(root, io);
   maintenanceCommand(root, io);
@@ -103,7 +103,7 @@ function program(io: Io, json: boolean): Command {
   bookCommands(root, io);
   root
     .command('config')
-    .description('the configuration as it is in force, without secrets')
+    .description('show the configuration in force, without secrets')
     .addOption(configFile())
     .action(action(io, printConfig));
   return root;
@@ -133,5 +133,5 @@ function inWords(error: unknown): Told {
     return { code: 'no_daemon', message: `no Countinghouse is running on ${dataDir}: ${how}`, exitCode: EXIT.failed };
   }
   const exitCode = code === undefined ? EXIT.failed : answersTo(code as RejectCode).exit;
-  return { code: code ?? 'internal', message, ...(field === undefined ? {} : { field }), exitCode };
+  return { code: code ?? 'internal', message, field, exitCode };
 }

@@ -13,8 +13,7 @@ import { type Balance, balanceText, isShown } from './balance-text.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { day, wholeNumber } from './parse.ts';
-import { askHidden, canAsk } from './prompt.ts';
-import { secretFile } from './secrets.ts';
+import { askedWords, bip39In } from './secrets.ts';
 import type { Session } from './session.ts';
 import { handOver } from './signer.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
@@ -43,7 +42,7 @@ type Restored = { business: string; account_no: number; key: string; balances: B
 
 export function restoreWordsCommand(restore: Command, io: Io): void {
   waits(restore.command('words'), SEARCH_SECONDS_MAX)
-    .description('find what the words of a wallet alone can bring back; the service must run with its nodes configured')
+    .description('restore from the words of a wallet alone; the service must run, with its nodes configured')
     .addOption(
       new Option('--network <network>', 'where the wallet was used')
         .choices(['mainnet', 'testnet', 'regtest'])
@@ -68,7 +67,8 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
 async function restoreWords(session: Session, options: Options): Promise<void> {
   const { network, birthday, gap = GAP, wait = SEARCH_SECONDS_MAX } = options;
   await session.call('business.nextAccount', { network });
-  const { text, bip39 } = await wordsOf(session, options);
+  const bip39 = await bip39In(options.bip39PassphraseFile);
+  const text = await askedWords(session, options.wordsFile);
   const { openByWords } = await import('../wallet/backup-key.ts');
   const words = await openByWords(text, bip39);
   try {
@@ -81,16 +81,6 @@ async function restoreWords(session: Session, options: Options): Promise<void> {
   } finally {
     words.close();
   }
-}
-
-async function wordsOf(session: Session, options: Options): Promise<{ text: string; bip39: string }> {
-  const { wordsFile, bip39PassphraseFile } = options;
-  const bip39 = bip39PassphraseFile ? await secretFile(bip39PassphraseFile, '--bip39-passphrase-file') : '';
-  if (wordsFile !== undefined) return { text: await secretFile(wordsFile, '--words-file'), bip39 };
-  if (!canAsk(session.io)) {
-    throw new Failure('there is no terminal to ask on: give --words-file', EXIT.failed, 'no_terminal');
-  }
-  return { text: await askHidden(session.io, 'The words of the wallet, with spaces between them:'), bip39 };
 }
 
 /** Makes the wallet of the words, unless this directory has it already. */

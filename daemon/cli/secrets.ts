@@ -1,7 +1,41 @@
-/** Secrets in files, for scripts. */
+/** Secrets: from a file that an option names, for scripts, or asked for on the terminal. */
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import type { Command } from 'commander';
 import { EXIT, Failure } from './io.ts';
+import { askHidden, canAsk } from './prompt.ts';
+import type { Session } from './session.ts';
+
+export type PassphraseOption = { passphraseFile?: string };
+
+/** Adds `--passphrase-file` to a command. */
+export const withPassphrase = (command: Command): Command =>
+  command.option(
+    '--passphrase-file <file>',
+    "a file that holds the wallet's passphrase, or - for the input; otherwise it is asked for",
+  );
+
+export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>
+  secretFrom(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+
+/** The words of a wallet. `whose`: as the question names it. */
+export const askedWords = (session: Session, file: string | undefined, whose = 'the wallet'): Promise<string> =>
+  secretFrom(session, file, `The words of ${whose}, with spaces between them:`, '--words-file');
+
+/** The BIP-39 passphrase in a file; empty without one. */
+export const bip39In = async (file: string | undefined): Promise<string> =>
+  file === undefined ? '' : secretFile(file, '--bip39-passphrase-file');
+
+/** The secret in the file that `option` named; without one, the answer to a question. Throws `Failure`. */
+export function secretFrom(session: Session, file: string | undefined, question: string, option: string) {
+  return file === undefined ? askSecret(session, question, option) : secretFile(file, option, session.io.stdin);
+}
+
+/** Asks for a secret. Without a terminal, the error names the option that reads it from a file. */
+export async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
+  if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
+  return askHidden(io, question);
+}
 
 const SECRET_BYTES_MAX = 4_096;
 

@@ -23,11 +23,11 @@ const by =
     (await manager(session))[name](session, options);
 
 export function serviceCommands(root: Command, io: Io): void {
-  const service = root.command('service').description('run with the machine, by systemd or launchd');
+  const service = root.command('service').description('install the program as a service of systemd or launchd');
   const below = ['--root <folder>', 'work on the files below this folder, and run nothing'] as const;
   service
     .command('install')
-    .description('make the users and units, and start; again after an upgrade, which keeps the options')
+    .description('make the users and units, and start them; repeated after an upgrade, it keeps the options')
     .option('--separate-signer', 'the wallet as a service of its own user')
     .option('--no-separate-signer', 'the wallet in the service')
     .option('--passphrase-file <file>', 'a file of root that opens the wallet by itself')
@@ -36,12 +36,12 @@ export function serviceCommands(root: Command, io: Io): void {
     .action(action(io, by('install')));
   service
     .command('status')
-    .description('whether it is installed, of this release, and runs')
+    .description('show whether it is installed, of which release, and whether it runs')
     .option(...below)
     .action(action(io, by('status')));
   service
     .command('uninstall')
-    .description('stop it and remove the units; the data stay')
+    .description('stop the service and remove its units; the data stay')
     .option('--delete-data', 'also the wallet and everything else')
     .option(...below)
     .action(action(io, by('uninstall')));

@@ -7,17 +7,17 @@ import type { Session } from './session.ts';
 import { span, table } from './table.ts';
 
 export function sourceCommands(root: Command, io: Io): void {
-  const source = root.command('source').description('where chains are read from: nodes and servers');
+  const source = root.command('source').description('sources of the chains: nodes and servers');
   source
     .command('list')
-    .description('every source with its servers: tip, latency, agreement')
+    .description('list every source with its servers: tip, latency, agreement')
     .option('--all', 'also the servers that are not connected')
     .action(action(io, listSources));
   source
     .command('rescan')
     .argument('<chain>', 'such as BTC')
     .option('--network <network>', 'mainnet, testnet or regtest', 'mainnet')
-    .description('look at every address that there ever was, in the background')
+    .description('search every address of the wallet again, in the background')
     .action(action(io, rescan));
 }
 

@@ -6,49 +6,47 @@
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { isAway } from '../wallet/signer/port.ts';
-import { action } from './commands.ts';
+import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { confirm } from './prompt.ts';
-import { secretFile } from './secrets.ts';
+import { type PassphraseOption, passphraseOf, secretFrom, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, when } from './table.ts';
-import { askSecret, newPassphrase } from './wallet.ts';
+import { newPassphrase } from './wallet.ts';
 
 type Wallet = Result<'wallet.status'>['wallet'];
-
-const FILE_HELP = 'a file that holds the passphrase, or - for the input; otherwise it is asked for';
 
 export function walletCommands(root: Command, io: Io): void {
   const wallet = root
     .command('wallet')
-    .description("the wallet that withdrawals are signed with: 'business add' makes it");
-  wallet.command('status').description('whether it is open, and until when').action(action(io, showWallet));
+    .description("the wallet, which signs withdrawals: 'business add' makes or imports it");
   wallet
-    .command('unlock')
-    .option('--passphrase-file <file>', FILE_HELP)
+    .command('status')
+    .description('show whether the wallet is unlocked, and until when')
+    .action(action(io, showWallet));
+  withPassphrase(wallet.command('unlock'))
     .option(
       '--remember',
       "put the passphrase into this system's keychain: from then on the service opens the wallet itself",
     )
-    .description('open it, so that approved withdrawals are signed')
+    .description('unlock the wallet, so that approved withdrawals are signed')
     .action(action(io, unlock));
-  wallet.command('lock').description('close it: withdrawals wait, everything else goes on').action(action(io, lock));
+  wallet
+    .command('lock')
+    .description('lock the wallet: withdrawals wait, everything else goes on')
+    .action(action(io, lock));
   wallet
     .command('passphrase')
     .option('--passphrase-file <file>', 'a file that holds the old one; otherwise it is asked for')
     .option('--new-passphrase-file <file>', 'a file that holds the new one; otherwise it is asked for')
-    .description('change the passphrase')
+    .description('change the passphrase of the wallet')
     .action(action(io, changePassphrase));
-  wallet
-    .command('monero-words')
-    .argument('<business>', 'its number, UUID or name')
-    .option('--passphrase-file <file>', FILE_HELP)
+  withPassphrase(wallet.command('monero-words'))
+    .argument(...BUSINESS)
     .description("show the 25 words of a business's Monero account, which every wallet of Monero opens")
     .action(action(io, showMoneroWords));
-  wallet
-    .command('revoke')
-    .option('--passphrase-file <file>', FILE_HELP)
-    .description('make every approval and every limit of a policy worthless that the wallet was given so far')
+  withPassphrase(wallet.command('revoke'))
+    .description('make all approvals and all limits of policies worthless that the wallet was given so far')
     .action(action(io, revoke));
   wallet
     .command('forget')
@@ -60,8 +58,8 @@ async function showWallet(session: Session): Promise<void> {
   print(session, await session.call('wallet.status', {}));
 }
 
-async function unlock(session: Session, options: { passphraseFile?: string; remember?: boolean }): Promise<void> {
-  const passphrase = await given(session, options.passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+async function unlock(session: Session, options: PassphraseOption & { remember?: boolean }): Promise<void> {
+  const passphrase = await passphraseOf(session, options);
   const wallet = await (await session.keyholder()).unlock(passphrase);
   print(session, options.remember ? await remember(session, wallet, passphrase) : { wallet });
 }
@@ -89,10 +87,10 @@ async function lock(session: Session): Promise<void> {
   print(session, { wallet: await (await session.keyholder()).lock() });
 }
 
-type PassphraseFiles = { passphraseFile?: string; newPassphraseFile?: string };
+type PassphraseFiles = PassphraseOption & { newPassphraseFile?: string };
 
 async function changePassphrase(session: Session, files: PassphraseFiles): Promise<void> {
-  const old = await given(session, files.passphraseFile, 'The passphrase so far:', '--passphrase-file');
+  const old = await secretFrom(session, files.passphraseFile, 'The passphrase so far:', '--passphrase-file');
   const fresh = await newPassphrase(session, files.newPassphraseFile, '--new-passphrase-file');
   const wallet = await (await session.keyholder()).changePassphrase(old, fresh);
   if (wallet.unlock === 'keychain' && wallet.fingerprint !== null) {
@@ -103,17 +101,13 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
   print(session, { wallet });
 }
 
-async function showMoneroWords(
-  session: Session,
-  { passphraseFile }: { passphraseFile?: string },
-  name = '',
-): Promise<void> {
+async function showMoneroWords(session: Session, options: PassphraseOption, name = ''): Promise<void> {
   const { businesses } = await session.call('business.list', {});
   const business = businesses.find((one) => [`${one.id}`, one.uuid, one.name].includes(name));
   if (!business) throw new Failure(`there is no business ${name}`, EXIT.failed, 'business.not_found');
   if (business.network === 'sandbox')
     throw new Failure('the sandbox has no words to show', EXIT.failed, 'wallet.sandbox');
-  const passphrase = await given(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+  const passphrase = await passphraseOf(session, options);
   const { network, account_no } = business;
   const { moneroWordsIn } = await import('../wallet/monero-words.ts');
   const words = await moneroWordsIn(session.walletFolder, passphrase, network, account_no);
@@ -121,16 +115,16 @@ async function showMoneroWords(
   session.print({ words: words.split(' ') }, () => `${words}\n`);
 }
 
-async function revoke(session: Session, { passphraseFile }: { passphraseFile?: string }): Promise<void> {
+async function revoke(session: Session, options: PassphraseOption): Promise<void> {
   await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no policy to hold?');
-  const revoked = await revokeApprovals(session, passphraseFile);
+  const revoked = await revokeApprovals(session, options);
   session.note('Approve the waiting withdrawals anew, and set the policies anew.');
   print(session, revoked);
 }
 
 /** Opens the wallet, and ends every approval and limit that it was given so far. */
-export async function revokeApprovals(session: Session, passphraseFile?: string): Promise<Result<'wallet.status'>> {
-  const passphrase = await given(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+export async function revokeApprovals(session: Session, options: PassphraseOption): Promise<Result<'wallet.status'>> {
+  const passphrase = await passphraseOf(session, options);
   const { revokeApprovals: revoke } = await import('../operator/local-keyholder.ts');
   await revoke(session.walletPlace, session.call, passphrase);
   return session.call('wallet.status', {});
@@ -142,9 +136,6 @@ async function forget(session: Session): Promise<void> {
   const forgotten = wallet.fingerprint !== null && (await forgetKeychain(wallet.fingerprint));
   session.print({ forgotten }, () => (forgotten ? 'The keychain has forgotten it.\n' : 'The keychain had none.\n'));
 }
-
-const given = (session: Session, file: string | undefined, question: string, option: string): Promise<string> =>
-  file === undefined ? askSecret(session, question, option) : secretFile(file, option, session.io.stdin);
 
 const STATES: Record<Wallet['state'], string> = {
   none: "there is none yet: 'countinghouse business add' makes it",

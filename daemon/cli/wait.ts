@@ -13,7 +13,7 @@ export type WaitOptions = { wait?: number };
 export function waits(command: Command, seconds: number): Command {
   // `toLocaleString` would load the rules of all languages, at the start of every command
   const shown = `${seconds}`.replace(/\B(?=(?:\d{3})+$)/g, ',');
-  const text = `how many seconds to wait for it, 0: not at all (default: ${shown})`;
+  const text = `how many seconds to wait for the result, 0: not at all (default: ${shown})`;
   return command.option('--wait <seconds>', text, secondsToWait);
 }
 

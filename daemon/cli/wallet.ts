@@ -18,7 +18,7 @@ import {
 } from '../wallet/wallet.ts';
 import { EXIT, Failure } from './io.ts';
 import { askHidden, askLine, canAsk } from './prompt.ts';
-import { secretFile } from './secrets.ts';
+import { askedWords, askSecret, passphraseOf, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { handOver } from './signer.ts';
 
@@ -70,7 +70,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     throw new Failure(`a new wallet has no past: ${option} goes with --import`, EXIT.usage, 'usage');
   }
   const passphrase = known
-    ? await oldPassphrase(session, options)
+    ? await passphraseOf(session, options)
     : importing
       ? await importWallet(session, options, folder)
       : await newWallet(session, options, folder);
@@ -115,21 +115,13 @@ async function newWallet(session: Session, options: WalletOptions, folder: strin
 }
 
 async function importWallet(session: Session, options: WalletOptions, folder: string): Promise<string> {
-  const words = options.wordsFile
-    ? await secretFile(options.wordsFile, '--words-file')
-    : await askSecret(session, 'The words of the wallet, with spaces between them:', '--words-file');
+  const words = await askedWords(session, options.wordsFile);
   const { parseWords } = await import('../wallet/mnemonic.ts');
   await parseWords(words);
   const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
   await session.asOwner(() => createWallet(folder, { words, passphrase }));
   await handOver(session);
   return passphrase;
-}
-
-async function oldPassphrase(session: Session, { passphraseFile }: WalletOptions): Promise<string> {
-  return passphraseFile === undefined
-    ? askSecret(session, 'Passphrase of the wallet:', '--passphrase-file')
-    : secretFile(passphraseFile, '--passphrase-file');
 }
 
 /** The operator's new passphrase, from `file` if `option` was given. Throws `Failure`. */
@@ -152,12 +144,6 @@ export async function newPassphrase(session: Session, file: string | undefined, 
 
 const TOO_SHORT = `A passphrase has at least ${PASSPHRASE_CHARS_MIN} characters: several words are easy to remember.`;
 const isLongEnough = (text: string): boolean => [...text].length >= PASSPHRASE_CHARS_MIN;
-
-/** Asks for a secret. Without a terminal, the error names the option that reads it from a file. */
-export async function askSecret({ io }: Session, question: string, option: string): Promise<string> {
-  if (!canAsk(io)) throw new Failure(`there is no terminal to ask on: give ${option}`, EXIT.failed, 'no_terminal');
-  return askHidden(io, question);
-}
 
 /** Shows the words on a screen that leaves no trace, and asks for some of them. */
 async function proveWords(session: Session, words: readonly string[]): Promise<void> {

@@ -3,23 +3,25 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
-import { type PageOptions, paged, pageOf } from './page.ts';
+import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 
 type Webhook = Result<'webhook.list'>['webhooks'][number];
 
 export function webhookCommands(root: Command, io: Io): void {
-  const webhook = root.command('webhook').description('notifications of paid invoices, and every attempt at one');
+  const webhook = root
+    .command('webhook')
+    .description('webhooks: notifications of paid invoices, and the attempts to send them');
   paged(webhook.command('list').alias('log'))
-    .description('list them with their last attempt, newest first')
+    .description('list the notifications with their last attempt, newest first')
     .action(action(io, listWebhooks));
-  itemCommand(webhook, 'resend', 'send one again, now').action(action(io, resend));
+  itemCommand(webhook, 'resend', 'send a notification again, now').action(action(io, resend));
 }
 
 async function listWebhooks(session: Session, options: PageOptions) {
   const found = await session.call('webhook.list', pageOf(options));
-  session.print(found, () =>
+  printPage(session, found, () =>
     table(
       ['>NO', 'INVOICE', 'URL', '>TRIES', 'LAST', 'ANSWER'],
       found.webhooks.map((webhook) => [
@@ -33,7 +35,6 @@ async function listWebhooks(session: Session, options: PageOptions) {
       'There are no notifications.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
 /** The result of the last attempt at a notification. */

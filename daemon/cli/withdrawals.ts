@@ -5,19 +5,19 @@ import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Asked, Expected } from '../operator/review.ts';
-import { approved, type PassphraseOption } from './approvals.ts';
-import { action } from './commands.ts';
+import { approved } from './approvals.ts';
+import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
-import { type PageOptions, paged, pageOf } from './page.ts';
+import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { confirm } from './prompt.ts';
+import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
 import { type WaitOptions, waits } from './wait.ts';
 import { withdrawalText } from './withdrawal-text.ts';
 
 const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
-const PASSPHRASE_HELP = "a file that holds the wallet's passphrase; otherwise it is asked for";
-const RATE_HELP = 'smallest units per byte; otherwise what the next blocks ask for';
+const RATE_HELP = 'smallest units per byte (default: what the next blocks ask for)';
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
@@ -31,81 +31,84 @@ const SENT_LOOK_MS = 250;
 const MS_PER_SECOND = 1_000;
 
 export function withdrawalCommands(root: Command, io: Io): void {
-  const withdrawal = root.command('withdrawal').description('money that leaves');
+  const withdrawal = root.command('withdrawal').description('withdrawals: payments out of the wallet');
   paged(withdrawal.command('list'))
-    .option('--business <business>', 'only those of this business')
-    .addOption(new Option('--state <state>', 'only those').choices([...STATES]))
-    .description('list them, newest first')
+    .option('--business <business>', 'only withdrawals of this business')
+    .addOption(new Option('--state <state>', 'only withdrawals in this state').choices([...STATES]))
+    .description('list the withdrawals, newest first')
     .action(action(io, list));
   withdrawal
     .command('show')
-    .argument('<id>', 'its number')
-    .description('everything about one: state, fee, transactions')
+    .argument('<id>', 'number of the withdrawal')
+    .description('show a withdrawal: its state, fee and transactions')
     .action(action(io, show));
   withdrawal
     .command('add')
-    .argument('<business>', 'its number, UUID or name')
+    .argument(...BUSINESS)
     .argument('<amount>', 'what the recipient gets, in the crypto; the fee comes on top')
     .argument('<crypto>', 'its symbol')
-    .argument('<address>', 'where to')
-    .description('ask for one')
+    .argument('<address>', 'the address that is paid')
+    .description('ask for a withdrawal')
     .action(action(io, add));
   withdrawal
     .command('sweep')
-    .argument('<business>', 'its number, UUID or name')
+    .argument(...BUSINESS)
     .argument('<crypto>', 'its symbol')
-    .argument('<address>', 'where to')
-    .description('ask for one of everything, less the fee')
+    .argument('<address>', 'the address that is paid')
+    .description('ask for a withdrawal of the whole balance, less the fee')
     .action(action(io, sweep));
-  waits(approving(withdrawal.command('approve').argument('<id>', 'its number')), SENT_SECONDS_MAX)
-    .option('--to <address>', 'refuse unless it pays this address')
-    .option('--amount <amount>', 'refuse unless it pays this much, in the crypto; of a sweep, more than this')
+  waits(withPassphrase(withdrawal.command('approve').argument('<id>', 'number of the withdrawal')), SENT_SECONDS_MAX)
+    .option('--to <address>', 'refuse if it pays another address')
+    .option('--amount <amount>', 'refuse if it pays another amount, in the coin; for a sweep, if it pays more')
     .addOption(
-      new Option('--speed <speed>', 'how soon it is to be confirmed, which decides the fee').choices([...SPEEDS]),
+      new Option('--speed <speed>', 'how soon it should be confirmed, which decides the fee').choices([...SPEEDS]),
     )
-    .description('show what is signed, and approve it; a script that gives --yes says what it expects: --to, --amount')
+    .description('show what would be signed, and approve it; with --yes a script gives --to and --amount, too')
     .action(action(io, approve));
   withdrawal
     .command('reject')
-    .argument('<id>', 'its number')
+    .argument('<id>', 'number of the withdrawal')
     .option('--reason <text>', 'why')
-    .description('refuse one that is not signed yet')
+    .description('reject a withdrawal that is not signed yet')
     .action(action(io, reject));
   replacementCommands(withdrawal, io);
 }
 
 function replacementCommands(withdrawal: Command, io: Io): void {
-  approving(withdrawal.command('speed-up').argument('<id>', 'its number'))
+  withPassphrase(withdrawal.command('speed-up').argument('<id>', 'number of the withdrawal'))
     .option('--fee-rate <rate>', RATE_HELP)
-    .description('replace its transaction by one that pays a higher fee, and the recipient the same')
+    .description('replace the transaction by one with a higher fee; the recipient gets the same')
     .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'speed-up')));
-  approving(withdrawal.command('cancel').argument('<id>', 'its number'))
+  withPassphrase(withdrawal.command('cancel').argument('<id>', 'number of the withdrawal'))
     .option('--fee-rate <rate>', RATE_HELP)
-    .description('replace its transaction, while it is not confirmed, by one that does not pay it')
+    .description('replace the unconfirmed transaction by one that does not pay the recipient')
     .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'cancel')));
-  approving(withdrawal.command('batch').argument('<ids...>', 'their numbers'))
+  withPassphrase(withdrawal.command('batch').argument('<ids...>', 'numbers of the withdrawals'))
     .option(
       '--pay <address=amount>',
-      'refuse unless it pays exactly this, and what the further ones say; --yes needs one for each withdrawal',
+      'refuse other payments than these; repeatable; --yes needs one for each withdrawal',
       (text: string, before: string[]) => [...before, text],
       [],
     )
-    .description('approve several of one crypto, and pay them with one transaction')
+    .description('approve several withdrawals of one coin, and pay them in one transaction')
     .action(action(io, batch));
-  approving(withdrawal.command('bump').argument('<business>').argument('<crypto>').argument('<deposit>', '"txid:n"'))
+  withPassphrase(
+    withdrawal
+      .command('bump')
+      .argument(...BUSINESS)
+      .argument('<crypto>', 'its symbol')
+      .argument('<deposit>', 'its outpoint, txid:n'),
+  )
     .option('--fee-rate <rate>', RATE_HELP)
-    .option('--give-up', 'stop paying for it, when no node takes that')
-    .description('pay a deposit that is stuck on to ourselves, with a fee that is enough for both')
+    .option('--give-up', 'end it: no node takes the transaction')
+    .description('speed up an unconfirmed deposit by a transaction of ours that spends it and pays for both (CPFP)')
     .action(action(io, bump));
 }
 
-const approving = (command: Command): Command => command.option('--passphrase-file <file>', PASSPHRASE_HELP);
-
 async function list(session: Session, options: ListOptions): Promise<void> {
   const { business, state } = options;
-  const filter = { ...(business === undefined ? {} : { business }), ...(state === undefined ? {} : { state }) };
-  const found = await session.call('withdrawal.list', { ...filter, ...pageOf(options) });
-  session.print(found, () =>
+  const found = await session.call('withdrawal.list', { business, state, ...pageOf(options) });
+  printPage(session, found, () =>
     table(
       ['>NO', 'BUSINESS', 'ASKED FOR', '>AMOUNT', '>USD', 'STATE', 'ADDRESS', 'WAITS'],
       found.withdrawals.map((one) => [
@@ -121,7 +124,6 @@ async function list(session: Session, options: ListOptions): Promise<void> {
       found.next === null ? 'There are no such withdrawals.' : 'None among the newest.',
     ),
   );
-  if (!session.json && found.next !== null) session.note(`More: --before ${found.next}`);
 }
 
 async function show(session: Session, _: object, id = ''): Promise<void> {
@@ -151,11 +153,10 @@ export function asked(
 }
 
 async function approve(session: Session, options: ApproveOptions, id = ''): Promise<void> {
-  const { to, amount } = options;
-  const expected: Expected = { ...(to === undefined ? {} : { to }), ...(amount === undefined ? {} : { amount }) };
+  const { to, amount, speed } = options;
   const question = `Approve withdrawal ${id}?`;
-  const proposal = { kind: 'pay' as const, id, ...(options.speed === undefined ? {} : { speed: options.speed }) };
-  const done = await carryOut(session, options, proposal, { kind: 'approve', expected }, question);
+  const expected = { to, amount };
+  const done = await carryOut(session, options, { kind: 'pay', id, speed }, { kind: 'approve', expected }, question);
   const outcome = session.json ? '' : await whatFollows(session, id, options.wait ?? SENT_SECONDS_MAX);
   session.print({ withdrawal: done.withdrawals[0] }, () => `Withdrawal ${id} is approved${outcome}.\n`);
 }
@@ -198,7 +199,7 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
     const text = `${withdrawal.amount} ${withdrawal.crypto} to ${withdrawal.address}, ${withdrawal.state}`;
     await confirm(session.io, false, `${text}. Reject it?`);
   }
-  const done = await session.call('withdrawal.reject', { id, ...(reason === undefined ? {} : { reason }) });
+  const done = await session.call('withdrawal.reject', { id, reason });
   session.print(done, () => `Withdrawal ${done.withdrawal.id} is rejected.\n`);
 }
 
@@ -207,7 +208,7 @@ async function replace(session: Session, options: ReplaceOptions, id: string, ki
   const { withdrawals, outcome } = await carryOut(
     session,
     options,
-    { kind, id, ...rateOf(options) },
+    { kind, id, fee_rate: options.feeRate },
     { kind },
     question,
   );
@@ -215,9 +216,6 @@ async function replace(session: Session, options: ReplaceOptions, id: string, ki
   const more = kind === 'cancel' && outcome?.sent ? ' It is certain once it is deep in the chain.' : '';
   session.print({ withdrawal: withdrawals[0], outcome }, () => `${outcomeText(what, outcome)}${more}\n`);
 }
-
-const rateOf = ({ feeRate }: ReplaceOptions): { fee_rate?: string } =>
-  feeRate === undefined ? {} : { fee_rate: feeRate };
 
 /** The state of a transaction, as far as known. */
 function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcome']): string {
@@ -256,7 +254,7 @@ async function bump(session: Session, options: BumpOptions, business = '', crypt
     session.print(freed, () => 'It is given up: the deposit can be spent again.\n');
     return;
   }
-  const proposal = { kind: 'bump' as const, business, crypto, outpoint, ...rateOf(options) };
+  const proposal = { kind: 'bump' as const, business, crypto, outpoint, fee_rate: options.feeRate };
   const question = 'Pay the deposit on to ourselves with this fee?';
   const { outcome } = await carryOut(session, options, proposal, { kind: 'bump', outpoint }, question);
   session.print({ outcome }, () => `${outcomeText('The transaction that pays for it', outcome)}\n`);

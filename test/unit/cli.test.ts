@@ -170,6 +170,7 @@ describe('how a command fails', () => {
       EXIT.usage,
       /^error: --from 2026-02-01 is after --to 2026-01-31\n$/,
     ],
+    [['events', '--count', 'few'], EXIT.usage, /^error: .*It must be a whole number from 1/],
     [['client', 'change', '1'], EXIT.usage, /^error: nothing to change/],
     [
       ['business', 'add', '--name', 'x', '--network', 'sandbox', '--import'],
