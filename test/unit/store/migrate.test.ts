@@ -80,13 +80,19 @@ describe('an upgrade that is cut off', () => {
     'after any statement of %s leaves a database that opens',
     async (_, level) => {
       const dataDir = dataAt(level);
+      // a cut in a later migration is like one of a database at that level: only some of the longest upgrade are opened
+      const own = MIGRATIONS[level]![1].length + 3;
+      const isOpened = (n: number): boolean => n < own || (level === 1 && (n - own) % LATER_EVERY === 0);
       const cuts: string[] = [];
+      let count = 0;
       const { exec } = Database.prototype;
       vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
         exec.call(this, sql);
         if (this.name !== join(dataDir, FILE)) return this;
+        const n = count++;
+        if (!isOpened(n)) return this;
         // what kill -9 leaves: the files as they are now, without the memory that the processes shared
-        const cut = join(folder, `cut-${level}-${cuts.length}`);
+        const cut = join(folder, `cut-${level}-${n}`);
         mkdirSync(cut);
         for (const name of readdirSync(dataDir).filter((each) => !each.endsWith('-shm') && each !== 'lock')) {
           cpSync(join(dataDir, name), join(cut, name));
@@ -101,11 +107,9 @@ describe('an upgrade that is cut off', () => {
       const helped = names()
         .slice(level)
         .reduce((sum, name) => sum + 2 * (HELP.get(name)?.length ?? 0), 0);
-      expect(cuts.length).toBe(statements.length + helped + 3 * (MIGRATIONS.length - level));
-      // a cut in a later migration is like one of a database at that level: only some of the longest upgrade are opened
-      const own = MIGRATIONS[level]![1].length + 3;
-      const later = level === 1 ? cuts.slice(own).filter((_, n) => n % LATER_EVERY === 0) : [];
-      for (const cut of [...cuts.slice(0, own), ...later]) await expectOpens(cut, level > 0);
+      expect(count).toBe(statements.length + helped + 3 * (MIGRATIONS.length - level));
+      expect(cuts.length).toBeGreaterThanOrEqual(own);
+      for (const cut of cuts) await expectOpens(cut, level > 0);
     },
   );
 
