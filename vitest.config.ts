@@ -3,13 +3,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Those that last longest, in this order: begun last, they would go on alone at the end. */
 const FIRST = [
+  'simulation/',
   'e2e/launch',
   'adapters/monerod',
   'adapters/electrum-',
   'adapters/hostile',
   'scenario/',
   'e2e/',
-  'simulation/',
+  'unit/wallet/signer-',
+  'unit/store/migrate',
+  'unit/app/withdraw-',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -4,8 +4,8 @@
  * CI=true, anything was skipped that a networked machine could have run. Arguments go on to vitest. Valid on Node 18: it
  * starts everything else with the Node that the product runs on.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { freemem, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
@@ -14,21 +14,37 @@ import { installForTests } from './install.mjs';
 /** In the name of a test that CI may skip. */
 const MAY_BE_SKIPPED = 'needs a networked machine';
 
+/** A file system in memory: tests make tens of thousands of commits, each of which would wait for a disk. */
+const MEMORY = '/dev/shm';
+/** Those tests whose files are the largest (a clone with its modules, nodes, restores) had 1.0 GB of them at one time. */
+const ROOM_BYTES_MIN = 4e9;
+/** For them and for the processes of six workers, their nodes and browsers. */
+const MEMORY_BYTES_MIN = 12e9;
+
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const [node] = usableNodes();
 
-/** Runs a tool of node_modules to its end and resolves to its exit code. */
-function run(script, ...args) {
+/** Where the tests' folders are made. Tests start programs there. */
+function placeOfFiles() {
+  if (process.env.TMPDIR !== undefined || !existsSync(MEMORY) || freemem() < MEMORY_BYTES_MIN) return tmpdir();
+  const mounted = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const [, , , options = 'noexec'] = mounted.findLast((line) => line.split(' ')[1] === MEMORY)?.split(' ') ?? [];
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return options.split(',').includes('noexec') || bavail * bsize < ROOM_BYTES_MIN ? tmpdir() : MEMORY;
+}
+
+/** Runs a tool of node_modules to its end and resolves to its exit code. `files`: where it makes temporary files. */
+function run(script, args, files = tmpdir()) {
   // Tests that start `node` get the one that runs them.
-  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
+  const env = { ...process.env, TMPDIR: files, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` };
   return runToEnd(node, [join(root, 'node_modules', ...script), ...args], { cwd: root, env, stdio: 'inherit' });
 }
 
 async function check() {
-  const program = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', '.');
-  const browsers = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', 'daemon/web');
-  const console = await run(['typescript', 'bin', 'tsc'], '--noEmit', '-p', 'renderer');
-  const linted = await run(['@biomejs', 'biome', 'bin', 'biome'], 'check', '.');
+  const program = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', '.']);
+  const browsers = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', 'daemon/web']);
+  const console = await run(['typescript', 'bin', 'tsc'], ['--noEmit', '-p', 'renderer']);
+  const linted = await run(['@biomejs', 'biome', 'bin', 'biome'], ['check', '.']);
   return program === 0 && browsers === 0 && console === 0 && linted === 0;
 }
 
@@ -48,11 +64,13 @@ function tally(report) {
 
 async function runTests() {
   await installForTests();
-  const folder = mkdtempSync(join(tmpdir(), 'countinghouse-test-'));
+  // short, because sockets are made in it, and open to the other users that some tests run programs as
+  const folder = mkdtempSync(join(placeOfFiles(), 'ch'));
+  chmodSync(folder, 0o755);
   const file = join(folder, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const code = await run(['vitest', 'vitest.mjs'], 'run', ...reporters, ...process.argv.slice(2));
+    const code = await run(['vitest', 'vitest.mjs'], ['run', ...reporters, ...process.argv.slice(2)], folder);
     return { code, ...tally(JSON.parse(readFileSync(file, 'utf8'))) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
