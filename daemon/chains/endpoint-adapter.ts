@@ -34,7 +34,7 @@ import {
   idOf,
   type LinkedHeader,
 } from './checkpoint.ts';
-import { type Endpoint, Endpoints } from './endpoints.ts';
+import { type Endpoint, Endpoints, Malformed } from './endpoints.ts';
 import { Poller } from './poller.ts';
 
 /** An endpoint that serves headers. */
@@ -59,6 +59,16 @@ type EndpointAdapterOptions<E extends Endpoint> = {
   /** If its head is older than this, the endpoint is cut off. */
   headAgeMsMax: number;
 };
+
+/**
+ * The most blocks that are read by one endpoint's word. A checkpoint that has only blocks of a wrong branch has no way back to the
+ * right one.
+ */
+const ALONE_BLOCKS_MAX = 50;
+/** Longer forks of one network do not occur by chance. */
+export const FORK_BLOCKS_MAX = 10;
+/** So many operators must contradict it. */
+const DENIED_BY = 2;
 
 /** The starting point of a step. */
 export type StepStart<H> = {
@@ -102,6 +112,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   readonly #headAgeMsMax: number;
   readonly #agreement: Agreement<E>;
   readonly #poller: Poller;
+  /** The height up to which another operator has the same blocks, or where this process began. */
+  #shared: number | null = null;
   #isReread = false;
   /** The mark of the state that the last sync reached; null when the sync stopped before its end. */
   #handled: string | null = null;
@@ -233,6 +245,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       searched,
     } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
+    await this.#needShared(endpoint, checkpoint, tipOf(kept).height, signal);
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
@@ -254,6 +267,24 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       ...(searched && { searched }),
       more: handled === null || searched?.isWhole === false,
     };
+  }
+
+  /**
+   * Refuses the branch of one endpoint that two other operators contradict and none shares. With two operators nobody can tell which
+   * one is right.
+   */
+  async #needShared(endpoint: E, checkpoint: Checkpoint, from: number, signal: AbortSignal): Promise<void> {
+    this.#shared ??= from;
+    const tip = tipOf(checkpoint);
+    if (tip.height - this.#shared < ALONE_BLOCKS_MAX) return;
+    const { height, hash } = checkpoint.at(-1 - FORK_BLOCKS_MAX) ?? tip;
+    const affirms = async (other: E): Promise<boolean | null> => {
+      const [theirs] = await other.headers([height], signal);
+      return theirs ? theirs.hash === hash : null;
+    };
+    const { affirm, deny } = await this.endpoints.votes(endpoint, affirms, signal);
+    if (affirm > 0) this.#shared = tip.height;
+    else if (deny >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
   }
 
   async #hasNews(signal: AbortSignal): Promise<boolean> {

@@ -102,6 +102,29 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
+  /** How many operators besides this endpoint's affirm something, or deny it. Ends at the first that affirms it. */
+  async votes(
+    than: E,
+    affirms: (endpoint: E) => Promise<boolean | null>,
+    signal: AbortSignal,
+  ): Promise<{ affirm: number; deny: number }> {
+    const asked = new Set([this.operatorOf(than)]);
+    const votes = { affirm: 0, deny: 0 };
+    for (const state of this.#inOrder()) {
+      if (asked.has(state.operator)) continue;
+      try {
+        const said = await this.#used(state, affirms, signal);
+        if (said === null) continue;
+        asked.add(state.operator);
+        if (!said) votes.deny++;
+        else return { ...votes, affirm: 1 };
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+      }
+    }
+    return votes;
+  }
+
   /** The results of a use by every endpoint that may be asked now; at least one. Throws the last error when none has one. */
   async each<T>(use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T[]> {
     const results: T[] = [];

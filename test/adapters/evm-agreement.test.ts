@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import type { Behaviour, Request } from '../nodes/evm/endpoint-proxy.ts';
+import { type Behaviour, EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { until } from './conformance.ts';
 import { EndpointPair } from './evm-controls.ts';
 
@@ -174,6 +174,58 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     ]);
     expect(pair.scene.alerts.at(-1)?.message).toMatch(/left out payments/);
   });
+
+  /** A proxy of a node whose blocks above a height are others, with the same transactions. */
+  const forkedAbove = (height: number): Behaviour => {
+    const { proxy } = pair.scene;
+    const fakes = new Map<string, string>();
+    const real = new Map<string, string>();
+    const fork = (hash: Json | undefined): void => {
+      const fake = `0xff${String(hash).slice(4)}`;
+      fakes.set(String(hash), fake);
+      real.set(fake, String(hash));
+    };
+    const swapped = <T extends Json>(value: T, by: ReadonlyMap<string, string>): T =>
+      JSON.parse(JSON.stringify(value).replace(/0x[0-9a-f]{64}(?![0-9a-f])/g, (hash) => by.get(hash) ?? hash)) as T;
+    return {
+      async instead({ method, params }) {
+        const reply = await proxy.pass({ method, params: swapped(params, real) });
+        if ('error' in reply) return reply;
+        const block = reply.result as Fields | null;
+        if (method.startsWith('eth_getBlockBy') && Number(block?.number) > height) fork(block?.hash);
+        if (method.startsWith('eth_getBlockBy') && Number(block?.number) > height + 1) fork(block?.parentHash);
+        return { result: swapped(reply.result, fakes) };
+      },
+    };
+  };
+
+  it('is not led so far onto a branch of one endpoint that there is no way back', async () => {
+    const third = await EndpointProxy.start(pair.scene.anvil.url);
+    try {
+      const urls = [...pair.urls, third.url.replace('127.0.0.1', '[::ffff:127.0.0.1]')];
+      const { adapter, address, id } = await pair.watching(urls);
+      pair.scene.proxy.behaviour = forkedAbove(pair.book.tip.height);
+      await pay(address, 7_400n);
+      const paidAt = pair.book.tip.height + 1;
+      await pair.book.catchUp(adapter);
+      expect(pair.book.tip.hash).toMatch(/^0xff/);
+      for (let blocks = 0; blocks < 5; blocks++) {
+        await pair.scene.anvil.mine(LONG / 5);
+        await until(async () => {
+          await pair.book.catchUp(adapter).catch(() => null);
+          return pair.book.tip.height >= paidAt + (blocks + 1) * (LONG / 5);
+        }, 'the chain goes on');
+      }
+      const honest = await pair.scene.anvil.rpc<Fields>('eth_getBlockByNumber', ['latest', false]);
+      expect(pair.book.tip).toEqual({ height: Number(honest.number), hash: honest.hash });
+      expect(pair.book.paid(id)).toEqual([{ units: 7_400n, height: paidAt }]);
+      expect(pair.book.creditOf(id).block?.hash).not.toMatch(/^0xff/);
+      expect(pair.scene.alerts.at(-1)?.message).toMatch(/another block \d+ than all other endpoints have/);
+    } finally {
+      await pair.adapter?.close();
+      await third.close();
+    }
+  }, 60_000);
 
   it('reports an agreement again until the books have it', async () => {
     silence();

@@ -11,7 +11,7 @@ import { type ScriptList, type StoredCoin, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
-import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
+import { EndpointAdapter, FORK_BLOCKS_MAX, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
 import { MoneroNode } from './node.ts';
@@ -54,8 +54,6 @@ const HEAD_AGE_MS_MAX = 60 * 60_000;
 /** If another node is ahead by more blocks than this, the asked node withholds blocks. */
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
-/** Longer forks of one network do not occur by chance. */
-const FORK_BLOCKS_MAX = 10;
 
 export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly chain = 'XMR';
