@@ -86,41 +86,33 @@ export function recordAttempt(
   outcome: { status: number | null; error: string | null },
 ): void {
   tx.run(finishWebhookAttempt, { id: attemptId, finished_at: app.now(), ...outcome });
-  const failed = outcome.status === null || outcome.status >= STATUS_FAILED_MIN;
-  if (failed) tellFailure(app, tx, attemptId, outcome);
-  else endFailure(app, tx, attemptId);
-}
-
-/** Closes the alert of a host that accepts a notification again. */
-function endFailure(app: App, tx: Tx, attemptId: number): void {
   const attempt = tx.get(webhookAttemptById, { id: attemptId });
   const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
+  // requests of browsers come from strangers, who could otherwise raise alerts at will
   if (webhook?.lane !== 'shop') return;
-  const { host } = new URL(webhook.url);
-  if (tx.get(openAlertOf, { kind: FAILED, subject: host })) {
-    tx.run(closeAlertsOf, { kind: FAILED, subject: host, seen_at: app.now() });
-  }
+  const { status, error } = outcome;
+  if (status === null) tellFailure(app, tx, webhook, `${error}`);
+  else if (status >= STATUS_FAILED_MIN) tellFailure(app, tx, webhook, `it answered ${status}`);
+  else endFailure(app, tx, webhook);
 }
 
 const FAILED = 'webhook.failed';
 const STATUS_FAILED_MIN = 400;
 
+/** Closes the alert of a host that accepts a notification again. */
+function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {
+  const { host } = new URL(url);
+  if (tx.get(openAlertOf, { kind: FAILED, subject: host })) {
+    tx.run(closeAlertsOf, { kind: FAILED, subject: host, seen_at: app.now() });
+  }
+}
+
 /** Alerts the operator of a failed notification, once an hour per host. */
-function tellFailure(
-  app: App,
-  tx: Tx,
-  attemptId: number,
-  { status, error }: { status: number | null; error: string | null },
-): void {
-  const attempt = tx.get(webhookAttemptById, { id: attemptId });
-  const webhook = attempt && tx.get(webhookById, { id: attempt.webhook_id });
-  const invoice = webhook && tx.get(invoiceById, { id: webhook.invoice_id });
-  // requests of browsers come from strangers, who could otherwise raise alerts at will
-  if (!webhook || !invoice || webhook.lane !== 'shop') return;
-  const { host } = new URL(webhook.url);
-  if (tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
+function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, why: string): void {
+  const invoice = tx.get(invoiceById, { id: invoice_id });
+  const { host } = new URL(url);
+  if (!invoice || tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
   const { name, network } = app.directory.business(invoice.business_id);
-  const why = status === null ? error : `it answered ${status}`;
-  const message = `${name}: the notification of invoice ${invoice.slug} to ${host} failed: ${why}. It is not sent again by itself: countinghouse webhook resend ${webhook.id}`;
+  const message = `${name}: the notification of invoice ${invoice.slug} to ${host} failed: ${why}. It is not sent again by itself: countinghouse webhook resend ${id}`;
   raiseIn(app, tx, network, FAILED, host, message);
 }

@@ -13,7 +13,8 @@ import type { Tx } from '../../store/store.ts';
 import { derive } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
 import { addBusiness } from './businesses.ts';
-import { addApiKey, addClient, endApiKey } from './keys.ts';
+import { addClient } from './clients.ts';
+import { addApiKey, endApiKey } from './keys.ts';
 
 /** The number of the first key until it is acknowledged. */
 const UNSEEN = 'first_key_unseen';
@@ -47,9 +48,9 @@ export async function acknowledgeKeys(app: App): Promise<void> {
 
 function begin(app: App, tx: Tx, accounts: Accounts): FirstKeys {
   const terms = { name: 'Sandbox', network: 'sandbox', timeZone: 'UTC', accountNo: 0, birthday: null } as const;
-  const business = addBusiness(app, { ...terms, accounts }, tx);
-  const { publicId } = addClient(app, tx, business, 'first client', [], []);
-  return { apiKey: newKey(app, tx, business), clientId: publicId };
+  const id = addBusiness(app, { ...terms, accounts }, tx);
+  const client = addClient(app, tx, { id, network: 'sandbox' }, { name: 'first client', origins: [], hosts: [] });
+  return { apiKey: newKey(app, tx, id), clientId: client.public_id };
 }
 
 function renew(app: App, tx: Tx, keyId: string): FirstKeys | null {

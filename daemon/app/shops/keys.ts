@@ -1,33 +1,19 @@
 /**
- * API keys and client IDs. A key is shown once and stored as a hash; a client ID is public. The cache of keys is
- * bounded, and cleared by every commit that revokes one.
+ * API keys. A key is shown once and stored as a hash. The cache of keys is bounded, and cleared by every commit that
+ * revokes one.
  */
 import { LRUCache } from 'lru-cache';
 import { Rejected } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/merchant.ts';
-import {
-  allApiKeys,
-  allClients,
-  apiKeyByHash,
-  type ClientRow,
-  insertApiKey,
-  insertClient,
-  revokeApiKey,
-  revokeClient,
-  setClient,
-  touchApiKey,
-} from '../../store/queries/businesses.ts';
+import { allApiKeys, apiKeyByHash, insertApiKey, revokeApiKey, touchApiKey } from '../../store/queries/businesses.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { keyHash, randomText } from '../ids.ts';
 
 /** 32 characters of 62: 190 bits. */
 const KEY_CHARACTERS = 32;
-const CLIENT_CHARACTERS = 24;
 const HINT_CHARACTERS = 12;
 export const KEYS_MAX = 1_000;
-const CLIENTS_MAX = 1_000;
-const ORIGINS_MAX = 100;
 const CACHED_KEYS_MAX = 1_000;
 const LAST_USED_WRITTEN_MS = 60_000;
 
@@ -59,74 +45,12 @@ export function addApiKey(
   return { id, key };
 }
 
-/** Makes a public client ID for browsers of some origins. */
-export function addClient(
-  app: App,
-  tx: Tx,
-  businessId: number,
-  name: string,
-  origins: readonly string[],
-  urlHosts: readonly string[],
-): { id: number; publicId: string } {
-  if (tx.all(allClients, {}).filter((row) => row.revoked_at === null).length >= CLIENTS_MAX) {
-    throw new Rejected('client.too_many', `There are ${CLIENTS_MAX} client IDs already: revoke some first`);
-  }
-  const publicId = `ch_client_${randomText(CLIENT_CHARACTERS)}`;
-  const { id } = tx.run(insertClient, {
-    public_id: publicId,
-    business_id: businessId,
-    name,
-    origins: origins.map(checkOrigin).slice(0, ORIGINS_MAX),
-    url_hosts: urlHosts.slice(0, ORIGINS_MAX),
-    created_at: app.now(),
-  });
-  tx.afterCommit(() => app.directory.load(app.store));
-  return { id, publicId };
-}
-
-/** Changes the origins or hosts of a client ID. */
-export function changeClient(
-  app: App,
-  tx: Tx,
-  row: ClientRow,
-  origins: readonly string[],
-  urlHosts: readonly string[],
-): void {
-  const changed = tx.run(setClient, {
-    id: row.id,
-    name: row.name,
-    origins: origins.map(checkOrigin).slice(0, ORIGINS_MAX),
-    url_hosts: urlHosts.slice(0, ORIGINS_MAX),
-  });
-  if (changed.changes !== 1) throw new Rejected('client.not_found', 'Client ID not found');
-  tx.afterCommit(() => app.directory.load(app.store));
-}
-
-/**
- * Throws unless the text is an origin exactly as browsers send it: scheme, host, and a port that is not the default.
- */
-function checkOrigin(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^https?:$/.test(url.protocol) || url.origin !== text) {
-    throw new Rejected('client.origin', `${text} is no origin: write it like https://shop.example`, 'origin');
-  }
-  return text;
-}
-
 /** Revokes a key. Throws `Rejected` if it does not exist or was revoked. */
 export function endApiKey(app: App, tx: Tx, id: number): void {
   if (tx.run(revokeApiKey, { id, revoked_at: app.now() }).changes !== 1) {
     throw new Rejected('key.not_found', 'There is no such key, or it was revoked already');
   }
   tx.afterCommit(() => app.keys.clear());
-}
-
-/** Revokes a client ID. Throws `Rejected` if it does not exist or was revoked. */
-export function endClient(app: App, tx: Tx, id: number): void {
-  if (tx.run(revokeClient, { id, revoked_at: app.now() }).changes !== 1) {
-    throw new Rejected('client.not_found', 'There is no such client ID, or it was revoked already');
-  }
-  tx.afterCommit(() => app.directory.load(app.store));
 }
 
 export class KeyRing {

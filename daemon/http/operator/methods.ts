@@ -1,15 +1,16 @@
 /** The methods of the operator API: each calls a use case and presents its result. */
 import type { App } from '../../app/app.ts';
 import { freeRows } from '../../app/maintenance.ts';
-import { clientOf, openBusiness, openClient, reviseClient } from '../../app/operator/businesses.ts';
+import { openBusiness } from '../../app/operator/businesses.ts';
 import { examine } from '../../app/operator/doctor.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import { changeBrand } from '../../app/shops/branding.ts';
 import { birthdayAtHeight, changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
+import { addClient, changeClient, endClient } from '../../app/shops/clients.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { addApiKey, endApiKey, endClient } from '../../app/shops/keys.ts';
+import { addApiKey, endApiKey } from '../../app/shops/keys.ts';
 import { requestRefund } from '../../app/withdrawals/refund.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { dayBounds } from '../../domain/calendar.ts';
@@ -94,11 +95,11 @@ export const METHODS: Methods = {
   }),
   'client.add': async ({ app }, { business, name, origins, hosts }) => {
     const owner = findBusiness(app, business);
-    const id = await app.store.write((tx) => openClient(app, tx, owner, { name, origins, hosts }));
-    return { client: clientJson(app, clientOf(app.store, id)) };
+    const row = await app.store.write((tx) => addClient(app, tx, owner, { name, origins, hosts }));
+    return { client: clientJson(app, row) };
   },
   'client.change': async ({ app }, { client, origins, hosts }) => {
-    const row = await app.store.write((tx) => reviseClient(app, tx, findClient(tx, client), { origins, hosts }));
+    const row = await app.store.write((tx) => changeClient(app, tx, findClient(tx, client), { origins, hosts }));
     return { client: clientJson(app, row) };
   },
   'client.revoke': async ({ app }, { client }) => {
@@ -193,6 +194,6 @@ async function addNewBusiness(
   return {
     business: businessJson(app, app.directory.business(added.id)),
     key: { ...keyJson(app, keyOf(app.store, added.keyId)), key: added.key },
-    client: added.clientId === null ? null : clientJson(app, clientOf(app.store, added.clientId)),
+    client: added.client && clientJson(app, added.client),
   };
 }

@@ -9,7 +9,7 @@ import { saveJobDone } from '../../../daemon/app/job-times.ts';
 import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
 import { examine } from '../../../daemon/app/operator/doctor.ts';
 import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
-import { addClient } from '../../../daemon/app/shops/keys.ts';
+import { addClient } from '../../../daemon/app/shops/clients.ts';
 import { tendStorage } from '../../../daemon/app/storage.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
@@ -110,8 +110,8 @@ describe('a client ID whose cap is full', () => {
     const bench = await Bench.open('BTC', { 'browser.open_invoices_max': '2' });
     const { app } = bench;
     const business = app.directory.business(bench.businessId);
-    const { id: clientId, publicId } = await app.store.write((tx) =>
-      addClient(app, tx, business.id, 'website', ['https://shop.example'], []),
+    const { id: clientId, public_id: publicId } = await app.store.write((tx) =>
+      addClient(app, tx, business, { name: 'website', origins: ['https://shop.example'], hosts: [] }),
     );
     const ask = (asker: string) =>
       withAddress(app, (tx) => {
