@@ -152,7 +152,14 @@ function print(session: Session, result: { wallet: Wallet }): void {
         isAway(wallet) ? 'away: the separate signer does not answer, and withdrawals wait' : STATES[wallet.state],
       ],
       ['fingerprint', wallet.fingerprint ?? '-'],
-      ['opened by', wallet.unlock === 'prompt' ? 'its operator' : `itself, from: ${wallet.unlock}`],
+      [
+        'opened by',
+        wallet.separate
+          ? 'its operator, or the separate signer by itself'
+          : wallet.unlock === 'prompt'
+            ? 'its operator'
+            : `itself, from: ${wallet.unlock}`,
+      ],
       ['locks', wallet.locks_at === null ? '-' : when(wallet.locks_at)],
       ...(wallet.retry_after_seconds > 0 ? [['next try', `in ${wallet.retry_after_seconds} s`] as const] : []),
     ]),

@@ -107,12 +107,12 @@ export class SignerClient implements Signer {
   async status(): Promise<SignerStatus> {
     if (this.#remote !== null) return (await this.#running()) ?? AWAY;
     const running = this.#peer && (await this.#running());
-    if (running) return running;
     const { folder } = this.#options;
     const vault = join(folder, VAULT_FILE);
-    if (!(await exists(vault))) return NONE;
+    if (!running && !(await exists(vault))) return NONE;
     // a status request also starts the automatic unlocking, without waiting for it
-    void this.#needUnlocked().catch(() => {});
+    if (running?.state !== 'none') void this.#needUnlocked().catch(() => {});
+    if (running) return running;
     return {
       state: 'locked',
       fingerprint: await vaultFingerprint(vault),

@@ -50,6 +50,8 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
   await promise;
   // the group is the daemon's; the permissions of its folder limit access further
   await chmod(socket, 0o660);
+  // begins to open the wallet, if it opens itself
+  await signer.status();
   return {
     async close() {
       server.close();

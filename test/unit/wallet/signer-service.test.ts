@@ -101,6 +101,19 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     await late.close();
   });
 
+  it('opens itself by a file from its start on, also after a request that needed no open wallet', async () => {
+    const { wallet, socket } = await folders('itself');
+    const file = join(root, 'itself', 'passphrase');
+    await writeFile(file, PASSPHRASE, { mode: 0o600 });
+    const service = await serveSigner({ ...optionsOf(wallet, socket), source: () => ({ kind: 'file', path: file }) });
+    const daemon = clientOf(socket);
+    // this starts the process that holds the words
+    await daemon.sealKey();
+    await expect.poll(async () => (await daemon.status()).state, { timeout: 10_000 }).toBe('unlocked');
+    await daemon.close();
+    await service.close();
+  });
+
   it('and a service of another release say so to each other, and payments wait', async () => {
     const { wallet, run, socket } = await folders('releases');
     const words = expect.objectContaining({
