@@ -1,17 +1,24 @@
 /** What `doctor` finds, and what it says is to be done. */
 
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, chown, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { saveJobDone } from '../../daemon/app/job-times.ts';
 import { examine, noteDrill } from '../../daemon/app/operator/doctor.ts';
 import { tellClock } from '../../daemon/app/operator/watchdog.ts';
 import { daysUntilFull, noteSize } from '../../daemon/app/storage.ts';
 import { OtherClocks } from '../../daemon/rates/other-clocks.ts';
 import { openAlerts } from '../../daemon/store/queries/effects.ts';
 import { SignerClient } from '../../daemon/wallet/signer/client.ts';
+import { seal } from '../../daemon/wallet/sealed-file.ts';
 import { selfSigned } from '../nodes/certificate.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { Bench } from '../unit/app/bench.ts';
@@ -156,6 +163,34 @@ describe('with real money', () => {
     expect((await found(bench, 'drill'))[0]?.level).toBe('ok');
     bench.at += 91 * DAY;
     expect((await found(bench, 'drill'))[0]?.level).toBe('warning');
+    // noted while the clock was ten years ahead
+    await bench.app.store.write((tx) => noteDrill(tx, bench.at + 3_650 * DAY));
+    expect((await found(bench, 'drill'))[0]?.level).toBe('warning');
+  });
+
+  it('the backups are those in the folder, whatever the job says and the clock was', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'countinghouse-doctor-'));
+    const bench = await open({ 'backup.folder': folder });
+    const { publicKey } = generateKeyPairSync('x25519');
+    const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+    const make = async (name: string, at: number) => {
+      const sealed = await seal(Readable.from([Buffer.alloc(100)]), 100, raw, 'a'.repeat(8), at);
+      await pipeline(sealed, createWriteStream(join(folder, name)));
+    };
+    const told = async () => (await found(bench, 'backup'))[0];
+    // the job was registered, and has made none
+    await saveJobDone(bench.app, 'backup', bench.at);
+    expect(await told()).toMatchObject({ level: 'problem', text: `there is none in ${folder}` });
+    await make('countinghouse-20360101-030000.backup', bench.at + 3_650 * DAY);
+    await writeFile(join(folder, 'countinghouse-20300102-030000.backup'), 'cut off');
+    expect(await told()).toMatchObject({ level: 'problem', text: `there is none in ${folder}` });
+    await make('countinghouse-20300101-030000.backup', bench.at - DAY);
+    expect(await told()).toMatchObject({ level: 'ok', text: expect.stringMatching(/^made on /) });
+    bench.at += 2 * DAY;
+    await saveJobDone(bench.app, 'backup', bench.at);
+    expect(await told()).toMatchObject({ level: 'problem', text: expect.stringMatching(/^the last one is of /) });
+    await rm(folder, { recursive: true });
+    expect(await told()).toMatchObject({ level: 'problem', advice: 'is its disk mounted?' });
   });
 
   it('no backup, no way to be told, and a page without TLS are named', async () => {
@@ -172,7 +207,7 @@ describe('with real money', () => {
     const bench = await open();
     Object.defineProperty(bench.app.store, 'size', { value: () => (bench.at / DAY) * 10_000_000 });
     Object.defineProperty(bench.app.store, 'health', {
-      value: () => ({ freeBytes: free, logBytes: 0, trouble: null }),
+      value: () => ({ freeBytes: free, logBytes: 0, logStuck: null, trouble: null }),
     });
     let free = 300_000_000;
     for (let day = 0; day < 40; day++) {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { whyRefused } from '../../store/data-folder.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
-import { inspectSealed } from '../../wallet/sealed-file.ts';
+import { inspectSealed, type SealedHeader } from '../../wallet/sealed-file.ts';
 import type { App } from '../app.ts';
 import { isThere } from './make.ts';
 
@@ -24,6 +24,7 @@ const PARTIAL = /^countinghouse-\d{8}-\d{6}(?:-\d+)?\.backup\.[0-9a-f]{12}\.part
 /** A smaller lead counts as a correction of the clock. */
 const AHEAD_MS_MIN = 10 * 60_000;
 const NAMES_MAX = 10_000;
+const LOOKED_AT_MAX = 100;
 
 /**
  * Checks the folder at the start, and marks a newly configured one. Throws `Rejected('backup.folder')` if it does not
@@ -74,6 +75,32 @@ export async function sweepPartials(folder: string): Promise<void> {
 /** Files in the folder with problems: backups from the future, and files called backups that do not open. */
 export type Oddities = { future: string[]; broken: string[] };
 
+/**
+ * When the newest whole backup of a wallet in the folder was made, in milliseconds since 1970; null: there is none. One of a
+ * time after `now` was made while a clock was wrong, and does not count. `fingerprint`: null for any wallet. Throws as `readdir`.
+ */
+export async function newestBackup(folder: string, fingerprint: string | null, now: number): Promise<number | null> {
+  let newest: number | null = null;
+  // the names of later ones are larger, unless a clock was wrong
+  for (const name of (await readdir(folder))
+    .filter((each) => NAME.test(each))
+    .sort()
+    .reverse()
+    .slice(0, LOOKED_AT_MAX)) {
+    const { at, header } = await headerOf(join(folder, name));
+    if (header === null || at > now + AHEAD_MS_MIN) continue;
+    if (fingerprint === null || header.fingerprint === fingerprint) newest = Math.max(newest ?? 0, at);
+  }
+  return newest;
+}
+
+/** `header`: null if the file is no whole backup. */
+async function headerOf(file: string): Promise<{ header: SealedHeader | null; at: number }> {
+  const header = await inspectSealed(file).catch(() => null);
+  const at = Date.parse(header?.made_at ?? '');
+  return { header: Number.isNaN(at) ? null : header, at };
+}
+
 /** Deletes backups of a wallet behind the newest `keep`, which include `made`. `now`: milliseconds since 1970. */
 export async function rotate(
   folder: string,
@@ -84,9 +111,8 @@ export async function rotate(
   for (const name of (await readdir(folder)).filter((each) => NAME.test(each)).sort()) {
     const file = join(folder, name);
     if (file === made) continue;
-    const header = await inspectSealed(file).catch(() => null);
-    const at = Date.parse(header?.made_at ?? '');
-    if (header === null || Number.isNaN(at)) odd.broken.push(name);
+    const { header, at } = await headerOf(file);
+    if (header === null) odd.broken.push(name);
     else if (header.fingerprint !== fingerprint) continue;
     else if (at > now + AHEAD_MS_MIN) odd.future.push(name);
     else past.push({ file, at });

@@ -3,13 +3,17 @@
  * service's own public address.
  */
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { configurationWarnings } from '../../config/warnings.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { isAway } from '../../wallet/signer/port.ts';
+import { readBackupKey } from '../../wallet/backup-key.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
+import { newestBackup } from '../backup/folder.ts';
+import { VAULT_FOLDER } from '../backup/make.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { daysUntilFull, FREE_BYTES_LOW, stuckLog } from '../storage.ts';
@@ -78,7 +82,7 @@ export async function examine(app: App, dataDir: string): Promise<Finding[]> {
     ['addresses', () => addresses(app)],
     ['certificate', () => certificate(app)],
     ['sources', () => sources(app)],
-    ['backup', () => backups(app)],
+    ['backup', () => backups(app, dataDir)],
     ['books', () => [proof(app)]],
     ['wallet', () => wallet(app)],
     ['alerts', () => alerts(app)],
@@ -251,36 +255,41 @@ function sources(app: App): Finding[] {
   return found;
 }
 
-function backups(app: App): Finding[] {
+async function backups(app: App, dataDir: string): Promise<Finding[]> {
   if (!takesMoney(app)) return [ok('backup', 'no real money is taken yet')];
   const { folder } = app.config.backup;
-  const now = app.now();
-  const made = jobDoneAt(app, 'backup');
-  const drilled = lastDrill(app) ?? 0;
   const backup =
     folder === null
       ? problem('backup', 'none is made by itself', 'set [backup] folder: resources/docs/back-up.md')
-      : made === null || days(now - made) >= BACKUP_DAYS_MAX
-        ? problem(
-            'backup',
-            `the last one is of ${made === null ? 'never' : toIso(made)}`,
-            '`countinghouse alert list`, and the log, say why',
-          )
-        : ok('backup', `made on ${toIso(made)}, in ${folder}`);
+      : await backupsIn(app, folder, dataDir);
+  const drilled = lastDrill(app);
+  const said = drilled === null ? 'no backup was ever opened' : `the last was on ${toIso(drilled)}`;
   const drill =
-    drilled === 0 || days(now - drilled) >= DRILL_DAYS_MAX
-      ? warning(
-          'drill',
-          drilled === 0 ? 'no backup was ever opened' : `the last was on ${toIso(drilled)}`,
-          'open the newest: countinghouse backup verify FILE',
-        )
-      : ok('drill', `the last was on ${toIso(drilled)}`);
+    drilled !== null && isRecent(app, drilled, DRILL_DAYS_MAX)
+      ? ok('drill', said)
+      : warning('drill', said, 'open the newest: countinghouse backup verify FILE');
   return [backup, drill];
 }
 
+/** The files themselves: a job that is done is worth nothing without them. */
+async function backupsIn(app: App, folder: string, dataDir: string): Promise<Finding> {
+  const key = await readBackupKey(join(dataDir, VAULT_FOLDER)).catch(() => null);
+  const made = await newestBackup(folder, key?.fingerprint ?? null, app.now()).catch(() => 'unreadable' as const);
+  const advice = '`countinghouse alert list`, and the log, say why';
+  if (made === 'unreadable') return problem('backup', `${folder} cannot be read`, 'is its disk mounted?');
+  if (made === null) return problem('backup', `there is none in ${folder}`, advice);
+  return isRecent(app, made, BACKUP_DAYS_MAX)
+    ? ok('backup', `made on ${toIso(made)}, in ${folder}`)
+    : problem('backup', `the last one is of ${toIso(made)}`, advice);
+}
+
+/** Whether that was less than so many days ago, and is not yet to come: a wrong clock noted such a time. */
+const isRecent = (app: App, at: number, daysMax: number): boolean =>
+  days(app.now() - at) < daysMax && at <= app.now() + CLOCK_MS_MAX;
+
 function proof(app: App): Finding {
   const made = jobDoneAt(app, 'proof');
-  if (made !== null && days(app.now() - made) < PROOF_DAYS_MAX)
+  if (made !== null && isRecent(app, made, PROOF_DAYS_MAX))
     return ok('books', `proved on ${toIso(made)}, or since the start`);
   return warning('books', `last proved on ${made === null ? 'no day' : toIso(made)}`, 'countinghouse ledger');
 }

@@ -49,7 +49,7 @@ async function tellLateJob(app: App, job: string, schedule: string, subject: str
   const slot = parsed && lastSlot(parsed, app.now() - LATE_MS_MAX);
   const done = jobDoneAt(app, job);
   if (slot === null || done === null || slot <= done) return end(app, kind, subject);
-  const text = `${what} was last made on ${new Date(done).toISOString()}, and is late since ${new Date(slot).toISOString()}. The log says why`;
+  const text = `${what} was not made after ${new Date(done).toISOString()}, and is late since ${new Date(slot).toISOString()}. The log says why`;
   await raise(app, kind, subject, text);
 }
 
