@@ -8,18 +8,18 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { takeLock } from './lock.ts';
-import { type MigrationStep, migrate, migrationSteps, upgradedFrom } from './migrations.ts';
+import { migrate } from './migrations.ts';
 import { Reserve } from './reserve.ts';
 import { type RowReader, rowReader } from './schema.ts';
 import { copyInSteps } from './snapshot.ts';
 import type { Statement } from './statement.ts';
+import { bringUpToDate, type UpgradeOptions } from './upgrade.ts';
 
 /** Inside a write, reads see its changes. */
 export interface Reader {
@@ -63,8 +63,6 @@ const BY_THREAD = 0;
 /** The size of the log's file after folding. */
 const LOG_BYTES_KEPT = 4_194_304;
 const CACHE_KIB = 16_384;
-/** Migrations of a large database sort and look up whole tables. */
-const CACHE_KIB_WHILE_MIGRATING = 262_144;
 const STORE_RETRY_SECONDS = 5;
 /** SQLite waits for a lock by sleeping, which would block the event loop; so it is asked repeatedly instead. */
 const BUSY_TIMEOUT_MS = 5;
@@ -84,16 +82,9 @@ type StoreHealth = {
   trouble: Trouble | null;
 };
 
-export type StoreOptions = {
+export type StoreOptions = UpgradeOptions & {
   /** The size of the reserve for a full disk; 0, the default: none. */
   reserveBytes?: number;
-  /**
-   * Called before the database of an earlier release is changed, with the number of its migrations. An exception leaves it
-   * unchanged.
-   */
-  beforeUpgrade?: (applied: number) => Promise<void>;
-  /** Called before each of its missing migrations, which may take minutes. */
-  onMigration?: (step: MigrationStep) => void;
 };
 
 export class Store implements Reader {
@@ -132,7 +123,7 @@ export class Store implements Reader {
    * program's lock prevents it.
    */
   static async open(dataDir: string, options: StoreOptions = {}): Promise<Store> {
-    const { reserveBytes = 0, beforeUpgrade, onMigration } = options;
+    const { reserveBytes = 0 } = options;
     await makeDataFolder(dataDir);
     let lock: Database.Database | undefined;
     let db: Database.Database | undefined;
@@ -143,17 +134,7 @@ export class Store implements Reader {
       db.pragma('synchronous = FULL');
       db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
-      const applied = upgradedFrom(db);
-      if (applied !== null) {
-        await beforeUpgrade?.(applied);
-        db.pragma(`cache_size = -${CACHE_KIB_WHILE_MIGRATING}`);
-      }
-      for (const step of migrationSteps(db)) {
-        if (applied === null) continue;
-        onMigration?.(step);
-        // a signal that ends the service is noticed in between
-        await turn();
-      }
+      await bringUpToDate(db, options);
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);

@@ -1,5 +1,5 @@
 /** What nobody needs any more is removed, in bounded steps; what somebody may still need stays. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { end, raise } from '../../../daemon/app/alerts.ts';
 import { reconcile } from '../../../daemon/app/books/reconcile.ts';
 import { expireAnswers } from '../../../daemon/app/idempotency.ts';
@@ -8,6 +8,7 @@ import { freeRows } from '../../../daemon/app/maintenance.ts';
 import { dropOldEvents } from '../../../daemon/app/notifications/shop-events.ts';
 import { writePlan } from '../../../daemon/app/withdrawals/stored-plan.ts';
 import { INPUTS_KEPT_MAX, type SpendSeen } from '../../../daemon/domain/chain.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import type { SpendPlan } from '../../../daemon/domain/spend.ts';
 import { alertsAbove } from '../../../daemon/store/queries/alert-notices.ts';
 import { creditByOutpoint, insertCredit } from '../../../daemon/store/queries/credits.ts';
@@ -93,6 +94,36 @@ describe('attempts and closed alerts', () => {
     expect(app.store.all(webhookAttempts, { webhook_id: 1 })).toHaveLength(250);
     expect(app.store.all(alertsAbove, { id: 0, limit: 9 }).map(({ subject }) => subject)).toEqual(['open']);
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 0, alerts: 0 });
+  });
+
+  it('go all the same, each once, when the disk fills in the middle again and again', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    await app.store.write((tx) => {
+      for (let n = 0; n < 450; n++)
+        tx.run(insertWebhookAttempt, { webhook_id: 1, by_operator: false, started_at: bench.at });
+    });
+    bench.at += 401 * DAY;
+    const { write } = app.store;
+    let room = 0;
+    const spy = vi.spyOn(app.store, 'write').mockImplementation((work) => {
+      room--;
+      // as the store does it: the work is done, and then undone as a whole
+      return write.call(app.store, (tx) => {
+        const done = work(tx);
+        if (room < 0) throw new Unavailable('The database did not take the write', 1);
+        return done;
+      }) as never;
+    });
+    const left: number[] = [];
+    for (const steps of [0, 1, 3]) {
+      room = steps;
+      await expect(freeRows(app, never)).rejects.toBeInstanceOf(Unavailable);
+      left.push(rows(bench, 'webhook_attempt'));
+    }
+    spy.mockRestore();
+    expect(left).toEqual([450, 450, 250]);
+    expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 250, alerts: 0 });
   });
 
   it('stops between two steps when the service stops', async () => {

@@ -10,6 +10,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { HELP, MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 import { Store } from '../../../daemon/store/store.ts';
+import { opened } from './opened.ts';
 
 const FILE = 'countinghouse.db';
 /** Of the cuts in later migrations, one of so many is opened. */
@@ -154,6 +155,35 @@ describe('the progress of an upgrade', () => {
       .map((name, n) => `${name}, ${n + 1} of 3, after ${MIGRATIONS.length - 3 + n}`);
     expect(told).toEqual(expected);
     await (await Store.open(join(folder, 'new'), { onMigration: () => expect.unreachable() })).close();
+  });
+});
+
+describe('the journal of an upgrade', () => {
+  const modes = async (dataDir: string): Promise<unknown[]> => {
+    const seen: unknown[] = [];
+    const { exec } = Database.prototype;
+    vi.spyOn(Database.prototype, 'exec').mockImplementation(function (this: Database.Database, sql) {
+      if (sql.startsWith('BEGIN') && this.name.endsWith(FILE)) seen.push(this.pragma('journal_mode', { simple: true }));
+      return exec.call(this, sql);
+    });
+    const { store, db } = await opened(dataDir);
+    seen.push(db.pragma('journal_mode', { simple: true }));
+    await store.close();
+    return seen;
+  };
+
+  it('is a rollback journal, and the write-ahead log afterwards', async () => {
+    expect(await modes(dataAt(MIGRATIONS.length - 1))).toEqual(['delete', 'wal']);
+  });
+
+  it('stays the write-ahead log while another program reads', async () => {
+    const dataDir = dataAt(MIGRATIONS.length - 1);
+    const reader = new Database(join(dataDir, FILE), { readonly: true });
+    reader.exec('BEGIN');
+    expect(reader.prepare('SELECT count(*) FROM rate_snapshot').pluck().get()).toBe(1);
+    expect(await modes(dataDir)).toEqual(['wal', 'wal']);
+    reader.close();
+    expect(look(join(dataDir, FILE)).applied).toEqual(names());
   });
 });
 
