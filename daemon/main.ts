@@ -189,8 +189,8 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     const file = await backUpBeforeUpgrade(options.dataDir, { release: version(), now: now(), applied });
     log.info({ file }, 'the backup before the upgrade is made');
   };
-  const onMigration = (step: MigrationStep): void =>
-    log.info({ ...step }, `the database is brought up to date: step ${step.step} of ${step.of}`);
+  const onMigration = ({ name, step, of }: MigrationStep): void =>
+    log.info({ migration: name }, `the database is brought up to date: step ${step} of ${of}`);
   const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade, onMigration });
   cleanup.push(() => store.close());
   await endUpgrade(options.dataDir);

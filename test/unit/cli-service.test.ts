@@ -38,6 +38,9 @@ describe('service install', () => {
       /^COUNTINGHOUSE_DATA_DIR=\/var\/lib\/countinghouse\nCOUNTINGHOUSE_SIGNER_DIR=.+\nCOUNTINGHOUSE_SIGNER_SOCKET=.+\n$/m,
     );
     expect(statSync(join(root, DAEMON)).mode & 0o777).toBe(0o644);
+    // systemd waits for no readiness, so that no limit ends the upgrade of a large database
+    expect(read(DAEMON)).toMatch(/^Type=exec$/m);
+    expect(read(DAEMON)).not.toMatch(/^(?:TimeoutSec|TimeoutStartSec|RuntimeMaxSec|WatchdogSec)=/m);
     const gone = await service('uninstall');
     expect(gone.out).toContain('The data stay in /var/lib/countinghouse.');
     expect(existsSync(join(root, DAEMON)) || existsSync(join(root, SIGNER))).toBe(false);

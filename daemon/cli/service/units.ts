@@ -60,6 +60,7 @@ const restart = (systemd: number): string[] => [
   ...(systemd >= SYSTEMD_BACK_OFF ? ['RestartSec=1', 'RestartSteps=8', 'RestartMaxDelaySec=300'] : ['RestartSec=10']),
 ];
 
+/** `exec`: the service is ready only after the upgrade of a database, which may take many minutes, and no limit may end it. */
 const runtime = (folder: string): string[] => [
   ...['Type=exec', `CacheDirectory=${folder}`, 'CacheDirectoryMode=0700'],
   ...['Environment=MALLOC_ARENA_MAX=2', `Environment=NODE_COMPILE_CACHE=%C/${folder}`, 'WorkingDirectory=/'],
