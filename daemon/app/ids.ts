@@ -38,5 +38,10 @@ export function newSlug(): string {
 
 /** The stored hash of a key. It need not be slow, because a key of 128 random bits or more cannot be guessed. */
 export function keyHash(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+  return Buffer.from(keyName(key), 'base64');
+}
+
+/** The same in base64, by which a key is found in memory. */
+export function keyName(key: string): string {
+  return hash('sha256', key, 'base64');
 }

@@ -112,6 +112,8 @@ export async function listen({ handle, isTrusted }: PublicServer, host: string, 
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKED_MS,
+      // a request without a body is no stream that ends later
+      optimizeEmptyRequests: true,
     },
     limitPipelining(handle),
   );

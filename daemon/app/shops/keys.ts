@@ -8,7 +8,7 @@ import type { Scope } from '../../domain/merchant.ts';
 import { allApiKeys, apiKeyByHash, insertApiKey, revokeApiKey, touchApiKey } from '../../store/queries/businesses.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { keyHash, randomText } from '../ids.ts';
+import { keyHash, keyName, randomText } from '../ids.ts';
 
 /** 32 characters of 62: 190 bits. */
 const KEY_CHARACTERS = 32;
@@ -68,11 +68,10 @@ export class KeyRing {
 
   /** The owner of a key; null if it is unknown or revoked. */
   caller(key: string): Caller | null {
-    const hash = keyHash(key);
-    const name = hash.toString('latin1');
+    const name = keyName(key);
     const lent = this.#lent.get(name);
     if (lent) return lent;
-    const known = this.#known.get(name) ?? this.#load(name, hash);
+    const known = this.#known.get(name) ?? this.#load(name);
     if (!known) return null;
     const now = this.#now();
     if (now - known.touchedAt >= LAST_USED_WRITTEN_MS) {
@@ -87,7 +86,7 @@ export class KeyRing {
   /** Runs work with a key of a business that is valid until the work ends, and is never stored. */
   async lend<T>(businessId: number, scopes: readonly Scope[], work: (key: string) => Promise<T>): Promise<T> {
     const key = `ch_test_${randomText(KEY_CHARACTERS)}`;
-    const name = keyHash(key).toString('latin1');
+    const name = keyName(key);
     this.#lent.set(name, { keyId: 0, businessId, scopes: new Set(scopes), perMinute: null });
     try {
       return await work(key);
@@ -101,8 +100,8 @@ export class KeyRing {
     this.#known.clear();
   }
 
-  #load(name: string, hash: Buffer): { caller: Caller; touchedAt: number } | null {
-    const row = this.#store.get(apiKeyByHash, { hash });
+  #load(name: string): { caller: Caller; touchedAt: number } | null {
+    const row = this.#store.get(apiKeyByHash, { hash: Buffer.from(name, 'base64') });
     if (!row) return null;
     const caller = {
       keyId: row.id,
