@@ -46,6 +46,16 @@ describe('service install', () => {
     expect(existsSync(join(root, DAEMON)) || existsSync(join(root, SIGNER))).toBe(false);
   });
 
+  it('deletes all that it made when told to', async () => {
+    const made = ['lib', 'cache'].flatMap((kind) =>
+      ['countinghouse', 'countinghouse-signer'].map((name) => join(root, 'var', kind, name)),
+    );
+    await service('install');
+    for (const path of made) mkdirSync(path, { recursive: true });
+    expect((await service('uninstall', '--delete-data', '--yes')).out).toContain('The data were deleted.');
+    expect(made.filter((path) => existsSync(path))).toEqual([]);
+  });
+
   it('hands the passphrase on as a credential, to whoever has the wallet', async () => {
     await service('install', '--passphrase-file', '/etc/countinghouse/passphrase');
     expect(read(DAEMON)).toContain('LoadCredential=countinghouse-passphrase:/etc/countinghouse/passphrase\n');

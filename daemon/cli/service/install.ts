@@ -24,6 +24,7 @@ import type { Session } from '../session.ts';
 import { pairs } from '../table.ts';
 import { run, untilServing } from './system.ts';
 import {
+  CACHES,
   DAEMON_UNIT,
   DATA_DIR,
   MARK,
@@ -199,7 +200,7 @@ export async function uninstallSystemd(
   for (const path of removed) rmSync(path);
   if (runs) run('systemctl', ['daemon-reload']);
   if (deleteData) {
-    for (const path of [DATA_DIR, SIGNER_DIR]) rmSync(join(root, path), { recursive: true, force: true });
+    for (const path of [DATA_DIR, SIGNER_DIR, ...CACHES]) rmSync(join(root, path), { recursive: true, force: true });
     if (root === '') for (const user of [SIGNER_USER, USER]) run('userdel', [user], true);
   }
   session.print({ removed, data_deleted: deleteData }, () => {

@@ -23,6 +23,8 @@ export const USER = 'countinghouse';
 export const SIGNER_USER = 'countinghouse-signer';
 export const DATA_DIR = '/var/lib/countinghouse';
 export const SIGNER_DIR = '/var/lib/countinghouse-signer';
+/** Where systemd lets each service keep compiled code. */
+export const CACHES = ['/var/cache/countinghouse', '/var/cache/countinghouse-signer'];
 const SIGNER_SOCKET = '/run/countinghouse-signer/signer.sock';
 const CREDENTIAL = 'countinghouse-passphrase';
 /** Exit codes after which a restart is useless: a wrong configuration, data that another program has open. */
