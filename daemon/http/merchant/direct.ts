@@ -34,7 +34,12 @@ export function directly(app: App, invoices: InvoiceOperations, otherwise: Reque
   };
   return (request, response) => {
     const call = find(request);
-    const business = call && hasBody(request) === call.hasBody ? unlimitedCaller(app, request) : null;
+    let business: Business | null = null;
+    try {
+      if (call && hasBody(request) === call.hasBody) business = unlimitedCaller(app, request);
+    } catch {
+      // keys cannot be read at the moment: Express meets the same error, and answers it
+    }
     if (call === null || business === null) otherwise(request, response);
     else void answer(app, request, response, business, call);
   };
@@ -61,7 +66,8 @@ async function answer(
     const body = hasBody ? readJson(await bytesOf(request)) : undefined;
     send(response, await work(business, { method, headers, body }));
   } catch (error) {
-    if (request.destroyed && !request.complete) return; // it was broken off
+    const isBrokenOff = request.destroyed && !request.complete;
+    if (isBrokenOff || response.headersSent) return;
     const { status, body, retryAfterSeconds } = refusalFor(error, app.log, {
       method: request.method!,
       path: request.url!,
