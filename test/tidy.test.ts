@@ -233,6 +233,50 @@ describe('use', () => {
     expect(unused()).toEqual([]);
   });
 
+  const console = filesBelow('renderer').filter((path) => /\.(?:tsx?|css|html)$/.test(path));
+  const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  /** Whole, or as the dynamic part of a template: `coin-${name}`. */
+  const isIn = (texts: string, name: string): boolean =>
+    new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(texts) ||
+    [...texts.matchAll(/(?<![\w-])([\w-]*[_-]|rule)\$\{/g)].some(
+      ([, begin = '']) => begin !== '' && name.startsWith(begin),
+    );
+
+  it('every text of the console is shown somewhere', () => {
+    const sources = console.filter((path) => /\.tsx?$/.test(path));
+    const tables = sources.filter((path) => /texts\.ts$/.test(path));
+    // the states of servers, which are shown by their own words
+    const words = ['daemon/domain/chain.ts'];
+    expect(tables.length).toBeGreaterThan(10);
+    const forgotten = tables.flatMap((path) => {
+      const [english = ''] = textOf(path).split(/^ {2}\},$/m);
+      const folders = [dirname(path), 'renderer'];
+      const table = path.split('/').slice(-2).join('/');
+      const near = sources.filter(
+        (one) => one !== path && (folders.includes(dirname(one)) || textOf(one).includes(table)),
+      );
+      const texts = [...near, ...words].map(textOf).join('\n');
+      const keys = [...english.matchAll(/^ {4}(\w+):/gm)].map(([, key = '']) => key);
+      return keys.filter((key) => !isIn(texts, key)).map((key) => `${path}: ${key}`);
+    });
+    expect(forgotten).toEqual([]);
+  });
+
+  it('every class of the console is worn by something', () => {
+    const texts = console
+      .filter((path) => !path.endsWith('.css'))
+      .map(textOf)
+      .join('\n');
+    const forgotten = console
+      .filter((path) => path.endsWith('.css'))
+      .flatMap((path) => {
+        const selectors = withoutComments(textOf(path)).matchAll(/([^{}]+)\{/g);
+        const names = [...selectors].flatMap(([, one = '']) => [...one.matchAll(/\.([a-zA-Z][\w-]*)/g)]);
+        return names.filter(([, name = '']) => !isIn(texts, name)).map(([name]) => `${path}: ${name}`);
+      });
+    expect(forgotten).toEqual([]);
+  });
+
   it('the top level holds what is listed', () => {
     const strange = readdirSync(ROOT).filter(
       (name) => !name.startsWith('.') && !name.endsWith('.log') && !MADE.has(name) && !TOP_LEVEL.has(name),

@@ -1,8 +1,9 @@
 /** Small parts that every screen uses. */
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { findAsset } from '../../daemon/domain/assets.ts';
-import { CallError, NotConnected } from '../bridge.ts';
+import { NotConnected } from '../bridge.ts';
 import { useLanguage, useText } from '../i18n.ts';
+import { ERRORS_DE } from './errors-de.ts';
 import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
 import TEXTS from './texts.ts';
@@ -160,6 +161,15 @@ export function Notice({ tone, title, children, actions }: NoticeProps): ReactNo
 }
 type NoticeProps = { tone: Tone; title: ReactNode; children?: ReactNode; actions?: ReactNode };
 
+const isTranslated = (code: unknown): code is keyof typeof ERRORS_DE => Object.hasOwn(ERRORS_DE, String(code));
+
+/** Why something was refused: in the reader's language where its code is known, else in the service's words. */
+export function Reason({ error }: { error: Error }): ReactNode {
+  const language = useLanguage();
+  const code = 'code' in error ? error.code : null;
+  return language === 'de' && isTranslated(code) ? `${ERRORS_DE[code]}.` : <Said text={error.message} />;
+}
+
 /** An error of a call in words. `means`: what it means for the money. */
 export function Problem({ error, means, retry }: { error: Error; means?: string; retry?: () => void }): ReactNode {
   const t = useText(TEXTS);
@@ -171,7 +181,7 @@ export function Problem({ error, means, retry }: { error: Error; means?: string;
   );
   return (
     <Notice tone="bad" title={offline ? t('noAnswer') : t('failedTitle')} actions={again}>
-      {offline ? t('noAnswerMeans') : error instanceof CallError ? <Said text={error.message} /> : error.message}
+      {offline ? t('noAnswerMeans') : <Reason error={error} />}
       {means && ` ${means}`}
     </Notice>
   );

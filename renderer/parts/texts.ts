@@ -7,7 +7,6 @@ export default texts(
     show: 'Show',
     hide: 'Hide',
     close: 'Close',
-    cancel: 'Cancel',
     leave: 'Leave it',
     back: 'Back',
     again: 'Try again',
@@ -30,7 +29,6 @@ export default texts(
     late: 'Late',
     expired: 'Expired',
     cancelled: 'Cancelled',
-    needsYou: 'Needs you',
     failed: 'Failed',
   },
   {
@@ -39,7 +37,6 @@ export default texts(
     show: 'Zeigen',
     hide: 'Verbergen',
     close: 'Schließen',
-    cancel: 'Abbrechen',
     leave: 'So lassen',
     back: 'Zurück',
     again: 'Noch einmal versuchen',
@@ -63,7 +60,6 @@ export default texts(
     late: 'Zu spät',
     expired: 'Abgelaufen',
     cancelled: 'Storniert',
-    needsYou: 'Für Sie',
     failed: 'Gescheitert',
   },
 );

@@ -180,6 +180,16 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const [heads, line = '', ...rest] = text.trim().split('\r\n');
     expect(heads).toMatch(/^invoice,created_at,status,amount,currency,coin,/);
     expect([line.includes(paid), line.includes("'=1+1"), rest]).toEqual([true, true, []]);
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByText('For the books').click();
+    await page.getByLabel('Days').selectOption({ index: 1 });
+    const booksComing = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const books = await booksComing;
+    const month = /^books-(\d{4}-\d{2})\.csv$/.exec(books.suggestedFilename())?.[1];
+    const [, ...days] = (await readFile(await books.path(), 'utf8')).trim().split('\r\n');
+    expect(days.filter((one) => one.split(',')[1]?.startsWith(`${month}-`)).length).toBe(days.length);
+    expect(days.some((one) => one.includes('receipt,') && one.includes(',BCH,'))).toBe(true);
     await page.getByRole('button', { name: 'Refund…' }).click();
     const { refundable } = (await shop.call('invoice.show', { invoice: paid })).invoice;
     expect(await page.getByLabel('Amount in BCH').inputValue()).toBe(refundable[0]!.amount);

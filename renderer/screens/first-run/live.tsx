@@ -9,7 +9,7 @@ import { useCall, useData } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody, useKeyholder } from '../../keyholder.ts';
-import { Answer, Foreign, Notice, Problem } from '../../parts/parts.tsx';
+import { Answer, Notice, Problem, Reason } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
@@ -108,7 +108,7 @@ function useFirstUnlock(): FirstUnlock {
     },
     notRemembered: error && (
       <Notice tone="warn" title={t('notRemembered')}>
-        <Foreign text={error.message} /> {t('rememberLater')}
+        <Reason error={error} /> {t('rememberLater')}
       </Notice>
     ),
   };

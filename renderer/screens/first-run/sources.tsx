@@ -5,7 +5,7 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { Answer, byCoin, CoinMark, chainName, Foreign, Head, Problem, State, shortName } from '../../parts/parts.tsx';
+import { Answer, byCoin, CoinMark, chainName, Head, Problem, Said, State, shortName } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -103,7 +103,7 @@ function ChainState({ source, isTaken, t }: { source: Source | undefined; isTake
       </State>
       <details className="quiet">
         <summary>{t('why')}</summary>
-        <Foreign text={why} />
+        <Said text={why} />
       </details>
     </>
   );

@@ -4,10 +4,12 @@ import { csv } from '../../../daemon/operator/csv.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { Choices, Sheet } from '../../parts/controls.tsx';
+import { type Language, useLanguage } from '../../i18n.ts';
+import { Choices, Select, Sheet } from '../../parts/controls.tsx';
 import { Problem } from '../../parts/parts.tsx';
 import { asked, type Filter } from './filter.tsx';
 import type { T } from './invoices.tsx';
+import { daysOfMonth, monthsUntil } from './months.ts';
 
 const PAGE = 200;
 /** About 60 MB of text: more is for the command line. */
@@ -49,6 +51,10 @@ function save(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** In the business's time zone. */
+const todayOf = ({ time_zone: timeZone }: Business): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date());
+
 type Call = ReturnType<typeof useData>['bridge']['call'];
 type Work = { call: Call; business: Business; filter: Filter; signal: AbortSignal; told(rows: number): void };
 
@@ -71,8 +77,7 @@ async function invoicesText({ call, business, filter, signal, told }: Work): Pro
 
 async function booksText({ call, business, filter, signal, told }: Work): Promise<string> {
   const rows: BookRow[] = [];
-  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: business.time_zone }).format(new Date());
-  const days = { from: filter.from || '1970-01-01', to: filter.to || today };
+  const days = { from: filter.from || '1970-01-01', to: filter.to || todayOf(business) };
   let cursor: Params<'export.page'>['cursor'];
   do {
     const input = { business: `${business.id}`, ...days, ...(cursor ? { cursor } : {}) };
@@ -87,13 +92,18 @@ async function booksText({ call, business, filter, signal, told }: Work): Promis
   );
 }
 
+const nameOfMonth = (month: string, language: Language): string =>
+  new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric' }).format(new Date(`${month}-15T12:00:00Z`));
+
 type Kind = 'invoices' | 'books';
 type ExportProps = { open: boolean; onClose(): void; business: Business; filter: Filter; t: T };
 
 export function Export({ open, onClose, business, filter, t }: ExportProps): ReactNode {
   const { bridge } = useData();
   const { up } = useConnection();
+  const language = useLanguage();
   const [kind, setKind] = useState<Kind>('invoices');
+  const [month, setMonth] = useState('');
   const [rows, setRows] = useState<number | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const stop = useRef<AbortController | null>(null);
@@ -110,10 +120,11 @@ export function Export({ open, onClose, business, filter, t }: ExportProps): Rea
     setRows(0);
     setError(null);
     try {
-      const work = { call: bridge.call, business, filter, signal, told: setRows };
+      const chosen = { ...filter, ...daysOfMonth(month) };
+      const work = { call: bridge.call, business, filter: chosen, signal, told: setRows };
       const text = await (kind === 'invoices' ? invoicesText(work) : booksText(work));
       if (signal.aborted) return;
-      save(`${kind === 'invoices' ? 'invoices' : 'books'}-${new Date().toISOString().slice(0, 10)}.csv`, text);
+      save(`${kind}-${month || new Date().toISOString().slice(0, 10)}.csv`, text);
       close();
     } catch (failed) {
       if (!signal.aborted) setError(failed as Error);
@@ -128,6 +139,15 @@ export function Export({ open, onClose, business, filter, t }: ExportProps): Rea
     <Sheet title={t('export')} open={open} onClose={close}>
       <div className="form">
         <Choices<Kind> label={t('export')} value={kind} options={options} onChange={setKind} />
+        <Select
+          label={t('period')}
+          value={month}
+          options={[
+            ['', t(filter.from || filter.to ? 'periodFiltered' : 'periodAll')] as const,
+            ...monthsUntil(todayOf(business)).map((one) => [one, nameOfMonth(one, language)] as const),
+          ]}
+          onChange={setMonth}
+        />
         {rows !== null && <p role="status">{t('exporting', { n: rows })}</p>}
         {error && <Problem error={error} />}
         <button type="button" className="button filled" disabled={!up || rows !== null} onClick={() => void run()}>

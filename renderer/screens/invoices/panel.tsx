@@ -42,7 +42,7 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
             <Copy text={invoice.invoice_url} label={t('link')} />
             {session.place === 'browser' && (
               <a href={invoice.invoice_url} target="_blank" rel="noreferrer" aria-label={t('openPageNote')}>
-                {t('openPage')}
+                {t(invoice.status === 'paid' ? 'receipt' : 'openPage')}
               </a>
             )}
             <Code invoice={invoice} t={t} />

@@ -8,7 +8,7 @@ import { LANGUAGES, type Language, LanguageContext, type Translate, useText } fr
 import { Select } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
-import { Answer, Foreign, Head, Notice, Problem, Section } from '../../parts/parts.tsx';
+import { Answer, Foreign, Head, Notice, Problem, Said, Section } from '../../parts/parts.tsx';
 import { BusinessForm } from './business.tsx';
 import { Keychain, StartAtLogin } from './desktop.tsx';
 import './settings.css';
@@ -177,7 +177,7 @@ function Configuration({ t }: { t: T }): ReactNode {
           <ul>
             {warnings.map((warning) => (
               <li key={warning}>
-                <Foreign text={warning} />
+                <Said text={warning} />
               </li>
             ))}
           </ul>

@@ -17,6 +17,7 @@ import {
   Head,
   Problem,
   Progress,
+  Said,
   Section,
   State,
 } from '../../parts/parts.tsx';
@@ -78,10 +79,10 @@ function Health({ t }: { t: T }): ReactNode {
                   <strong>
                     <Foreign text={subject} />
                   </strong>{' '}
-                  <Foreign text={text} />
+                  <Said text={text} />
                   {advice && (
                     <span className="quiet advice">
-                      <Foreign text={advice} />
+                      <Said text={advice} />
                     </span>
                   )}
                 </p>
@@ -133,7 +134,7 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
       {rescan.error && <Problem error={rescan.error} />}
       {source.error && (
         <p className="warn">
-          <Foreign text={source.error} />
+          <Said text={source.error} />
         </p>
       )}
       {source.withheld && (

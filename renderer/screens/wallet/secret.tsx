@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
-import { Said } from '../../parts/parts.tsx';
+import { Reason } from '../../parts/parts.tsx';
 import { useDoing } from './doing.ts';
 import TEXTS from './texts.ts';
 
@@ -12,7 +12,7 @@ export const PASSPHRASE_CHARS_MIN = 10;
 
 /** The words for a refused passphrase; every other error in its own words. */
 export const whyNot = (error: Error, wrong: string): ReactNode =>
-  'code' in error && error.code === 'vault.passphrase' ? wrong : <Said text={error.message} />;
+  'code' in error && error.code === 'vault.passphrase' ? wrong : <Reason error={error} />;
 
 type PassphraseProps = {
   label: string;

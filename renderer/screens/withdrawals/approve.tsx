@@ -15,7 +15,7 @@ import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { perDollar, useCurrency } from '../../parts/money.ts';
-import { Coin, Notice, Problem, Still } from '../../parts/parts.tsx';
+import { Coin, Notice, Problem, Said, Still } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { Decision } from './decision.tsx';
 import { FeeChoice } from './fee-choice.tsx';
@@ -139,7 +139,9 @@ function Refused({ text }: { text: string }): ReactNode {
   return (
     <div className="section">
       <Notice tone="bad" title={t('refusedTitle')}>
-        <p>{text}.</p>
+        <p>
+          <Said text={`${text}.`} />
+        </p>
         <p>{t('refusedText')}</p>
       </Notice>
     </div>
@@ -173,7 +175,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
             </button>
           }
         >
-          {proposed.why}. {t('nothingMoved')}
+          <Said text={`${proposed.why}.`} /> {t('nothingMoved')}
         </Notice>
       </div>
     );

@@ -10,7 +10,7 @@ import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { decimal, scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Foreign, Hash, Notice, Problem, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Coin, Fiat, Hash, Notice, Problem, Reason, Said, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -146,8 +146,8 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     }
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
-  for (const { code, text } of view.warnings) if (!OWN_CODES.includes(code)) checks.push(warn(<Foreign text={text} />));
-  for (const note of view.notes) checks.push({ shape: 'seen', tone: 'main', text: <Foreign text={note} /> });
+  for (const { code, text } of view.warnings) if (!OWN_CODES.includes(code)) checks.push(warn(<Said text={text} />));
+  for (const note of view.notes) checks.push({ shape: 'seen', tone: 'main', text: <Said text={note} /> });
   return checks;
 }
 
@@ -328,7 +328,7 @@ const isPassphrase = (error: Error): boolean =>
 
 function WhyNot({ error }: { error: Error }): ReactNode {
   const t = useText(TEXTS);
-  return 'code' in error && error.code === 'vault.passphrase' ? t('wrongPassphrase') : <Foreign text={error.message} />;
+  return 'code' in error && error.code === 'vault.passphrase' ? t('wrongPassphrase') : <Reason error={error} />;
 }
 
 function TurnedOff({ task }: { task: Task }): ReactNode {

@@ -4,7 +4,7 @@ import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Foreign, Hash, Notice, useCoinText } from '../../parts/parts.tsx';
+import { Hash, Notice, Said, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
@@ -51,7 +51,7 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   return (
     <>
       <Notice tone={problem ? 'warn' : 'main'} title={t(problem ? 'approvedWaits' : 'approvedNow')}>
-        {problem ? <Foreign text={problem} /> : t('beingSigned')}
+        {problem ? <Said text={problem} /> : t('beingSigned')}
       </Notice>
       <Back id={id} task={task} />
     </>
