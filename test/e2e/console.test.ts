@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     expect([line.includes(paid), line.includes("'=1+1"), rest]).toEqual([true, true, []]);
     await page.getByRole('button', { name: 'Export' }).click();
     await page.getByText('For the books').click();
-    await page.getByLabel('Days').selectOption({ index: 1 });
+    await page.getByLabel('Days', { exact: true }).selectOption({ index: 1 });
     const booksComing = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const books = await booksComing;
@@ -217,7 +217,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
   });
 
   it('sells at the counter: keypad, code, seen without code, green when paid, and locked to itself', async () => {
-    const page = await shop.open('counter', PHONE);
+    const page = await shop.open('settings', PHONE);
+    await page.getByLabel('Offer a tip of 5, 10 or 15 % at the counter').check();
+    await shop.go(page, 'counter');
     await page.evaluate(`(() => {
       window.tones = [];
       const param = { setValueAtTime() {}, exponentialRampToValueAtTime() {} };
@@ -234,12 +236,15 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     })()`);
     await page.keyboard.type('4150');
     await page.keyboard.press('Backspace');
-    await page.getByRole('button', { name: 'Show QR code for €4.15' }).click();
+    await page.getByRole('button', { name: 'Show QR code for €4.15' }).waitFor();
+    await page.getByText('10 %').click();
+    await page.getByText('tip €0.41').waitFor();
+    await page.getByRole('button', { name: 'Show QR code for €4.56' }).click();
     await page.locator('.qr').waitFor();
     await page.getByRole('button', { name: 'LTC', exact: true }).click();
     await page.getByText('The price is held for').waitFor();
     const { invoices } = await shop.call('invoice.list', { limit: 1 });
-    expect(invoices[0]).toMatchObject({ amount: '4.15', origin: 'counter' });
+    expect(invoices[0]).toMatchObject({ amount: '4.56', origin: 'counter', description: 'tip €0.41' });
     await shop.pay(invoices[0]!.slug);
     await page.getByText('Payment seen').waitFor();
     expect(await page.locator('.qr').count()).toBe(0);
@@ -417,7 +422,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused since').waitFor();
-    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('Nothing sent yet').waitFor();
     await page.getByRole('button', { name: 'New secret' }).click();
     await page.getByText('Make a new secret?').locator('..').getByRole('button', { name: 'Make it' }).click();

@@ -16,9 +16,9 @@ import {
   sum,
   unscaled,
 } from '../../renderer/parts/format.ts';
-import { amountOf, press } from '../../renderer/screens/counter/amount.ts';
-
+import { amountOf, press, sumOf, tipOn } from '../../renderer/screens/counter/amount.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
+import { daysOfMonth, monthsUntil } from '../../renderer/screens/invoices/months.ts';
 
 const RENDERER = join(import.meta.dirname, '..', '..', 'renderer');
 const screens = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -126,5 +126,35 @@ describe('takings', () => {
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+describe('a tip', () => {
+  it.each([
+    { digits: '1240', percent: '10', tip: '124', sum: '13.64' },
+    // down to a whole cent
+    { digits: '415', percent: '10', tip: '41', sum: '4.56' },
+    { digits: '999999999', percent: '15', tip: '149999999', sum: '11499999.98' },
+    { digits: '9', percent: '10', tip: '', sum: '0.09' },
+    { digits: '1240', percent: '0', tip: '', sum: '12.40' },
+    { digits: '', percent: '15', tip: '', sum: '0.00' },
+  ] as const)('of $percent % on $digits is $tip', ({ digits, percent, tip, sum }) => {
+    expect(tipOn(digits, percent)).toBe(tip);
+    expect(amountOf(sumOf(digits, tip))).toBe(sum);
+  });
+});
+
+describe('a month', () => {
+  it('has its own days, in leap years too', () => {
+    expect(daysOfMonth('2026-02')).toEqual({ from: '2026-02-01', to: '2026-02-28' });
+    expect(daysOfMonth('2028-02')).toEqual({ from: '2028-02-01', to: '2028-02-29' });
+    expect(daysOfMonth('2026-12')).toEqual({ from: '2026-12-01', to: '2026-12-31' });
+    expect(daysOfMonth('')).toBeNull();
+  });
+
+  it('comes after the one before it, over the turn of the year', () => {
+    const months = monthsUntil('2026-01-31');
+    expect(months.slice(0, 3)).toEqual(['2026-01', '2025-12', '2025-11']);
+    expect(months.at(-1)).toBe('2025-01');
   });
 });

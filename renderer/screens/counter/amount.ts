@@ -14,3 +14,18 @@ export function press(digits: string, key: string): string {
   const next = `${digits}${key}`.replace(/^0+/, '');
   return next.length > DIGITS_MAX ? digits : next;
 }
+
+/** Percent of the amount; none at first. */
+export const TIPS = ['0', '5', '10', '15'] as const;
+export type Tip = (typeof TIPS)[number];
+
+/** The digits of a tip on an amount, rounded down to a cent: in the payer's favour. */
+export const tipOn = (digits: string, percent: Tip): string =>
+  `${(BigInt(digits || '0') * BigInt(percent)) / 100n}`.replace(/^0$/, '');
+
+export const sumOf = (digits: string, tip: string): string => `${BigInt(digits || '0') + BigInt(tip || '0')}`;
+
+const ASKS = 'countinghouse-till-tips';
+/** Whether the counter of this browser offers tips. */
+export const asksTips = (): boolean => localStorage.getItem(ASKS) === 'on';
+export const setAsksTips = (on: boolean): void => localStorage.setItem(ASKS, on ? 'on' : 'off');

@@ -8,7 +8,7 @@ import { Icon, type Shape } from '../../parts/icons.tsx';
 import { Fiat, Problem, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { useHashRoute } from '../../router.ts';
-import { amountOf, CENTS, press } from './amount.ts';
+import { amountOf, asksTips, CENTS, press, sumOf, TIPS, type Tip, tipOn } from './amount.ts';
 import type { Shop, T } from './counter.tsx';
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
@@ -20,6 +20,30 @@ const fromAddress = (text: string | null): string => {
   return `${whole}${whole === '' ? '' : part.padEnd(CENTS, '0')}`.replace(/^0+/, '');
 };
 
+/** The amount with the tip that is chosen. */
+function useTip(digits: string, currency: string, t: T): { amount: string; tipText: string; field: ReactNode } {
+  const language = useLanguage();
+  const [percent, setPercent] = useState<Tip>('0');
+  const tip = tipOn(digits, percent);
+  const tipText = tip === '' ? '' : t('tipOf', { amount: fiat(amountOf(tip), currency, language) });
+  const field = asksTips() && (
+    <div className="till-tip">
+      <Segments<Tip>
+        label={t('tip')}
+        value={percent}
+        options={TIPS.map((one) => [one, one === '0' ? t('noTip') : t('tipPercent', { percent: one })] as const)}
+        onChange={setPercent}
+      />
+      <span aria-live="polite">{tipText}</span>
+    </div>
+  );
+  return { amount: amountOf(sumOf(digits, tip)), tipText, field };
+}
+
+/** The books have the tip in the note of the sale. */
+const noteWith = (note: string, tip: string): string | null =>
+  [note.trim().slice(0, NOTE_CHARS_MAX - tip.length - 2), tip].filter((part) => part !== '').join(', ') || null;
+
 export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): void; t: T }): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
@@ -28,13 +52,13 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
   const [note, setNote] = useState('');
   const [currency, setCurrency] = useState(() => localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR');
   const sell = useChange('counter.sell', 'counter.', 'invoice.');
-  const amount = amountOf(digits);
+  const { amount, tipText, field } = useTip(digits, currency, t);
   const can = digits !== '' && up && !sell.isPending && shop.cryptos.some(({ ready }) => ready);
   const submit = useCallback((): void => {
     if (!can) return;
-    const wanted = { business: shop.business, amount, currency, note: note.trim() || null };
+    const wanted = { business: shop.business, amount, currency, note: noteWith(note, tipText) };
     sell.mutate(wanted, { onSuccess: ({ invoice }) => onSale(invoice) });
-  }, [can, shop.business, amount, currency, note, sell.mutate, onSale]);
+  }, [can, shop.business, amount, currency, note, tipText, sell.mutate, onSale]);
   useDigits((key) => setDigits((now) => press(now, key)), submit);
   const choose = (wanted: string): void => {
     localStorage.setItem(CURRENCY, wanted);
@@ -64,28 +88,32 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
           maxLength={NOTE_CHARS_MAX}
           onChange={(event) => setNote(event.target.value)}
         />
+        {field}
         {sell.error && <Problem error={sell.error} />}
         <Sales shop={shop} t={t} />
       </section>
       <section className="till-keys" aria-label={t('keypad')}>
-        {KEYS.map((key) => (
-          <button key={key} type="button" className="till-key" onClick={() => setDigits(press(digits, key))}>
-            {key}
-          </button>
-        ))}
-        <button
-          type="button"
-          className="till-key"
-          aria-label={t('erase')}
-          onClick={() => setDigits(press(digits, 'Backspace'))}
-        >
-          <Icon name="erase" size={28} />
-        </button>
+        <Keys press={(key) => setDigits(press(digits, key))} t={t} />
         <button type="button" className="button filled till-go" disabled={!can} onClick={submit}>
           {digits === '' ? t('type') : t('show', { amount: shown })}
         </button>
       </section>
     </main>
+  );
+}
+
+function Keys({ press: onPress, t }: { press(key: string): void; t: T }): ReactNode {
+  return (
+    <>
+      {KEYS.map((key) => (
+        <button key={key} type="button" className="till-key" onClick={() => onPress(key)}>
+          {key}
+        </button>
+      ))}
+      <button type="button" className="till-key" aria-label={t('erase')} onClick={() => onPress('Backspace')}>
+        <Icon name="erase" size={28} />
+      </button>
+    </>
   );
 }
 

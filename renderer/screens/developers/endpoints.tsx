@@ -74,7 +74,11 @@ function Row({ one, last, showSecret, t }: RowProps): ReactNode {
         <strong className="endpoint-url">
           <Foreign text={url} />
         </strong>
-        <span className="quiet mono">{one.types.length === 0 ? t('allEvents') : one.types.join(', ')}</span>
+        {one.types.length === 0 ? (
+          <span className="quiet">{t('allEvents')}</span>
+        ) : (
+          <span className="quiet mono">{one.types.join(', ')}</span>
+        )}
       </span>
       <span>
         <EndpointState one={one} wasSent={last !== undefined} t={t} />

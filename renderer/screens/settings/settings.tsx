@@ -9,6 +9,8 @@ import { Select } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
 import { Answer, Foreign, Head, Notice, Problem, Said, Section } from '../../parts/parts.tsx';
+import { href } from '../../router.ts';
+import { asksTips, setAsksTips } from '../counter/amount.ts';
 import { BusinessForm } from './business.tsx';
 import { Keychain, StartAtLogin } from './desktop.tsx';
 import './settings.css';
@@ -27,6 +29,9 @@ export default function Settings(): ReactNode {
       <Here t={t} />
       {desktop && <Keychain desktop={desktop} t={t} />}
       {business && <BusinessForm key={business.id} business={business} t={t} />}
+      <Section title={t('told')} side={<a href={href('developers', 'log')}>{t('toldWhere')}</a>}>
+        <p className="quiet">{t('toldNote')}</p>
+      </Section>
       <Sessions t={t} />
       <Configuration t={t} />
     </Page>
@@ -55,8 +60,23 @@ function Here({ t }: { t: T }): ReactNode {
           onChange={setCurrency}
         />
       </div>
+      <Tips t={t} />
       {desktop && <StartAtLogin desktop={desktop} t={t} />}
     </Section>
+  );
+}
+
+function Tips({ t }: { t: T }): ReactNode {
+  const [on, setOn] = useState(asksTips);
+  const change = (wanted: boolean): void => {
+    setAsksTips(wanted);
+    setOn(wanted);
+  };
+  return (
+    <label className="check">
+      <input type="checkbox" checked={on} onChange={(event) => change(event.target.checked)} />
+      <span>{t('tips')}</span>
+    </label>
   );
 }
 
