@@ -105,8 +105,11 @@ async function startServer(args, logFile) {
   return { ...JSON.parse(line), pid: child.pid, readyMs, stop };
 }
 
-export function startYardstick() {
-  return startServer([join(here, 'yardstick.mjs'), workFolder()]);
+/** `stored`: its rows at the start; `names` is a file with names of some of them. */
+export async function startYardstick(stored = 0) {
+  const folder = workFolder();
+  const server = await startServer([join(here, 'yardstick.mjs'), folder, `${stored}`]);
+  return { ...server, names: join(folder, 'names') };
 }
 
 const CONFIG = `port = 0

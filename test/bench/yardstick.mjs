@@ -1,16 +1,20 @@
 /**
  * The yardstick: what a bare Express 5 server needs to parse a body, check it with zod and insert one row like an
- * invoice's, at the same durability and grouped in the same way. Takes the folder for its database as its argument and
- * prints its address as one line of JSON.
+ * invoice's, at the same durability and grouped in the same way. Takes as arguments the folder for its database, and how many
+ * rows it has at the start; writes the names of some of these into the folder's file `names`, in random order, and prints its
+ * address as one line of JSON.
  */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import express from 'express';
 import { z } from 'zod';
 
 const BODY_BYTES_MAX = 65_536;
-const db = new Database(join(process.argv[2] ?? '.', 'yardstick.db'));
+const NAMES_MAX = 10_000;
+const [, , folder = '.', stored = '0'] = process.argv;
+const db = new Database(join(folder, 'yardstick.db'));
 db.pragma('journal_mode = WAL');
 db.pragma('synchronous = FULL');
 db.pragma('wal_autocheckpoint = 4000');
@@ -55,6 +59,25 @@ function write(work) {
 }
 
 const DUE_MS = 86_400_000;
+const insertInvoice = ({ amount, currency, crypto, close_url, webhook_url }, now) => {
+  const uuid = randomUUID();
+  const slug = uuid.replaceAll('-', '').slice(0, 12);
+  const row = [uuid, slug, String(amount), currency, crypto, 'unpaid', now + DUE_MS];
+  insert.run(...row, close_url ?? null, webhook_url ?? null, now, now);
+  return slug;
+};
+
+/** Fills the table, in one transaction. */
+function fill(count) {
+  const example = { amount: 59.9, currency: 'EUR', crypto: 'ALL', webhook_url: 'https://shop.example/orders/1/paid' };
+  begin.run();
+  const slugs = Array.from({ length: count }, () => insertInvoice(example, Date.now()));
+  commit.run();
+  const names = Array.from({ length: NAMES_MAX }, () => slugs[randomInt(slugs.length)]);
+  writeFileSync(join(folder, 'names'), names.join('\n'));
+}
+
+if (stored !== '0') fill(Number(stored));
 const app = express();
 app.disable('x-powered-by');
 app.disable('etag');
@@ -65,12 +88,9 @@ app.post('/item', async (request, response) => {
     response.status(422).json({ message: body.error.issues[0]?.message });
     return;
   }
-  const { amount, currency, crypto, close_url, webhook_url } = body.data;
-  const uuid = randomUUID();
-  const slug = uuid.replaceAll('-', '').slice(0, 12);
+  const { amount, currency, crypto } = body.data;
   const now = Date.now();
-  const row = [uuid, slug, String(amount), currency, crypto, 'unpaid', now + DUE_MS];
-  await write(() => insert.run(...row, close_url ?? null, webhook_url ?? null, now, now));
+  const slug = await write(() => insertInvoice(body.data, now));
   response
     .status(201)
     .json({ id: slug, amount: String(amount), currency, crypto, due_at: now + DUE_MS, status: 'unpaid' });
