@@ -2,7 +2,7 @@
 import { lstat, statfs } from 'node:fs/promises';
 import type { Result } from '../contract/operator.ts';
 import { configFile } from './config.ts';
-import { EXIT } from './io.ts';
+import { FaultShown } from './io.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
@@ -20,7 +20,7 @@ export async function doctor(session: Session): Promise<void> {
       'Nothing was looked at.',
     ),
   );
-  if (findings.some(({ level }) => level === 'problem')) process.exitCode = EXIT.failed;
+  if (findings.some(({ level }) => level === 'problem')) throw new FaultShown();
 }
 
 async function ask(session: Session): Promise<Finding[]> {

@@ -36,6 +36,9 @@ export class Failure extends Error {
   }
 }
 
+/** Ends a command with `EXIT.failed` when its own output says what is wrong. */
+export class FaultShown extends Error {}
+
 /**
  * Control and formatting characters (also those that change the direction of text), and line and paragraph separators.
  */

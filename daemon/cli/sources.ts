@@ -25,6 +25,8 @@ type Source = Result<'source.list'>['sources'][number];
 
 async function listSources(session: Session, { all = false }: { all?: boolean }) {
   const found = await session.call('source.list', {});
+  // a node and the sandbox have no list of servers
+  const overServers = found.sources.filter(({ servers }) => servers.length > 0);
   session.print(found, () =>
     [
       table(
@@ -39,11 +41,15 @@ async function listSources(session: Session, { all = false }: { all?: boolean })
         ]),
         'No chain is connected.',
       ),
-      table(
-        ['CHAIN', 'SERVER', 'STATE', '>TIP', '>BEHIND', '>MS', '>WATCHES', 'SOFTWARE'],
-        found.sources.flatMap((source) => serverRows(source, all)),
-        'No server is connected.',
-      ),
+      ...(overServers.length === 0
+        ? []
+        : [
+            table(
+              ['CHAIN', 'SERVER', 'STATE', '>TIP', '>BEHIND', '>MS', '>WATCHES', 'SOFTWARE'],
+              overServers.flatMap((source) => serverRows(source, all)),
+              'No server is connected.',
+            ),
+          ]),
     ].join('\n'),
   );
 }

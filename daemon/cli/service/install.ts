@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
-import { EXIT, Failure } from '../io.ts';
+import { EXIT, Failure, FaultShown } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
 import { pairs } from '../table.ts';
@@ -254,5 +254,5 @@ export async function statusSystemd(session: Session, { root = '' }: { root?: st
       .join('\n'),
   );
   const bad = units.filter(({ installed, active }) => installed && !['active', 'not asked'].includes(active));
-  if (!units[0]!.installed || bad.length > 0) process.exitCode = EXIT.failed;
+  if (!units[0]!.installed || bad.length > 0) throw new FaultShown();
 }

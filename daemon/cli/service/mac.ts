@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { EXIT, Failure } from '../io.ts';
+import { Failure, FaultShown } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
 import { type InstallOptions, runningProgram, type UninstallOptions } from './install.ts';
@@ -64,5 +64,5 @@ export async function statusLaunchd(session: Session, { root = '' }: { root?: st
   const found = root === '' ? launchctl('print', `${domain()}/${LABEL}`) : { ok: false, text: '' };
   const state = found.ok ? (/state = (.+)/.exec(found.text)?.[1] ?? 'unknown') : 'not running';
   session.print({ agent, installed, state }, () => `${agent}: ${installed ? state : 'not installed'}\n`);
-  if (!installed || (root === '' && state !== 'running')) process.exitCode = EXIT.failed;
+  if (!installed || (root === '' && state !== 'running')) throw new FaultShown();
 }
