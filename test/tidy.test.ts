@@ -31,7 +31,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   app: { values: BELOW_APP },
   workers: { values: ['kit', 'app', 'domain'], types: BELOW_APP },
   // what an operator's program does by itself: it believes nothing that the daemon says
-  operator: { values: ['contract', 'domain', 'monero', 'wallet'] },
+  operator: { values: ['kit', 'contract', 'domain', 'monero', 'wallet'] },
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   web: { values: ['contract'] },

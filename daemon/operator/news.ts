@@ -1,5 +1,6 @@
 /** Follows the service's events, for the windows of a browser and for the desktop program. Runs in both. */
 import type { Params, Result } from '../contract/operator.ts';
+import { sleep } from '../kit/async.ts';
 
 type Event = Result<'events.next'>['events'][number];
 export type EventKind = Event['kind'];
@@ -43,7 +44,7 @@ export async function followNews({ ask, tell, signal, isOver = () => false }: Fo
       if (page.events.length > 0) say(changed(page.events), page.events);
       // a service with too many readers answers at once
       const leastMs = page.events.length > 0 ? GATHER_MS : cursor === undefined ? 0 : RETRY_MS_MIN;
-      if (performance.now() - askedAt < leastMs) await pause(leastMs, signal);
+      if (performance.now() - askedAt < leastMs) await sleep(leastMs, signal);
       ({ cursor } = page);
       lostAt = null;
       retryMs = RETRY_MS_MIN;
@@ -52,7 +53,7 @@ export async function followNews({ ask, tell, signal, isOver = () => false }: Fo
       if (isOver(error)) return say({ type: 'signed-out' });
       lostAt ??= Date.now();
       say({ type: 'disconnected', since: lostAt, retryAt: Date.now() + retryMs });
-      await pause(retryMs, signal);
+      await sleep(retryMs, signal).catch(() => undefined);
       retryMs = Math.min(2 * retryMs, RETRY_MS_MAX);
     }
   }
@@ -61,14 +62,4 @@ export async function followNews({ ask, tell, signal, isOver = () => false }: Fo
 function changed(events: readonly Event[]): News {
   const kinds = [...new Set(events.map(({ kind }) => kind))];
   return { type: 'changed', kinds, subjects: [...new Set(events.map(({ subject }) => subject))] };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => {
-    clearTimeout(timer);
-    resolve();
-  });
-  return promise;
 }

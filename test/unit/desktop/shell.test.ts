@@ -1,6 +1,8 @@
 /** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
+
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -397,6 +399,8 @@ describe('links, notices and updates', () => {
       const over = new AbortController();
       const done = followNews({ ask: ask as never, tell: () => {}, signal: over.signal });
       await until('it asked again', async () => asked.length >= 3);
+      // a window is open for weeks: no pause leaves something behind
+      expect(getEventListeners(over.signal, 'abort').length).toBeLessThanOrEqual(1);
       over.abort();
       await done;
       return asked[2]! - asked[1]!;
