@@ -70,7 +70,7 @@ export function neededFor(app: App, desk: Desk, finds: readonly Find[], rows: re
 const EVERYTHING = 1n << 256n;
 
 /** Whether a withdrawal takes everything that there is, and not only a deposit. */
-const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
+export const takesAll = ({ sweep, outpoint }: Pick<WithdrawalRow, 'sweep' | 'outpoint'>): boolean =>
   sweep && outpoint === null;
 
 const inTank = (app: App, { chain, account, tank }: Desk, asset: AssetId): bigint =>

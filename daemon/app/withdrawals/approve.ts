@@ -15,7 +15,7 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { type CollectTerms, collectTerms, payoutOf } from '../gas/needed.ts';
+import { type CollectTerms, collectTerms, payoutOf, takesAll } from '../gas/needed.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
@@ -78,7 +78,7 @@ export type Proposed = {
  */
 export async function previewWithdrawal(app: App, name: string, speed: Speed = 'normal'): Promise<Proposed> {
   const row = { ...findWithdrawal(app.store, name), speed };
-  const all = row.sweep ? await allOf(app, row) : null;
+  const all = takesAll(row) ? await allOf(app, row) : null;
   if (all) return all;
   try {
     return { rows: [row], preview: await planned(app, row), why: null, collect: null };
@@ -93,7 +93,7 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
 /** Taking everything where it is on several addresses that are worth their gas; null: one transaction takes it. */
 async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
   const { business } = holderOf(app, row);
-  if (row.outpoint !== null || business.network === 'sandbox') return null;
+  if (business.network === 'sandbox') return null;
   const collect = await collectTerms(app, { ...row, approval: null });
   if (!collect || collect.places < 2) return null;
   const preview = await afterCollecting(app, row, collect.units);
@@ -152,7 +152,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
 /** On an account chain a sweep empties one address. On real networks the others were found not to be worth collecting. */
 function leftBehind(app: App, holder: Holder, row: WithdrawalRow, plan: SpendPlan): Warning[] {
   const { chain } = holder;
-  if (!row.sweep || row.outpoint !== null || !chain.adapter.accountBased) return [];
+  if (!takesAll(row) || !chain.adapter.accountBased) return [];
   const [key] = spendingOf(chain).conflictKeys(plan);
   const sender = key === undefined ? null : nonceOf(key)?.address;
   const left = fundsOf(app.store, holder, {})
