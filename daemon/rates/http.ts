@@ -69,7 +69,9 @@ export async function getJson(
   }
   try {
     return parseJson(text);
-  } catch {
-    throw new SourceFailure('the answer is not JSON');
+  } catch (error) {
+    throw new SourceFailure(
+      error instanceof RangeError ? 'the answer has too many values, or too deep ones' : 'the answer is not JSON',
+    );
   }
 }

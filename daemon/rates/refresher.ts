@@ -37,7 +37,7 @@ export type RatesService = {
   refresh(): Promise<void>;
   /**
    * To be called when the clock was set: rates found under the old clock no longer count, so every source is asked at
-   * once.
+   * once, or after the round under way.
    */
   clockSet(): void;
   status(): SourceStatus[];
@@ -83,6 +83,10 @@ class Refresher implements RatesService {
   }
 
   clockSet(): void {
+    if (this.#round) {
+      void this.#round.then(() => this.clockSet());
+      return;
+    }
     this.#options.book.otherClocks.clear();
     for (const state of this.#states) state.dueAt = 0;
     void this.refresh();
@@ -130,6 +134,7 @@ class Refresher implements RatesService {
   async #ask(state: State): Promise<void> {
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     let problem: string | null = null;
+    let pauseMs = FIAT_EVERY_MS;
     try {
       const { otherClocks } = this.#options.book;
       const onDate = (date: string | null) => otherClocks.note(state.name, date, this.#clock());
@@ -141,8 +146,9 @@ class Refresher implements RatesService {
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       problem = error instanceof Error ? error.message : String(error);
+      pauseMs = FIAT_RETRY_MS;
     }
-    if (state.kind === 'fiat') state.dueAt = this.#passed() + (problem === null ? FIAT_EVERY_MS : FIAT_RETRY_MS);
+    if (state.kind === 'fiat') state.dueAt = this.#passed() + pauseMs;
     this.#tell({ source: state.name }, 'rate source', state.problem, problem);
     state.problem = problem;
   }

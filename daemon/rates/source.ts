@@ -70,12 +70,14 @@ export function timeOf(json: Json | undefined): number | undefined {
   return Number.isFinite(ms) ? ms : undefined;
 }
 
-/** Checks every price that a source found. Throws `SourceFailure` if none is usable. */
+/** Checks the first price that a source states for each code. Throws `SourceFailure` if none is usable. */
 function readQuotes(source: Source, json: Json): Reading {
   const quotes: Quote[] = [];
   const refused: string[] = [];
+  const stated = new Set<string>();
   for (const { code, price, inverse, quotedIn, asOf } of source.read(json)) {
-    if (price === undefined) continue;
+    if (price === undefined || stated.has(code)) continue;
+    stated.add(code);
     const scaled = inverse ? inverseDown(price) : priceDown(price);
     if (scaled === null) refused.push(code);
     else quotes.push({ code, scaled, quotedIn: quotedIn ?? 'USD', ...(asOf === undefined ? {} : { asOf }) });

@@ -228,7 +228,8 @@ describe('every source, answered wrongly', () => {
     ['nothing', json(''), /not JSON/],
     ['cut off', json('{"data":{"rates":{"BTC":"1'), /not JSON/],
     ['NaN', json('{"bitcoin":{"usd":NaN}}'), /not JSON/],
-    ['nested without end', json('['.repeat(100_000)), /not JSON/],
+    ['nested without end', json('['.repeat(100_000)), /too many values/],
+    ['half a million numbers', json(`[${Array(500_000).fill(1).join()}]`), /too many values/],
     ['null', json('null'), /shape|is not|no usable|error/],
     ['an empty object', json('{}'), /shape|is not|no usable|error/],
     ['an empty list', json('[]'), /shape|is not|no usable|error/],
@@ -275,6 +276,15 @@ describe('every source, answered wrongly', () => {
       expect(reading.refused).toEqual(['BTC']);
     },
   );
+
+  it('a price that is stated many times counts once, as it was stated first', async () => {
+    const row = (price: string) => `{"pair":"BTCUSD","price":"${price}"}`;
+    answers.gemini = json(`[${[row('60000'), row('1'), row('x'), row('x'), '{"pair":"ETHUSD","price":"x"}'].join()}]`);
+    const reading = await ask('gemini');
+    expect(reading.quotes).toHaveLength(1);
+    expect(byCode(reading.quotes)).toEqual({ BTC: '60000' });
+    expect(reading.refused).toEqual(['ETH']);
+  });
 
   it('a server that never answers, or never ends, is left in time', async () => {
     answers.kraken = () => {};
@@ -395,6 +405,17 @@ describe('the refresher', () => {
     expect(await count(45)).toEqual({ kraken: 1, er: 1, floatrates: 0 });
   });
 
+  it('asks a source no sooner again because one of its prices is unusable', async () => {
+    answers.floatrates = json('{"eur":{"code":"EUR","rate":0.92},"gbp":{"code":"GBP","rate":0}}');
+    const refresher = start(new RateBook({}));
+    await refresher.refresh();
+    expect(refresher.status().find(({ name }) => name === 'floatrates')?.problem).toBe('unusable prices: GBP');
+    asked = [];
+    now += 15 * 60_000;
+    await refresher.refresh();
+    expect(asked).not.toContain('floatrates');
+  });
+
   it('has at most four requests under way', async () => {
     let open = 0;
     let most = 0;
@@ -463,6 +484,28 @@ describe('the refresher', () => {
     await refresher.refresh();
     expect(asked).toHaveLength(SOURCES.length);
     expect(book.perDollar('mainnet', 'EUR', now)).not.toBeNull();
+    expect(usd(book, 'BTC')).toBe('65998.1');
+  });
+
+  it('asks once more when the clock was set during a round', async () => {
+    const book = new RateBook({});
+    const real = now;
+    now = real + 86_400_000;
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const usual = answers.kraken as Answer;
+    answers.kraken = async (request, response) => {
+      reached.resolve();
+      await released.promise;
+      usual(request, response);
+    };
+    const refresher = start(book, { passed: () => real });
+    await reached.promise;
+    await expect.poll(() => asked.length).toBe(SOURCES.length);
+    refresher.clockSet();
+    now = real;
+    released.resolve();
+    await expect.poll(() => book.perDollar('mainnet', 'EUR', now)).not.toBeNull();
     expect(usd(book, 'BTC')).toBe('65998.1');
   });
 

@@ -1,6 +1,6 @@
 /**
- * KuCoin: fiat prices of chosen coins. https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price Its
- * price of USDT is not used: an exchange that trades in USDT is no independent source for it.
+ * KuCoin: prices of chosen coins in dollars. Its price of USDT is not used: an exchange that trades in USDT is no
+ * independent source for it. https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price
  */
 import { at, expectText, type Source } from '../source.ts';
 

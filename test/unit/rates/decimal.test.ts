@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatDecimal } from '../../../daemon/domain/money.ts';
-import { inverseDown, parseJson, priceDown } from '../../../daemon/rates/decimal.ts';
+import { inverseDown, parseJson, priceDown, VALUES_MAX } from '../../../daemon/rates/decimal.ts';
 
 describe('priceDown', () => {
   it.each([
@@ -102,5 +102,13 @@ describe('parseJson', () => {
 
   it.each(['', '<html>', '{"a":NaN}', '{"a":01}', '['.repeat(200_000)])('throws on text %#', (text) => {
     expect(() => parseJson(text)).toThrow();
+  });
+
+  it('refuses more values than any source has, before it parses them', () => {
+    const list = (values: number) => `[${Array(values).fill('1').join()}]`;
+    expect(parseJson(list(VALUES_MAX))).toHaveLength(VALUES_MAX);
+    for (const text of [list(VALUES_MAX + 1), `[${'[],'.repeat(VALUES_MAX / 2)}1]`, '{'.repeat(VALUES_MAX + 1)]) {
+      expect(() => parseJson(text)).toThrow(RangeError);
+    }
   });
 });
