@@ -16,7 +16,7 @@ import type { DesktopMethods } from './methods.ts';
 import { isOwnPage } from './security.ts';
 
 /** Errors cross as values, because Electron keeps only the message of a thrown one. */
-export type Answer =
+type Answer =
   | { ok: true; result: unknown }
   | { ok: false; status: number; error: { code: string; message: string; field?: string } }
   | { ok: false; status: 0 };

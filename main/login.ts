@@ -8,7 +8,7 @@ import { isAbsolute, join, sep } from 'node:path';
 import { app } from 'electron';
 
 /** The argument of a start with the system: only the tray is shown. */
-export const HIDDEN = '--hidden';
+const HIDDEN = '--hidden';
 
 /** Each throws an error of the file system. */
 export type LoginStart = {

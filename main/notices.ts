@@ -6,7 +6,7 @@ import { wordsOf } from '../renderer/screens/alerts/kind-texts.ts';
 import type { ShellText } from './texts.ts';
 
 type Event = Result<'events.next'>['events'][number];
-export type Notice = { title: string; body: string; place: string };
+type Notice = { title: string; body: string; place: string };
 
 /** More at once are told as one. */
 const NOTICES_MAX = 3;

@@ -24,7 +24,7 @@ export type ServiceState =
 /** `failed`: no process could be started. `ended`: it did, by itself. */
 type End = 'failed' | 'ended';
 
-export type ServiceOptions = {
+type ServiceOptions = {
   /** The program and its arguments. */
   command: readonly [program: string, ...args: string[]];
   env: NodeJS.ProcessEnv;

@@ -6,7 +6,7 @@ type Answer =
   | { ok: true; result: unknown }
   | { ok: false; status: number; error?: ConstructorParameters<typeof CallError>[1] };
 
-export type Shell = {
+type Shell = {
   call(method: string, input: unknown): Promise<Answer>;
   onNews(listener: (news: News) => void): () => void;
 };

@@ -26,7 +26,7 @@ const READ_GAP_MS_MIN = 400;
 const READ_GAP_MS_MAX = 3_200;
 const STALE_MS = 30_000;
 
-export type Connection = { up: true } | { up: false; since: number; retryAt: number };
+type Connection = { up: true } | { up: false; since: number; retryAt: number };
 
 /** Everything that the screens share: the bridge, the answers, and the state of the connection. */
 export class Data {

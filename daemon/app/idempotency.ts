@@ -8,7 +8,7 @@ import { expireIdempotentAnswers, idempotentAnswer, insertIdempotentAnswer } fro
 import type { Reader, Tx } from '../store/store.ts';
 import { type App, MS_PER_HOUR } from './app.ts';
 
-export const KEY_CHARACTERS_MAX = 255;
+const KEY_CHARACTERS_MAX = 255;
 const KEPT_MS = 24 * MS_PER_HOUR;
 
 export type Answer = { status: number; body: string };

@@ -23,7 +23,7 @@ export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>
 /** Facts, and the endpoint that reported them. */
 export type Told<E, F = Credit> = { facts: readonly F[]; teller: E };
 /** Whether the books have a fact in this block. */
-export type IsStored<F> = (fact: F) => boolean;
+type IsStored<F> = (fact: F) => boolean;
 /** For each fact whether an endpoint has its block on its chain, with the same payment in it. */
 export type AreThere<E, F = Credit> = (endpoint: E, facts: readonly F[], signal: AbortSignal) => Promise<boolean[]>;
 /** Whether a second opinion is needed on credits. */

@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 import { SERVICE_ENVIRONMENT } from '../config/paths.ts';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
-export type Output = { write(text: string): unknown; isTTY?: boolean };
+type Output = { write(text: string): unknown; isTTY?: boolean };
 
 export type Io = {
   env: Readonly<Record<string, string | undefined>>;

@@ -27,14 +27,14 @@ const PROGRAM_ENV = [
 /** Variables that only tests set: the program of a node, a latency. */
 const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';
 
-export type Origin = 'default' | 'file' | 'env' | 'flag';
+type Origin = 'default' | 'file' | 'env' | 'flag';
 
 /** A key as `countinghouse config` prints it. `shown` contains no secret. */
 type ConfigRow = { readonly key: string; readonly shown: string; readonly origin: Origin };
 
 export type Config = ValuesOf<typeof TREE> & { readonly rows: readonly ConfigRow[] };
 
-export type Problem = { key: string; text: string };
+type Problem = { key: string; text: string };
 
 /** Every problem that was found. The message is for the operator and contains no secret. */
 export class ConfigError extends Error {

@@ -40,7 +40,7 @@ import { WITHDRAWALS, WithdrawalShape } from './withdrawals.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
-export const PAGE_MAX = 200;
+const PAGE_MAX = 200;
 
 const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;

@@ -22,7 +22,7 @@ const Mac = z.string().regex(/^[0-9a-f]{64}$/);
 const Millis = z.int().min(0);
 
 /** `Intent` of the signer: amounts are decimals of smallest units. */
-export const IntentShape = z.object({
+const IntentShape = z.object({
   uuid: z.string(),
   network: z.enum(NETWORKS),
   accountNo: z.int().min(0),

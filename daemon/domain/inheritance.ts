@@ -7,7 +7,7 @@
 export type Part = [at: number, units: bigint];
 
 /** Parts kept per deposit; further ones are merged into the latest. */
-export const PARTS_MAX = 8;
+const PARTS_MAX = 8;
 
 /** Takes up to `units` from parts, the oldest first, and returns the taken parts and the rest. */
 export function takeParts(parts: readonly Part[], units: bigint): { taken: Part[]; rest: Part[] } {

@@ -60,10 +60,7 @@ export type Terms = {
 /** The time after the deadline in which late money still counts. */
 type Grace = { graceMs: number };
 
-export type Effect =
-  | { kind: 'paid' }
-  | { kind: 'undone' }
-  | { kind: 'claim'; credit: number; claim: Exclude<Claim, null> };
+type Effect = { kind: 'paid' } | { kind: 'undone' } | { kind: 'claim'; credit: number; claim: Exclude<Claim, null> };
 
 export type Settlement = {
   invoice: InvoiceStatus;

@@ -31,8 +31,6 @@ export function nonceOf(key: string): { address: string; nonce: bigint } | null 
   return address === undefined || nonce === undefined ? null : { address, nonce: BigInt(nonce) };
 }
 
-export type Payout = { address: string; script: Uint8Array; units: bigint };
-
 /** An address of ours for change, from branch 1. */
 export type ChangeAddress = { address: string; script: Uint8Array; index: number };
 

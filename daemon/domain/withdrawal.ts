@@ -43,7 +43,7 @@ export type WithdrawalEvent = (typeof WITHDRAWAL_EVENTS)[number];
 /**
  * `same`: the event has no effect in this state. `refused`: the event is not allowed, or not possible, in this state.
  */
-export type Cell = WithdrawalState | 'same' | 'refused';
+type Cell = WithdrawalState | 'same' | 'refused';
 
 const no = 'refused';
 
@@ -85,7 +85,7 @@ const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEv
 /** Alerts for the operator: a payment or a failure undone by a reorganisation, or one confirmed after it was given up. */
 type WithdrawalAlert = 'undone' | 'reopened' | 'revived' | 'lost';
 
-export type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
+type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
 
 /** The next state, or null if the event is refused. */
 export function stepWithdrawal(state: WithdrawalState, event: WithdrawalEvent): Step | null {

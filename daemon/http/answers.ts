@@ -139,7 +139,7 @@ const pageOf = <S extends z.ZodType>(item: S) =>
 const number = z.number();
 
 /** By the name that each has in the description. */
-export const ANSWERS = {
+const ANSWERS = {
   Payment,
   CreatedInvoice: z.object({
     id: text,

@@ -22,7 +22,7 @@ type TokenBucketsOptions = {
   bucketsMax: number;
 };
 
-export type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
+type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
 
 /**
  * The bucket of an address: a whole IPv4 address (IPv4-mapped too), or the /64 of an IPv6 address. All invalid

@@ -12,7 +12,7 @@ const Statement = z.strictObject({
   pays: z.array(z.strictObject({ to: z.string().regex(/^(?:[0-9a-f]{2})+$/), units: Units })).min(1),
   fee: Units,
 });
-export type Statement = z.infer<typeof Statement>;
+type Statement = z.infer<typeof Statement>;
 
 export function writeStatement({ inputs, outputs, fee }: MoneroPlan): string {
   const statement: Statement = {

@@ -49,7 +49,7 @@ export type Asked =
   | { kind: 'bump'; outpoint: string };
 
 /** `upTo`: the maximum of a sweep; `now`: its amount in this transaction. Smallest units. */
-export type Payment = { uuid: string; address: string; units: bigint; upTo: boolean; now: bigint };
+type Payment = { uuid: string; address: string; units: bigint; upTo: boolean; now: bigint };
 
 /** In the form of the operator API. */
 export type Approval = { uuid: string; fee_max: string; units?: string; until: number; mac: string | null };

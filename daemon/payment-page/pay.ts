@@ -7,7 +7,7 @@ import { fill, type Locale, plural, rich } from './locale.ts';
 import type { InvoicePage, State } from './model.ts';
 import { qrSvg } from './qr.ts';
 
-export type Open = Extract<State, { is: 'waiting' | 'partial' }>;
+type Open = Extract<State, { is: 'waiting' | 'partial' }>;
 
 export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html {
   const { words } = locale;

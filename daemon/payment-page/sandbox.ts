@@ -19,7 +19,7 @@ const BUTTONS = {
   down: 'sandboxDown',
   up: 'sandboxUp',
 } as const;
-export type Control = keyof typeof BUTTONS;
+type Control = keyof typeof BUTTONS;
 
 const HALF = 2n;
 const DOUBLE = 2n;

@@ -28,7 +28,7 @@ const CLOCK_JITTER_MAX_MS = 60_000;
 /** Rounds that follow the last snapshot sooner than this make none, which bounds the number of snapshots. */
 const SNAPSHOT_GAP_MIN_MS = 4 * 60_000;
 /** When to ask again after `Unavailable`. */
-export const RETRY_AFTER_SECONDS = 60;
+const RETRY_AFTER_SECONDS = 60;
 
 const ONE = 10n ** BigInt(FIAT_DECIMALS);
 const SPREAD_DECIMALS = 4;

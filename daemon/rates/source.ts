@@ -36,7 +36,7 @@ export type Source = {
   read(json: Json): RawQuote[];
 };
 
-export type Reading = {
+type Reading = {
   quotes: Quote[];
   /** Codes whose price was present but unusable. */
   refused: string[];

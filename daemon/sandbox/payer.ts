@@ -15,7 +15,7 @@ import { simulatedRaw } from './simulated.ts';
 
 export type Recipient = { script: Uint8Array; address: string; units: bigint };
 
-export interface Payer {
+interface Payer {
   /** The premined coins' script. */
   readonly script: Uint8Array;
   /** Smallest units on top of the payment. */

@@ -36,7 +36,7 @@ import { SandboxSpending } from './spending.ts';
 const MINE_BLOCKS_MAX = 100;
 const RECIPIENTS_MAX = 100;
 
-export type Payment = { address: string; asset: AssetId; units: bigint };
+type Payment = { address: string; asset: AssetId; units: bigint };
 
 export interface Sandbox {
   /** The adapter of one simulated chain; each call makes another one. */

@@ -43,7 +43,7 @@ export function simulatedRaw(chain: ChainId, inputs: readonly string[], outputs:
  * The simulated key image of a coin, and the coin of a key image: each hex digit of the outpoint is subtracted from 15. On the
  * real chain only the wallet can tell which coin a key image belongs to.
  */
-export const keyImageOf = (outpoint: string): string =>
+const keyImageOf = (outpoint: string): string =>
   outpoint.replace(/^[0-9a-f]+/, (digits) =>
     digits.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16)),
   );

@@ -26,7 +26,7 @@ type VaultSecret = {
 };
 
 /** `monero`: keys of Monero accounts that do not follow from the words. */
-export type WholeSecret = VaultSecret & { monero: readonly ImportedMonero[] };
+type WholeSecret = VaultSecret & { monero: readonly ImportedMonero[] };
 
 /** A passphrase (for scrypt), or a random key of 32 bytes that is used directly. */
 type VaultLock = string | Uint8Array;

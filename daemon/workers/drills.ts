@@ -18,7 +18,7 @@ const DRILL_MS_MAX = 3_600_000;
 const RETRY_SECONDS = 5;
 
 /** `running`: the passphrase was right. Times: ms since 1970. */
-export type DrillState = {
+type DrillState = {
   file: string;
   running: boolean;
   startedAt: number;

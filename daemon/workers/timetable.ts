@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
 type Needs = Pick<App, 'store' | 'now' | 'log'>;
 
 /** `run` throws if it could not do its work. */
-export type Work = () => Promise<void>;
+type Work = () => Promise<void>;
 
 type Interval = {
   kind: 'interval';

@@ -95,7 +95,7 @@ type Times = {
 };
 
 /** Times in the time zone of the browser. */
-export function times(language: Language): Times {
+function times(language: Language): Times {
   const format = (at: string | number, options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, options).format(new Date(at));
   const clock = (at: string | number, seconds = false): string =>

@@ -42,7 +42,7 @@ export function Icon({ name, size = 20 }: { name: IconName; size?: number }): Re
 }
 
 /** The shapes of states; each stands beside its word. */
-export const SHAPES = [
+const SHAPES = [
   ...(['waiting', 'seen', 'part', 'done', 'warning', 'failed', 'ended', 'approve', 'inbox'] as const),
 ] as const;
 export type Shape = (typeof SHAPES)[number];

@@ -24,7 +24,7 @@ port = 0
 ${RATES.map(([symbol, rate]) => `${symbol} = "${rate}"`).join('\n')}
 `;
 
-export type Call = ReturnType<typeof strictCaller>;
+type Call = ReturnType<typeof strictCaller>;
 
 export class Console {
   readonly daemon: TestDaemon;

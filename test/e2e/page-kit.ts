@@ -24,8 +24,8 @@ const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22
 /** The rules whose outcome depends on colours and sizes; the others look at the markup alone. */
 export const LOOK_RULES = ['color-contrast', 'target-size', 'link-in-text-block', 'scrollable-region-focusable'];
 
-export type State = 'choose' | 'waiting' | 'partial' | 'detected' | 'withheld' | 'paid' | 'canceled';
-export type Payment = {
+type State = 'choose' | 'waiting' | 'partial' | 'detected' | 'withheld' | 'paid' | 'canceled';
+type Payment = {
   address: string;
   amount: string;
   remaining: string;

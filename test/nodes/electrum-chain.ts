@@ -11,7 +11,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 /** A node's JSON-RPC, as Core's: throws when the node refuses. */
 export type NodeRpc = { rpc<T = Json>(method: string, params: Json[]): Promise<T> };
 
-export type Tx = {
+type Tx = {
   txid: string;
   raw: Buffer;
   vsize: number;
@@ -24,7 +24,7 @@ export type Tx = {
   position: number;
 };
 
-export type Block = { hash: string; header: Buffer; txs: Tx[] };
+type Block = { hash: string; header: Buffer; txs: Tx[] };
 export type HistoryItem = { tx_hash: string; height: number; fee?: number };
 type UnspentItem = { tx_hash: string; tx_pos: number; height: number; value: number };
 

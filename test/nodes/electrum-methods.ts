@@ -200,7 +200,7 @@ async function mempoolInfo(of: Call): Promise<Json> {
 }
 
 /** Every method but server.version, with the versions that have it and the most parameters that it takes. */
-export const METHODS: Readonly<Record<string, Method>> = {
+const METHODS: Readonly<Record<string, Method>> = {
   'blockchain.block.header': { params: 2, call: header },
   'blockchain.block.headers': { params: 3, call: headers },
   'blockchain.estimatefee': { params: 2, call: estimateFee },

@@ -107,7 +107,7 @@ export class FollowedChain {
   }
 }
 
-export type ServerOptions = {
+type ServerOptions = {
   /** True makes a certificate. */
   tls?: boolean | Certificate;
   protocol?: { min: string; max: string };

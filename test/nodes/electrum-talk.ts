@@ -5,7 +5,7 @@ import type { Json } from './electrum-chain.ts';
 
 const ANSWER_WITHIN_MS = 10_000;
 
-export type Message = {
+type Message = {
   id?: Json;
   method?: string;
   params?: Json[];

@@ -5,9 +5,9 @@ import type { Json } from './monerod.ts';
 
 type Fields = { [key: string]: Json };
 /** A call by its path, or by its method at /json_rpc. */
-export type Asked = { name: string; params: Fields };
+type Asked = { name: string; params: Fields };
 /** Changes an answer (what is below `result` at /json_rpc); undefined leaves it. */
-export type Change = (asked: Asked, answer: Fields) => Fields | undefined | Promise<Fields | undefined>;
+type Change = (asked: Asked, answer: Fields) => Fields | undefined | Promise<Fields | undefined>;
 
 export class MonerodProxy extends Front {
   readonly #node: string;

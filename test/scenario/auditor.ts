@@ -25,7 +25,7 @@ const GRACE_MS = 24 * 3_600_000;
 const PAGE = 200;
 
 /** An output on a simulated chain, in the mempool (depth 0) or in a block. */
-export type Output = {
+type Output = {
   chain: string;
   outpoint: string;
   txid: string;
@@ -113,7 +113,7 @@ const worth = (outputs: readonly Output[]): bigint =>
     return sum + (units * usd * 100_000_000n) / 10n ** BigInt(decimals);
   }, 0n);
 
-export type Audited = {
+type Audited = {
   dataDir: string;
   /** GET of the merchant API: the answer's text. */
   get: (path: string) => Promise<string>;

@@ -29,7 +29,7 @@ function paidTo(dataDir: string, chain: ChainId, address: string): { txid: strin
 
 const DECIMALS: Record<string, number> = { BTC: 8, LTC: 8, ETH: 18, XMR: 12 };
 
-export type Audited = {
+type Audited = {
   dataDir: string;
   operator: Call;
   /** What was paid out, and must be gone. */

@@ -18,7 +18,7 @@ const WAIT_MS = 90_000;
 type Crypto = 'BTC' | 'LTC' | 'ETH' | 'XMR';
 
 /** One recipient: nobody else is ever paid at this address. */
-export type Wanted = { name: string; crypto: Crypto; amount: string; address: string };
+type Wanted = { name: string; crypto: Crypto; amount: string; address: string };
 
 /** A payday on one kind of chain. What its family cannot do is not asked for. */
 export type Scene = {

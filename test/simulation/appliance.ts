@@ -53,7 +53,7 @@ public_endpoints = "never"
 ${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
 `;
 /** What a machine is connected to. */
-export type Sources = {
+type Sources = {
   coins: readonly UtxoChain[];
   /** How many Electrum servers for each coin; 0: a node. */
   electrumServers: number;

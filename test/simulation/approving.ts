@@ -17,7 +17,7 @@ import { PASSPHRASE } from './wallet.ts';
 import { Fault, type Wanted, type World } from './world.ts';
 
 type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
-export type Approval = Awaited<ReturnType<Review['approvals']>>[number];
+type Approval = Awaited<ReturnType<Review['approvals']>>[number];
 
 const DEAREST = 1_000n;
 

@@ -34,7 +34,7 @@ const WRITES_MS_MAX = 150;
  * Processor time of one turn of the event loop. The product aims at 50 ms (`npm run bench -- --only large` measures it); here
  * the simulated nodes and servers, the operator's program and the signer work in the same turns.
  */
-export const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 500);
+const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 500);
 
 const isOwn = ({ wallet }: World, coin: UtxoChain, script: string): boolean =>
   wallet.placeOf(coin, script) !== undefined;

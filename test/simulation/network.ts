@@ -24,7 +24,7 @@ export type Tx = {
   outputs: Output[];
   coinbase: boolean;
 };
-export type Block = {
+type Block = {
   hash: string;
   height: number;
   previous: Block | null;

@@ -6,7 +6,7 @@ import { PRICES, ZERO_CONF_USD } from './appliance.ts';
 import { type Network, signals, type Tx } from './network.ts';
 import { type Ask, Fault, type Invoice, type World } from './world.ts';
 
-export type Paid = { tx: Tx; ask: Ask; units: bigint };
+type Paid = { tx: Tx; ask: Ask; units: bigint };
 export type Shown = { crypto?: string; received?: string; transactions?: { tx_id: string; confirmations: number }[] };
 
 /** Parts of an invoice are counted so finely. */

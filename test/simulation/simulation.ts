@@ -50,7 +50,7 @@ const LIE_WEIGHT = 6;
 const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
 
-export type Outcome = {
+type Outcome = {
   seed: number;
   steps: number;
   fault: string | null;

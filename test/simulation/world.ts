@@ -49,7 +49,7 @@ export type Invoice = {
 };
 
 /** What an operator was shown and approved of one withdrawal. */
-export type Approval = {
+type Approval = {
   coin: UtxoChain;
   address: string;
   /** What the recipient gets; of what takes whole coins, the most. */
@@ -62,12 +62,12 @@ export type Approval = {
 /** A withdrawal that the shop or the operator asked for. */
 export type Wanted = { coin: UtxoChain; address: string; units: bigint | null };
 
-export type Grant = { coin: UtxoChain; perDay: bigint; at: number };
+type Grant = { coin: UtxoChain; perDay: bigint; at: number };
 
 /** `invoices`: how many there were. */
 export type Backup = { file: string; at: number; invoices: number };
 
-export type Payment = { txid: string; coin: UtxoChain; script: string; units: bigint; at: number };
+type Payment = { txid: string; coin: UtxoChain; script: string; units: bigint; at: number };
 
 /** When a run begins. */
 export const START = Date.UTC(2026, 0, 5, 9);

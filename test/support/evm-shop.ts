@@ -17,7 +17,7 @@ import { openShop, PASSPHRASE } from './shop.ts';
 export const ETHER = 10n ** 18n;
 const BUSINESS = 'Regtest shop';
 /** More than the confirmations of any payment, and than the depth at which a withdrawal is over. */
-export const DEEP: Readonly<Record<EvmChain, number>> = { ETH: 12, BSC: 15 };
+const DEEP: Readonly<Record<EvmChain, number>> = { ETH: 12, BSC: 15 };
 
 type Known = { operator: Operator; key: string };
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
@@ -30,7 +30,7 @@ export const freshAddress = (): string =>
   checksumAddress(Buffer.from((++strangers).toString(16).padStart(40, '0'), 'hex'));
 
 /** A grant of gas with its MAC, as the command line makes it with the passphrase. */
-export async function signedGas(dataDir: string, grant: Pick<GasGrant, 'chain' | 'feeMax' | 'until'>) {
+async function signedGas(dataDir: string, grant: Pick<GasGrant, 'chain' | 'feeMax' | 'until'>) {
   const whole: GasGrant = { kind: 'gas', network: 'regtest', accountNo: 0, ...grant, issuedAt: Date.now() };
   const wanted = { approvals: [], change: null, grants: [whole] };
   const { grants } = await authorized(join(dataDir, 'vault'), PASSPHRASE, wanted);

@@ -11,7 +11,7 @@ export const PASSPHRASE = 'a passphrase of the test';
 
 type Scopes = NonNullable<Params<'business.add'>['key']>['scopes'];
 /** `cryptos`: those that it can take. */
-export type Opened = { key: string; operator: Operator; cryptos: string[] };
+type Opened = { key: string; operator: Operator; cryptos: string[] };
 
 export async function openShop(
   service: TestDaemon,

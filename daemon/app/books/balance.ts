@@ -32,7 +32,7 @@ export function balances(app: App, business: Business): Balance[] {
  * Units that can be spent some blocks later. `blocks`: until the first and until the last of them, if no block is
  * reorganised; change that is in no block yet counts as if the next one had it.
  */
-export type Locked = { units: bigint; blocks: { first: number; last: number } };
+type Locked = { units: bigint; blocks: { first: number; last: number } };
 
 /** Null: none. */
 export function lockedUnits(reader: Reader, chain: ChainRuntime, account: Account, asset: Asset): Locked | null {

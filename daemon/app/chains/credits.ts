@@ -239,7 +239,7 @@ export class CreditBook {
 }
 
 /** The chain's tip, and the height of its newest final block; null if the source does not report it. */
-export type Tip = { height: number; finalized: number | null };
+type Tip = { height: number; finalized: number | null };
 
 /** Whether a block was final before. The present source may not report finality. */
 const isStillFinal = (stored: CreditRow, row: CreditRow): boolean =>

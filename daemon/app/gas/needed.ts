@@ -36,7 +36,7 @@ export function waitingAt(app: App, { chain, account }: Desk): { tried: Withdraw
 }
 
 /** `isEnough`: whether the withdrawals can be paid once these are in the tank. */
-export type Needed = { finds: Find[]; isEnough: boolean };
+type Needed = { finds: Find[]; isEnough: boolean };
 
 type Wanting = Pick<WithdrawalRow, 'asset' | 'units' | 'fee_held' | 'sweep' | 'outpoint' | 'approval'>;
 

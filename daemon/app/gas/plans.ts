@@ -23,7 +23,7 @@ type NewPlan = {
 };
 
 /** Minutes since midnight in the business's time zone. `to` may be below `from`: then it is on the next day. */
-export type Daily = { from: number; to: number };
+type Daily = { from: number; to: number };
 
 /** A proposal for a highest cost: with room for a price that doubles. */
 export const FEE_MAX_FACTOR = 2n;

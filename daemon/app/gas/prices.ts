@@ -11,7 +11,7 @@ import { feeRateKnown } from '../withdrawals/fees.ts';
 export const GAS_HOURS_MAX = 168;
 
 /** `at`: its beginning, milliseconds since 1970. Smallest units per 1,000 gas. */
-export type GasHour = { at: number; low: bigint; high: bigint };
+type GasHour = { at: number; low: bigint; high: bigint };
 
 const settingFor = (chainKey: string): string => `gas_prices:${chainKey}`;
 

@@ -8,7 +8,7 @@ import type { Business } from '../shops/directory.ts';
 import { feeRateKnown, spendingOf } from '../withdrawals/fees.ts';
 
 /** Of the highest fees at the present price: funding the address with gas included. `usd`: 1e-8 US dollars. */
-export type SweepCost = { usd: bigint; percent: number; isDear: boolean };
+type SweepCost = { usd: bigint; percent: number; isDear: boolean };
 
 const PERCENT_MAX = 999n;
 

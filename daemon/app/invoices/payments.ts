@@ -29,7 +29,7 @@ const MS_PER_MINUTE = 60_000;
 const RATE_RETRY_SECONDS = 60;
 
 /** The payer's choice, if any. Called only when needed, because its check may throw. */
-export type Choice = () => string | undefined;
+type Choice = () => string | undefined;
 
 /**
  * The asset of a new payment. Throws `Rejected` in the contract's order: missing, unknown, ambiguous, not enabled, not

@@ -9,7 +9,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-export const URL_CHARS_MAX = 2_048;
+const URL_CHARS_MAX = 2_048;
 /** The maximum of DNS (RFC 1035) and SOCKS. */
 const HOST_CHARS_MAX = 253;
 

@@ -10,7 +10,7 @@ import { newestAlert } from '../../store/queries/effects.ts';
 import type { Reader } from '../../store/store.ts';
 
 const EVENT_KINDS = ['withdrawal', 'invoice', 'inbox', 'alert'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
+type EventKind = (typeof EVENT_KINDS)[number];
 /** `what`: the change, in words. */
 type OperatorEvent = { kind: EventKind; subject: string; what: string; at: number };
 

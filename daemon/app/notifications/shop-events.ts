@@ -154,7 +154,7 @@ export function signedHeaders(endpoint: EndpointRow, { uuid, body }: Pick<Delive
 }
 
 /** The result of an attempt. `jitter`: 0 to 1. */
-export type Outcome = { status: number | null; error: string | null; jitter: number };
+type Outcome = { status: number | null; error: string | null; jitter: number };
 
 /** Records an attempt, and updates the delivery and its endpoint. */
 export function recordDelivery(app: App, tx: Tx, id: number, { status, error, jitter }: Outcome): void {

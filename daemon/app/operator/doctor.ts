@@ -21,7 +21,7 @@ import { monitor } from './monitor.ts';
 import { permissionFault } from './permissions.ts';
 import { openAlertsCount } from './status.ts';
 
-export type Finding = {
+type Finding = {
   subject: string;
   /** `warning`: it works, but may fail soon. `problem`: it does not work, or money is at risk. */
   level: 'ok' | 'warning' | 'problem';

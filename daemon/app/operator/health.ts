@@ -4,7 +4,7 @@ import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
-export type Health = {
+type Health = {
   /** False if a business can take no payment at all. */
   serves: boolean;
   /** Problems, one sentence each; also while the service serves. */

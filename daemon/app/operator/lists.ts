@@ -18,7 +18,7 @@ import type { Business } from '../shops/directory.ts';
 import { type WebhookView, webhookView } from './invoices.ts';
 
 /** `before`: only rows with a lower id. */
-export type Page = { limit: number; before?: number | undefined };
+type Page = { limit: number; before?: number | undefined };
 export type NamedWebhook = WebhookView & { slug: string };
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
@@ -75,7 +75,7 @@ function named(reader: Reader, row: WebhookRow): NamedWebhook {
 const UNSTORED_ID = 0;
 
 /** A position in the list of open alerts: `rank` 0 for real money and the appliance, 1 for the rest. */
-export type AlertCursor = { rank: number; id: number };
+type AlertCursor = { rank: number; id: number };
 const FIRST: AlertCursor = { rank: 0, id: NEWEST };
 const RANKS = 2;
 

@@ -16,7 +16,7 @@ const SLUG_OF_LINK = /\/pay\/([A-Za-z0-9]{12})(?:[/?#]|$)/;
 /** A payment URI: the address between the scheme and the amount. */
 const URI = /^(?:bitcoin|litecoin|monero|ethereum):([^?@]+)/i;
 
-export type Found = { lines: InvoiceLine[]; as: string[] };
+type Found = { lines: InvoiceLine[]; as: string[] };
 
 /** The credits of a transaction on every chain. Their ids are stored in lower case. */
 export function creditsOf(app: App, text: string): CreditRow[] {

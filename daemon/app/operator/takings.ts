@@ -15,7 +15,7 @@ const MS_PER_DAY = 86_400_000;
 const KEPT_MS = 600_000;
 
 type Taking = { asset: AssetId; usd: bigint; payments: number };
-export type Takings = { periods: { period: string; payments: number; coins: Taking[] }[]; unvalued: number };
+type Takings = { periods: { period: string; payments: number; coins: Taking[] }[]; unvalued: number };
 
 type Day = Map<AssetId, Taking>;
 /** `from`: the first moment that was read; `days` are complete from there to `until`. */

@@ -29,7 +29,7 @@ import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal, needGas } from './reque
 import { applyEvent, speedOf, stateOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 
-export type Warning = {
+type Warning = {
   code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered' | 'left_behind';
   text: string;
 };

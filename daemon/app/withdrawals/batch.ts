@@ -14,7 +14,7 @@ import { findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 
-export const BATCH_MAX = 100;
+const BATCH_MAX = 100;
 
 /** A preview of one transaction for all of these withdrawals. Throws `Rejected`. */
 export async function previewBatch(app: App, names: readonly string[]): Promise<Preview> {

@@ -29,7 +29,7 @@ import type { Account } from '../shops/directory.ts';
 const COINS_READ_MAX = 20_000;
 
 /** Coins by preference: plain deposits, deposits in the inbox, our unconfirmed change. */
-export type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
+type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
 
 const BEGINNING_RETRY_SECONDS = 30;
 

@@ -43,7 +43,7 @@ const COMBINATIONS_MAX = 20;
 const LOOKS_MAX = 50_000;
 
 /** `raw`: without witnesses. `knownTo`: the newest withdrawal that it can pay. */
-export type Seen = { decoded: Decoded; raw: string; knownTo: number };
+type Seen = { decoded: Decoded; raw: string; knownTo: number };
 
 type Output = Decoded['outputs'][number];
 type Paid = { row: WithdrawalRow; units: bigint };

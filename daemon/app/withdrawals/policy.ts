@@ -25,7 +25,7 @@ import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
-export const ADDRESSES_MAX = 1_000;
+const ADDRESSES_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 100;
 const ALIKE_MAX = 20;
 

@@ -31,13 +31,13 @@ export type Proposal =
   | { kind: 'bump'; businessId: number; asset: AssetId; outpoint: string; feeRate: bigint | null };
 
 /** Approvals by the UUID of their intent. */
-export type Approvals = ReadonlyMap<string, GivenApproval>;
+type Approvals = ReadonlyMap<string, GivenApproval>;
 
 /**
  * `outcome`: the result of a transaction that is signed and sent at once, as far as known after some seconds; else
  * null.
  */
-export type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
+type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };
 
 /** A preview of the transaction that a proposal would sign now. Throws `Rejected` with the obstacle. */
 export async function propose(app: App, proposal: Proposal): Promise<Proposed> {

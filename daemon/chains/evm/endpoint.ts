@@ -80,7 +80,7 @@ type Topic = string | null | readonly string[];
 /** A transaction that is only simulated by the endpoint. `value`: a quantity in hex. */
 export type EvmCall = { from: string; to: string; value: string; data: string };
 
-export const hexOf = (number: number): string => `0x${number.toString(16)}`;
+const hexOf = (number: number): string => `0x${number.toString(16)}`;
 
 /** The 20 bytes of an address in the form of endpoints. */
 export const hexOfScript = (script: Uint8Array): string => `0x${Buffer.from(script).toString('hex')}`;

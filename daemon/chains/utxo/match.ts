@@ -38,7 +38,7 @@ const outpointOf = ({ txid, vout }: ParsedInput): string => `${txid}:${vout}`;
 const assetOfChain = (chain: UtxoChain): AssetId => chain;
 
 /** The block of a transaction with its time (milliseconds since 1970); null: the mempool. */
-export type Inclusion = { block: BlockId; blockTime: number } | null;
+type Inclusion = { block: BlockId; blockTime: number } | null;
 
 /** Adds the credits and spends of one transaction to `found`. */
 export async function findInTransaction(

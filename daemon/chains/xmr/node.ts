@@ -63,7 +63,7 @@ const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
 const REASON_CHARS_MAX = 200;
 /** A transaction as a node has it: in a block at a height, or in its pool. */
-export type Known = {
+type Known = {
   transaction: Transaction;
   height: number | null;
   doubleSpendSeen: boolean;

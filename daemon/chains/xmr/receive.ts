@@ -21,7 +21,7 @@ const OUTPUTS_MAX = 2_000;
 const PUBLIC_KEYS_MAX = 4;
 
 /** An output that pays a subaddress. `spendKey`: the subaddress's own public spend key, 32 bytes. */
-export type Received = { n: number; spendKey: Uint8Array; units: bigint };
+type Received = { n: number; spendKey: Uint8Array; units: bigint };
 
 /** Recognises outputs that are paid to an account. Throws on a key that is no Monero account. */
 export class Receiver {

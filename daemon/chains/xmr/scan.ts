@@ -14,13 +14,13 @@ import type { MoneroNode } from './node.ts';
 import { Receiver } from './receive.ts';
 
 /** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
-export const COINBASE_MATURITY = 60;
+const COINBASE_MATURITY = 60;
 /** Consensus: an output may be spent ten blocks later (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
 const LOCK_BLOCKS = 10;
 /** One-time keys of known credits that are kept in memory. */
 const KEYS_KEPT_MAX = 10_000;
 
-export type Where = { block: BlockId; blockTime: number } | null;
+type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
   readonly #network: Network;

@@ -121,7 +121,7 @@ export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions)
 }
 
 /** https://www.freedesktop.org/software/systemd/man/latest/sysusers.d.html */
-export function sysusers({ program, separateSigner }: ServiceOptions): string {
+function sysusers({ program, separateSigner }: ServiceOptions): string {
   const users = [`u ${USER} - "Countinghouse" ${DATA_DIR}`];
   if (separateSigner) users.push(`u ${SIGNER_USER} -:${USER} "Countinghouse signer" ${SIGNER_DIR}`);
   return `${MARK}, release ${program.version}.\n${users.join('\n')}\n`;

@@ -29,7 +29,7 @@ const COUNTER: ReadonlySet<Method> = new Set([
 const NEVER: ReadonlySet<Method> = new Set(['console.open', 'wallet.keychain'] as const);
 
 /** Whether a call concerns the sandbox's money alone, for which nobody types a passphrase. */
-export function isPlayMoney(app: App, method: Method, body: unknown): boolean {
+function isPlayMoney(app: App, method: Method, body: unknown): boolean {
   try {
     if (method === 'policy.set') {
       return findBusiness(app, OPERATOR[method].params.parse(body).business).network === 'sandbox';

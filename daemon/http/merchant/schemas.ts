@@ -127,8 +127,8 @@ const label = (field: string, charactersMax: number) =>
     .nullish()
     .meta({ override: { type: 'string', minLength: 1, maxLength: charactersMax } });
 
-export const orderId = label('order id', ORDER_ID_CHARACTERS_MAX);
-export const description = label('description', DESCRIPTION_CHARACTERS_MAX);
+const orderId = label('order id', ORDER_ID_CHARACTERS_MAX);
+const description = label('description', DESCRIPTION_CHARACTERS_MAX);
 
 /** The reason why a value is not valid metadata, or null. */
 function metadataFault(value: unknown): string | null {

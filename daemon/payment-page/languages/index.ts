@@ -16,7 +16,7 @@ import { uk } from './uk.ts';
 import { zh } from './zh.ts';
 
 /** `tag`: the region used if the payer names none. */
-export type Language = { language: string; tag: string; name: string; words: Words };
+type Language = { language: string; tag: string; name: string; words: Words };
 
 export const LANGUAGES: readonly Language[] = [
   { language: 'en', tag: 'en-GB', name: 'English', words: en },

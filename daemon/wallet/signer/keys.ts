@@ -10,7 +10,7 @@ import type { Branch } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { type SecretNode, withSecretAccount } from '../accounts.ts';
 
-export const INDEX_MAX = 2 ** 31 - 1;
+const INDEX_MAX = 2 ** 31 - 1;
 
 export type KeyPair = { privateKey: Uint8Array; publicKey: Uint8Array };
 

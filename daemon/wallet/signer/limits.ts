@@ -32,7 +32,7 @@ const INPUT_VBYTES: Readonly<Record<UtxoChain, number>> = { BTC: 69, LTC: 69, BC
 const OUTPUT_VBYTES = 9;
 
 /** The parts of a transaction that determine its size. */
-export type Parts = { inputs: readonly unknown[]; outputs: readonly { script: Uint8Array }[] };
+type Parts = { inputs: readonly unknown[]; outputs: readonly { script: Uint8Array }[] };
 
 /** The highest fee for a transaction of these parts, smallest units. `toSelf`: it pays only ourselves. */
 export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: boolean): bigint {

@@ -84,7 +84,7 @@ type ByOperator = Extract<Approval, { by: 'operator' }>;
  * The journal's entry for one withdrawal of an order. `feeMax`: the fee that the operator approved. `policyUnits`: null
  * unless a policy approves it; else the units that count against the grant besides the fee, 0 for another version.
  */
-export type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
+type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bigint | null };
 
 /** The use of a grant, by its subject. */
 type PolicyUse = { subject: string; units: bigint };

@@ -10,7 +10,7 @@ import { Rejected } from '../../domain/errors.ts';
 import type { Sealed } from './port.ts';
 
 const KEY_BYTES = 32;
-export const NONCE_BYTES = 12;
+const NONCE_BYTES = 12;
 /** A text is padded to whole blocks. Two passphrases of 1,000 characters, four bytes each, fit into one. */
 export const BLOCK_BYTES = 16_384;
 export const BLOCKS_MAX = 4;
@@ -77,7 +77,7 @@ async function newPair(): Promise<{ privateKey: CryptoKey; publicKey: Bytes }> {
 }
 
 /** The way back for one answer: `key` (hex) is sent with the question; only `open` can read what is sealed to it. */
-export type ReplyBox = { key: string; open(purpose: string, sealed: Sealed): Promise<string> };
+type ReplyBox = { key: string; open(purpose: string, sealed: Sealed): Promise<string> };
 
 /** `open` throws `Rejected('seal')` if the text was not sealed to this box for this purpose. */
 export async function replyBox(): Promise<ReplyBox> {

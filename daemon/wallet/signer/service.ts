@@ -17,7 +17,7 @@ import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, otherRelease, 
 const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
 
-export type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
+type ServiceOptions = Omit<SignerOptions, 'sandbox' | 'remote'> & {
   /** The path of the unix socket. Write access to it allows asking for signatures. */
   socket: string;
 };

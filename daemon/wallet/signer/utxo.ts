@@ -21,7 +21,7 @@ import { signPlan } from './sign.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** About the number that fits into a transaction that nodes relay: 100,000 virtual bytes. */
-export const INPUTS_MAX = 1_470;
+const INPUTS_MAX = 1_470;
 /** The first change of an account may go this far: what another wallet of the same words used before is not known. */
 const FIRST_CHANGE_MAX = 1_000_000;
 const LOCK_TIME_IS_HEIGHT_BELOW = 500_000_000;

@@ -6,7 +6,7 @@ import { Code } from './connect.tsx';
 import type { T } from './developers.tsx';
 import { TryIt } from './try-it.tsx';
 
-export type Parameter = {
+type Parameter = {
   name: string;
   in: string;
   required?: boolean;

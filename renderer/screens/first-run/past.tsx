@@ -11,7 +11,7 @@ const HEIGHT = /^\d{1,9}$/;
 const WORDS_CHARS_MAX = 1_000;
 
 /** `past`: null if nothing was given. */
-export type PastForm = { past: Past | null; isRight: boolean; fields: ReactNode };
+type PastForm = { past: Past | null; isRight: boolean; fields: ReactNode };
 
 export function usePast(): PastForm {
   const t = useText(TEXTS);

@@ -10,7 +10,7 @@ import { useKeyholder } from '../../keyholder.ts';
 export type Desk = Result<'gas.status'>['desks'][number] & { chain: EvmChain };
 export type Forecast = Result<'gas.forecast'>;
 export type Known = { desk: Desk; forecast: Forecast };
-export type Signed = Params<'gas.collect'>['signed'];
+type Signed = Params<'gas.collect'>['signed'];
 
 /** Addresses that hold less than this, in US dollars, are left alone. */
 export const MIN_USD = '5';

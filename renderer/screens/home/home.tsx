@@ -237,7 +237,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
 
 type Chain = Result<'status'>['chains'][number];
 
-export function chainState(chain: Pick<Chain, 'error' | 'lagging' | 'withheld'> & { synced_at?: string | null }): Omit<
+function chainState(chain: Pick<Chain, 'error' | 'lagging' | 'withheld'> & { synced_at?: string | null }): Omit<
   StateProps,
   'children'
 > & {

@@ -8,7 +8,7 @@ import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 
 const STATUSES = ['all', 'unpaid', 'paid', 'canceled'] as const;
-export type Status = (typeof STATUSES)[number];
+type Status = (typeof STATUSES)[number];
 
 /** Empty texts: any. Days as `2026-11-22`. */
 export type Filter = { status: Status; crypto: string; from: string; to: string };

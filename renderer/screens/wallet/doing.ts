@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useData } from '../../data.tsx';
 
-export type Doing = { error: Error | null; busy: boolean; run(work: () => Promise<unknown>): Promise<boolean> };
+type Doing = { error: Error | null; busy: boolean; run(work: () => Promise<unknown>): Promise<boolean> };
 
 export function useDoing(): Doing {
   const { client } = useData();

@@ -11,7 +11,7 @@ import TEXTS from './texts.ts';
 
 type Chain = Params<'addressBook.add'>['chain'];
 const CHAIN_OF: Record<string, Chain> = { BNB: 'BSC', USDT_ERC20: 'ETH', XAUT: 'ETH', PAXG: 'ETH', USDT_BEP20: 'BSC' };
-export const chainOf = (crypto: string): Chain => CHAIN_OF[crypto] ?? (crypto as Chain);
+const chainOf = (crypto: string): Chain => CHAIN_OF[crypto] ?? (crypto as Chain);
 
 type BookProps = { business: Business; crypto: string; choose(address: string): void };
 

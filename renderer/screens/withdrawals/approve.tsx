@@ -32,7 +32,7 @@ export type Task =
   | { kind: 'batch'; ids: string[] };
 
 type Proposed = Result<'withdrawal.propose'>;
-export type Read = { proposed: Proposed; request: ApprovalRequest | null };
+type Read = { proposed: Proposed; request: ApprovalRequest | null };
 
 const proposalOf = (task: Task, speed: Speed): Proposal => (task.kind === 'pay' ? { ...task, speed } : task);
 

@@ -24,10 +24,7 @@ export type Verdict = {
   most: string | null;
 };
 
-export function judge(
-  address: string,
-  known: Known | null,
-): Verdict & { beside: string | null; besideAt: string | null } {
+function judge(address: string, known: Known | null): Verdict & { beside: string | null; besideAt: string | null } {
   const { label = null, last = null, lookalikes = [], most = null } = known ?? {};
   const [alike] = lookalikes;
   const isKnown = label !== null || last !== null;

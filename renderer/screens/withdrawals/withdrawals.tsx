@@ -19,7 +19,7 @@ import './withdrawals.css';
 const Approve = lazy(() => import('./approve.tsx'));
 const NewWithdrawal = lazy(() => import('./new.tsx'));
 
-export type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
+type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 
 const PAGE = 50;
 const NUMBER = /^[1-9]\d{0,14}$/;

@@ -52,7 +52,7 @@ type SolcOutput = {
 let compiled: Map<string, Compiled> | null = null;
 
 /** The contracts of tokens.sol, compiled once for each process (1.5 s). */
-export function contract(name: ContractName): Compiled {
+function contract(name: ContractName): Compiled {
   compiled ??= compile();
   const found = compiled.get(name);
   if (!found) throw new Error(`tokens.sol has no ${name}`);
@@ -87,7 +87,7 @@ function compiledFile(language: string, file: string, settings: object): Record<
 export const callOf = (name: ContractName, functionName: string, args: readonly unknown[]): Hex =>
   encodeFunctionData({ abi: contract(name).abi, functionName, args });
 
-export type Sent = { from?: string; to?: string; value?: bigint; data?: Hex; gas?: number; nonce?: number };
+type Sent = { from?: string; to?: string; value?: bigint; data?: Hex; gas?: number; nonce?: number };
 
 export class Anvil {
   readonly port: number;

@@ -7,7 +7,7 @@ import { Front } from '../front.ts';
 import { type Json, REQUEST_TIMEOUT_MS } from './anvil.ts';
 
 export type Request = { id: number; method: string; params: Json[] };
-export type Reply = { result: Json } | { error: { code: number; message: string } };
+type Reply = { result: Json } | { error: { code: number; message: string } };
 /** Answers instead of the node, or changes what it answered; undefined leaves it as it is. */
 export type Behaviour = {
   instead?(request: Request): Reply | undefined | Promise<Reply | undefined>;

@@ -57,7 +57,7 @@ const NO_SIGNER = new Proxy({} as Signer, {
 /** An invoice of 100 USD, or so, with its payment. `units`: what its quote asks for. */
 export type Paid = { id: number; slug: string; targetId: number; units: bigint };
 
-export type Told = {
+type Told = {
   /** Blocks that leave the chain, from the tip. */
   orphan?: number;
   /** Blocks that join it after that. */
@@ -89,7 +89,7 @@ type CreditOf = { n?: number; txid?: string; inputs?: string[]; asset?: AssetId 
  * In place of an adapter that derives no real address, a signer that signs nothing, and a key that is none. `also`: further
  * chains on which the business has accounts.
  */
-export type Parts = {
+type Parts = {
   adapter?: (store: Store, now: () => number) => ChainAdapter;
   signer?: Signer;
   key?: AccountKey;

@@ -29,7 +29,7 @@ export type PayTx = { txid: string; raw: string; inputs: string[]; outputs: { sc
 type Block = BlockId & { txs: PayTx[] };
 
 /** What a reorganisation does: transactions that are in none of the new blocks, and such as are in the first of them. */
-export type Reorg = { depth: number; drop?: (tx: PayTx) => boolean; first?: PayTx[] };
+type Reorg = { depth: number; drop?: (tx: PayTx) => boolean; first?: PayTx[] };
 
 const FIRST_HEIGHT = 1_000;
 const RATE = 2_000n;
@@ -385,7 +385,7 @@ export class PayChain implements PayNetwork<PayTx> {
 const outpointsOf = ({ txid, outputs }: PayTx): string[] => outputs.map((_, n) => `${txid}:${n}`);
 
 /** What bytes say. */
-export function read(raw: string, chain: Chain): PayTx {
+function read(raw: string, chain: Chain): PayTx {
   const parsed = parseTransaction(Buffer.from(raw, 'hex'), chain);
   return {
     txid: parsed.txid(),

@@ -26,7 +26,7 @@ import { moneroAccount } from '../../adapters/sandbox-kit.ts';
 import type { Deposit, PayNetwork } from './pay-network.ts';
 
 /** A payment of the payer's, with the coin that it spends. */
-export type SandboxDeposit = Deposit & { raw: string; to: DerivedAddress; coin: SandboxOutput; units: bigint };
+type SandboxDeposit = Deposit & { raw: string; to: DerivedAddress; coin: SandboxOutput; units: bigint };
 
 /** Enough for the fees of some hundred transactions. */
 const GAS = 10n ** 17n;

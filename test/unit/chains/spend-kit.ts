@@ -49,7 +49,7 @@ export function coinsOf(chain: UtxoChain, units: readonly bigint[], confirmation
   }));
 }
 
-export const destination = (chain: UtxoChain, nth = 0): { address: string; script: Uint8Array } => {
+const destination = (chain: UtxoChain, nth = 0): { address: string; script: Uint8Array } => {
   const known = DESTINATIONS[chain];
   const address = known[nth % known.length] as string;
   const script = scriptOf(address, chain, 'regtest');

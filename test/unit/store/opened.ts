@@ -45,8 +45,6 @@ export const put = statement((p: { key: string; body: string }) =>
   }),
 );
 
-export const keys = statement((_: Record<never, never>) =>
-  sqlite.selectFrom('idempotency').select('key').orderBy('key'),
-);
+const keys = statement((_: Record<never, never>) => sqlite.selectFrom('idempotency').select('key').orderBy('key'));
 
 export const keysIn = (store: Store): string[] => store.all(keys, {}).map(({ key }) => key);

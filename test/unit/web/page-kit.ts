@@ -23,7 +23,7 @@ export class FakePage {
   }
 }
 
-export type Call = { url: string; method: string; headers: Record<string, string>; body: unknown };
+type Call = { url: string; method: string; headers: Record<string, string>; body: unknown };
 /** What the service says: a status with a body (an object is JSON) and headers, or nothing at all. */
 export type Said = { status: number; body: unknown; headers?: Record<string, string> } | 'unreachable';
 

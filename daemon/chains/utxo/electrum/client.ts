@@ -27,7 +27,7 @@ import type { Server, Tip } from './servers/server.ts';
 import { ServerSet } from './servers/server-set.ts';
 import { spread } from './servers/spread.ts';
 
-export type ClientOptions = {
+type ClientOptions = {
   chain: UtxoChain;
   endpoints: readonly Endpoint[];
   /** Whether the operator named the servers. */
@@ -68,7 +68,7 @@ const HEADERS_MS_MAX = 2_000;
 const REFUSED_ALONE_MAX = 20;
 
 /** `unsettled`: a server has not decided yet, so an immediate second look would find nothing new. */
-export type View = { complete: boolean; unsettled: boolean; found: Found };
+type View = { complete: boolean; unsettled: boolean; found: Found };
 
 export class LightClient {
   readonly set: ServerSet;

@@ -28,7 +28,7 @@ import { dustOf, inputWeight, vsizeOf, WEIGHT_MAX, weightOf } from './sizes.ts';
 /** Coins per transaction: signing each takes time, and 500 stay far below the limit of relay. */
 export const INPUTS_MAX = 500;
 /** Withdrawals per batch. */
-export const PAYOUTS_MAX = 500;
+const PAYOUTS_MAX = 500;
 
 const VERSION = 2;
 /** Signals replacement (BIP-125) and keeps the lock time in force. */

@@ -26,7 +26,7 @@ export type Market = {
 };
 
 /** Positions in `units`; `change`: whether the rest becomes change or fee. */
-export type Choice = { picks: number[]; change: boolean };
+type Choice = { picks: number[]; change: boolean };
 
 /** The limit of the search for a sum without change. Each step is a binary search; all take some milliseconds. */
 const STEPS_MAX = 10_000;

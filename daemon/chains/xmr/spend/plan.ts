@@ -11,7 +11,7 @@ import {
 } from '../../../domain/spend.ts';
 
 /** Consensus: 16 outputs, of which one is the change. */
-export const PAYOUTS_MAX = 15;
+const PAYOUTS_MAX = 15;
 /** The signer's limit. A transaction with more is too large for nodes to relay. */
 const INPUTS_MAX = 150;
 const RING_MEMBERS = 16;

@@ -22,18 +22,18 @@ import { destinationOf } from './destination.ts';
 import { signMonero } from './sign.ts';
 
 /** The ring size that all transactions have since 2022. */
-export const RING_MEMBERS = 16;
+const RING_MEMBERS = 16;
 /** A transaction with more is too large for nodes to relay. */
-export const INPUTS_MAX = 150;
+const INPUTS_MAX = 150;
 /** Consensus: 16 outputs, of which one is the change. */
-export const PAYOUTS_MAX = 15;
+const PAYOUTS_MAX = 15;
 /** A restore would not find a change address with a higher index. */
 const INDEX_MAX = 10_000_000;
 const HASH_CHARS = 64;
 const SPEND_KEY = { from: 1, to: 33 } as const;
 
 /** The wallet's seed, and the keys that do not follow from it. */
-export type Keys = { seed: Uint8Array; imported: readonly ImportedMonero[] };
+type Keys = { seed: Uint8Array; imported: readonly ImportedMonero[] };
 
 /** The keys of the account that pays. */
 export type Owner = MoneroSecret & { account: AccountKey; network: Network };

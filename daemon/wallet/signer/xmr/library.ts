@@ -30,7 +30,7 @@ const Signed = z.object({
  * `spendKey`: the private spend key (hex). The library derives the first `addresses` addresses of the first `accounts` accounts, to
  * recognise the sources: about 0.2 ms each.
  */
-export type Owner = { spendKey: string; accounts: number; addresses: number };
+type Owner = { spendKey: string; accounts: number; addresses: number };
 
 let loading: Promise<Module> | undefined;
 

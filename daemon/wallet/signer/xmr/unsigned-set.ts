@@ -5,10 +5,10 @@
 import { varint } from '../../../monero/varint.ts';
 
 /** A member of a ring: an output of the chain, by its number among all. */
-export type RingMember = { index: number; key: Uint8Array; commitment: Uint8Array };
+type RingMember = { index: number; key: Uint8Array; commitment: Uint8Array };
 
 /** An output that is spent. `real`: its place in the ring. `n`: its place in its transaction. */
-export type Source = {
+type Source = {
   ring: RingMember[];
   real: number;
   /** The public key of its transaction that it was found with. */

@@ -6,7 +6,7 @@
 import type { BlockId } from '../../../../domain/chain.ts';
 import type { HeaderRules } from './rules.ts';
 
-export type Checkpoint = BlockId & {
+type Checkpoint = BlockId & {
   /** Identifies the chain with its proof of work: BTC and BCH have the same first block. */
   genesis: string;
   cash: boolean;

@@ -20,7 +20,7 @@ const TIMEWARP_SECONDS_MAX = 600;
 /** Concurrent scrypt hashes: one of the thread pool's four threads stays free. */
 const SCRYPT_AT_ONCE = Math.min(3, availableParallelism());
 
-export type Run = {
+type Run = {
   rules: HeaderRules;
   /** Whole headers, at least one. */
   bytes: Buffer;

@@ -8,7 +8,7 @@ import { contiguousEnd, deepReorg, extended } from '../../../checkpoint.ts';
 import { BLOCKS_PER_STEP_MAX } from '../../blocks.ts';
 import type { Headers } from './types.ts';
 
-export type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
+type Step = { checkpoint: Checkpoint; orphaned: BlockId[]; atTip: boolean };
 
 /**
  * The next step from `since` towards `tip`, which is on the chain; null if `tip` is behind `since` without

@@ -9,7 +9,7 @@ import type { ListedScript, ScriptList } from '../../../adapter.ts';
 import type { Server } from '../servers/server.ts';
 
 /** The maximum number of watched scripts; other listed ones are polled. */
-export const SCRIPTS_MAX = 100_000;
+const SCRIPTS_MAX = 100_000;
 /** Watched scripts that are not listed, because of money found at them or a transaction sent. */
 const PINNED_MAX = 5_000;
 

@@ -18,7 +18,7 @@ export const TRANSACTIONS_MAX = 50_000;
 const RAW_KEPT_BYTES_MAX = 2_000;
 
 /** A block with its time, milliseconds since 1970. */
-export type Inclusion = { block: BlockId; blockTime: number };
+type Inclusion = { block: BlockId; blockTime: number };
 
 type OwnOutput = { n: number; targetId: number; units: bigint; token: boolean };
 

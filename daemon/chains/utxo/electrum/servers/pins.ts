@@ -13,7 +13,7 @@ const PINS_MAX = 1_000;
 /** In the place of a fingerprint: the system's authorities vouch for this server. */
 const TRUSTED = 'trusted';
 
-export type Verdict = 'accepted' | 'changed';
+type Verdict = 'accepted' | 'changed';
 
 export class Pins {
   /** The file's name, for messages to the operator. */

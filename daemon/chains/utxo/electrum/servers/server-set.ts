@@ -8,7 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 import { Server, type ServerOptions } from './server.ts';
 
 /** The primary, the one that checks it, and a third; of as many operators as possible. */
-export const CONNECTIONS_MAX = 3;
+const CONNECTIONS_MAX = 3;
 const TEND_MS = 250;
 /** The penalty of a failure in the choice of a server, in milliseconds of latency. */
 const FAILURE_MS = 2_000;
