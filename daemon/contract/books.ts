@@ -1,11 +1,8 @@
 /** The operator API's methods about reconciliation and the export for accounting. */
 import { z } from 'zod';
+import { method, Text } from './operator-shapes.ts';
 
-const TEXT_CHARS_MAX = 300;
-const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Units = z.string();
-
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
 

@@ -9,8 +9,17 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import type { Call, Params, Result } from './operator.ts';
-import { ErrorBody, type Method, OPERATOR, OPERATOR_FILE, OPERATOR_PATH, OperatorFile } from './operator.ts';
+import {
+  type Call,
+  ErrorBody,
+  type Method,
+  OPERATOR,
+  OPERATOR_FILE,
+  OPERATOR_PATH,
+  OperatorFile,
+  type Params,
+  type Result,
+} from './operator.ts';
 import { CHALLENGE_HEADER, isProof, newChallenge, PROOF_PATH } from './proof.ts';
 
 /** A resend waits up to ten seconds for the shop's server; every other method is faster. */
@@ -49,7 +58,7 @@ export class NoDaemon extends Error {
 export class NotTheDaemon extends Error {
   constructor(dataDir: string) {
     super(
-      `what answers for ${dataDir} does not know the token of its service, or is of another version: it was told nothing. ` +
+      `the program that answers for ${dataDir} does not know the token of its service, or is of another version: it was told nothing. ` +
         'Start the service anew',
     );
     this.name = 'NotTheDaemon';

@@ -1,8 +1,6 @@
 /** The operator API's methods about the console, and what its pages and its listener agree on. */
 import { z } from 'zod';
-import { Id, Instant } from './operator-shapes.ts';
-
-const Nothing = z.strictObject({});
+import { Id, Instant, method, Nothing } from './operator-shapes.ts';
 
 /** The request header with the half of a session that pages keep. */
 export const KEY_HEADER = 'countinghouse-key';
@@ -23,11 +21,8 @@ export const ConsoleSessionShape = z.object({
 
 export const CONSOLE = {
   /** Opens the console's listener and makes a sign-in link, which works once. */
-  'console.open': { params: Nothing, result: z.object({ url: z.string(), ends_at: Instant }) },
-  'console.list': { params: Nothing, result: z.object({ sessions: z.array(ConsoleSessionShape) }) },
+  'console.open': method(Nothing, z.object({ url: z.string(), ends_at: Instant })),
+  'console.list': method(Nothing, z.object({ sessions: z.array(ConsoleSessionShape) })),
   /** Ends one session, or all of them. */
-  'console.end': {
-    params: z.strictObject({ id: Id.optional() }),
-    result: z.object({ ended: z.int().min(0) }),
-  },
+  'console.end': method(z.strictObject({ id: Id.optional() }), z.object({ ended: z.int().min(0) })),
 } as const;

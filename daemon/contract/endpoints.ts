@@ -1,9 +1,8 @@
 /** The operator API's methods about event endpoints, to which shops' signed events are sent. */
 import { z } from 'zod';
 import { EVENT_TYPES } from '../domain/merchant.ts';
-import { Id, Instant } from './operator-shapes.ts';
+import { Id, Instant, method, Nothing, Page, Text } from './operator-shapes.ts';
 
-const PAGE_MAX = 200;
 const URL_CHARS_MAX = 2_048;
 
 const EndpointShape = z.object({
@@ -41,35 +40,32 @@ const DeliveryShape = z.object({
   created_at: Instant,
 });
 
-const one = z.strictObject({ id: Id });
+const One = z.strictObject({ id: Id });
 
 export const ENDPOINTS = {
-  'endpoint.list': { params: z.strictObject({}), result: z.object({ endpoints: z.array(EndpointShape) }) },
-  'endpoint.add': {
-    params: z.strictObject({
-      business: z.string().min(1).max(300),
+  'endpoint.list': method(Nothing, z.object({ endpoints: z.array(EndpointShape) })),
+  'endpoint.add': method(
+    z.strictObject({
+      business: Text,
       url: z.string().min(1).max(URL_CHARS_MAX),
       types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).default([]),
     }),
-    result: z.object({ endpoint: WithSecret }),
-  },
+    z.object({ endpoint: WithSecret }),
+  ),
   /** Makes a new secret. The former one signs beside it for a day. */
-  'endpoint.rotate': { params: one, result: z.object({ endpoint: WithSecret }) },
-  'endpoint.enable': { params: one, result: z.object({ endpoint: EndpointShape }) },
+  'endpoint.rotate': method(One, z.object({ endpoint: WithSecret })),
+  'endpoint.enable': method(One, z.object({ endpoint: EndpointShape })),
   /** Sends it nothing until it is enabled; its events wait. */
-  'endpoint.pause': { params: one, result: z.object({ endpoint: EndpointShape }) },
+  'endpoint.pause': method(One, z.object({ endpoint: EndpointShape })),
   /**
    * Sends one signed event of the type `endpoint.test` now, even to a disabled endpoint, and waits for the answer. It is not in the
    * log, and not repeated.
    */
-  'endpoint.test': {
-    params: one,
-    result: z.object({ status: z.int().nullable(), error: z.string().nullable(), milliseconds: z.int() }),
-  },
-  'endpoint.remove': { params: one, result: z.object({}) },
-  'delivery.list': {
-    params: z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(50), before: Id.optional() }),
-    result: z.object({ deliveries: z.array(DeliveryShape), next: Id.nullable() }),
-  },
-  'delivery.resend': { params: one, result: z.object({}) },
+  'endpoint.test': method(
+    One,
+    z.object({ status: z.int().nullable(), error: z.string().nullable(), milliseconds: z.int() }),
+  ),
+  'endpoint.remove': method(One, z.object({})),
+  'delivery.list': method(Page, z.object({ deliveries: z.array(DeliveryShape), next: Id.nullable() })),
+  'delivery.resend': method(One, z.object({})),
 } as const;

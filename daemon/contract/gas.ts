@@ -5,13 +5,9 @@
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { EVM_CHAINS } from '../domain/evm.ts';
-import { Decimal, Id, Instant, PositiveDecimal } from './operator-shapes.ts';
+import { Decimal, Id, Instant, Millis, method, PositiveDecimal, Text } from './operator-shapes.ts';
 
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
-
-const Text = z.string().min(1).max(300);
 const Units = z.string().regex(/^\d{1,30}$/);
-const Millis = z.int().min(0);
 const Chain = z.enum(EVM_CHAINS);
 
 /** `GasGrant` of the signer. */

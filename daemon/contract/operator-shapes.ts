@@ -28,7 +28,24 @@ export const AccountKeySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),
 ]);
 
+/** A method by its parameters and its result. */
+export const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+
+export const Nothing = z.strictObject({});
+export const TEXT_CHARS_MAX = 300;
+export const Text = z.string().min(1).max(TEXT_CHARS_MAX);
+/** Milliseconds since 1970. */
+export const Millis = z.int().min(0);
+
 export const Id = z.int().min(1);
+
+export const PAGE_MAX = 200;
+export const Page = z.strictObject({
+  limit: z.int().min(1).max(PAGE_MAX).default(50),
+  /** Returns only ids below this. */
+  before: Id.optional(),
+});
+
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
 export const PositiveDecimal = z.string().regex(/^\d{1,30}(\.\d{1,30})?$/, 'must be a positive number, such as 0.5');
 export const Instant = z.iso.datetime();

@@ -26,9 +26,14 @@ import {
   InvoiceDetailShape,
   InvoiceShape,
   KeyShape,
+  method,
   NewKeyShape,
+  Nothing,
+  PAGE_MAX,
+  Page,
   PerMinute,
   StatusShape,
+  Text,
   UnknownTokenShape,
   WebhookShape,
 } from './operator-shapes.ts';
@@ -40,25 +45,16 @@ import { WITHDRAWALS, WithdrawalShape } from './withdrawals.ts';
 
 export const OPERATOR_PATH = '/operator/v1/';
 export const BODY_BYTES_MAX = 1_048_576;
-const PAGE_MAX = 200;
 
-const TEXT_CHARS_MAX = 300;
 const LIST_MAX = 100;
 /** Larger than the limit of a logo, so that a logo that is too large gets a specific error. */
 const LOGO_BASE64_MAX = 524_288;
 
-const Nothing = z.strictObject({});
-const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Texts = z.array(Text).max(LIST_MAX);
 /** A business by its number, its UUID or its name. A name must be unique. */
 const BusinessRef = Text;
 const Scopes = z.array(z.enum(SCOPES)).min(1).max(SCOPES.length);
 const Name = z.string().trim().min(1).max(LIST_MAX);
-const Page = z.strictObject({
-  limit: z.int().min(1).max(PAGE_MAX).default(50),
-  /** Returns only ids below this. */
-  before: Id.optional(),
-});
 /** The `before` of the next page; null when there is none. */
 const next = Id.nullable();
 
@@ -89,8 +85,6 @@ const NewBusiness = z.strictObject({
   key: z.strictObject({ name: Name, scopes: Scopes }),
   client: NewClient.optional(),
 });
-
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 export const OPERATOR = {
   status: method(Nothing, StatusShape),

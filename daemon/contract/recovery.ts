@@ -2,14 +2,13 @@
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import type { DrillReport } from '../domain/drill.ts';
-import { AccountKeySchema, Gap, HighestUsed, Instant } from './operator-shapes.ts';
+import { AccountKeySchema, Gap, HighestUsed, Instant, method, Nothing } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
 const ACCOUNTS_MAX = 200;
 
 const Path = z.string().min(1).max(PATH_CHARS_MAX);
-const Nothing = z.strictObject({});
 const Report: z.ZodType<DrillReport> = z.object({
   made_at: z.string(),
   invoices: z.int(),
@@ -18,7 +17,6 @@ const Report: z.ZodType<DrillReport> = z.object({
   problems: z.array(z.string()),
   newer: z.array(z.string()),
 });
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
 
 export const RECOVERY = {
   /** Makes a backup at an absolute path on the daemon's machine; answers when it is complete. */

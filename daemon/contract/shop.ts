@@ -1,11 +1,16 @@
 /** The operator API's methods about selling: invoices made by hand, search, takings, the counter, and why one is unpaid. */
 import { z } from 'zod';
-import { Decimal, Id, Instant, InvoiceDetailShape, InvoiceShape } from './operator-shapes.ts';
+import {
+  Decimal,
+  Id,
+  Instant,
+  InvoiceDetailShape,
+  InvoiceShape,
+  method,
+  TEXT_CHARS_MAX,
+  Text,
+} from './operator-shapes.ts';
 
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
-
-const TEXT_CHARS_MAX = 300;
-const Text = z.string().min(1).max(TEXT_CHARS_MAX);
 const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as EUR');
 /** In a fiat currency. */
 const Amount = z.string().regex(/^\d{1,12}(\.\d{1,8})?$/, 'must be an amount, such as 25.50');
@@ -81,7 +86,7 @@ export const SHOP = {
       duration_ms: z.int().min(0),
     }),
   ),
-  /** An invoice by hand, of any amount from a cent. `any`: at the counter. */
+  /** An invoice by hand, of any amount from a cent. */
   'invoice.create': method(
     z.strictObject({
       business: Text,

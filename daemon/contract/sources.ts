@@ -1,6 +1,7 @@
 /** The operator API's methods about chain sources: nodes, and servers of the light client. */
 import { z } from 'zod';
 import { SERVER_STATES } from '../domain/chain.ts';
+import { method, Nothing } from './operator-shapes.ts';
 
 const Block = z.object({ height: z.int(), hash: z.string() });
 
@@ -38,10 +39,10 @@ const SourceShape = z.object({
 });
 
 export const SOURCES = {
-  'source.list': { params: z.strictObject({}), result: z.object({ sources: z.array(SourceShape) }) },
+  'source.list': method(Nothing, z.object({ sources: z.array(SourceShape) })),
   /** Searches every address of a chain in the background. A node is asked for all blocks since the accounts' birthdays. */
-  'source.rescan': {
-    params: z.strictObject({ network: z.string().max(20), chain: z.string().max(20) }),
-    result: z.object({ begun: z.boolean() }),
-  },
+  'source.rescan': method(
+    z.strictObject({ network: z.string().max(20), chain: z.string().max(20) }),
+    z.object({ begun: z.boolean() }),
+  ),
 } as const;

@@ -4,12 +4,7 @@
  */
 import { z } from 'zod';
 import { CHAINS } from '../domain/assets.ts';
-import { AccountKeySchema, Decimal, Id, Instant } from './operator-shapes.ts';
-
-const ADDRESSES_MAX = 200;
-
-const Nothing = z.strictObject({});
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
+import { AccountKeySchema, Decimal, Id, Instant, method, Nothing, Page, Text } from './operator-shapes.ts';
 
 const WalletShape = z.object({
   /** `none`: there is no wallet. While it is locked, withdrawals wait; everything else works. */
@@ -65,13 +60,7 @@ export const WALLET = {
   ),
   /** The addresses that were given to payers, newest first, in pages that may be short; or those that `text` names. */
   'address.list': method(
-    z.strictObject({
-      business: z.string().min(1).max(300),
-      chain: z.enum(CHAINS).optional(),
-      text: z.string().min(1).max(300).optional(),
-      limit: z.int().min(1).max(ADDRESSES_MAX).default(50),
-      before: Id.optional(),
-    }),
+    Page.extend({ business: Text, chain: z.enum(CHAINS).optional(), text: Text.optional() }),
     z.object({
       addresses: z.array(
         z.object({

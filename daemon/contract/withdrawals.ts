@@ -8,18 +8,13 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { CollectShape, SignedGas } from './gas.ts';
-import { Decimal, Id, Instant, PositiveDecimal } from './operator-shapes.ts';
+import { Decimal, Id, Instant, Millis, method, Nothing, Page, PositiveDecimal, Text } from './operator-shapes.ts';
 
-const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
-
-const PAGE_MAX = 200;
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
-const Text = z.string().min(1).max(300);
-const Name = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the number of a withdrawal, such as 12');
+const WithdrawalNumber = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the number of a withdrawal, such as 12');
 const Units = z.string().regex(/^\d{1,78}$/);
 const Mac = z.string().regex(/^[0-9a-f]{64}$/);
-const Millis = z.int().min(0);
 
 /** `Intent` of the signer: amounts are decimals of smallest units. */
 const IntentShape = z.object({
@@ -198,13 +193,13 @@ const FeeRate = {
 /** A transaction that an operator approves. */
 const ProposalShape = z.discriminatedUnion('kind', [
   /** The first payment of a withdrawal, a sweep or a refund included. */
-  z.strictObject({ kind: z.literal('pay'), id: Name, speed: z.enum(SPEEDS).default('normal') }),
+  z.strictObject({ kind: z.literal('pay'), id: WithdrawalNumber, speed: z.enum(SPEEDS).default('normal') }),
   /** The same payments with a higher fee. */
-  z.strictObject({ kind: z.literal('speed-up'), id: Name, ...FeeRate }),
+  z.strictObject({ kind: z.literal('speed-up'), id: WithdrawalNumber, ...FeeRate }),
   /** The same transaction without this payment. */
-  z.strictObject({ kind: z.literal('cancel'), id: Name, ...FeeRate }),
+  z.strictObject({ kind: z.literal('cancel'), id: WithdrawalNumber, ...FeeRate }),
   /** One transaction for several withdrawals. */
-  z.strictObject({ kind: z.literal('batch'), ids: z.array(Name).min(2).max(BATCH_MAX) }),
+  z.strictObject({ kind: z.literal('batch'), ids: z.array(WithdrawalNumber).min(2).max(BATCH_MAX) }),
   /** Pays a stuck deposit ("txid:n") on to ourselves, with a fee for both transactions. */
   z.strictObject({ kind: z.literal('bump'), business: Text, crypto: Text, outpoint: Text, ...FeeRate }),
 ]);
@@ -215,15 +210,10 @@ const OutcomeShape = z.object({ sent: z.boolean(), problem: z.string().nullable(
 export const WITHDRAWALS = {
   /** Newest first. With `state`, a page may be short, even empty, and still have a `next`. */
   'withdrawal.list': method(
-    z.strictObject({
-      business: Text.optional(),
-      state: z.enum(WITHDRAWAL_STATES).optional(),
-      limit: z.int().min(1).max(PAGE_MAX).default(50),
-      before: Id.optional(),
-    }),
+    Page.extend({ business: Text.optional(), state: z.enum(WITHDRAWAL_STATES).optional() }),
     z.object({ withdrawals: z.array(WithdrawalShape), next: Id.nullable() }),
   ),
-  'withdrawal.show': method(z.strictObject({ id: Name }), z.object({ withdrawal: WithdrawalDetailShape })),
+  'withdrawal.show': method(z.strictObject({ id: WithdrawalNumber }), z.object({ withdrawal: WithdrawalDetailShape })),
   /** `amount` null: everything, less the fee. */
   'withdrawal.add': method(
     z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
@@ -267,7 +257,7 @@ export const WITHDRAWALS = {
     z.object({ withdrawals: z.array(WithdrawalShape), outcome: OutcomeShape.nullable() }),
   ),
   'withdrawal.reject': method(
-    z.strictObject({ id: Name, reason: Text.optional() }),
+    z.strictObject({ id: WithdrawalNumber, reason: Text.optional() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
   /** Frees a deposit whose bump no node accepts. */
@@ -320,13 +310,13 @@ export const WITHDRAWALS = {
   ),
   /** The configuration in force, without secrets. */
   'settings.show': method(
-    z.strictObject({}),
+    Nothing,
     z.object({ settings: z.array(z.object({ key: z.string(), value: z.string(), origin: z.string() })) }),
   ),
 
   /** The value of one coin; null: no rate is valid. */
   'rates.list': method(
-    z.strictObject({}),
+    Nothing,
     z.object({
       rates: z.array(
         z.object({
