@@ -107,9 +107,22 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
   credits.keep(row);
   // a block does not tell whether the transaction was replaceable before
   if (!block) credits.setReplaceable(row, credit.replaceable !== false);
+  lock(step, row, credit.locked ?? false);
   if (medianTime !== undefined && typeof block?.time === 'number') dateByBlock(step, row, block.time);
   if (row.block_hash !== (block?.hash ?? null)) credits.place(row, block);
   if (block) retire(step, row.target_id, row.txid);
+}
+
+/**
+ * Locks a known deposit, or lets it go: of two outputs of Monero with one key only the first in the chain can be spent, and
+ * blocks decide which that is. A locked one pays no invoice. What is in the inbox stays there.
+ */
+function lock({ app, tx }: Step, row: CreditRow, locked: boolean): void {
+  if (row.locked === locked) return;
+  row.locked = locked;
+  if (!locked || (row.claim !== null && row.claim !== 'invoice')) return;
+  row.claim = 'locked';
+  fileInInbox(app, tx, app.directory.businessOfAccount(row.account_id), row, 'locked');
 }
 
 /** Retires an address that was paid in a block before it was given out, because somebody else knows it. */

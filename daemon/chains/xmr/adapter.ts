@@ -127,7 +127,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
-    const credits = await this.#scanner.withoutTwins(found, node, signal);
+    const credits = await this.#scanner.withoutTwins(found, this.held(), node, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
     const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
     return {

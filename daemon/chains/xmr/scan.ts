@@ -17,7 +17,7 @@ import { Receiver } from './receive.ts';
 const COINBASE_MATURITY = 60;
 /** Consensus: an output may be spent ten blocks later (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
 const LOCK_BLOCKS = 10;
-/** One-time keys of known credits that are kept in memory. */
+/** One-time keys of known credits that are kept in memory from one step to the next. */
 const KEYS_KEPT_MAX = 10_000;
 
 type Where = { block: BlockId; blockTime: number } | null;
@@ -46,7 +46,7 @@ export class Scanner {
         const targetId = await this.#targetOf(receiver, spendKey, transaction.outputs[n]?.commitment !== null);
         if (targetId === undefined) continue;
         const id = `${transaction.id}:${n}`;
-        this.#keep(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
+        this.#keys.set(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
         credits.push({
           ...{ id, txid: transaction.id, targetId, inputs },
           amount: { asset: 'XMR', units },
@@ -99,36 +99,46 @@ export class Scanner {
   /**
    * Marks credits as locked whose one-time key an earlier output has already (the burning bug). Both outputs have the same
    * key image, so only one of them can ever be spent, and only one counts. Earlier are credits before it in the list, and
-   * stored credits in blocks.
+   * those in blocks that are stored or `held`: the books do not have the block of a credit that waits for another node.
    */
-  async withoutTwins(credits: readonly Credit[], node: MoneroNode, signal: AbortSignal): Promise<Credit[]> {
+  async withoutTwins(
+    credits: readonly Credit[],
+    held: readonly Credit[],
+    node: MoneroNode,
+    signal: AbortSignal,
+  ): Promise<Credit[]> {
     const seen = new Map<string, string>();
     const told = new Set(credits.map(({ id }) => id));
-    for (const targetId of new Set(credits.map((credit) => credit.targetId))) {
-      const stored = this.#list.coinsOf(targetId).filter(({ outpoint, blockHash }) => blockHash && !told.has(outpoint));
-      const unread = [...new Set(stored.filter(({ outpoint }) => !this.#keys.has(outpoint)).map(({ txid }) => txid))];
-      for (const [txid, { transaction }] of await node.transactions(unread, signal)) {
-        for (const [n, { key }] of transaction.outputs.entries()) {
-          this.#keep(`${txid}:${n}`, Buffer.from(key).toString('hex'));
-        }
-      }
-      for (const { outpoint } of stored) {
-        const key = this.#keys.get(outpoint);
-        if (key !== undefined) seen.set(key, outpoint);
+    const targets = new Set(credits.map(({ targetId }) => targetId));
+    const stored = [...targets].flatMap((targetId) =>
+      this.#list.coinsOf(targetId).filter(({ blockHash }) => blockHash),
+    );
+    const waiting = held.filter(({ targetId, block }) => block && targets.has(targetId));
+    const earlier = new Map([
+      ...stored.map(({ outpoint, txid }) => [outpoint, txid] as const),
+      ...waiting.map(({ id, txid }) => [id, txid] as const),
+    ]);
+    for (const id of told) earlier.delete(id);
+    const unread = [...earlier].filter(([outpoint]) => !this.#keys.has(outpoint)).map(([, txid]) => txid);
+    for (const [txid, { transaction }] of await node.transactions([...new Set(unread)], signal)) {
+      for (const [n, { key }] of transaction.outputs.entries()) {
+        this.#keys.set(`${txid}:${n}`, Buffer.from(key).toString('hex'));
       }
     }
-    return credits.map((credit) => {
+    for (const outpoint of earlier.keys()) {
+      const key = this.#keys.get(outpoint);
+      if (key !== undefined) seen.set(key, outpoint);
+    }
+    const judged = credits.map((credit) => {
       const key = this.#keys.get(credit.id) ?? credit.id;
       const first = seen.get(key);
       if (first !== undefined && first !== credit.id) return { ...credit, locked: true };
       seen.set(key, credit.id);
       return credit;
     });
-  }
-
-  #keep(outpoint: string, key: string): void {
-    if (this.#keys.size >= KEYS_KEPT_MAX) this.#keys.clear();
-    this.#keys.set(outpoint, key);
+    // not before: a step with more outputs than that would miss a twin
+    if (this.#keys.size > KEYS_KEPT_MAX) this.#keys.clear();
+    return judged;
   }
 
   /** One receiver for each present view key. */

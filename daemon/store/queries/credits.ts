@@ -57,6 +57,7 @@ export const updateCredit = update(
     'usd_value',
     'required',
     'replaceable',
+    'locked',
     'confirmed',
     'settled',
     'counted',

@@ -188,6 +188,43 @@ describe('the inbox', () => {
     expect(state()).toEqual(['unpaid', 'pending', 0n, 0n, 0n]);
   });
 
+  it('takes an output that becomes locked, because another one with its key came first, and lets it go again', async () => {
+    const half = paid.units / 2n;
+    const twins = (locked: boolean, at: number | null) => [
+      bench.credit(paid.targetId, half, 0, { txid: 'first' }),
+      bench.credit(paid.targetId, half, at, { txid: 'second', locked }),
+    ];
+    await bench.tell({ credits: () => [bench.credit(paid.targetId, half, null, { txid: 'second' })] });
+    await bench.tell({ blocks: 1, credits: () => twins(true, null) });
+    await bench.tell({
+      blocks: 1,
+      credits: () => [bench.credit(paid.targetId, half, 0, { txid: 'second', locked: true })],
+    });
+    await bench.tell({ blocks: 20 });
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: 'second:0' }]);
+    expect([bench.invoiceStatus(paid.id), bench.payment(paid.id).received, bench.balance()]).toEqual([
+      'unpaid',
+      half,
+      half,
+    ]);
+    // a reorganisation left the second alone
+    const alone = () => [bench.credit(paid.targetId, half, 0, { txid: 'second' })];
+    await bench.tell({ orphan: 22, blocks: 23, credits: alone });
+    expect([bench.payment(paid.id).received, bench.balance()]).toEqual([0n, half]);
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: 'second:0' }]);
+  });
+
+  it('takes back a payment whose output became locked, and says that it is undone', async () => {
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    await bench.tell({ blocks: 20 });
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+    await bench.tell({ orphan: 21, blocks: 22, credits: () => [full(0, { locked: true })] });
+    expect(bench.balance()).toBe(0n);
+    expect(bench.payment(paid.id).received).toBe(0n);
+    expect(bench.inbox()).toEqual([{ reason: 'locked', outpoint: TX() }]);
+    expect(bench.alerts()).toContain('invoice.undone');
+  });
+
   it('takes what came to an address that nobody was given, and nobody is given it any more', async () => {
     const target = bench.unassigned();
     await bench.tell({

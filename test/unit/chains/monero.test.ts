@@ -90,7 +90,7 @@ describe('credits of Monero', () => {
     const where = { block, blockTime: 1 };
     const credits: Credit[] = [];
     for (const twin of twins) credits.push(...(await first.find(twin, where, never)));
-    const judged = await first.withoutTwins(credits, node, signal);
+    const judged = await first.withoutTwins(credits, [], node, signal);
     expect(judged.map(({ targetId, amount, locked }) => [targetId, amount.units, locked ?? false])).toEqual([
       [id, 50n, false],
       [id, 50n, true],
@@ -102,10 +102,23 @@ describe('credits of Monero', () => {
     const [one, two] = twins;
     for (const credit of await earlier.find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
     const later = scanner();
-    const judged = await later.withoutTwins(await later.find(two, null, never), node, signal);
+    const judged = await later.withoutTwins(await later.find(two, null, never), [], node, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
-    const again = await later.withoutTwins(await later.find(one, { block, blockTime: 1 }, never), node, signal);
+    const again = await later.withoutTwins(await later.find(one, { block, blockTime: 1 }, never), [], node, signal);
     expect(again.map(({ locked }) => locked ?? false)).toEqual([false]);
+  });
+
+  it('count once also where the other waits for a second node, which the books do not have in its block', async () => {
+    const waiting = scanner();
+    const [one, two] = twins;
+    const held = await waiting.find(one, { block, blockTime: 1 }, never);
+    const next = { height: 10, hash: 'c'.repeat(64) };
+    const found = await waiting.find(two, { block: next, blockTime: 2 }, never);
+    book.credits.clear();
+    const judged = await waiting.withoutTwins(found, held, node, signal);
+    expect(judged.map(({ locked }) => locked)).toEqual([true]);
+    // what waits is reported again
+    expect((await waiting.withoutTwins(held, held, node, signal)).map(({ locked }) => locked)).toEqual([undefined]);
   });
 
   it('are locked for ever when their sender locked them, and mature when they were mined', async () => {
