@@ -34,7 +34,7 @@ import {
   idOf,
   type LinkedHeader,
 } from './checkpoint.ts';
-import { type Endpoint, Endpoints, Malformed } from './endpoints.ts';
+import { type Endpoint, Endpoints, Malformed, Undecided } from './endpoints.ts';
 import { Poller } from './poller.ts';
 
 /** An endpoint that serves headers. */
@@ -67,7 +67,7 @@ type EndpointAdapterOptions<E extends Endpoint> = {
 const ALONE_BLOCKS_MAX = 50;
 /** Longer forks of one network do not occur by chance. */
 export const FORK_BLOCKS_MAX = 10;
-/** So many operators must contradict it. */
+/** So many operators must contradict it, before it is called wrong. */
 const DENIED_BY = 2;
 
 /** The starting point of a step. */
@@ -109,10 +109,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   readonly network: Network;
   protected readonly endpoints: Endpoints<E>;
   readonly #list: ScriptList;
+  readonly #setting: string;
   readonly #headAgeMsMax: number;
   readonly #agreement: Agreement<E>;
   readonly #poller: Poller;
-  /** The height up to which another operator has the same blocks, or where this process began. */
+  /** The height up to which another operator has the same blocks, or where the checkpoint of the start begins; null before. */
   #shared: number | null = null;
   #isReread = false;
   /** The mark of the state that the last sync reached; null when the sync stopped before its end. */
@@ -126,6 +127,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const { network, setting, urls, list, open, alert, needsAgreement, areThere } = options;
     this.network = network;
     this.#list = list;
+    this.#setting = setting;
     this.endpoints = new Endpoints(setting, urls, open, alert);
     this.#headAgeMsMax = options.headAgeMsMax;
     const isStored = ({ id, block }: Credit): boolean => list.coin(id)?.blockHash === block?.hash;
@@ -245,7 +247,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       searched,
     } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
-    await this.#needShared(endpoint, checkpoint, tipOf(kept).height, signal);
+    this.#shared ??= kept[0]?.height ?? 0;
+    await this.#needShared(endpoint, checkpoint, this.#shared, signal);
     const [still] = await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
@@ -270,21 +273,21 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   }
 
   /**
-   * Refuses the branch of one endpoint that two other operators contradict and none shares. With two operators nobody can tell which
-   * one is right.
+   * Refuses blocks that the asked endpoint alone has: it is wrong if two other operators contradict it. With one that does, nobody can
+   * tell which one is right, and nothing more is read until they agree.
    */
-  async #needShared(endpoint: E, checkpoint: Checkpoint, from: number, signal: AbortSignal): Promise<void> {
-    this.#shared ??= from;
+  async #needShared(endpoint: E, checkpoint: Checkpoint, shared: number, signal: AbortSignal): Promise<void> {
     const tip = tipOf(checkpoint);
-    if (tip.height - this.#shared < ALONE_BLOCKS_MAX) return;
+    if (tip.height - shared < ALONE_BLOCKS_MAX) return;
     const { height, hash } = checkpoint.at(-1 - FORK_BLOCKS_MAX) ?? tip;
     const affirms = async (other: E): Promise<boolean | null> => {
       const [theirs] = await other.headers([height], signal);
       return theirs ? theirs.hash === hash : null;
     };
-    const { affirm, deny } = await this.endpoints.votes(endpoint, affirms, signal);
-    if (affirm > 0) this.#shared = tip.height;
-    else if (deny >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
+    const denying = await this.endpoints.deniers(endpoint, affirms, signal);
+    if (denying === null) this.#shared = tip.height;
+    else if (denying.length >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
+    else if (denying[0]) throw divided(this.#setting, endpoint, denying[0], height);
   }
 
   async #hasNews(signal: AbortSignal): Promise<boolean> {
@@ -313,5 +316,12 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     }
   }
 }
+
+const divided = (setting: string, one: Endpoint, other: Endpoint, height: number): Undecided =>
+  new Undecided(
+    `${setting}: ${one.name} and ${other.name} have different blocks ${height}, and nobody here can tell which one is right. Nothing ` +
+      'of this chain is read until they agree. Compare with a block explorer, and take the wrong one out of the configuration, ' +
+      'or name an endpoint of a third operator',
+  );
 
 const ageOf = ({ timeMs }: LinkedHeader): number => Math.max(0, Date.now() - timeMs);

@@ -23,6 +23,9 @@ const FAILED_WAIT_MS_MAX = 60_000;
 const CAUGHT_WAIT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
 
+/** Endpoints contradict each other, and nobody can tell which one is right. None is blamed, and no other one is asked instead. */
+export class Undecided extends ChainAlert {}
+
 type State<E> = { endpoint: E; operator: string; failures: number; notBefore: number; error: string | null };
 
 export class Endpoints<E extends Endpoint> {
@@ -66,7 +69,7 @@ export class Endpoints<E extends Endpoint> {
 
   /**
    * The result of `use` with the first endpoint that gives one. An endpoint that lags gives `undefined`. If none gives
-   * a result, throws the last error, or returns undefined if none threw.
+   * a result, throws the last error, or returns undefined if none threw. Throws `Undecided` at once.
    */
   async first<T>(use: (endpoint: E) => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
     let thrown: unknown;
@@ -76,7 +79,7 @@ export class Endpoints<E extends Endpoint> {
         const result = await this.#used(state, use, signal);
         if (result !== undefined) return result;
       } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
+        if (!(error instanceof Unavailable) || error instanceof Undecided) throw error;
         thrown = error;
       }
     }
@@ -102,27 +105,26 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
-  /** How many operators besides this endpoint's affirm something, or deny it. Ends at the first that affirms it. */
-  async votes(
-    than: E,
-    affirms: (endpoint: E) => Promise<boolean | null>,
-    signal: AbortSignal,
-  ): Promise<{ affirm: number; deny: number }> {
+  /**
+   * Endpoints of other operators than this one that deny something, one of each; null if one affirms it. Undecided ones, and those
+   * that do not answer, have no vote.
+   */
+  async deniers(than: E, affirms: (endpoint: E) => Promise<boolean | null>, signal: AbortSignal): Promise<E[] | null> {
     const asked = new Set([this.operatorOf(than)]);
-    const votes = { affirm: 0, deny: 0 };
+    const denying: E[] = [];
     for (const state of this.#inOrder()) {
       if (asked.has(state.operator)) continue;
       try {
         const said = await this.#used(state, affirms, signal);
         if (said === null) continue;
         asked.add(state.operator);
-        if (!said) votes.deny++;
-        else return { ...votes, affirm: 1 };
+        if (said) return null;
+        denying.push(state.endpoint);
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;
       }
     }
-    return votes;
+    return denying;
   }
 
   /** The results of a use by every endpoint that may be asked now; at least one. Throws the last error when none has one. */
@@ -180,7 +182,7 @@ export class Endpoints<E extends Endpoint> {
       state.error = null;
       return result;
     } catch (caught) {
-      if (signal.aborted) throw caught;
+      if (signal.aborted || caught instanceof Undecided) throw caught;
       const error = this.#unavailable(caught);
       if (error instanceof Unavailable) this.#failed(state, error, caught instanceof Malformed);
       throw error;

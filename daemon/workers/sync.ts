@@ -3,7 +3,7 @@
  * one, and a bug halts only this chain, with an alert.
  */
 import { watchSkipped } from '../app/addresses/skipped.ts';
-import { raise } from '../app/alerts.ts';
+import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
@@ -26,6 +26,7 @@ const POLL_MS = 10_000;
 const INCOMPLETE_RETRY_MS = 200;
 const FAILED_RETRY_MS = 1_000;
 const FAILED_RETRY_MAX_MS = 30_000;
+const ALERT = 'chain.alert';
 
 export class SyncLoop {
   readonly #app: App;
@@ -33,6 +34,8 @@ export class SyncLoop {
   readonly #abort = new AbortController();
   readonly #pause = new WakeablePause();
   #failures = 0;
+  /** Whether an alert of this loop may be open, perhaps from before the start. */
+  #isAlerted = true;
   /** Accounts whose past this source does not have. Tried again after a restart. */
   readonly #unreadable = new Set<number>();
   #running: Promise<void> | null = null;
@@ -72,6 +75,7 @@ export class SyncLoop {
       try {
         pauseMs = await this.#pass();
         this.#failures = 0;
+        await this.#followed();
       } catch (error) {
         if (signal.aborted) break;
         if (!(error instanceof Unavailable || error instanceof Rejected)) {
@@ -151,9 +155,18 @@ export class SyncLoop {
   async #failed(error: Unavailable | Rejected): Promise<number> {
     this.#failures++;
     this.#chain.away = true;
-    if (error instanceof ChainAlert) await this.#alert('chain.alert', error.message);
+    if (error instanceof ChainAlert) {
+      this.#isAlerted = true;
+      await this.#alert(ALERT, error.message);
+    }
     if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
     return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);
+  }
+
+  async #followed(): Promise<void> {
+    if (!this.#isAlerted || this.#chain.away) return;
+    this.#isAlerted = false;
+    await end(this.#app, ALERT, this.#chain.key);
   }
 
   #alert(kind: string, message: string): Promise<void> {

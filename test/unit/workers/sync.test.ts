@@ -1,6 +1,7 @@
-/** How often the loop asks a source that cannot tell everything. */
+/** How often the loop asks a source that cannot tell everything, and its alert about one that cannot be followed. */
 import { describe, expect, it } from 'vitest';
 import type { ChainUpdate, Checkpoint } from '../../../daemon/domain/chain.ts';
+import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { SyncLoop } from '../../../daemon/workers/sync.ts';
 import { Bench } from '../app/bench.ts';
 
@@ -28,4 +29,25 @@ describe('a source whose mempool stays incomplete', () => {
     expect(asked).toBeGreaterThanOrEqual(least);
     expect(asked).toBeLessThanOrEqual(most);
   });
+});
+
+it('an alert about a source ends once the chain is followed again', async () => {
+  const bench = await Bench.open('LTC');
+  let isDivided = true;
+  let asked = 0;
+  bench.chain.adapter.sync = async (since: Checkpoint): Promise<ChainUpdate> => {
+    asked++;
+    if (isDivided) throw new ChainAlert('two endpoints disagree');
+    const facts = { credits: [], spends: [], orphaned: [], targets: 'all', mempool: 'complete' } as const;
+    return { ...facts, credits: [], spends: [], orphaned: [], since: since.at(-1)!, checkpoint: since };
+  };
+  bench.chain.adapter.onHint = () => {};
+  const loop = new SyncLoop(bench.app, bench.chain);
+  await loop.start();
+  expect(bench.alerts()).toEqual(['chain.alert']);
+  isDivided = false;
+  loop.wake();
+  await expect.poll(() => bench.alerts(), { timeout: 5_000 }).toEqual([]);
+  await loop.stop();
+  expect(asked).toBe(2);
 });
