@@ -115,7 +115,7 @@ function seeAgain(step: Step, row: CreditRow, credit: Credit): void {
 
 /**
  * Locks a known deposit, or lets it go: of two outputs of Monero with one key only the first in the chain can be spent, and
- * blocks decide which that is. A locked one pays no invoice. What is in the inbox stays there.
+ * blocks decide which that is. A locked one pays no invoice. A deposit in the inbox stays there.
  */
 function lock({ app, tx }: Step, row: CreditRow, locked: boolean): void {
   if (row.locked === locked) return;
