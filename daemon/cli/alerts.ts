@@ -1,7 +1,7 @@
 /** `countinghouse alert`: the operator's alerts. */
 import type { Command } from 'commander';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
@@ -27,13 +27,12 @@ export function alertCommands(root: Command, io: Io): void {
 
 async function testChannels(session: Session) {
   const { channels } = await session.call('alert.test', {});
-  session.print({ channels }, () =>
-    table(
-      ['CHANNEL', 'RESULT'],
-      channels.map(({ channel, error }) => [channel, error ?? 'sent']),
-      'No channel is configured: see [alerts] in resources/docs/run-a-server.md.',
-    ),
-  );
+  if (channels.length === 0) {
+    const text = 'no channel is configured: see [alerts] in resources/docs/run-a-server.md';
+    throw new Failure(text, EXIT.failed, 'alert.no_channel');
+  }
+  const rows = channels.map(({ channel, error }) => [channel, error ?? 'sent']);
+  session.print({ channels }, () => table(['CHANNEL', 'RESULT'], rows, ''));
   const failed = channels.filter(({ error }) => error !== null);
   if (failed.length > 0) throw new Failure(`not sent: ${failed.map(({ channel }) => channel).join(', ')}`);
 }
@@ -58,7 +57,7 @@ async function listAlerts(session: Session, { after }: { after?: string }) {
 }
 
 async function markSeen(session: Session, { all = false }: { all?: boolean }, id?: string) {
-  if (all === (id !== undefined)) throw new Failure('give the number of an alert, or --all', EXIT.usage, 'usage');
+  if (all === (id !== undefined)) throw usage('give the number of an alert, or --all');
   const ids = all
     ? (await session.call('alert.list', {})).alerts.map(({ id }) => id).filter((each) => each > 0)
     : [Number(id)];

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { csv } from '../operator/csv.ts';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
 import { day } from './parse.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
@@ -86,7 +86,7 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
   // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
-  if (from > to) throw new Failure(`--from ${from} is after --to ${to}`, EXIT.usage);
+  if (from > to) throw usage(`--from ${from} is after --to ${to}`);
   const rows: Row[] = [];
   let cursor: Params<'export.page'>['cursor'];
   do {

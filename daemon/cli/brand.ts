@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { action, BUSINESS, list } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { Failure, type Io, usage } from './io.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
@@ -43,11 +43,11 @@ export function brandCommand(business: Command, io: Io): void {
 async function readLogo(file: string): Promise<string> {
   try {
     const { size } = await stat(file);
-    if (size > FILE_BYTES_MAX) throw new Failure(`${file} is too large for a logo`, EXIT.usage, 'usage');
+    if (size > FILE_BYTES_MAX) throw usage(`${file} is too large for a logo`);
     return (await readFile(file)).toString('base64');
   } catch (error) {
     if (error instanceof Failure) throw error;
-    throw new Failure(`${file} cannot be read: ${(error as Error).message}`, EXIT.usage, 'usage');
+    throw usage(`${file} cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -65,7 +65,7 @@ async function brandBusiness(session: Session, options: BrandOptions, business =
     logo: orNull(logo && (await readLogo(logo))),
   };
   if ([name, accent, contact, favourites, logo].every((option) => option === undefined)) {
-    throw new Failure('nothing to change: see `countinghouse business brand --help`', EXIT.usage, 'usage');
+    throw usage('nothing to change: see `countinghouse business brand --help`');
   }
   const changed = await session.call('business.brand', change);
   session.print(changed, () => brandText(changed.business));

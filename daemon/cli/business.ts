@@ -11,7 +11,7 @@ import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, BUSINESS, list } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { type Io, usage } from './io.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
 import { blockHeight, day, wholeNumber } from './parse.ts';
 import { secretFile, withPassphrase } from './secrets.ts';
@@ -118,9 +118,9 @@ async function addBusiness(session: Session, options: AddOptions) {
   const { name, network, timeZone = 'UTC', scopes, origin, host } = options;
   const { isTimeZone } = await import('../domain/calendar.ts');
   if (!isTimeZone(timeZone)) {
-    throw new Failure(`${timeZone} is no time zone: use one such as Europe/Berlin`, EXIT.usage, 'usage');
+    throw usage(`${timeZone} is no time zone: use one such as Europe/Berlin`);
   }
-  if (host && !origin) throw new Failure('--host goes with --origin', EXIT.usage, 'usage');
+  if (host && !origin) throw usage('--host goes with --origin');
   const wanted: Params<'business.add'> = {
     name,
     network,
@@ -175,7 +175,7 @@ function refuseWalletOptions(options: AddOptions): void {
   } = options;
   const isOfPast = birthday !== undefined || restoreHeight !== undefined;
   if (moneroWordsFile || imported || wordsFile || passphraseFile || isOfPast || iHaveTheWords) {
-    throw new Failure('the sandbox has a wallet of its own: leave out what is about wallets', EXIT.usage, 'usage');
+    throw usage('the sandbox has a wallet of its own: leave out what is about wallets');
   }
 }
 
@@ -196,7 +196,7 @@ function addedText({ business, key, client }: Added, words: readonly string[] | 
 async function changeBusiness(session: Session, options: ChangeOptions, business = '') {
   const { name, timeZone, enable, disable } = options;
   if (!name && !timeZone && !enable && !disable) {
-    throw new Failure('nothing to change: see `countinghouse business change --help`', EXIT.usage, 'usage');
+    throw usage('nothing to change: see `countinghouse business change --help`');
   }
   const changed = await session.call('business.change', { business, name, time_zone: timeZone, enable, disable });
   session.print(changed, () => businessText(changed.business));

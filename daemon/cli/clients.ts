@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action, BUSINESS, list } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { type Io, usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
@@ -75,7 +75,7 @@ async function addClient(session: Session, { name = '', origin = [], host }: Opt
 }
 
 async function changeClient(session: Session, { origin, host }: Options, client?: string) {
-  if (!origin && !host) throw new Failure('nothing to change: give --origin or --host', EXIT.usage, 'usage');
+  if (!origin && !host) throw usage('nothing to change: give --origin or --host');
   const changed = await session.call('client.change', { client: client ?? '', origins: origin, hosts: host });
   session.print(changed, () => clientText(changed.client));
 }

@@ -5,7 +5,7 @@ import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { action, BUSINESS } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
@@ -68,7 +68,7 @@ export function gasCommands(root: Command, io: Io): void {
 
 function chainOf(text: string): EvmChain {
   const found = EVM_CHAINS.find((chain) => chain === text.toUpperCase());
-  if (!found) throw new Failure(`${text} is none of ${EVM_CHAINS.join(', ')}`, EXIT.usage, 'usage');
+  if (!found) throw usage(`${text} is none of ${EVM_CHAINS.join(', ')}`);
   return found;
 }
 
@@ -149,7 +149,7 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   const [business, chain] = [String(given[0]), given[1] as EvmChain];
   const min_usd = options.minUsd;
   if (options.daily !== undefined && options.maxCost === undefined) {
-    throw new Failure('--daily needs --max-cost: the most that all its days may cost together', EXIT.usage, 'usage');
+    throw usage('--daily needs --max-cost: the most that all its days may cost together');
   }
   const forecast = await session.call('gas.forecast', { business, chain, min_usd });
   if (!session.json) session.note(forecastText(forecast).trimEnd());
@@ -202,7 +202,7 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
 
 function unitsOf(text: string, coin: string): bigint {
   const units = parseDecimal(text, assetOf(coin as AssetId).decimals);
-  if (units === null) throw new Failure(`${text} is no amount of ${coin}`, EXIT.usage, 'usage');
+  if (units === null) throw usage(`${text} is no amount of ${coin}`);
   return units;
 }
 
@@ -217,13 +217,12 @@ async function lastMoment(begins: number, daily: Hours | null): Promise<number> 
 
 function hoursOf(text: string): Hours {
   const [, from, to] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(text) ?? [];
-  if (from === undefined || to === undefined)
-    throw new Failure(`--daily ${text}: say 02:00-05:00`, EXIT.usage, 'usage');
+  if (from === undefined || to === undefined) throw usage(`--daily ${text}: say 02:00-05:00`);
   return { from, to };
 }
 
 function timeOf(text: string, option: string): number {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new Failure(`${option}: ${text} is no time`, EXIT.usage, 'usage');
+  if (Number.isNaN(time)) throw usage(`${option}: ${text} is no time`);
   return time;
 }

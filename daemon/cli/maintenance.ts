@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Command } from 'commander';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
@@ -27,7 +27,7 @@ export function maintenanceCommand(root: Command, io: Io): void {
 const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
 
 async function maintenance(session: Session, { free = false, compact = false }: Options): Promise<void> {
-  if (free && compact) throw new Failure('give --free or --compact, not both', EXIT.usage, 'usage');
+  if (free && compact) throw usage('give --free or --compact, not both');
   if (free) return freeNow(session);
   if (compact) return compactNow(session);
   return list(session);

@@ -10,6 +10,9 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** The number of a withdrawal, as the operator API takes it. */
+export const withdrawalNumber = (text: string): string => `${wholeNumber(text)}`;
+
 const BLOCK_HEIGHT_MAX = 1_000_000_000;
 
 export function blockHeight(text: string): number {

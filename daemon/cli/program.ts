@@ -19,7 +19,7 @@ import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
 import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
-import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine } from './io.ts';
+import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
 import { keyCommands } from './keys.ts';
 import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
@@ -48,7 +48,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
     if (error instanceof FaultShown) return EXIT.failed;
     if (!(error instanceof CommanderError)) return tell(io, error, json);
     if (error.exitCode === 0) return 0;
-    return json ? tell(io, new Failure(usageText(error), EXIT.usage, 'usage'), json) : EXIT.usage;
+    return json ? tell(io, usage(usageText(error)), json) : EXIT.usage;
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import { EXIT, Failure } from './io.ts';
+import { EXIT, Failure, usage } from './io.ts';
 import { askHidden, canAsk } from './prompt.ts';
 import type { Session } from './session.ts';
 
@@ -43,11 +43,11 @@ const SECRET_BYTES_MAX = 4_096;
 export async function secretFile(path: string, option: string, input: Readable = process.stdin): Promise<string> {
   const bytes = await (path === '-' ? readInput(input) : readFile(path)).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ENOENT' ? 'is not there' : 'cannot be read';
-    throw new Failure(`${option}: ${path} ${why}`, EXIT.usage, 'usage');
+    throw usage(`${option}: ${path} ${why}`);
   });
-  if (bytes.length > SECRET_BYTES_MAX) throw new Failure(`${option}: ${path} is too large`, EXIT.usage, 'usage');
+  if (bytes.length > SECRET_BYTES_MAX) throw usage(`${option}: ${path} is too large`);
   const text = bytes.toString('utf8').replace(/\r?\n$/, '');
-  if (text === '') throw new Failure(`${option}: ${path} is empty`, EXIT.usage, 'usage');
+  if (text === '') throw usage(`${option}: ${path} is empty`);
   return text;
 }
 

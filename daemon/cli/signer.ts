@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { Failure, type Io, usage } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import type { Session } from './session.ts';
 
@@ -35,8 +35,7 @@ async function run(
   session: Session,
   { folder, socket, autoLockMinutes, passphraseFile }: SignerOptions,
 ): Promise<void> {
-  if (process.platform === 'win32')
-    throw new Failure('on Windows the service has the wallet itself', EXIT.usage, 'usage');
+  if (process.platform === 'win32') throw usage('on Windows the service has the wallet itself');
   const { serveSigner } = await import('../wallet/signer/service.ts');
   const service = await serveSigner({
     ...{ folder, socket, autoLockMinutes },

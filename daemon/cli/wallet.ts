@@ -16,7 +16,7 @@ import {
   wordsOf,
   wordsWereProved,
 } from '../wallet/wallet.ts';
-import { EXIT, Failure } from './io.ts';
+import { EXIT, Failure, usage } from './io.ts';
 import { askHidden, askLine, canAsk } from './prompt.ts';
 import { askedWords, askSecret, passphraseOf, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -62,12 +62,12 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     );
   }
   if (options.birthday !== undefined && options.restoreHeight !== undefined) {
-    throw new Failure('give --birthday or --restore-height, not both', EXIT.usage, 'usage');
+    throw usage('give --birthday or --restore-height, not both');
   }
   const hasPast = options.birthday !== undefined || options.restoreHeight !== undefined;
   if (hasPast && !known && !importing && options.moneroWordsFile === undefined) {
     const option = options.birthday === undefined ? '--restore-height' : '--birthday';
-    throw new Failure(`a new wallet has no past: ${option} goes with --import`, EXIT.usage, 'usage');
+    throw usage(`a new wallet has no past: ${option} goes with --import`);
   }
   const passphrase = known
     ? await passphraseOf(session, options)

@@ -7,8 +7,9 @@ import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Asked, Expected } from '../operator/review.ts';
 import { approved } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
+import { withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -17,6 +18,7 @@ import { type WaitOptions, waits } from './wait.ts';
 import { withdrawalText } from './withdrawal-text.ts';
 
 const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
+const NUMBER = ['<number>', 'number of the withdrawal', withdrawalNumber] as const;
 const RATE_HELP = 'smallest units per byte (default: what the next blocks ask for)';
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
@@ -39,7 +41,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .action(action(io, list));
   withdrawal
     .command('show')
-    .argument('<id>', 'number of the withdrawal')
+    .argument(...NUMBER)
     .description('show a withdrawal: its state, fee and transactions')
     .action(action(io, show));
   withdrawal
@@ -57,7 +59,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .argument('<address>', 'the address that is paid')
     .description('ask for a withdrawal of the whole balance, less the fee')
     .action(action(io, sweep));
-  waits(withPassphrase(withdrawal.command('approve').argument('<id>', 'number of the withdrawal')), SENT_SECONDS_MAX)
+  waits(withPassphrase(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
     .option('--to <address>', 'refuse if it pays another address')
     .option('--amount <amount>', 'refuse if it pays another amount, in the coin; for a sweep, if it pays more')
     .addOption(
@@ -67,7 +69,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .action(action(io, approve));
   withdrawal
     .command('reject')
-    .argument('<id>', 'number of the withdrawal')
+    .argument(...NUMBER)
     .option('--reason <text>', 'why')
     .description('reject a withdrawal that is not signed yet')
     .action(action(io, reject));
@@ -75,15 +77,22 @@ export function withdrawalCommands(root: Command, io: Io): void {
 }
 
 function replacementCommands(withdrawal: Command, io: Io): void {
-  withPassphrase(withdrawal.command('speed-up').argument('<id>', 'number of the withdrawal'))
+  withPassphrase(withdrawal.command('speed-up').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
     .description('replace the transaction by one with a higher fee; the recipient gets the same')
     .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'speed-up')));
-  withPassphrase(withdrawal.command('cancel').argument('<id>', 'number of the withdrawal'))
+  withPassphrase(withdrawal.command('cancel').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
     .description('replace the unconfirmed transaction by one that does not pay the recipient')
     .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'cancel')));
-  withPassphrase(withdrawal.command('batch').argument('<ids...>', 'numbers of the withdrawals'))
+  withPassphrase(
+    withdrawal
+      .command('batch')
+      .argument('<numbers...>', 'numbers of the withdrawals', (text: string, before: string[] = []) => [
+        ...before,
+        withdrawalNumber(text),
+      ]),
+  )
     .option(
       '--pay <address=amount>',
       'refuse other payments than these; repeatable; --yes needs one for each withdrawal',
@@ -226,7 +235,7 @@ function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcom
 /** A payment as the operator names it: "address=amount". */
 function named(text: string): { to: string; amount: string } {
   const [, to, amount] = /^(.+)=([\d.]+)$/.exec(text) ?? [];
-  if (to === undefined || amount === undefined) throw new Failure(`--pay ${text}: say address=amount`, EXIT.usage);
+  if (to === undefined || amount === undefined) throw usage(`--pay ${text}: say address=amount`);
   return { to, amount };
 }
 
@@ -234,7 +243,7 @@ async function batch(session: Session, options: BatchOptions, ...given: unknown[
   const ids = given.flat() as string[];
   const count = new Set(ids).size;
   if (session.yes && options.pay.length !== count) {
-    throw new Failure(`with --yes, name each of the ${count} payments: --pay address=amount`, EXIT.usage);
+    throw usage(`with --yes, name each of the ${count} payments: --pay address=amount`);
   }
   const payments = options.pay.length === 0 ? {} : { payments: options.pay.map(named) };
   const question = `Approve these ${count} withdrawals, in one transaction?`;

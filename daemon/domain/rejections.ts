@@ -58,7 +58,7 @@ type Answers = {
   operator: number;
   /** The answer of the payment page: the invoice as it is, the choice of coins again, or an error page of that status. */
   page: 'shows' | 'asks' | 400 | 404;
-  /** The exit code of the command line. */
+  /** The exit code of the command line: 1: refused, 2: an argument is wrong, 3: another process holds the data. */
   exit: number;
 };
 
@@ -68,6 +68,7 @@ const CONFLICT = { operator: 409 } as const;
 
 /** How a code is answered where it is not as the others are. */
 const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
+  params: { exit: 2 },
   validation: { api: [422, 'errors'], page: 'asks' },
   'invoice.not_found': { api: [404, 'error'], withdrawal: 404, page: 404 },
   'invoice.paid': { api: [400, 'error'] },

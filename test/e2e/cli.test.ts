@@ -63,6 +63,100 @@ describe('every command', () => {
   });
 });
 
+const NEW_ADDRESS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kc04jdv';
+
+describe('the exit code', () => {
+  it.each([
+    ['key revoke'],
+    ['address-book remove'],
+    ['inbox accept'],
+    [`inbox refund ? ${NEW_ADDRESS}`],
+    ['inbox keep'],
+    ['webhook resend'],
+    ['endpoint rotate'],
+    ['endpoint enable'],
+    ['endpoint pause'],
+    ['endpoint test'],
+    ['endpoint remove'],
+    ['endpoint resend'],
+    ['alert seen'],
+    ['console end'],
+    ['withdrawal show'],
+    ['withdrawal approve'],
+    ['withdrawal reject'],
+    ['withdrawal speed-up'],
+    ['withdrawal cancel'],
+    ['withdrawal batch 998'],
+  ])('of `%s` is 1 for a number that nothing has, and 2 for a text that is no number', async (command) => {
+    const words = command.includes('?') ? command : `${command} ?`;
+    const asked = (number: string) =>
+      run(
+        [...words.replace('?', number).split(' '), '--yes', '--pay=x=1', '--pay=y=1'].filter(
+          (word) => !word.startsWith('--pay') || command.includes('batch'),
+        ),
+      );
+    expect(await asked('999')).toEqual({ code: 1, out: '', err: expect.stringMatching(/there is no|not found/i) });
+    for (const wrong of ['twelve', '0', '1.5', '1e3']) {
+      expect(await asked(wrong)).toEqual({ code: 2, out: '', err: expect.stringMatching(/It must be a whole number/) });
+    }
+  });
+
+  it.each([
+    ['invoice show ?'],
+    ['invoice cancel ?'],
+    ['invoice mark-paid ?'],
+    ['client change ? --origin https://a.example'],
+    ['client revoke ?'],
+    ['key list ?'],
+    ['business change ? --name Other'],
+    ['business brand ? --name Other'],
+    ['policy show ?'],
+    ['address-book list ?'],
+    [`withdrawal add ? 1 LTC ${NEW_ADDRESS}`],
+    [`withdrawal sweep ? LTC ${NEW_ADDRESS}`],
+    ['gas forecast ? ETH'],
+    ['withdrawal list --business ?'],
+    ['invoice list --business ?'],
+    ['backup verify ?'],
+    ['restore ? --data-dir /tmp/none-of-ours'],
+    ['source rescan ?'],
+    ['ledger ?'],
+  ])('of `%s` is 1 for a name that nothing has', async (command) => {
+    expect(await run([...command.replace('?', 'nothing').split(' '), '--yes'])).toMatchObject({ code: 1, out: '' });
+  });
+
+  it.each([
+    ['withdrawal add 1 many LTC x'],
+    ['withdrawal add 1 -5 LTC x'],
+    ['withdrawal speed-up 1 --fee-rate fast'],
+    ['withdrawal bump 1 LTC x --fee-rate fast'],
+    ['withdrawal approve 1 --speed rapid'],
+    ['withdrawal approve 1 --wait long'],
+    ['withdrawal list --limit 500'],
+    ['withdrawal list --state lost'],
+    ['invoice list --before x'],
+    ['alert list --after x'],
+    ['policy set 1 --mode automatic --per-day much'],
+    ['address-book add 1 DOGE x y'],
+    ['gas forecast 1 LTC'],
+    ['gas forecast 1 ETH --min-usd much'],
+    ['gas forecast 1 ETH --share 101'],
+    ['gas collect 1 ETH --from soon --max-cost 1'],
+    ['gas collect 1 ETH --max-price much --max-cost 1'],
+    ['key add 1 --name x --scopes all'],
+    ['endpoint add 1 https://a.example --types x'],
+    ['export --from yesterday'],
+  ])('of `%s` is 2: an argument is wrong', async (command) => {
+    expect(await run([...command.split(' '), '--yes'])).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('of `alert test` is 1 while no channel is configured', async () => {
+    const told = { code: 1, out: '', err: expect.stringContaining('no channel is configured') };
+    expect(await run(['alert', 'test'])).toEqual(told);
+    expect(await run(['alert', 'test', '--json'])).toEqual(told);
+  });
+});
+
 describe('keys and client IDs', () => {
   it('shows a key once, by which the merchant API answers until it is revoked', async () => {
     const { key } = await json<{ key: { id: number; key: string } }>(

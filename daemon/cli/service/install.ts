@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
-import { EXIT, Failure, FaultShown } from '../io.ts';
+import { EXIT, Failure, FaultShown, usage } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
 import { pairs } from '../table.ts';
@@ -90,10 +90,9 @@ function checkProgram({ node, script }: Program): void {
 }
 
 function checkPassphraseFile(path: string): void {
-  if (!/^\/[^\s:%"'\\]+$/.test(path))
-    throw new Failure('the file of the passphrase needs an absolute path without spaces');
+  if (!/^\/[^\s:%"'\\]+$/.test(path)) throw usage('the file of the passphrase needs an absolute path without spaces');
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile()) throw new Failure(`${path} is no file`);
+  if (!found?.isFile()) throw usage(`${path} is no file`);
   if (found.uid !== 0 || (found.mode & OTHERS_READ) !== 0) {
     throw new Failure(`${path} can be read by others than root: chown root and chmod 600 it`);
   }
