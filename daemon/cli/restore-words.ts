@@ -7,7 +7,7 @@
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { CHAINS } from '../domain/assets.ts';
-import { GAP } from '../domain/indices.ts';
+import { GAP, JUMPS_SEARCHED } from '../domain/indices.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { type Balance, balanceText, isShown } from './balance-text.ts';
 import { action } from './commands.ts';
@@ -33,6 +33,7 @@ type Options = WaitOptions & {
   network: Exclude<Network, 'sandbox'>;
   birthday: string;
   gap?: number;
+  restores?: number;
   name: string;
   wordsFile?: string;
   passphraseFile?: string;
@@ -54,6 +55,11 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
         .makeOptionMandatory(),
     )
     .option('--gap <addresses>', `addresses looked at past the last one used (default: ${GAP})`, wholeNumber)
+    .option(
+      '--restores <times>',
+      `restores in a row, without a payment in between, behind which is looked (default: ${JUMPS_SEARCHED})`,
+      wholeNumber,
+    )
     .option('--name <name>', 'what the businesses found are called, with a number', 'Restored')
     .option('--words-file <file>', 'the words; otherwise they are asked for')
     .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one')
@@ -65,7 +71,7 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
 }
 
 async function restoreWords(session: Session, options: Options): Promise<void> {
-  const { network, birthday, gap = GAP, wait = SEARCH_SECONDS_MAX } = options;
+  const { network, birthday, gap = GAP, restores = JUMPS_SEARCHED, wait = SEARCH_SECONDS_MAX } = options;
   await session.call('business.nextAccount', { network });
   const bip39 = await bip39In(options.bip39PassphraseFile);
   const text = await askedWords(session, options.wordsFile);
@@ -73,7 +79,7 @@ async function restoreWords(session: Session, options: Options): Promise<void> {
   const words = await openByWords(text, bip39);
   try {
     await makeWallet(session, options, words, text, bip39);
-    const found = await discover(session, words, { network, birthday, gap, wait });
+    const found = await discover(session, words, { network, birthday, gap, restores }, wait);
     const added = await addAccounts(session, words, options, found);
     await waitUntil(session, wait, () => untilRead(session));
     const restored = await withBalances(session, added);
@@ -102,15 +108,16 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
 async function discover(
   session: Session,
   words: OpenedBackup,
-  { network, birthday, gap, wait }: { network: Options['network']; birthday: string; gap: number; wait: number },
+  request: Required<Pick<Options, 'network' | 'birthday' | 'gap' | 'restores'>>,
+  wait: number,
 ): Promise<Discovery> {
   let count = ACCOUNTS_FIRST;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const numbers = Array.from({ length: count }, (_, account) => account);
     const accounts = Object.fromEntries(
-      CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, network, account))]),
+      CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, request.network, account))]),
     );
-    await session.call('wallet.discover', { network, birthday, gap, accounts });
+    await session.call('wallet.discover', { ...request, accounts });
     const found = await waitUntil(session, wait, () => discovery(session));
     if (found.error !== null) throw new Failure(`the search ended: ${found.error}`, EXIT.failed, 'discovery');
     const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;

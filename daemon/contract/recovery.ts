@@ -2,11 +2,13 @@
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import type { DrillReport } from '../domain/drill.ts';
+import { JUMPS_SEARCHED } from '../domain/indices.ts';
 import { AccountKeySchema, Gap, HighestUsed, Instant, method, Nothing } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
 const ACCOUNTS_MAX = 200;
+const RESTORES_MAX = 999;
 
 const Path = z.string().min(1).max(PATH_CHARS_MAX);
 const Report: z.ZodType<DrillReport> = z.object({
@@ -74,6 +76,8 @@ export const RECOVERY = {
       network: z.enum(NETWORKS),
       birthday: z.iso.datetime(),
       gap: Gap.default(1_000),
+      /** How many restores in a row, without a payment in between, are allowed for. */
+      restores: z.int().min(0).max(RESTORES_MAX).default(JUMPS_SEARCHED),
       /** The public keys of accounts 0, 1, 2, … of each chain. */
       accounts: z.partialRecord(z.enum(CHAINS), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
     }),

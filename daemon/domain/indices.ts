@@ -12,11 +12,20 @@ export const GAP = 1_000;
 /** Restores in a row, without a payment in between, that a watched wallet may have had. */
 const JUMPS_WATCHED = 1;
 
+/** As many, each of which left a whole gap behind, in a search of the words. */
+const JUMPS_WITH_GAPS = 2;
+
+/** Of an account without a payment so far, the first addresses behind each further jump. */
+const UNUSED_GAP = 100;
+
 /** How far a restore from a backup moves the next index: more than a shop uses between two backups. */
 export const INDICES_JUMPED = 10_000;
 
 /** Each costs INDICES_JUMPED derived and watched addresses in each branch of an account. */
 export const EARLIER_RESTORES_MAX = 20;
+
+/** The most jumps of one restore, and so what a search of the words allows for without a payment in between. */
+export const JUMPS_SEARCHED = EARLIER_RESTORES_MAX + 1;
 
 /**
  * How far a restore moves the next index if the shop was restored `earlier` times since its backup was made. Each of
@@ -47,13 +56,37 @@ export function indicesToWatch(used: number, gap: number, jumps: number): IndexR
 export const indicesOfPast = (used: number, gap: number): IndexRange[] =>
   indicesToWatch(used + gap, gap, JUMPS_WATCHED);
 
+/** The jumps of restores that lie between two used indices of an account, at the least. */
+export const jumpsBetween = (used: number, farther: number): number =>
+  Math.max(0, Math.floor(farther / INDICES_JUMPED) - Math.floor(Math.max(used, 0) / INDICES_JUMPED));
+
+/** The state of a search of words in one branch. `used`: the highest index known to be used; -1: none. */
+export type Searched = {
+  used: number;
+  gap: number;
+  /** Jumps in a row without a payment in between that are allowed for. */
+  jumps: number;
+  /** The jumps that are known from elsewhere: a restore moves both branches of an account. */
+  known: number;
+  /** Whether nothing is known to be used in the whole account. */
+  isUnused: boolean;
+};
+
 /**
- * The indices to search for the use of words. They may have been restored before: such a service has begun behind
- * `indicesOfPast` of an index up to `used`, and gave out addresses up to a gap from there.
+ * The indices to search for the use of words. Restores in a row left a gap behind each, or one in all if they were many.
+ * The words may have been restored before: such a service has begun behind `indicesOfPast` of an index up to `used`, and
+ * gave out addresses up to a gap from there; restores of its backups then jumped from there.
  */
-export function indicesToSearch(used: number, gap: number, jumps: number): IndexRange[] {
-  const behind = indicesOfPast(used, gap).at(-1)?.to ?? 0;
-  return merged([...indicesToWatch(used, gap, jumps), { from: INDICES_JUMPED, to: behind + gap }]);
+export function indicesToSearch({ used, gap, jumps, known, isUnused }: Searched): IndexRange[] {
+  const ranges = indicesToWatch(used, gap, Math.max(Math.min(jumps, JUMPS_WITH_GAPS), known));
+  const behind = (indicesOfPast(used, gap).at(-1)?.to ?? 0) - INDICES_JUMPED;
+  // the beginning from the words is one more
+  for (let jump = 1; jump <= jumps + known + 1; jump++) {
+    const from = jump * INDICES_JUMPED;
+    const isNear = jump <= JUMPS_WITH_GAPS + known;
+    ranges.push({ from, to: from + (isUnused && !isNear ? Math.min(gap, UNUSED_GAP) : behind + gap) });
+  }
+  return merged(ranges);
 }
 
 function merged(ranges: readonly IndexRange[]): IndexRange[] {

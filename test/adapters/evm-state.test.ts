@@ -162,7 +162,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const used = async (): Promise<number> => {
       const before = proxy.calls.get('eth_getTransactionCount') ?? 0;
       const discovery = new AccountDiscovery(
-        { network: 'regtest', birthday: 0, gap: 10, accounts: { ETH: [key] } },
+        { network: 'regtest', birthday: 0, jumps: 2, gap: 10, accounts: { ETH: [key] } },
         (_network, chain, list) => (chain === 'ETH' ? pair.scene.connect(list) : null),
       );
       await discovery.done;

@@ -10,7 +10,7 @@ import { estimateHighestFee, requestWithdrawal } from '../../daemon/app/withdraw
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
-import { jumpAfter } from '../../daemon/domain/indices.ts';
+import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { type Action, forget, mend, refused } from './people.ts';
@@ -299,6 +299,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   const folder = world.newFolder();
   const jump = jumpAfter(world.restoredAt.filter((at) => at >= made.at).length);
   const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall(), jump);
+  world.jumps += jump / INDICES_JUMPED;
   world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
@@ -349,6 +350,8 @@ export async function restoreWords(world: World): Promise<string> {
     network: 'regtest',
     birthday: new Date(birthday).toISOString(),
     gap: SCAN_GAP,
+    // by default it looks behind more of them, which takes time
+    restores: world.jumps,
     accounts,
   });
   await until(world, 'the search ends', async () => !(await world.appliance.operator('wallet.discovery', {})).running);

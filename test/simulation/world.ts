@@ -117,6 +117,8 @@ export class World {
   appliance!: Appliance;
   step = 0;
   restores = 0;
+  /** How far all restores together moved the addresses of the wallet, in jumps. */
+  jumps = 0;
   /** When another machine took over from a backup, in true time. */
   readonly restoredAt: number[] = [];
   /** What was found while the machine was at work. */

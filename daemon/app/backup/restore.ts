@@ -14,7 +14,8 @@ import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { INDICES_JUMPED } from '../../domain/indices.ts';
+import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
+import { insertAlert } from '../../store/queries/effects.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -26,11 +27,13 @@ import {
   lastDebit,
   lastWithdrawal,
   leaveSpend,
+  readyIndices,
   skipWebhooks,
   suspendPolicy,
   unsignedPlans,
 } from '../../store/queries/restore.ts';
 import { saveSetting } from '../../store/queries/settings.ts';
+import { skippedOf } from '../../store/queries/skipped.ts';
 import { dropKeys, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import { storeProblems } from '../../store/snapshot.ts';
 import { Store, type Tx } from '../../store/store.ts';
@@ -194,13 +197,40 @@ export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, 
     const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
     const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
     // also takes back ready addresses, which may have been given out since
-    skip(tx, id, 0, [{ from: next_index, to: next_index + far }]);
+    const next = nextReceiving(tx, id, next_index);
+    skip(tx, id, 0, [{ from: next, to: next + far }]);
     skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
     beginUnknownSpends(tx, { id, chain_key }, now);
     endPlan(tx, id, 'stopped', 'A restore ends every grant of gas: approve another plan');
   }
+  tellJumps(tx, now);
   const by = { by: jump };
   if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
+}
+
+/** Tells the operator what a search by the words alone must be told, if it would not look so far by itself. */
+function tellJumps(tx: Tx, now: number): void {
+  const skipped = tx.all(accountsToJump, {}).flatMap(({ id }) => tx.all(skippedOf, { account_id: id }));
+  const total = new Map<string, number>();
+  for (const { account_id, branch, from_index, to_index } of skipped) {
+    const key = `${account_id}/${branch}`;
+    total.set(key, (total.get(key) ?? 0) + to_index - from_index);
+  }
+  const jumps = Math.ceil(Math.max(0, ...total.values()) / INDICES_JUMPED);
+  if (jumps <= JUMPS_SEARCHED) return;
+  const message = `Restores have moved this wallet ${jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores ${jumps}`;
+  tx.run(insertAlert, { kind: 'restore.far', subject: `${jumps}`, message, created_at: now, network: null });
+}
+
+/**
+ * The index from which on no address of an account was given out when the backup was made. Ready addresses do not count: they
+ * would move a wallet that is restored often farther than a search by its words looks.
+ */
+function nextReceiving(tx: Tx, account_id: number, next_index: number): number {
+  const ready = tx.all(readyIndices, { account_id });
+  let next = next_index;
+  while (ready.pop()?.idx === next - 1) next--;
+  return next;
 }
 
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */

@@ -22,27 +22,23 @@ import {
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { INDICES_JUMPED, type IndexRange, indicesToSearch, indicesToWatch, without } from '../../domain/indices.ts';
+import { type IndexRange, indicesToSearch, indicesToWatch, jumpsBetween, without } from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
-const SCRIPTS_MAX = 1_000_000;
+const SCRIPTS_MAX = 2_000_000;
 const STATES_AT_ONCE = 500;
 /** Of change, where a family uses one address of it: as many as BIP-44 has other programs search. */
 const FIXED_CHANGE_GAP = 20;
-/**
- * Restores in a row, without a payment in between on the same branch of an account, that are allowed for; more where the
- * other branch shows more, because a restore moves both.
- */
-const JUMPS_PROBED = 2;
-
 export type DiscoveryRequest = {
   network: Network;
   /** Milliseconds since 1970. */
   birthday: number;
   /** How many addresses past the last used one are searched in each branch. */
   gap: number;
+  /** How many jumps of restores in a row are allowed for, without a payment in between. */
+  jumps: number;
   /** The keys of accounts 0, 1, 2, … of each chain. */
   accounts: Partial<Record<ChainId, AccountKey[]>>;
 };
@@ -112,14 +108,6 @@ type OpenSource = (
   accounts: readonly AccountKey[],
 ) => ChainAdapter | null;
 
-/** The indices of a branch that may have been used. `usedElsewhere`: the highest used index of the account's branches. */
-function indicesOf(row: Row, usedElsewhere: number, source: ChainAdapter, ahead: number, gap: number): IndexRange[] {
-  const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
-  if (hasFixedChange && row.branch === 1) return indicesToWatch(row.used, FIXED_CHANGE_GAP, 0);
-  const jumps = Math.max(JUMPS_PROBED, Math.floor(usedElsewhere / INDICES_JUMPED));
-  return indicesToSearch(row.used + ahead, gap, jumps);
-}
-
 /** The address that change returns to, in the branch that has it. */
 const fixedChange = ({ branch }: Row): IndexRange[] => (branch === 1 ? [{ from: 0, to: 1 }] : []);
 
@@ -163,7 +151,7 @@ export class AccountDiscovery {
   }
 
   async #discover(chain: ChainId): Promise<void> {
-    const { network, accounts, birthday, gap } = this.#request;
+    const { network, accounts, birthday, gap, jumps } = this.#request;
     const keys = accounts[chain] ?? [];
     const list = new ScratchList();
     const source = keys.length > 0 ? this.#open(network, chain, list, keys) : null;
@@ -177,9 +165,15 @@ export class AccountDiscovery {
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
     const branchesOf = ({ account }: Row): Row[] => rows.filter((row) => row.account === account);
+    const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
+    const usedIn = (row: Row): number => Math.max(...branchesOf(row).map(({ used }) => used));
+    // most accounts are unused, and each would cost as much as a used one
+    const isFarSearched = (row: Row): boolean => row.account === 0 || source.knowsAccounts === true || usedIn(row) >= 0;
     const extend = (row: Row): Promise<void> => {
-      const usedElsewhere = Math.max(...branchesOf(row).map(({ used }) => used));
-      return derive(row, indicesOf(row, usedElsewhere, source, ahead, gap));
+      if (hasFixedChange && row.branch === 1) return derive(row, indicesToWatch(row.used, FIXED_CHANGE_GAP, 0));
+      const known = jumpsBetween(row.used, usedIn(row));
+      const isUnused = !isFarSearched(row);
+      return derive(row, indicesToSearch({ used: row.used + ahead, gap, jumps, known, isUnused }));
     };
     const derive = async (row: Row, wanted: readonly IndexRange[]): Promise<void> => {
       const missing = without(wanted, row.covered);
@@ -207,7 +201,7 @@ export class AccountDiscovery {
       if (addresses) await this.#readState(source, list, found, (asked) => (addresses.asked = asked));
       else
         do {
-          for (const row of rows) row.ready = row.used + ahead;
+          for (const row of rows) row.ready = isFarSearched(row) ? row.used + ahead : -1;
           await this.#readChain(source, birthday, progress, list, found);
         } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
       progress.done = true;

@@ -31,9 +31,9 @@ export const RECOVERY_METHODS: Methods = {
       ready: areSkippedWatched(app),
     };
   },
-  'wallet.discover': async ({ extra }, { network, birthday, gap, accounts }) => {
+  'wallet.discover': async ({ extra }, { network, birthday, gap, restores, accounts }) => {
     if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own', 'network');
-    await extra.discoverAccounts({ network, birthday: Date.parse(birthday), gap, accounts });
+    await extra.discoverAccounts({ network, birthday: Date.parse(birthday), gap, jumps: restores, accounts });
     return {};
   },
   'wallet.discovery': ({ app, extra }) => ({

@@ -12,6 +12,17 @@ export const accountsToJump = statement((_: Nothing) =>
   sqlite.selectFrom('account').select(['id', 'chain_key', 'next_index', 'next_change']).orderBy('id'),
 );
 
+/** The indices of an account's ready addresses, which were not given out. */
+export const readyIndices = statement((p: { account_id: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select('idx')
+    .where('account_id', '=', p.account_id)
+    .where('invoice_id', 'is', null)
+    .where('branch', '=', sql.lit(0))
+    .orderBy('idx'),
+);
+
 /** Unsigned plans. */
 export const unsignedPlans = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select(['id', 'spend_id']).where('txid', 'is', null),

@@ -1,13 +1,16 @@
 /** The search for used accounts of a chain whose addresses are asked for: how far it looks behind the jumps of restores. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AccountDiscovery } from '../../../daemon/app/recovery/account-discovery.ts';
 import type { ChainAdapter, ScriptList } from '../../../daemon/chains/adapter.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../../daemon/domain/chain.ts';
 import { INDICES_JUMPED } from '../../../daemon/domain/indices.ts';
 
 const GAP = 20;
-const key = {} as AccountKey;
-const scriptOf = (branch: Branch, index: number): Buffer => Buffer.from(`${branch}/${index}`);
+/** Fewer than are allowed for, since each costs time. */
+const JUMPS = 4;
+const keys = [{}, {}, {}] as AccountKey[];
+const scriptOf = (account: number, branch: Branch, index: number): Buffer =>
+  Buffer.from(`${account}/${branch}/${index}`);
 
 /** A chain that has paid these addresses, in one block each. A reader of blocks sees what is listed when it comes by. */
 function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: boolean): ChainAdapter {
@@ -15,7 +18,9 @@ function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: bool
   const tip = paid.length;
   return {
     wholeHistories,
-    deriveAddress: async (_: AccountKey, branch: Branch, index: number) => ({ script: scriptOf(branch, index) }),
+    deriveAddress: async (key: AccountKey, branch: Branch, index: number) => {
+      return { script: scriptOf(keys.indexOf(key), branch, index) };
+    },
     begin: async () => [idOf(0)],
     sync: async (since: Checkpoint) => {
       const height = wholeHistories ? tip : Math.min(tip, (since.at(-1)?.height ?? 0) + 1);
@@ -31,21 +36,39 @@ function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: bool
   } as unknown as ChainAdapter;
 }
 
-it.each([true, false])(
-  'finds one branch behind as many restores as the other one shows (whole histories: %s)',
-  async (whole) => {
+/** The search for the words' accounts on a chain that has paid these addresses. */
+async function searched(paid: readonly Buffer[], whole: boolean, jumps = JUMPS) {
+  const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, paid, whole);
+  const request = { network: 'regtest', birthday: 0, gap: GAP, jumps, accounts: { BTC: keys } } as const;
+  const discovery = new AccountDiscovery(request, open);
+  await discovery.done;
+  expect(discovery.state.error).toBeNull();
+  return discovery.state.used.map(({ account_no, receiving, change }) => [account_no, receiving, change]);
+}
+
+describe.each([true, false])('the search of the words (whole histories: %s)', (whole) => {
+  it('finds one branch behind as many restores as the other one shows', async () => {
     // each of five machines was paid, and only the first and the last one sent change
-    const receiving = [0, 1, 2, 3, 4].map((jumps) => scriptOf(0, jumps * INDICES_JUMPED + 7));
-    const change = [0, 4].map((jumps) => scriptOf(1, jumps * INDICES_JUMPED + 2));
-    const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, [...change, ...receiving], whole);
-    const discovery = new AccountDiscovery(
-      { network: 'regtest', birthday: 0, gap: GAP, accounts: { BTC: [key] } },
-      open,
-    );
-    await discovery.done;
-    expect(discovery.state).toMatchObject({
-      error: null,
-      used: [{ chain: 'BTC', account_no: 0, receiving: 4 * INDICES_JUMPED + 7, change: 4 * INDICES_JUMPED + 2 }],
-    });
-  },
-);
+    const receiving = [0, 1, 2, 3, 4].map((jumps) => scriptOf(0, 0, jumps * INDICES_JUMPED + 7));
+    const change = [0, 4].map((jumps) => scriptOf(0, 1, jumps * INDICES_JUMPED + 2));
+    const found = await searched([...change, ...receiving], whole, 2);
+    expect(found).toEqual([[0, 4 * INDICES_JUMPED + 7, 4 * INDICES_JUMPED + 2]]);
+  });
+
+  it('finds money behind restores without a payment in between', async () => {
+    const [receiving, change] = [3 * INDICES_JUMPED + 30, JUMPS * INDICES_JUMPED + 31];
+    expect(await searched([scriptOf(0, 1, change)], whole)).toEqual([[0, -1, change]]);
+    expect(await searched([scriptOf(0, 0, receiving)], whole)).toEqual([[0, receiving, -1]]);
+    expect(await searched([scriptOf(0, 1, change)], whole, JUMPS - 2)).toEqual([]);
+  });
+
+  it('finds the money of another account behind them, also what came before its first payment', async () => {
+    const [far, near, farChange] = [JUMPS * INDICES_JUMPED + 3 * GAP, 5, 3 * INDICES_JUMPED + GAP - 1];
+    // a payer of the newest machine came first, one of the machine before all restores later
+    const paid = [scriptOf(1, 0, far), scriptOf(1, 0, near), scriptOf(2, 1, farChange)];
+    expect(await searched(paid, whole)).toEqual([
+      [1, far, -1],
+      [2, -1, farChange],
+    ]);
+  });
+});

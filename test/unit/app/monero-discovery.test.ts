@@ -60,7 +60,10 @@ it('finds payments in any order and in both branches, and derives one address of
   const derived = new Map<number, number>();
   const open = (_: unknown, __: unknown, list: ScriptList, accounts: readonly AccountKey[]) =>
     chainOf(list, accounts, derived);
-  const discovery = new AccountDiscovery({ network: 'mainnet', birthday: 0, gap: GAP, accounts: { XMR: keys } }, open);
+  const discovery = new AccountDiscovery(
+    { network: 'mainnet', birthday: 0, gap: GAP, jumps: 3, accounts: { XMR: keys } },
+    open,
+  );
   await discovery.done;
   expect(discovery.state).toMatchObject({
     error: null,

@@ -6,12 +6,16 @@ import {
   indicesOfPast,
   indicesToSearch,
   indicesToWatch,
+  JUMPS_SEARCHED,
   jumpAfter,
+  jumpsBetween,
   without,
 } from '../../../daemon/domain/indices.ts';
 
 const holds = (ranges: readonly IndexRange[], index: number): boolean =>
   ranges.some(({ from, to }) => from <= index && index < to);
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
 describe('the indices that may have been given out', () => {
   it.each([
@@ -58,20 +62,39 @@ describe('the indices that may have been given out', () => {
     );
   });
 
-  it('are found by a search of the words, also behind an earlier restore from them', () => {
+  it('are found by a search of the words, behind restores in a row, also after an earlier restore from the words', () => {
     const gap = 100;
-    const numbers = [
-      fc.integer({ min: -1, max: 500 }),
-      fc.integer({ min: 0, max: 500 }),
-      fc.integer({ max: gap - 1, min: 0 }),
-    ];
+    const jump = fc.integer({ min: 0, max: JUMPS_SEARCHED });
+    const begun = fc.record({
+      used: fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 30_000 })),
+      // a former payer may have paid an address of before meanwhile
+      later: fc.integer({ min: 0, max: 500 }),
+      byWords: fc.boolean(),
+      jumps: fc.array(jump, { maxLength: 6 }),
+      unpaid: fc.integer({ min: 0, max: gap - 1 }),
+    });
     fc.assert(
-      fc.property(fc.tuple(...numbers), ([used = -1, later = 0, ahead = 0]) => {
-        const began = indicesOfPast(used, gap).at(-1)!.to;
-        // a former payer may have paid an address of before meanwhile
-        expect(holds(indicesToSearch(used + later, gap, 2), began + ahead)).toBe(true);
+      fc.property(begun, ({ used, later, byWords, jumps, unpaid }) => {
+        const began = byWords ? indicesOfPast(used, gap).at(-1)!.to : used + 1;
+        // as many as are allowed for, in whatever restores
+        const restores = Math.min(sum(jumps), JUMPS_SEARCHED);
+        const next = began + restores * INDICES_JUMPED + unpaid;
+        const searched = { used: used + later, gap, jumps: JUMPS_SEARCHED, known: 0, isUnused: false };
+        expect(holds(indicesToSearch(searched), next)).toBe(true);
+        // the other branch was paid there
+        const fewer = { ...searched, jumps: 0, known: jumpsBetween(used + later, next) };
+        expect(holds(indicesToSearch(fewer), next)).toBe(true);
       }),
     );
+  });
+
+  it('are few behind the jumps of an account without a payment', () => {
+    const count = (isUnused: boolean): number =>
+      indicesToSearch({ used: -1, gap: 1_000, jumps: JUMPS_SEARCHED, known: 0, isUnused }).reduce(
+        (all, { from, to }) => all + to - from,
+        0,
+      );
+    expect([count(false), count(true)]).toEqual([89_000, 11_000]);
   });
 
   it('less others are what is in the first and not in the second', () => {
