@@ -2,7 +2,7 @@
  * Finality: on Ethereum and BNB Smart Chain a block is final once two thirds of the stake have voted for it; no
  * reorganisation removes it after that (Casper FFG; BEP-126). Endpoints name the newest such block "finalized".
  */
-import { type Asset, assetOf, FINALIZED } from './assets.ts';
+import { type Asset, assetOf, type ChainId, FINALIZED } from './assets.ts';
 import { isEvm } from './evm.ts';
 
 /**
@@ -10,6 +10,20 @@ import { isEvm } from './evm.ts';
  * epochs of 32 blocks; on BSC it takes two blocks, and 15 were the rule before.
  */
 const BLOCKS_INSTEAD = { ETH: 96, BSC: 15 } as const;
+
+/**
+ * A newest final block that is further below the tip is a fault of the chain or of an endpoint: six epochs on Ethereum, which needs
+ * three; a hundred times as many as BSC needs.
+ */
+const STALLED_BLOCKS = { ETH: 192, BSC: 200 } as const;
+
+/** Whether a chain makes no blocks final. `finalized`: the height of the newest final one; null where the source tells none. */
+export function isStalled(
+  chain: ChainId,
+  { height, finalized }: { height: number; finalized: number | null },
+): boolean {
+  return isEvm(chain) && finalized !== null && height - finalized > STALLED_BLOCKS[chain];
+}
 
 type Depth = {
   required: number;

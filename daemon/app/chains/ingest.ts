@@ -47,6 +47,7 @@ import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
 import { forgetVanished } from './garbage-collection.ts';
 import { type Grouped, grouped } from './grouped.ts';
 import { Reported } from './reported.ts';
+import { tellStalled } from './stalled.ts';
 import { noteUnknownTokens } from './unknown-tokens.ts';
 
 /** The time after which a transaction of an update starts no further step. */
@@ -437,6 +438,7 @@ class Ingestion extends Facts {
     const { app, chain, update } = this;
     const { height } = tipOf(update.checkpoint);
     settleSpends(app, tx, chain, height);
+    tellStalled(app, tx, chain, { height, finalized: update.finalized ?? null });
     if (update.searched) noteSearched(app, tx, chain.key, update.searched);
     const syncedAt = this.#complete ? this.#beganAt : chain.syncedAt;
     const synced_at = this.#complete ? this.#beganAt : storedSyncedAt;

@@ -1,7 +1,8 @@
 /**
  * The height up to which blocks are final, by the endpoints' tag "finalized" (Ethereum's execution API). It is
  * requested at intervals, because it moves once in minutes. Where there are endpoints of several operators, two must report
- * one, and the lower height counts: one alone could call its newest block final.
+ * one, and the lower height counts: one alone could call its newest block final. The others are asked until one of them has come
+ * as far as the asked one, so that one that stands still keeps no payment waiting.
  */
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { tipOf } from '../adapter.ts';
@@ -27,10 +28,28 @@ export class Finality {
     this.#askedAtMs = performance.now();
     const use = async (endpoint: EvmEndpoint) => heightOn(checkpoint, await endpoint.finalized(signal));
     const own = await use(asked);
-    const other = this.#endpoints.operators < 2 ? own : await this.#endpoints.other(asked, use, signal);
+    const other = this.#endpoints.operators < 2 ? own : await this.#highestOf(asked, own, use, signal);
     // while no other one answers, the last height on which two agreed stays final
     if (other !== undefined) this.#height = own === null || other === null ? null : Math.min(own, other);
     return this.#height;
+  }
+
+  /** The highest of other operators' heights, up to one that is not below `own`. Undefined if no other one answers. */
+  async #highestOf(
+    asked: EvmEndpoint,
+    own: number | null,
+    use: (endpoint: EvmEndpoint) => Promise<number | null>,
+    signal: AbortSignal,
+  ): Promise<number | null | undefined> {
+    const told: (number | null)[] = [];
+    const isHighEnough = async (endpoint: EvmEndpoint): Promise<boolean> => {
+      const theirs = await use(endpoint);
+      told.push(theirs);
+      return own === null || (theirs !== null && theirs >= own);
+    };
+    await this.#endpoints.other(asked, isHighEnough, signal);
+    const heights = told.filter((height) => height !== null);
+    return told.length === 0 ? undefined : heights.length === 0 ? null : Math.max(...heights);
   }
 }
 

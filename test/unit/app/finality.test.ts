@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { needsAgreement } from '../../../daemon/app/chains/agreement.ts';
 import { readInvoice } from '../../../daemon/app/invoices/views.ts';
 import { FINALIZED } from '../../../daemon/domain/assets.ts';
-import { Bench, type Paid } from './bench.ts';
+import { Bench, HOUR, type Paid } from './bench.ts';
 
 let bench: Bench;
 let large: Paid;
@@ -55,6 +55,29 @@ describe('a payment of 10,000 USD on Ethereum', () => {
     await bench.tell({ blocks: 1, finalized: null, credits });
     expect(bench.row('t:0').confirmed).toBe(true);
     expect(bench.payment(large.id).status).toBe('paid');
+  });
+
+  it('waits for days while no block becomes final, with an alert, and counts by itself once one does', async () => {
+    await seen(bench.tip.height - 60);
+    const { height } = bench.tip;
+    const stalled = () => bench.alerts().filter((kind) => kind === 'chain.finality');
+    await bench.tell({ blocks: 100, finalized: height - 60 });
+    expect(stalled()).toEqual([]);
+    for (let day = 0; day < 40; day++) {
+      bench.advance(24 * HOUR);
+      bench.rate('1');
+      await bench.tell({ blocks: 50, finalized: height - 1 });
+    }
+    expect(stalled()).toEqual(['chain.finality']);
+    expect([bench.invoiceStatus(large.id), bench.payment(large.id).status]).toEqual(['unpaid', 'pending']);
+    const units = bench.balance('USDT_ERC20');
+    // smaller payments, and money that is there already, do not wait
+    const small = await bench.invoice({ usd: 100n, crypto: 'USDT_ERC20' });
+    const paying = () => [bench.credit(small.targetId, small.units, 11, { txid: 's', asset: 'USDT_ERC20' })];
+    await bench.tell({ blocks: 12, finalized: height - 1, credits: paying });
+    expect([bench.invoiceStatus(small.id), units]).toEqual(['paid', large.units]);
+    await bench.tell({ blocks: 1, finalized: bench.tip.height - 70 });
+    expect([bench.invoiceStatus(large.id), stalled()]).toEqual(['paid', []]);
   });
 
   it('below that amount needs twelve confirmations', async () => {

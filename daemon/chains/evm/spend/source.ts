@@ -4,6 +4,7 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
+import { maxOf, minOf } from '../../../domain/money.ts';
 import type { SpendingSource } from '../../adapter.ts';
 import type { Endpoints } from '../../endpoints.ts';
 import { RpcError } from '../../json-rpc.ts';
@@ -14,6 +15,12 @@ import { type EvmCall, type EvmEndpoint, isLimit } from '../endpoint.ts';
 const BASE_FEE_PERCENT = 150n;
 const BASE_FEE_PERCENT_FAST = 200n;
 const FAST_BLOCKS = 2;
+/** A tip that is believed whatever another operator tells: 2 gwei, less than a dollar for a token's transfer. */
+const TIP_PLAIN = 2_000_000_000n;
+/** Honest endpoints differ by how far back they look. */
+const TIP_FACTOR = 2n;
+/** How long the price of another operator is waited for. */
+const SECOND_PRICE_MS = 2_000;
 const RETRY_SECONDS = 5;
 /** Messages of nodes that have the transaction already. */
 const KNOWN = /already known|already imported|known transaction/i;
@@ -36,15 +43,31 @@ export class EvmSource implements SpendingSource {
     return (price > 0n ? price : 1n) * 1_000n;
   }
 
-  gasPrice(signal: AbortSignal): Promise<GasPrice> {
-    return this.#ask((endpoint) => endpoint.gasPrice(signal), signal);
+  /** A tip is paid in full, so where another operator's endpoint answers, it limits the tip of the asked one. */
+  async gasPrice(signal: AbortSignal): Promise<GasPrice> {
+    const own = await this.#ask(async (endpoint) => ({ endpoint, price: await endpoint.gasPrice(signal) }), signal);
+    const { base, tip } = own.price;
+    if (tip <= TIP_PLAIN || this.#endpoints.operators < 2) return own.price;
+    const other = await this.#otherPrice(own.endpoint, signal);
+    return { base, tip: other ? minOf(tip, maxOf(TIP_FACTOR * other.tip, TIP_PLAIN)) : tip };
+  }
+
+  async #otherPrice(than: EvmEndpoint, signal: AbortSignal): Promise<GasPrice | undefined> {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(SECOND_PRICE_MS)]);
+    try {
+      return await this.#endpoints.other(than, (endpoint) => endpoint.gasPrice(soon), soon);
+    } catch (error) {
+      if (signal.aborted || !soon.aborted) throw error;
+      return undefined;
+    }
   }
 
   /**
    * How many transactions of an address (hex with 0x) blocks contain. No block takes a transaction whose nonce is above that,
-   * so endpoints of two operators must say the same, where there are two.
+   * so endpoints of two operators must say the same, where there are two. While only one answers, it counts as far as it
+   * `isExplained` by the books. Throws `Unavailable` otherwise.
    */
-  async nonce(address: string, signal: AbortSignal): Promise<bigint> {
+  async nonce(address: string, isExplained: (count: bigint) => boolean, signal: AbortSignal): Promise<bigint> {
     const countAt = async (endpoint: EvmEndpoint) => (await endpoint.nonces([address], signal))[0] ?? undefined;
     const own = await this.#ask(async (endpoint) => {
       const count = await countAt(endpoint);
@@ -61,7 +84,11 @@ export class EvmSource implements SpendingSource {
     };
     const shared = await this.#endpoints.other<{ count: bigint } | false>(own.endpoint, compare, signal);
     if (shared) return shared.count;
-    if (told.size === 1) return own.count;
+    if (told.size === 1 && (this.#endpoints.operators < 2 || isExplained(own.count))) return own.count;
+    if (told.size === 1) {
+      const alone = `Only one operator says that ${address} has sent ${own.count} transactions, which the books do not have`;
+      throw new Unavailable(`${alone}. It waits until another operator's endpoint answers`, RETRY_SECONDS);
+    }
     const counts = [...told.keys()].join(' or ');
     const text = `Endpoints disagree about how many transactions ${address} has sent: ${counts}`;
     throw new Unavailable(text, RETRY_SECONDS);

@@ -125,7 +125,9 @@ export class EvmSpending extends OfSource implements Spending {
     const there = sender.units[this.feeAsset] ?? 0n;
     if (isCancel && there < fee) throw new MissingGas(this.feeAsset, fee - there, sender.address);
     const { address, branch, index } = sender;
-    const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), limit());
+    const isUsedOrReserved = (one: bigint): boolean => request.holdings.nextNonce(address, one) > one;
+    const isExplained = (count: bigint): boolean => count === 0n || isUsedOrReserved(count - 1n);
+    const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), isExplained, limit());
     const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
     if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
     return {
@@ -249,12 +251,16 @@ export class EvmSpending extends OfSource implements Spending {
     return gas === PLAIN_GAS ? gas : (gas * GAS_HEADROOM_PERCENT) / 100n;
   }
 
-  /** A replacement raises both fees of every transaction that it replaces. */
+  /**
+   * A replacement raises both fees of every transaction that it replaces. It tips with what it offers beyond twice the base fee,
+   * because the tip that an endpoint told was too low.
+   */
   async #fees({ feeRate }: PaymentRequest, replaced: readonly EvmPlan[], limit: Limit): Promise<Fees> {
-    const { tip } = await this.#source.gasPrice(limit());
+    const { base, tip } = await this.#source.gasPrice(limit());
     const least = replaced.map((plan) => raised(plan.maxFeePerGas) + 1n).reduce(maxOf, 1n);
     const maxFeePerGas = maxOf((feeRate + 999n) / 1_000n, least);
-    const leastTip = replaced.map((plan) => raised(plan.maxPriorityFeePerGas) + 1n).reduce(maxOf, 0n);
+    const spare = replaced.length === 0 ? 0n : maxFeePerGas - 2n * base;
+    const leastTip = replaced.map((plan) => raised(plan.maxPriorityFeePerGas) + 1n).reduce(maxOf, spare);
     return { maxFeePerGas, maxPriorityFeePerGas: minOf(maxOf(tip, leastTip), maxFeePerGas) };
   }
 

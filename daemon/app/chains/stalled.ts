@@ -1,0 +1,30 @@
+/** The alert about a chain that makes no blocks final: large payments wait for that, and nothing else does. */
+import { isStalled } from '../../domain/finality.ts';
+import { openAlertOf } from '../../store/queries/alert-notices.ts';
+import { closeAlertsOf } from '../../store/queries/effects.ts';
+import type { Tx } from '../../store/store.ts';
+import { raiseIn } from '../alerts.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from './chains.ts';
+
+const KIND = 'chain.finality';
+
+/** Raises the alert, or ends it. A tip without a final height, of a source that tells none, changes nothing. */
+export function tellStalled(
+  app: App,
+  tx: Tx,
+  { key, adapter }: ChainRuntime,
+  tip: Parameters<typeof isStalled>[1],
+): void {
+  const { height, finalized } = tip;
+  if (finalized === null) return;
+  if (isStalled(adapter.chain, tip)) {
+    const message =
+      `No block of ${key} becomes final: the newest final one is ${finalized}, and the newest one ${height}. Payments that count ` +
+      'only in a final block wait, without an end, and count by themselves once it goes on. Compare with a block explorer: an ' +
+      'endpoint that stands still has the same effect';
+    raiseIn(app, tx, adapter.network, KIND, key, message);
+  } else if (tx.get(openAlertOf, { kind: KIND, subject: key })) {
+    tx.run(closeAlertsOf, { kind: KIND, subject: key, seen_at: app.now() });
+  }
+}

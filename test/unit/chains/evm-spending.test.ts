@@ -1,0 +1,114 @@
+/** The prices and nonces that payments of Ethereum's family get where endpoints differ, lie, or are silent. */
+import { describe, expect, it } from 'vitest';
+import { Endpoints } from '../../../daemon/chains/endpoints.ts';
+import type { GasPrice } from '../../../daemon/chains/evm/answers.ts';
+import type { EvmEndpoint } from '../../../daemon/chains/evm/endpoint.ts';
+import { EvmSource } from '../../../daemon/chains/evm/spend/source.ts';
+import { EvmSpending } from '../../../daemon/chains/evm/spend/spending.ts';
+import type { PaymentRequest } from '../../../daemon/chains/spending.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { evmScript } from '../../../daemon/domain/evm.ts';
+import type { EvmPlan } from '../../../daemon/domain/spend.ts';
+
+const GWEI = 10n ** 9n;
+const COIN = 10n ** 18n;
+const signal = () => AbortSignal.timeout(5_000);
+const TANK = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+const STRANGER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
+
+/** The answers of one operator's endpoint; null: it is silent. */
+type Answers = { price?: GasPrice; nonce?: bigint; gas?: bigint } | null;
+
+/** A source over endpoints of several operators. */
+function sourceOf(...all: Answers[]): EvmSource {
+  const open = (url: string): EvmEndpoint => {
+    const answers = all[Number(new URL(url).hostname.slice(2, 3))] ?? null;
+    const need = <T>(value: T | undefined): T => {
+      if (answers === null || value === undefined) throw new Unavailable('it is silent', 1);
+      return value;
+    };
+    const endpoint: Partial<EvmEndpoint> = {
+      name: url,
+      identify: async () => {
+        need(answers ?? undefined);
+      },
+      gasPrice: async () => need(answers?.price),
+      nonces: async () => [need(answers?.nonce)],
+      trial: async () => ({ gas: need(answers?.gas ?? 21_000n), returned: '0x' }),
+      close: () => {},
+    };
+    return endpoint as EvmEndpoint;
+  };
+  const urls = all.map((_, i) => `http://op${i}.example`);
+  return new EvmSource(new Endpoints('a setting', urls, open, () => {}));
+}
+
+/** Plans a payment from the tank, of whose nonces the books know the first so many as used. */
+async function planned(source: EvmSource, known: bigint, over: Partial<PaymentRequest> = {}): Promise<EvmPlan> {
+  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [] }, source);
+  const tank = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
+  const funds = { ...tank, units: { ETH: COIN } };
+  const nothing = (): never => {
+    throw new Error('an account chain has no coins');
+  };
+  const nextNonce = (_: string, used: bigint) => (used > known ? used : known);
+  return spending.plan(
+    {
+      ...{ accountNo: 0, asset: 'ETH', payouts: [{ address: STRANGER, units: COIN / 10n }], conflictKeys: [] },
+      ...{ change: tank, feeRate: 3_000n * GWEI, feeMin: 0n, feeMax: COIN, inputsMax: null, tipHeight: 0 },
+      holdings: { balances: () => [funds], balance: () => funds, nextNonce, coin: nothing, coins: () => [] },
+      ...over,
+    },
+    signal,
+  );
+}
+
+const price = (base: bigint, tip: bigint): GasPrice => ({ base, tip });
+const fair = price(GWEI, GWEI);
+
+describe('the next nonce', () => {
+  it('is not one endpoint’s word alone while the other operator is silent, unless the books explain it', async () => {
+    const source = (nonce: bigint) => sourceOf({ price: fair, nonce }, null);
+    expect((await planned(source(7n), 7n)).nonce).toBe(7n);
+    expect((await planned(source(0n), 0n)).nonce).toBe(0n);
+    // a node that has not read the newest block
+    expect((await planned(source(6n), 7n)).nonce).toBe(7n);
+    const lie = planned(source(10n ** 15n), 7n);
+    await expect(lie).rejects.toThrow(Unavailable);
+    await expect(lie).rejects.toThrow(/only one operator says that .* has sent 1000000000000000 transactions/i);
+    await expect(planned(source(8n), 7n)).rejects.toThrow(Unavailable);
+  });
+
+  it('is any that two operators tell, and that the only one tells', async () => {
+    expect((await planned(sourceOf({ price: fair, nonce: 9n }, { nonce: 9n }), 7n)).nonce).toBe(9n);
+    expect((await planned(sourceOf({ price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
+  });
+});
+
+describe('the tip', () => {
+  const tipOf = async (...all: Answers[]) => (await planned(sourceOf(...all), 0n)).maxPriorityFeePerGas;
+  const rate = { feeRate: 900_000n * GWEI };
+
+  it('of one endpoint is at most twice that of another operator, or a plain one', async () => {
+    const lie = { price: price(GWEI, 500n * GWEI), nonce: 0n };
+    const with5 = await planned(sourceOf(lie, { price: price(GWEI, 5n * GWEI), nonce: 0n }), 0n, rate);
+    expect(with5.maxPriorityFeePerGas).toBe(10n * GWEI);
+    const with0 = await planned(sourceOf(lie, { price: price(GWEI, 0n), nonce: 0n }), 0n, rate);
+    expect(with0.maxPriorityFeePerGas).toBe(2n * GWEI);
+    expect(await sourceOf(lie, { price: price(GWEI, GWEI) }).feeRate(3, signal())).toBe(3_500n * GWEI);
+  });
+
+  it('is the asked one’s where nobody contradicts it', async () => {
+    expect(await tipOf({ price: fair, nonce: 0n }, { price: price(GWEI, 30n * GWEI), nonce: 0n })).toBe(GWEI);
+    expect(await tipOf({ price: fair, nonce: 0n }, null)).toBe(GWEI);
+    expect(await tipOf({ price: fair, nonce: 0n })).toBe(GWEI);
+  });
+
+  it('of a replacement rises with the rate that is offered, though an endpoint tells none', async () => {
+    const source = () => sourceOf({ price: price(GWEI, 0n), nonce: 0n });
+    const first = await planned(source(), 0n);
+    expect(first).toMatchObject({ maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 0n });
+    const second = await planned(source(), 0n, { replaced: [first], feeRate: 8_000n * GWEI });
+    expect(second).toMatchObject({ maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 6n * GWEI });
+  });
+});
