@@ -118,7 +118,7 @@ export class Victim {
     return code;
   }
 
-  /** Lets it die at its next commit, before it can tell anybody. */
+  /** Lets it die at the commit of the next approval, before it can tell anybody. */
   doom(): void {
     this.#child?.kill('SIGUSR2');
   }

@@ -57,9 +57,8 @@ export default function Approve({ task }: { task: Task }): ReactNode {
       return { proposed, request };
     },
     placeholderData: keepPreviousData,
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 'static', // a restart of the service makes every other answer stale
     gcTime: 0,
-    refetchOnWindowFocus: false,
   });
   const title = titleOf(task, t);
   const back = { to: task.kind === 'pay' ? href('withdrawals') : backOf(task), name: t('title') };

@@ -63,9 +63,8 @@ export function Recipient({ payment, place, compares, canceled, judged }: Recipi
     queryKey: ['recipient', input],
     queryFn: ({ signal }) => bridge.call('withdrawal.recipient', input, signal),
     enabled: place !== null && compares,
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 'static',
     gcTime: 0,
-    refetchOnWindowFocus: false,
   });
   const isReady = known.data !== undefined || known.error !== null || place === null || !compares;
   const verdict = judge(address, compares ? (known.data ?? null) : null);
