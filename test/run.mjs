@@ -1,13 +1,14 @@
 /**
- * `npm test`: the compiler and the linter, the nodes that tests use (test/nodes), then vitest, then one line that counts
- * the results, as vitest's own report file has them. Fails when a test fails, a file does not load, nothing ran or, with
- * CI=true, anything was skipped that a networked machine could have run. Arguments go on to vitest. Valid on Node 18: it
- * starts everything else with the Node that the product runs on.
+ * `npm test`: the compiler and the linter, the nodes that tests use (test/nodes), then vitest, then the names of failures
+ * and one line that counts the results, as vitest's own report file has them. Fails when a test fails, a file does not
+ * load, nothing ran or, with CI=true, anything was skipped that a networked machine could have run. Arguments go on to
+ * vitest. Valid on Node 18: it starts everything else with the Node that the product runs on.
  */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
 import { installForTests } from './install.mjs';
 
@@ -20,6 +21,9 @@ const MEMORY = '/dev/shm';
 const ROOM_BYTES_MIN = 4e9;
 /** For them and for the processes of six workers, their nodes and browsers. */
 const MEMORY_BYTES_MIN = 12e9;
+
+/** Of an error, in the list of failures at the end. */
+const EXCERPT_LINES_MAX = 8;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const [node] = usableNodes();
@@ -48,18 +52,34 @@ async function check() {
   return program === 0 && browsers === 0 && console === 0 && linted === 0;
 }
 
-/** The counts and names of vitest's report. A file that did not load has no tests: it counts as one that failed. */
+/** The count and names of vitest's report. A file that did not load has no tests: it counts as one that failed. */
 function tally(report) {
-  const result = { passed: 0, failed: 0, skipped: [] };
+  const result = { passed: 0, failed: [], again: [], skipped: [] };
   for (const file of report.testResults) {
-    const failed = file.assertionResults.filter((test) => test.status === 'failed').length;
-    result.failed += file.status === 'failed' ? Math.max(failed, 1) : failed;
+    const name = relative(root, file.name);
+    const failed = file.assertionResults.filter((test) => test.status === 'failed');
+    const told = (test) => `${name}: ${test.fullName}\n${excerpt(test.failureMessages)}`;
+    result.failed.push(...failed.map(told));
+    if (file.status === 'failed' && failed.length === 0) result.failed.push(`${name}\n${excerpt([file.message])}`);
     for (const test of file.assertionResults) {
-      if (test.status === 'passed') result.passed += 1;
-      else if (test.status !== 'failed') result.skipped.push(test.fullName);
+      if (test.status === 'passed') {
+        result.passed += 1;
+        if (test.failureMessages.length > 0) result.again.push(told(test));
+      } else if (test.status !== 'failed') result.skipped.push(test.fullName);
     }
   }
   return result;
+}
+
+/** The first lines of each try's error, without the runner's own, indented. */
+function excerpt(messages) {
+  const lines = messages.flatMap((message = '') => {
+    const own = stripVTControlCharacters(message)
+      .split('\n')
+      .filter((line) => !/node_modules|^ *at new Promise/.test(line));
+    return own.slice(0, EXCERPT_LINES_MAX);
+  });
+  return lines.map((line) => `    ${line}`).join('\n');
 }
 
 async function runTests() {
@@ -79,7 +99,7 @@ async function runTests() {
 
 /** Why the run is not a success, or null. */
 function fault({ code, passed, failed, skipped }) {
-  if (failed > 0) return `${failed} failed.`;
+  if (failed.length > 0) return `Failed:\n${failed.map((one) => `  ${one}`).join('\n')}`;
   if (passed === 0) return 'No test passed: that is no success.';
   if (code !== 0) return `vitest ended with ${code}.`;
   const avoidable = skipped.filter((name) => !name.includes(MAY_BE_SKIPPED));
@@ -91,14 +111,16 @@ function fault({ code, passed, failed, skipped }) {
 
 async function main() {
   if (!node) throw new Error(`Node.js ${NODE_MAJOR_MIN} is needed: \`npm test\` installs it.`);
-  const none = { code: 1, passed: 0, failed: 0, skipped: [] };
+  const none = { code: 1, passed: 0, failed: [], again: [], skipped: [] };
   const checked = await check();
   if (!checked) process.stdout.write('The compiler or the linter objects (see above): no test was run.\n');
   const result = checked ? await runTests() : none;
-  if (result.skipped.length > 0) process.stdout.write(`Skipped:\n${result.skipped.map((n) => `  ${n}\n`).join('')}`);
+  for (const [title, names] of Object.entries({ Skipped: result.skipped, 'Passed when tried again': result.again })) {
+    if (names.length > 0) process.stdout.write(`${title}:\n${names.map((name) => `  ${name}\n`).join('')}`);
+  }
   const reason = fault(result);
   if (reason && checked) process.stdout.write(`${reason}\n`);
-  process.stdout.write(`${result.passed} passed, ${result.failed} failed, ${result.skipped.length} skipped\n`);
+  process.stdout.write(`${result.passed} passed, ${result.failed.length} failed, ${result.skipped.length} skipped\n`);
   process.exitCode = reason ? 1 : 0;
 }
 
