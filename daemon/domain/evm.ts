@@ -10,6 +10,9 @@ export const isEvm = (chain: ChainId): chain is EvmChain => chain === 'ETH' || c
 /** The other chain whose addresses come from the same keys, or null. */
 export const kinOf = (chain: string): EvmChain | null => (chain === 'ETH' ? 'BSC' : chain === 'BSC' ? 'ETH' : null);
 
+/** The highest limit of gas that is signed: more than any transfer needs, also of a token behind several contracts. */
+export const GAS_LIMIT_MAX = 1_000_000n;
+
 /** The coin that pays for gas. */
 export const NATIVE_COIN: Readonly<Record<EvmChain, AssetId>> = { ETH: 'ETH', BSC: 'BNB' };
 

@@ -8,9 +8,9 @@
 import { z } from 'zod';
 import { type AssetId, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
-import { isEvm } from '../domain/evm.ts';
+import { GAS_LIMIT_MAX, isEvm } from '../domain/evm.ts';
 import { formatUnits, parseDecimal } from '../domain/money.ts';
-import { APPROVAL_MS, GAS_GRANT_MS_MAX, GAS_LIMIT_MAX, needTimely } from '../wallet/signer/limits.ts';
+import { APPROVAL_MS, GAS_GRANT_MS_MAX, needTimely } from '../wallet/signer/limits.ts';
 import {
   ADDRESS_SELF,
   type ApprovalPurpose,

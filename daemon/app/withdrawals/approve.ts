@@ -7,9 +7,8 @@ import type { AddressFunds, Description } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
-import { isFeeHigh } from '../../domain/policy.ts';
 import { nonceOf, type SpendPlan } from '../../domain/spend.ts';
-import { isSigned, type Speed } from '../../domain/withdrawal.ts';
+import type { Speed } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -23,16 +22,12 @@ import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
-import { type AddressReport, reportAddress } from './policy.ts';
+import { reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
-import { APPROVAL_HOLDS_MS, feeAssetFor, findWithdrawal, needGas } from './request.ts';
-import { applyEvent, speedOf, stateOf } from './rows.ts';
+import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
+import { applyEvent, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
-
-type Warning = {
-  code: 'may_be_paid' | 'over_refund' | 'new_address' | 'lookalike' | 'high_fee' | 'fee_lowered' | 'left_behind';
-  text: string;
-};
+import { feeWarnings, highFeeWarnings, ownAddressWarning, type Warning, warningsOf } from './warnings.ts';
 
 /** The transaction that would be signed now, decoded from its own bytes. */
 export type Preview = Description & {
@@ -181,14 +176,6 @@ export function heldWithin({ fee_held }: WithdrawalRow, limit: bigint): bigint {
   return held <= limit ? held : 0n;
 }
 
-/** A warning if the allowed fee is below the reserved one, which exceeds a limit. */
-export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
-  if (feeMax >= row.fee_held) return [];
-  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row)));
-  const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
-  return [{ code: 'fee_lowered', text }];
-}
-
 /** The description of a plan, decoded from its bytes. */
 export function describePlan(
   app: App,
@@ -214,33 +201,19 @@ function describe(
   const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
   // the amount of a transaction that pays only ourselves is the returned amount
   const amount = (paid.length > 0 ? paid : outputs).reduce((sum, { units }) => sum + units, 0n);
+  const rates = { usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset) };
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
+  warnings.push(...paid.flatMap((output) => ownAddressWarning(app.store, chain, output)));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', text: excess });
   const notes = refunds.map(({ note }) => note);
-  if (feeAsset === asset && amount > 0n && isFeeHigh(fee, amount)) {
-    warnings.push({ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' });
-  }
+  warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
   return {
     ...{ ...description, asset, fee, feeAsset, size },
-    ...{ usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset), warnings, notes },
+    ...{ ...rates, warnings, notes },
     until: app.now() + APPROVAL_HOLDS_MS,
     speeds: [],
   };
-}
-
-function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
-  const warnings: Warning[] = [];
-  if (may_be_paid && !isSigned(stateOf({ state }))) {
-    const text = `Withdrawal ${id} may have been paid after the backup that this service was restored from, and not be on the chain yet`;
-    warnings.push({ code: 'may_be_paid', text });
-  }
-  if (isNew) warnings.push({ code: 'new_address', text: `Nothing was ever paid to the address of withdrawal ${id}` });
-  if (lookalikes.length > 0) {
-    const text = `The address of withdrawal ${id} begins and ends like ${lookalikes.join(', ')}, and is another one`;
-    warnings.push({ code: 'lookalike', text });
-  }
-  return warnings;
 }
 
 /**

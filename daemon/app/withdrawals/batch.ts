@@ -6,13 +6,14 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { approvedFields, describePlan, feeWarnings, type GivenApproval, heldWithin, type Preview } from './approve.ts';
+import { approvedFields, describePlan, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
 import { holderOf, overtakenIsRejected, prepare, shareOf } from './plan.ts';
 import { findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
+import { feeWarnings } from './warnings.ts';
 
 const BATCH_MAX = 100;
 

@@ -12,7 +12,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { recover } from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { chainIdOf, type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
+import { chainIdOf, type EvmChain, GAS_LIMIT_MAX, NATIVE_COIN } from '../../domain/evm.ts';
 import {
   type EvmTransaction,
   parseTransaction,
@@ -26,7 +26,7 @@ import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
 import { judgeGas } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
-import { GAS_LIMIT_MAX, gasFeeLimit } from './limits.ts';
+import { gasFeeLimit } from './limits.ts';
 import { judgeWithdrawals, type Moved, type Witness } from './permission.ts';
 import { ADDRESS_SELF, type EvmOrder } from './port.ts';
 

@@ -43,8 +43,6 @@ export function feeLimit(chain: UtxoChain, { inputs, outputs }: Parts, toSelf: b
   return limit < most ? limit : most;
 }
 
-/** More than any transfer needs, also of a token behind several contracts. */
-export const GAS_LIMIT_MAX = 1_000_000n;
 /** The highest price of gas, wei: about ten times the highest prices of recent years. */
 const GAS_PRICE_MAX: Readonly<Record<EvmChain, bigint>> = { ETH: 2_000_000_000_000n, BSC: 200_000_000_000n };
 /** The highest fee of a transaction, wei: 0.1 ETH, 0.1 BNB. */

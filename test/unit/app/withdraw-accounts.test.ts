@@ -10,7 +10,7 @@ import { formatUnits } from '../../../daemon/domain/money.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
-import { inboxBelow, insertTarget } from '../../../daemon/store/queries/credits.ts';
+import { inboxBelow, insertTarget, targetById } from '../../../daemon/store/queries/credits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { ETH, TOKEN } from './pay-families.ts';
 
@@ -167,6 +167,47 @@ describe('a transaction that fails', () => {
     const next = await pay.withdraw(coin / 4n);
     await pay.round();
     expect([nonce(pay, next), pay.row(next).state]).toEqual([1n, 'broadcast']);
+  });
+});
+
+it('a fee in another asset is warned of when it is worth more than 5 % of the amount', async () => {
+  const pay = await TOKEN.open();
+  const { coin } = pay.chain;
+  await pay.deposits([coin]);
+  const codesOf = async (units: bigint): Promise<string[]> => {
+    const { preview } = await previewWithdrawal(pay.app, `${await pay.request(units)}`);
+    return preview!.warnings.map(({ code }) => code);
+  };
+  const paid = await pay.withdraw(coin / 4n);
+  await pay.round();
+  const [version] = pay.versions(paid);
+  // a token and the coin cost the same here
+  expect(await codesOf(version!.fee * 21n)).not.toContain('dear_fee');
+  expect(await codesOf(version!.fee * 19n)).toContain('dear_fee');
+});
+
+describe.each([ETH, TOKEN])('$name: a withdrawal to an address of the same wallet', (family) => {
+  it('pays no invoice, is no income, and leaves the money in the balance', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin]);
+    const invoice = await pay.bench.invoice({ crypto: family.name });
+    const { address } = pay.app.store.get(targetById, { id: invoice.targetId })!;
+    const before = pay.available();
+    const inbox = pay.bench.inbox();
+    const id = await pay.request(coin / 4n, address);
+    const { preview } = await previewWithdrawal(pay.app, `${id}`);
+    expect(preview?.warnings).toContainEqual({ code: 'own_address', text: expect.stringContaining('of this wallet') });
+    await pay.approve(id);
+    await pay.round();
+    const [version] = pay.versions(id);
+    await pay.chain.mine(100);
+    await pay.sync();
+    expect(pay.row(id).state).toBe('completed');
+    const fee = family === ETH ? version!.fee : 0n;
+    expect(pay.available()).toBe(before - fee);
+    expect([pay.bench.invoiceStatus(invoice.id), pay.bench.payment(invoice.id).received]).toEqual(['unpaid', 0n]);
+    expect(pay.bench.inbox()).toEqual(inbox);
   });
 });
 

@@ -5,6 +5,7 @@ import type { GasPrice } from '../../../daemon/chains/evm/answers.ts';
 import type { EvmEndpoint } from '../../../daemon/chains/evm/endpoint.ts';
 import { EvmSource } from '../../../daemon/chains/evm/spend/source.ts';
 import { EvmSpending } from '../../../daemon/chains/evm/spend/spending.ts';
+import { RpcError } from '../../../daemon/chains/json-rpc.ts';
 import type { PaymentRequest } from '../../../daemon/chains/spending.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { evmScript } from '../../../daemon/domain/evm.ts';
@@ -17,7 +18,7 @@ const TANK = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
 const STRANGER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
 
 /** The answers of one operator's endpoint; null: it is silent. */
-type Answers = { price?: GasPrice; nonce?: bigint; gas?: bigint } | null;
+type Answers = { price?: GasPrice; nonce?: bigint; gas?: bigint | RpcError } | null;
 
 /** A source over endpoints of several operators. */
 function sourceOf(...all: Answers[]): EvmSource {
@@ -34,7 +35,11 @@ function sourceOf(...all: Answers[]): EvmSource {
       },
       gasPrice: async () => need(answers?.price),
       nonces: async () => [need(answers?.nonce)],
-      trial: async () => ({ gas: need(answers?.gas ?? 21_000n), returned: '0x' }),
+      trial: async () => {
+        const gas = need(answers?.gas ?? 21_000n);
+        if (gas instanceof RpcError) throw gas;
+        return { gas, returned: '0x' };
+      },
       close: () => {},
     };
     return endpoint as EvmEndpoint;
@@ -110,5 +115,29 @@ describe('the tip', () => {
     expect(first).toMatchObject({ maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 0n });
     const second = await planned(source(), 0n, { replaced: [first], feeRate: 8_000n * GWEI });
     expect(second).toMatchObject({ maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 6n * GWEI });
+  });
+});
+
+describe('a recipient with code', () => {
+  const answers = (gas: bigint | RpcError) => sourceOf({ price: fair, nonce: 0n, gas });
+
+  it('gets the gas that its code needs, with a quarter more: a contract, or an address that delegates to one', async () => {
+    expect(await planned(answers(42_000n), 0n)).toMatchObject({ gasLimit: 52_500n, fee: 52_500n * 3n * GWEI });
+    expect((await planned(answers(21_000n), 0n)).gasLimit).toBe(21_000n);
+  });
+
+  it('is not paid when it refuses, or wants all the gas of a block, and no gas is asked for', async () => {
+    const reverts = planned(answers(new RpcError(3, 'execution reverted: no thanks')), 0n);
+    await expect(reverts).rejects.toMatchObject({
+      code: 'spend.refused',
+      message: expect.stringContaining('execution reverted: no thanks'),
+    });
+    const burns = planned(answers(30_000_000n), 0n);
+    await expect(burns).rejects.toMatchObject({
+      code: 'spend.refused',
+      message: expect.stringContaining('30000000 gas'),
+    });
+    expect((await planned(answers(800_000n), 0n)).gasLimit).toBe(1_000_000n);
+    await expect(planned(answers(800_001n), 0n)).rejects.toMatchObject({ code: 'spend.refused' });
   });
 });

@@ -6,7 +6,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { recover } from 'tiny-secp256k1';
 import { type AssetId, assetOf, type Network } from '../../../domain/assets.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
-import { type EvmChain, NATIVE_COIN } from '../../../domain/evm.ts';
+import { type EvmChain, GAS_LIMIT_MAX, NATIVE_COIN } from '../../../domain/evm.ts';
 import {
   type EvmTransaction,
   parseTransaction,
@@ -248,7 +248,10 @@ export class EvmSpending extends OfSource implements Spending {
     const value = contract === null ? first.units : 0n;
     const call = { from, to: contract ?? hexOfScript(to), value: `0x${value.toString(16)}`, data };
     const gas = await this.#source.gas(call, limit());
-    return gas === PLAIN_GAS ? gas : (gas * GAS_HEADROOM_PERCENT) / 100n;
+    const limited = gas === PLAIN_GAS ? gas : (gas * GAS_HEADROOM_PERCENT) / 100n;
+    if (limited <= GAS_LIMIT_MAX) return limited;
+    const whose = contract === null ? "The recipient's code" : 'The token';
+    throw new Rejected('spend.refused', `${whose} wants ${gas} gas, more than a transfer may use`);
   }
 
   /**

@@ -1,0 +1,86 @@
+/** Warnings that an operator sees before an approval. */
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { fiatFor, formatUnits } from '../../domain/money.ts';
+import { isFeeHigh } from '../../domain/policy.ts';
+import { isSigned } from '../../domain/withdrawal.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import { ownTarget } from '../addresses/watch.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import type { AddressReport } from './policy.ts';
+import { feeAssetFor } from './request.ts';
+import { stateOf } from './rows.ts';
+
+export type Warning = {
+  code:
+    | 'may_be_paid'
+    | 'over_refund'
+    | 'new_address'
+    | 'own_address'
+    | 'lookalike'
+    | 'high_fee'
+    | 'dear_fee'
+    | 'fee_lowered'
+    | 'left_behind';
+  text: string;
+};
+
+/** A warning if the allowed fee is below the reserved one, which exceeds a limit. */
+export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
+  if (feeMax >= row.fee_held) return [];
+  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row)));
+  const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
+  return [{ code: 'fee_lowered', text }];
+}
+
+/** Amounts are smallest units, each of its asset. Rates are 1e-8 US dollars per coin. */
+type Cost = {
+  asset: AssetId;
+  feeAsset: AssetId;
+  fee: bigint;
+  amount: bigint;
+  usdRate: bigint | null;
+  feeUsdRate: bigint | null;
+};
+
+/** Warns of a fee that is a large share of the amount. One in another asset is compared in dollars, where both rates are known. */
+export function highFeeWarnings({ asset, feeAsset, fee, amount, usdRate, feeUsdRate }: Cost): Warning[] {
+  if (amount === 0n) return [];
+  if (feeAsset === asset) {
+    return isFeeHigh(fee, amount) ? [{ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' }] : [];
+  }
+  if (usdRate === null || feeUsdRate === null) return [];
+  const cost = fiatFor(fee, assetOf(feeAsset), feeUsdRate);
+  if (!isFeeHigh(cost, fiatFor(amount, assetOf(asset), usdRate))) return [];
+  const text = `The network fee of ${formatUnits(fee, assetOf(feeAsset))} ${feeAsset} is worth more than 5 % of the amount`;
+  return [{ code: 'dear_fee', text }];
+}
+
+/** Warns of a payment to an address of this wallet. */
+export function ownAddressWarning(
+  reader: Reader,
+  { key }: ChainRuntime,
+  output: Parameters<typeof ownTarget>[2],
+): Warning[] {
+  if (!ownTarget(reader, key, output)) return [];
+  return [
+    {
+      code: 'own_address',
+      text: 'The recipient is an address of this wallet: the money stays here, and costs its fee',
+    },
+  ];
+}
+
+export function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
+  const warnings: Warning[] = [];
+  if (may_be_paid && !isSigned(stateOf({ state }))) {
+    const text = `Withdrawal ${id} may have been paid after the backup that this service was restored from, and not be on the chain yet`;
+    warnings.push({ code: 'may_be_paid', text });
+  }
+  if (isNew) warnings.push({ code: 'new_address', text: `Nothing was ever paid to the address of withdrawal ${id}` });
+  if (lookalikes.length > 0) {
+    const text = `The address of withdrawal ${id} begins and ends like ${lookalikes.join(', ')}, and is another one`;
+    warnings.push({ code: 'lookalike', text });
+  }
+  return warnings;
+}
