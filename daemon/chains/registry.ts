@@ -87,8 +87,8 @@ const accounts =
   ({ network, settings, context, byDefault }: Source): ChainAdapter | null => {
     const urls = byDefault ? builtInEndpoints(network, chain) : settings.rpc;
     if (urls.length === 0) return null;
-    const { list, log, alert, needsAgreement, contracts, wantsFinality } = context;
-    const facing = { list, needsAgreement, wantsFinality, log, alert };
+    const { list, alert, needsAgreement, contracts, wantsFinality } = context;
+    const facing = { list, needsAgreement, wantsFinality, alert };
     return new EvmAdapter({ chain, network, urls, contracts, ...facing });
   };
 

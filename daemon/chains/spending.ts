@@ -8,7 +8,15 @@
 import type { AssetId } from '../domain/assets.ts';
 import type { BlockId, Branch, DerivedAddress } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
-import type { ChangeAddress, Coin, Decoded, DecodedOutput, SpendPlan, UnsignedSpend } from '../domain/spend.ts';
+import type {
+  ChangeAddress,
+  Coin,
+  Decoded,
+  DecodedOutput,
+  PlannedOutput,
+  SpendPlan,
+  UnsignedSpend,
+} from '../domain/spend.ts';
 import type { SpendingSource } from './adapter.ts';
 
 /** An address of ours on an account chain, and what is free there by the books. */
@@ -194,7 +202,11 @@ export interface Spending extends SpendingSource {
 /** A conflict key whose transaction `txid` left the chain. `base`: its stored bytes without signatures; null: none. */
 export type VanishedKey = { plan: SpendPlan; key: string; txid: string; base: Uint8Array | null };
 
-/** The methods that only ask the chain's source. */
+/** A highest fee is that of a rate this many times the current one, because rates may rise. */
+const HIGHEST_RATE_FACTOR = 2n;
+const FEE_UNLIMITED = 1n << 256n;
+
+/** The methods that only ask the chain's source, or are alike in most families. */
 export abstract class OfSource implements SpendingSource {
   readonly #source: SpendingSource;
 
@@ -211,6 +223,35 @@ export abstract class OfSource implements SpendingSource {
   broadcast(raw: string, signal: AbortSignal) {
     return this.#source.broadcast(raw, signal);
   }
+  highestRate(rate: bigint): bigint {
+    return rate * HIGHEST_RATE_FACTOR;
+  }
+}
+
+/** The estimate of a family whose plans need nothing but the holdings. `usual`: the fee while these do not suffice. */
+export function estimateByPlan<P extends SpendPlan>(
+  { payout, ...request }: EstimateRequest,
+  { script, usual }: { script: Uint8Array; usual: bigint },
+  plan: (request: PaymentRequest) => P,
+): Estimate {
+  // our change address is as long as any other
+  const change = { address: payout.address, script, index: 0 };
+  try {
+    const made = plan({ ...request, payouts: [payout], change, conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED });
+    return { fee: made.fee, plan: made };
+  } catch (error) {
+    const isShort =
+      error instanceof Rejected && (error.code === 'spend.insufficient' || error.code === 'spend.too_many_coins');
+    if (!isShort) throw error;
+    return { fee: usual, plan: null };
+  }
+}
+
+/** An output of a transaction that was decoded again, as the plan had it. */
+export function plannedOutput(output: DecodedOutput, own: OwnParts): PlannedOutput {
+  const to = { address: output.address ?? '', script: output.script, units: output.units };
+  const index = own.changeIndex(output);
+  return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
 }
 
 /** Plans with the coins of each tier in turn until one suffices. `spent`: coins that the plan must spend. */

@@ -1,6 +1,6 @@
 /**
  * Money as integers. A crypto amount counts the asset's smallest units, a fiat amount counts 1e-8, a rate counts 1e-8
- * fiat per coin. Parsing never rounds. Only `cryptoFor` (up) and `fiatFor` (down) round.
+ * fiat per coin. Parsing never rounds. Only `cryptoFor` and `divideUp` (up), and `fiatFor` and `unitsWorth` (down) round.
  */
 import type { Asset, AssetId } from './assets.ts';
 import { assert } from './errors.ts';
@@ -8,7 +8,7 @@ import { assert } from './errors.ts';
 export type Amount = { asset: AssetId; units: bigint };
 
 /** `scaled`: 1e-8 fiat per whole coin. `at`: milliseconds since 1970. */
-export type Rate = { asset: AssetId; fiat: string; scaled: bigint; at: number };
+export type Rate = { scaled: bigint; at: number };
 
 /** Decimals of every fiat amount inside the program. */
 export const FIAT_DECIMALS = 8;

@@ -213,7 +213,7 @@ export class RateBook {
     const perDollar = this.#perDollar(network, fiat, time, live);
     if (!usd || !perDollar) return null;
     const scaled = multiplyDown(usd.scaled, perDollar.scaled);
-    return scaled > 0n ? { asset: assetId, fiat, scaled, at: usd.at } : null;
+    return scaled > 0n ? { scaled, at: usd.at } : null;
   }
 
   #perDollar(network: Network, fiat: string, time: number, live: Live): Held | null {

@@ -1,7 +1,15 @@
 /** Spending on the sandbox's ETH and BSC: each transaction is of one address, in the order of its nonces. */
 import { chooseSender } from '../chains/accounts.ts';
 import type { SpendingSource } from '../chains/adapter.ts';
-import type { Description, Estimate, EstimateRequest, OwnParts, PaymentRequest, Spending } from '../chains/spending.ts';
+import {
+  type Description,
+  type Estimate,
+  type EstimateRequest,
+  type OwnParts,
+  type PaymentRequest,
+  plannedOutput,
+  type Spending,
+} from '../chains/spending.ts';
 import { withChange } from '../chains/utxo/spend/spending.ts';
 import { type AssetId, assetOf, type ChainId } from '../domain/assets.ts';
 import { assert, Rejected } from '../domain/errors.ts';
@@ -107,14 +115,10 @@ export class SimulatedAccountSpending extends SimulatedFamily implements Spendin
 
   recover(raw: string, own: OwnParts): SandboxAccountPlan {
     const { from, nonce, transfer, fee } = decodeAccount(this.chain, raw);
-    const index = transfer && own.changeIndex(transfer);
-    const to = transfer && { address: transfer.address ?? '', script: transfer.script, units: transfer.units };
-    const output: PlannedOutput | null =
-      to && (index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index });
     return {
       ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.chain, accountNo: own.accountNo },
       asset: transfer?.asset ?? this.feeAsset,
-      ...{ sender: from, nonce, lowestNonce: nonce, outputs: output ? [output] : [], fee },
+      ...{ sender: from, nonce, lowestNonce: nonce, outputs: transfer ? [plannedOutput(transfer, own)] : [], fee },
     };
   }
 

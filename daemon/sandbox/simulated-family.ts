@@ -9,8 +9,6 @@ import type { DecodedOutput } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
 import { SIMULATED_VSIZE } from './simulated.ts';
 
-const HIGHEST_RATE_FACTOR = 2n;
-
 export abstract class SimulatedFamily extends OfSource {
   readonly feeAsset: AssetId;
   readonly changeAddress = 'fixed';
@@ -22,10 +20,6 @@ export abstract class SimulatedFamily extends OfSource {
     super(source);
     this.chain = chain;
     this.feeAsset = nativeAsset(chain).symbol;
-  }
-
-  highestRate(rate: bigint): bigint {
-    return rate * HIGHEST_RATE_FACTOR;
   }
 
   /** The planner itself raises the fee of a replacement. */

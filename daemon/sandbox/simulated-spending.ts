@@ -4,18 +4,19 @@ import {
   type Description,
   type Estimate,
   type EstimateRequest,
+  estimateByPlan,
   type OwnParts,
   type PaymentRequest,
   planByTiers,
+  plannedOutput,
   type Spending,
 } from '../chains/spending.ts';
 import { deepestOf, withChange } from '../chains/utxo/spend/spending.ts';
-import { assert, Rejected } from '../domain/errors.ts';
+import { assert } from '../domain/errors.ts';
 import {
   type Coin,
   type Decoded,
   oldestWithin,
-  type PlannedOutput,
   type SandboxPlan,
   type SandboxUnsigned,
   type SpendPlan,
@@ -23,21 +24,12 @@ import {
 import { decodeSimulated, planSimulated, simulatedSpend } from './simulated.ts';
 import { SimulatedFamily } from './simulated-family.ts';
 
-const FEE_UNLIMITED = 1n << 256n;
-
 export class SimulatedSpending extends SimulatedFamily implements Spending {
   readonly replacement = 'none';
 
-  estimate({ payout, ...request }: EstimateRequest): Estimate {
-    const change = { address: payout.address, script: this.scriptOf(payout.address), index: 0 };
-    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
-    try {
-      const plan = this.#plan({ ...request, ...limits, payouts: [payout], change });
-      return { fee: plan.fee, plan };
-    } catch (error) {
-      if (!(error instanceof Rejected) || error.code !== 'spend.insufficient') throw error;
-      return { fee: request.feeRate, plan: null };
-    }
+  estimate(request: EstimateRequest): Estimate {
+    const script = this.scriptOf(request.payout.address);
+    return estimateByPlan(request, { script, usual: request.feeRate }, (full) => this.#plan(full));
   }
 
   async plan(request: PaymentRequest): Promise<SandboxPlan> {
@@ -80,24 +72,12 @@ export class SimulatedSpending extends SimulatedFamily implements Spending {
   }
 
   recover(raw: string, own: OwnParts): SandboxPlan {
-    const { conflictKeys, outputs: paid } = this.decode(raw);
-    const outputs = paid.map((output): PlannedOutput => {
-      const { address, script, units } = output;
-      const index = own.changeIndex(output);
-      const to = { address: address ?? '', script, units };
-      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
-    });
-    const inputs = conflictKeys.flatMap((key) => own.coin(key) ?? []);
-    const { accountNo, fee } = own;
+    const { conflictKeys, outputs } = this.decode(raw);
     return {
-      kind: 'sandbox',
-      network: 'sandbox',
-      chain: this.chain,
-      accountNo,
-      asset: this.feeAsset,
-      inputs,
-      outputs,
-      fee,
+      ...{ kind: 'sandbox', network: 'sandbox', chain: this.chain, accountNo: own.accountNo, asset: this.feeAsset },
+      inputs: conflictKeys.flatMap((key) => own.coin(key) ?? []),
+      outputs: outputs.map((output) => plannedOutput(output, own)),
+      fee: own.fee,
     };
   }
 }

@@ -78,7 +78,6 @@ USDT = "1"
       list,
       needsAgreement,
       wantsFinality: true,
-      log: () => {},
       alert: (server, message) => void this.alerts.push({ server, message }),
       pollMs,
       secondLookMs: 1_000,

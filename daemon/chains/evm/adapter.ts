@@ -38,7 +38,6 @@ type EvmOptions = {
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   list: ScriptList;
   needsAgreement: NeedsAgreement;
-  log: (message: string) => void;
   /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
   /** Whether payments are configured that count only in a final block. */

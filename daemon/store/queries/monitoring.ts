@@ -1,22 +1,15 @@
 /** Numbers of waiting items, for monitoring. Counts stop at a limit, because a larger number has no use. */
-import { type AliasedExpression, sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
 const COUNT_ROWS_MAX = 10_000;
 
-const counted = (some: AliasedExpression<{ id: number }, 'some'>) =>
-  sqlite.selectFrom(some).select(sql<number>`count(*)`.as('rows'));
+const counted = <T extends keyof Schema>(rows: SelectQueryBuilder<Schema, T, { id: number }>) =>
+  sqlite.selectFrom(rows.limit(COUNT_ROWS_MAX).as('some')).select(sql<number>`count(*)`.as('rows'));
 
 export const webhooksWaiting = statement((p: { lane: string }) =>
-  counted(
-    sqlite
-      .selectFrom('webhook')
-      .select('id')
-      .where('lane', '=', p.lane)
-      .where('state', '=', sql.lit('waiting'))
-      .limit(COUNT_ROWS_MAX)
-      .as('some'),
-  ),
+  counted(sqlite.selectFrom('webhook').select('id').where('lane', '=', p.lane).where('state', '=', sql.lit('waiting'))),
 );
 
 export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
@@ -25,9 +18,7 @@ export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
       .selectFrom('event_delivery')
       .select('id')
       .where('endpoint_id', '=', p.endpoint_id)
-      .where('state', '=', sql.lit('waiting'))
-      .limit(COUNT_ROWS_MAX)
-      .as('some'),
+      .where('state', '=', sql.lit('waiting')),
   ),
 );
 
@@ -39,9 +30,7 @@ export const withdrawalsWaiting = statement((p: { business_id: number; state: st
       .select('id')
       .where('business_id', '=', p.business_id)
       .where(sql<boolean>`state IN ('requested', 'approved')`)
-      .where('state', '=', p.state)
-      .limit(COUNT_ROWS_MAX)
-      .as('some'),
+      .where('state', '=', p.state),
   ),
 );
 
@@ -60,12 +49,6 @@ export const withdrawalWaitingSince = statement((p: { business_id: number; state
 
 export const spendsOpen = statement((p: { chain_key: string }) =>
   counted(
-    sqlite
-      .selectFrom('spend')
-      .select('id')
-      .where('chain_key', '=', p.chain_key)
-      .where('state', '=', sql.lit('open'))
-      .limit(COUNT_ROWS_MAX)
-      .as('some'),
+    sqlite.selectFrom('spend').select('id').where('chain_key', '=', p.chain_key).where('state', '=', sql.lit('open')),
   ),
 );

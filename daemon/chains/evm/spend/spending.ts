@@ -49,7 +49,6 @@ const USUAL_TOKEN_GAS = 80_000n;
 const GAS_HEADROOM_PERCENT = 125n;
 /** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
 const REPLACEMENT_PERCENT = 113n;
-const HIGHEST_RATE_FACTOR = 2n;
 /** Open transactions of one address: far more than nodes keep of one. */
 const NONCES_BEFORE_MAX = 1_000n;
 /** While the source is away: 10 gwei, 1 gwei. */
@@ -74,10 +73,6 @@ export class EvmSpending extends OfSource implements Spending {
     this.#source = source;
     this.feeAsset = NATIVE_COIN[network.chain];
     this.fallbackRate = FALLBACK_RATE[network.chain];
-  }
-
-  highestRate(rate: bigint): bigint {
-    return rate * HIGHEST_RATE_FACTOR;
   }
 
   replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint {

@@ -2,6 +2,7 @@
 import type { AssetId, Network } from '../../../domain/assets.ts';
 import { CHECKPOINT_BLOCKS_MAX } from '../../../domain/chain.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
+import { minOf } from '../../../domain/money.ts';
 import type {
   Coin,
   Decoded,
@@ -18,11 +19,13 @@ import {
   type Description,
   type Estimate,
   type EstimateRequest,
+  estimateByPlan,
   type KeptTransactions,
   OfSource,
   type OwnParts,
   type PaymentRequest,
   planByTiers,
+  plannedOutput,
   type Spending,
   type VanishedKey,
 } from '../../spending.ts';
@@ -35,9 +38,6 @@ import { decodeTransaction, unsignedTransaction, withoutWitnesses } from './tran
 
 /** The virtual size assumed while there is no plan: two coins, two outputs. */
 const USUAL_VSIZE = 250;
-/** A highest fee is that of a rate this many times the current one, because rates may rise. */
-const HIGHEST_RATE_FACTOR = 2n;
-const FEE_UNLIMITED = 1n << 256n;
 
 export class UtxoSpending extends OfSource implements Spending, CoinSource {
   readonly feeAsset: AssetId;
@@ -77,10 +77,8 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     return found && { fee: found.fee, size: found.vsize };
   }
 
-  highestRate(rate: bigint): bigint {
-    const highest = rate * HIGHEST_RATE_FACTOR;
-    const { ceiling } = FEE_TERMS[this.#chain];
-    return highest < ceiling ? highest : ceiling;
+  override highestRate(rate: bigint): bigint {
+    return minOf(super.highestRate(rate), FEE_TERMS[this.#chain].ceiling);
   }
 
   replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint {
@@ -104,20 +102,9 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     return Buffer.compare(script, this.#scriptOf(address)) === 0;
   }
 
-  estimate({ payout, holdings, ...request }: EstimateRequest): Estimate {
-    const script = this.#scriptOf(payout.address);
-    // our change address has a fixed length
-    const change = { address: payout.address, script, index: 0 };
-    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
-    try {
-      const plan = this.#plan({ ...request, ...limits, payouts: [payout], holdings, change });
-      return { fee: plan.fee, plan };
-    } catch (error) {
-      const isShort =
-        error instanceof Rejected && (error.code === 'spend.insufficient' || error.code === 'spend.too_many_coins');
-      if (!isShort) throw error;
-      return { fee: feeOf(USUAL_VSIZE, request.feeRate), plan: null };
-    }
+  estimate(request: EstimateRequest): Estimate {
+    const script = this.#scriptOf(request.payout.address);
+    return estimateByPlan(request, { script, usual: feeOf(USUAL_VSIZE, request.feeRate) }, (full) => this.#plan(full));
   }
 
   async plan(request: PaymentRequest): Promise<UtxoPlan> {
@@ -180,12 +167,7 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
       const coin = own.coin(outpoint);
       return coin ? [{ ...coin, sequence }] : [];
     });
-    const outputs = decoded.outputs.map((output): PlannedOutput => {
-      const { address, script, units } = output;
-      const index = own.changeIndex(output);
-      const to = { address: address ?? '', script, units };
-      return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
-    });
+    const outputs = decoded.outputs.map((output) => plannedOutput(output, own));
     const scripts = outputs.map(({ script }) => script);
     return {
       kind: 'utxo',

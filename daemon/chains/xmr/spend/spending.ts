@@ -22,11 +22,13 @@ import {
   type Description,
   type Estimate,
   type EstimateRequest,
+  estimateByPlan,
   type KeptTransactions,
   OfSource,
   type OwnParts,
   type PaymentRequest,
   planByTiers,
+  plannedOutput,
   type Spending,
 } from '../../spending.ts';
 import type { Scanner } from '../scan.ts';
@@ -38,10 +40,8 @@ const DECOYS = 15;
 /** The requested number is higher, because miners' rewards are locked for 60 blocks, and other outputs for ten. */
 const DECOYS_CHOSEN = 74;
 const RETRY_SECONDS = 60;
-const HIGHEST_RATE_FACTOR = 2n;
 /** Nodes' normal rate on mainnet in 2024 and 2025, per 1,000 of weight. */
 const FALLBACK_RATE = 80_000n * 1_000n;
-const FEE_UNLIMITED = 1n << 256n;
 const TXID_CHARS = 64;
 
 /** A source that also returns outputs of the chain, for rings. */
@@ -71,10 +71,6 @@ export class MoneroSpending extends OfSource implements Spending {
     this.#scanner = scanner;
   }
 
-  highestRate(rate: bigint): bigint {
-    return rate * HIGHEST_RATE_FACTOR;
-  }
-
   /** Nodes keep the first transaction that they saw. */
   replacementRate(): bigint {
     return 0n;
@@ -90,18 +86,10 @@ export class MoneroSpending extends OfSource implements Spending {
     return script.length === 0 || Buffer.compare(script, wanted) === 0;
   }
 
-  estimate({ payout, holdings, ...request }: EstimateRequest): Estimate {
-    const change = { address: payout.address, script: this.#scriptOf(payout.address), index: 0 };
-    const limits = { conflictKeys: [], feeMin: 0n, feeMax: FEE_UNLIMITED };
-    try {
-      const plan = this.#plan({ ...request, ...limits, payouts: [payout], holdings, change });
-      return { fee: plan.fee, plan };
-    } catch (error) {
-      const isShort =
-        error instanceof Rejected && (error.code === 'spend.insufficient' || error.code === 'spend.too_many_coins');
-      if (!isShort) throw error;
-      return { fee: feeOf(weightOf(2, 1), request.feeRate), plan: null };
-    }
+  estimate(request: EstimateRequest): Estimate {
+    const script = this.#scriptOf(request.payout.address);
+    const usual = feeOf(weightOf(2, 1), request.feeRate);
+    return estimateByPlan(request, { script, usual }, (full) => this.#plan(full));
   }
 
   async plan(request: PaymentRequest, limit: () => AbortSignal): Promise<MoneroPlan> {
@@ -212,11 +200,7 @@ export class MoneroSpending extends OfSource implements Spending {
     return {
       ...{ kind: 'monero', network: this.#network, chain: 'XMR', accountNo: own.accountNo },
       inputs: inputs.map((coin) => ({ ...coin, decoys: [] })),
-      outputs: outputs.map((output) => {
-        const index = own.changeIndex(output);
-        const to = { address: '', script: output.script, units: output.units };
-        return index === null ? { kind: 'payout', ...to } : { kind: 'change', ...to, index };
-      }),
+      outputs: outputs.map((output) => plannedOutput(output, own)),
       fee: own.fee,
       weight: Number(weightOf(inputs.length, 1)),
     };
