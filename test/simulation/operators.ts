@@ -138,7 +138,7 @@ export const replace =
 
 /**
  * Whether the balance does not cover the higher fee after all: what the transaction gives back may be promised to other
- * withdrawals, unless it is the cancellation itself.
+ * withdrawals, unless it is the cancellation itself, of everything that the transaction paid.
  */
 async function judgeShortage(world: World, found: Withdrawal, kind: string, rate: string | undefined, why: string) {
   const coin = found.crypto as UtxoChain;
@@ -153,7 +153,8 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
   // twice what it may take, with another coin spent
   const rates = [rate === undefined ? network.feeRate * 2 : Number(rate), Number(network.feeOf(tx)) / tx.vsize + 2];
   const needed = BigInt(Math.ceil(Math.max(...rates) * 2)) * BigInt(tx.vsize + 200);
-  const canceling = kind === 'cancel' || withdrawal.canceling;
+  const paysNobody = tx.outputs.every(({ script }) => world.wallet.placeOf(coin, script) !== undefined);
+  const canceling = kind === 'cancel' || (withdrawal.canceling && paysNobody);
   if (change < needed * 2n || (!canceling && balanceOf(world, coin) < needed * 2n)) return;
   throw new Fault(
     `${kind} of withdrawal ${found.id} is refused (${why}), though its change is ${change}, the balance ` +

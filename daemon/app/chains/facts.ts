@@ -201,8 +201,8 @@ function quotedFor(
  */
 function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Credit, quote?: Quote): number {
   const now = app.now();
-  // blocks with their own median time are never dated before the known tip
-  const knownAt = block !== null && medianTime !== undefined ? 0 : syncedAt;
+  // blocks with their own median time are never dated before the known tip; a sync after now began by a wrong clock
+  const knownAt = (block !== null && medianTime !== undefined) || syncedAt > now ? 0 : syncedAt;
   if (blockTime !== undefined) return Math.min(now, Math.max(knownAt, blockTime));
   if (medianTime === undefined || now - medianTime <= BLOCK_TIME_AHEAD_MAX_MS) return now;
   const { quote_issued_at = 0, quote_ends_at = 0 } = quote ?? {};

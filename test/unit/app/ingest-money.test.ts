@@ -310,8 +310,12 @@ describe('deadlines', () => {
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['canceled', 'overdue']);
   });
 
-  it('do not pass money in a block that waits for a second server’s word, found after them', async () => {
+  it.each([
+    ['found after them', 0],
+    ['found after them by a clock that was ahead before', 40 * DAY],
+  ])('do not pass money in a block that waits for a second server’s word, %s', async (_, ahead) => {
     const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+    bench.chain.syncedAt += ahead;
     const blockTime = bench.at + HOUR / 2;
     const told = (back: number | null) => [{ ...bench.credit(due.targetId, due.units, back), blockTime }];
     bench.advance(10 * DAY);
