@@ -75,7 +75,8 @@ export type Searched = {
 /**
  * The indices to search for the use of words. Restores in a row left a gap behind each, or one in all if they were many.
  * The words may have been restored before: such a service has begun behind `indicesOfPast` of an index up to `used`, and
- * gave out addresses up to a gap from there; restores of its backups then jumped from there.
+ * gave out addresses up to a gap from there; restores of its backups then jumped from there. The payment that such a service
+ * began behind may have vanished since.
  */
 export function indicesToSearch({ used, gap, jumps, known, isUnused }: Searched): IndexRange[] {
   const ranges = indicesToWatch(used, gap, Math.max(Math.min(jumps, JUMPS_WITH_GAPS), known));
@@ -84,7 +85,8 @@ export function indicesToSearch({ used, gap, jumps, known, isUnused }: Searched)
   for (let jump = 1; jump <= jumps + known + 1; jump++) {
     const from = jump * INDICES_JUMPED;
     const isNear = jump <= JUMPS_WITH_GAPS + known;
-    ranges.push({ from, to: from + (isUnused && !isNear ? Math.min(gap, UNUSED_GAP) : behind + gap) });
+    const times = isNear && !isUnused ? jump : 1;
+    ranges.push({ from, to: from + (isUnused && !isNear ? Math.min(gap, UNUSED_GAP) : times * (behind + 1 + gap)) });
   }
   return merged(ranges);
 }

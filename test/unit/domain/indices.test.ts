@@ -88,13 +88,21 @@ describe('the indices that may have been given out', () => {
     );
   });
 
+  it('hold what was given out after a second beginning from the words, when the payment behind the first one vanished', () => {
+    const gap = 60;
+    const first = indicesOfPast(-1, gap).at(-1)!.to;
+    const second = indicesOfPast(first + gap - 1, gap).at(-1)!.to;
+    const searched = { used: -1, gap, jumps: 2, known: 0, isUnused: false };
+    expect(holds(indicesToSearch(searched), second + gap - 1)).toBe(true);
+  });
+
   it('are few behind the jumps of an account without a payment', () => {
     const count = (isUnused: boolean): number =>
       indicesToSearch({ used: -1, gap: 1_000, jumps: JUMPS_SEARCHED, known: 0, isUnused }).reduce(
         (all, { from, to }) => all + to - from,
         0,
       );
-    expect([count(false), count(true)]).toEqual([89_000, 11_000]);
+    expect([count(false), count(true)]).toEqual([93_023, 11_002]);
   });
 
   it('less others are what is in the first and not in the second', () => {
