@@ -238,6 +238,9 @@ LTC = "80"
     await page.getByRole('link', { name: 'Review' }).first().waitFor();
     await pictures('list');
     expect(await faults()).toEqual([]);
+    // read before the approval, which says nothing of it
+    await open(`withdrawals/${waiting!.id}`);
+    await page.getByRole('heading', { name: `Withdrawal ${waiting!.id}` }).waitFor();
     await open(`withdrawals/${waiting!.id}/approve`);
     await page.getByLabel(/I compared all \d+ groups/).check();
     let carried = false;
@@ -250,12 +253,15 @@ LTC = "80"
     await page.route('**/call/withdrawal.show', (route) => route.abort());
     await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
     await page.keyboard.press('Enter');
-    await page.getByText('Countinghouse stopped in the middle of it').waitFor();
+    // at once: until the service answers, nothing is claimed
+    const notice = panel().locator('.notice-title');
+    await notice.waitFor();
+    expect(await notice.innerText()).toContain('Countinghouse stopped in the middle of it');
     await page.getByText(/It cannot be paid twice/).waitFor();
     await pictures('stopped');
     expect(carried).toBe(true);
     await page.unroute('**/call/withdrawal.show');
-    await page.getByText('Your approval arrived').waitFor();
+    await page.getByText('Your approval arrived', { exact: true }).waitFor();
     await page.unroute('**/call/withdrawal.approve');
     await page.getByRole('link', { name: /To withdrawal/ }).click();
     await page.getByText('Transactions').first().waitFor();

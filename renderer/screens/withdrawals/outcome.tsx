@@ -1,5 +1,5 @@
 /** The outcome of an approval, and its meaning for the money. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
@@ -17,11 +17,14 @@ const LOOK_MS = 2_000;
 export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; ended: Ended }): ReactNode {
   const id = 'id' in task ? task.id : (task.ids[0] ?? '');
   const found = useCall('withdrawal.show', { id }, { every: LOOK_MS });
+  const [shownAt] = useState(Date.now);
   const one = found.data?.withdrawal ?? null;
+  // an answer from before the approval says nothing of it
+  const isFresh = found.dataUpdatedAt > shownAt && !found.error;
   return (
     <aside className="panel decision" aria-live="polite">
       {ended.type === 'unknown' ? (
-        <Unknown id={id} task={task} view={view} one={one} isFresh={found.data !== undefined && !found.error} />
+        <Unknown id={id} task={task} view={view} one={one} isFresh={isFresh} />
       ) : (
         <Approved task={task} id={id} one={one} outcome={ended.result.outcome} />
       )}
