@@ -76,6 +76,38 @@ describe('an address of two chains', () => {
     expect(ethereum.invoiceStatus(asked.id)).toBe('paid');
   });
 
+  it('counts of an invoice that is paid in three assets the one that it asked for, and keeps the others to be spent', async () => {
+    const asked = await ethereum.invoice({ crypto: 'USDT_ERC20' });
+    const [half, ether] = [50n * DOLLAR_ETH, 10n ** 18n];
+    await ethereum.tell({
+      blocks: 1,
+      credits: () => [
+        ethereum.credit(asked.targetId, half, 0, { txid: 'half', asset: 'USDT_ERC20' }),
+        ethereum.credit(asked.targetId, ether, 0, { txid: 'ether', asset: 'ETH' }),
+      ],
+    });
+    const credit = () => [
+      bsc.credit(twinOf(asked.targetId, bsc), 50n * DOLLAR_BSC, 0, { txid: 'w', asset: 'USDT_BEP20' }),
+    ];
+    await bsc.tell({ blocks: 1, credits: credit });
+    for (const chain of [ethereum, bsc]) await chain.tell({ blocks: 20 });
+    expect([ethereum.invoiceStatus(asked.id), ethereum.payment(asked.id).received]).toEqual(['unpaid', half]);
+    expect(items().map(({ reason, asset, invoice_slug }) => [reason, asset, invoice_slug])).toEqual([
+      ['wrong-network', 'USDT_BEP20', asked.slug],
+      ['unexpected', 'ETH', asked.slug],
+    ]);
+    // each is in the balance, from which withdrawals are made
+    expect([ethereum.balance('USDT_ERC20'), ethereum.balance('ETH'), bsc.balance('USDT_BEP20')]).toEqual([
+      half,
+      ether,
+      50n * DOLLAR_BSC,
+    ]);
+    // the rest in the asked asset pays it
+    const rest = () => [ethereum.credit(asked.targetId, half, 11, { txid: 'rest', asset: 'USDT_ERC20' })];
+    await ethereum.tell({ blocks: 12, credits: rest });
+    expect(ethereum.invoiceStatus(asked.id)).toBe('paid');
+  });
+
   it('takes a stranger’s money at an address of nobody as before', async () => {
     await bsc.tell({ blocks: 1, credits: () => [bsc.credit(bsc.unassigned(), 5n, 0, { txid: 's', asset: 'BNB' })] });
     expect(items()).toMatchObject([{ reason: 'unassigned', invoice_slug: null }]);

@@ -1,6 +1,8 @@
 /** The prices and nonces that payments of Ethereum's family get where endpoints differ, lie, or are silent. */
+import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import { Endpoints } from '../../../daemon/chains/endpoints.ts';
+import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
 import type { GasPrice } from '../../../daemon/chains/evm/answers.ts';
 import type { EvmEndpoint } from '../../../daemon/chains/evm/endpoint.ts';
 import { EvmSource } from '../../../daemon/chains/evm/spend/source.ts';
@@ -15,10 +17,12 @@ const GWEI = 10n ** 9n;
 const COIN = 10n ** 18n;
 const signal = () => AbortSignal.timeout(5_000);
 const TANK = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+const TETHER = { asset: 'USDT_ERC20' as const, contract: `0x${'d'.repeat(40)}`, decimals: 6 };
 const STRANGER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
 
 /** The answers of one operator's endpoint; null: it is silent. */
-type Answers = { price?: GasPrice; nonce?: bigint; gas?: bigint | RpcError } | null;
+type Gas = bigint | RpcError;
+type Answers = { price?: GasPrice; nonce?: bigint; gas?: Gas | ((from: string) => Gas) } | null;
 
 /** A source over endpoints of several operators. */
 function sourceOf(...all: Answers[]): EvmSource {
@@ -35,8 +39,9 @@ function sourceOf(...all: Answers[]): EvmSource {
       },
       gasPrice: async () => need(answers?.price),
       nonces: async () => [need(answers?.nonce)],
-      trial: async () => {
-        const gas = need(answers?.gas ?? 21_000n);
+      trial: async ({ from }) => {
+        const told = need(answers?.gas ?? 21_000n);
+        const gas = typeof told === 'function' ? told(from) : told;
         if (gas instanceof RpcError) throw gas;
         return { gas, returned: '0x' };
       },
@@ -50,7 +55,7 @@ function sourceOf(...all: Answers[]): EvmSource {
 
 /** Plans a payment from the tank, of whose nonces the books know the first so many as used. */
 async function planned(source: EvmSource, known: bigint, over: Partial<PaymentRequest> = {}): Promise<EvmPlan> {
-  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [] }, source);
+  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, source);
   const tank = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
   const funds = { ...tank, units: { ETH: COIN } };
   const nothing = (): never => {
@@ -139,5 +144,39 @@ describe('a recipient with code', () => {
     });
     expect((await planned(answers(800_000n), 0n)).gasLimit).toBe(1_000_000n);
     await expect(planned(answers(800_001n), 0n)).rejects.toMatchObject({ code: 'spend.refused' });
+  });
+});
+
+describe('a token that refuses one of our addresses', () => {
+  const [frozen, free, poor] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];
+  const refusing = (addresses: readonly string[]) =>
+    sourceOf({
+      ...{ price: fair, nonce: 0n },
+      gas: (from) => (addresses.includes(from) ? new RpcError(3, 'execution reverted') : 60_000n),
+    });
+  const held = (address: string, units: bigint, index: number) => ({
+    ...{ address: checksumAddress(evmScript(address)), script: evmScript(address), branch: 0 as const, index },
+    units: { USDT_ERC20: units, ETH: COIN },
+  });
+  const all = [held(frozen, 500n, 1), held(free, 200n, 2), held(poor, 50n, 3)];
+  const paying = (source: EvmSource, units: bigint) =>
+    planned(source, 0n, {
+      ...{ asset: 'USDT_ERC20', payouts: [{ address: STRANGER, units }] },
+      holdings: {
+        balances: () => all,
+        balance: () => assert.fail(),
+        ...{ nextNonce: (_, used) => used, coins: () => [], coin: () => assert.fail() },
+      },
+    });
+
+  it('is paid from another one that has enough', async () => {
+    expect((await paying(refusing([frozen]), 150n)).sender.index).toBe(2);
+    expect((await paying(refusing([]), 150n)).sender.index).toBe(1);
+  });
+
+  it('is refused in words when no other one has enough, and when it refuses all', async () => {
+    const alone = { code: 'spend.refused', message: expect.stringContaining('execution reverted') };
+    await expect(paying(refusing([frozen]), 300n)).rejects.toMatchObject(alone);
+    await expect(paying(refusing([frozen, free]), 150n)).rejects.toMatchObject(alone);
   });
 });

@@ -31,6 +31,7 @@ import {
   type Description,
   type Estimate,
   type EstimateRequest,
+  type Holdings,
   OfSource,
   type OwnParts,
   type PaymentRequest,
@@ -49,6 +50,8 @@ const USUAL_TOKEN_GAS = 80_000n;
 const GAS_HEADROOM_PERCENT = 125n;
 /** Nodes accept a replacement that raises both fees by 10 %; a little more for rounding. */
 const REPLACEMENT_PERCENT = 113n;
+/** Addresses that a payment of a token is tried from: a token may block one of them. */
+const SENDERS_TRIED_MAX = 3;
 /** Open transactions of one address: far more than nodes keep of one. */
 const NONCES_BEFORE_MAX = 1_000n;
 /** While the source is away: 10 gwei, 1 gwei. */
@@ -216,23 +219,48 @@ export class EvmSpending extends OfSource implements Spending {
     assert(payout || from, 'something is paid or collected');
     const to = payout ? needScript(payout.address) : change.script;
     const contract = this.#contractOf(asset);
-    const wanted = payout?.units ?? null;
-    const chosen = (gas: bigint): Sender =>
-      chooseSender(request, { units: wanted, fee: gas * maxFeePerGas, feeAsset: this.feeAsset });
-    // the simulation needs an address that has the amount, with or without the gas
-    const first = chosen(0n);
+    const units = payout?.units ?? null;
     const isOwn = payout === undefined || payout.own !== undefined;
     const least = (request.replaced ?? [])
       .flatMap((plan) => (isEvmPlan(plan) && plan.contract === contract ? [plan.gasLimit] : []))
       .reduce(maxOf, PLAIN_GAS);
     const isPlain = contract === null && isOwn;
-    const gasLimit = isPlain ? PLAIN_GAS : maxOf(await this.#gasFor({ first, contract, to }, limit), least);
-    const { sender, units } = chosen(gasLimit);
-    const at = { address: checksumAddress(to), script: to, units };
+    const { holdings, gas } = isPlain
+      ? { ...request, gas: PLAIN_GAS }
+      : await this.#tried(request, { units, contract, to }, limit, contract === null ? 1 : SENDERS_TRIED_MAX);
+    const gasLimit = maxOf(gas, least);
+    const paid = { units, fee: gasLimit * maxFeePerGas, feeAsset: this.feeAsset };
+    const { sender, units: sent } = chooseSender({ ...request, holdings }, paid);
+    const at = { address: checksumAddress(to), script: to, units: sent };
     const own = payout ? payout.own : { branch: 1 as const, index: change.index };
     const output: PlannedOutput = own ? { kind: 'change', ...at, ...own } : { kind: 'payout', ...at };
     if (output.kind === 'payout' && payout) output.address = payout.address;
     return { sender, output, contract, gasLimit };
+  }
+
+  /**
+   * The holdings without addresses that the token refuses, and the limit of gas from the address that is chosen then. Throws the
+   * first refusal if no other address can pay.
+   */
+  async #tried(
+    request: PaymentRequest,
+    wanted: { units: bigint | null; contract: string | null; to: Uint8Array },
+    limit: Limit,
+    tries: number,
+  ): Promise<{ holdings: Holdings; gas: bigint }> {
+    const { holdings, from } = request;
+    // the simulation needs an address that has the amount, with or without the gas
+    const first = chooseSender(request, { units: wanted.units, fee: 0n, feeAsset: this.feeAsset });
+    try {
+      return { holdings, gas: await this.#gasFor({ first, ...wanted }, limit) };
+    } catch (refusal) {
+      if (from || tries <= 1 || !isRefusal(refusal)) throw refusal;
+      const others = () => holdings.balances().filter(({ address }) => address !== first.sender.address);
+      const rest = { ...request, holdings: { ...holdings, balances: others } };
+      return this.#tried(rest, wanted, limit, tries - 1).catch((error: unknown) => {
+        throw error instanceof Rejected ? refusal : error;
+      });
+    }
   }
 
   /** The limit of gas for a transfer, with headroom where a contract runs. */
@@ -287,6 +315,8 @@ export class EvmSpending extends OfSource implements Spending {
     return `${formatUnits(units, assetOf(this.feeAsset))} ${this.feeAsset}`;
   }
 }
+
+const isRefusal = (error: unknown): boolean => error instanceof Rejected && error.code === 'spend.refused';
 
 const tooFarAhead = (address: string, nonce: bigint, lowest: bigint): Rejected =>
   new Rejected('spend.nonce', `It would be transaction ${nonce} of ${address}, and blocks have ${lowest} of them`);
