@@ -28,6 +28,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
   let nextIndex = 200;
   let from: string;
   let id: number;
+  let isLarge = false;
 
   beforeAll(async () => {
     scene = await EvmScene.start('ETH');
@@ -42,7 +43,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     scene.proxy.behaviour = {};
     second.behaviour = {};
     book = new FactBook();
-    adapter = scene.connect(book, [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')], () => false);
+    adapter = scene.connect(book, [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')], () => isLarge);
     const target = await adapter.deriveAddress(testAccount, 0, nextIndex++);
     from = target.address;
     id = book.watch(target);
@@ -113,6 +114,15 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     expect((await step()).spends).toEqual([]);
     scene.proxy.behaviour = lies(forged, '0x1');
     expect((await step()).spends).toEqual([]);
+  });
+
+  it('believe one alone that a small payment is done while the other is silent, and not that a large one is', async () => {
+    const { txid, key } = await paying();
+    second.behaviour = { raw: (response) => Boolean(response.destroy()) };
+    isLarge = true;
+    expect((await step()).spends).toEqual([]);
+    isLarge = false;
+    expect((await step()).spends).toMatchObject([{ outpoint: key, txid }]);
   });
 
   it('take a transaction although the first of them keeps it to itself', async () => {

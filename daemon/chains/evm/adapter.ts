@@ -95,7 +95,9 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
-    this.#sent = new SentFinder(NATIVE_COIN[chain], tokens, list, this.endpoints);
+    this.#sent = new SentFinder({
+      ...{ native: NATIVE_COIN[chain], tokens, list, endpoints: this.endpoints, needsAgreement },
+    });
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });

@@ -7,7 +7,8 @@
  * Invariants. An amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing. A token
  * may refuse by its answer alone, which no receipt has: then its event is missing, and the transaction failed as well. No
  * endpoint alone can say that a payment failed, or that a stranger's transaction took its place, if there is one of another
- * operator: the payment would be made again. Nor can it call a payment done that another endpoint does not have.
+ * operator: the payment would be made again. Nor can it call a payment done that another endpoint does not have; a large one waits
+ * while no other operator answers.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
@@ -15,6 +16,7 @@ import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.t
 import { assert } from '../../domain/errors.ts';
 import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
+import type { NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import type { Receipt, Sending } from './answers.ts';
@@ -42,12 +44,20 @@ export class SentFinder {
   readonly #tokens: ReadonlyMap<string, Token>;
   readonly #list: ScriptList;
   readonly #endpoints: Endpoints<EvmEndpoint>;
+  readonly #needsAgreement: NeedsAgreement;
 
-  constructor(native: AssetId, tokens: readonly Token[], list: ScriptList, endpoints: Endpoints<EvmEndpoint>) {
-    this.#native = native;
-    this.#tokens = new Map(tokens.map((token) => [token.contract, token]));
-    this.#list = list;
-    this.#endpoints = endpoints;
+  constructor(parts: {
+    native: AssetId;
+    tokens: readonly Token[];
+    list: ScriptList;
+    endpoints: Endpoints<EvmEndpoint>;
+    needsAgreement: NeedsAgreement;
+  }) {
+    this.#native = parts.native;
+    this.#tokens = new Map(parts.tokens.map((token) => [token.contract, token]));
+    this.#list = parts.list;
+    this.#endpoints = parts.endpoints;
+    this.#needsAgreement = parts.needsAgreement;
   }
 
   /**
@@ -67,7 +77,8 @@ export class SentFinder {
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
       const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
       if (receipt && sending && isOurs) {
-        if (await this.#isAgreed(endpoint, { receipt, sending }, receipt.succeeded, signal))
+        const unheard = receipt.succeeded && !this.#isLarge(one.target.id, sending);
+        if (await this.#isAgreed(endpoint, { receipt, sending }, unheard, signal))
           await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
       } else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
     }
@@ -168,6 +179,14 @@ export class SentFinder {
     const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
     if (!sending || !receipt || !(await this.#isAgreed(endpoint, { receipt, sending }, false, signal))) return;
     await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+  }
+
+  /** Whether a payment is one that two operators must have. */
+  #isLarge(targetId: number, { to, value, transfer }: Sending): boolean {
+    const token = to === null ? undefined : this.#tokens.get(to);
+    const moved =
+      token && transfer ? { asset: token.asset, units: transfer.units } : { asset: this.#native, units: value };
+    return this.#needsAgreement([{ targetId, ...moved }]);
   }
 
   /** Whether an endpoint of another operator says the same. `unheard`: the result if no other one answers. */
