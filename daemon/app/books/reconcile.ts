@@ -26,7 +26,7 @@ import { inTotal } from '../chains/credits.ts';
 import { checkpointOf } from '../chains/ingest.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { keyState } from '../withdrawals/keys.ts';
-import { UNKNOWN } from '../withdrawals/match-spend.ts';
+import { UNKNOWN } from '../withdrawals/settle.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
 

@@ -32,11 +32,8 @@ import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
-import { feeShare, settleSpends } from './settle.ts';
+import { feeShare, settleSpends, UNKNOWN } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
-
-/** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. Its debits are booked all the same. */
-export const UNKNOWN = 'unknown';
 
 /** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
 const COMBINATIONS_MAX = 20;

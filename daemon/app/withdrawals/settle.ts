@@ -41,6 +41,9 @@ import { shareOf } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
+/** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. Its debits are booked all the same. */
+export const UNKNOWN = 'unknown';
+
 /** Whether a new credit is the change of a transaction of ours, which counts before it confirms. */
 export function isOwnChange(reader: Reader, target: TargetRow, txid: string): boolean {
   if (target.branch !== 1) return false;
@@ -89,7 +92,9 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const buried = BURIED_BLOCKS[chain.adapter.chain];
   const planned = versions.length > known.length;
   const decided = !planned && known.length > 0 && known.every((one) => isDecided(one, buried));
-  const stuck = !decided && !planned && isStuck(tx, spend, known);
+  // nobody here can send or replace what another machine made, and to spend its coins makes it impossible
+  const isLost = spend.purpose === UNKNOWN && !seen;
+  const stuck = !decided && !planned && (isLost || isStuck(tx, spend, known));
   const payouts = known.map((one) => ({ ...one, pays: tx.all(payoutsOf, { version_id: one.version.id }) }));
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
   const problem = decided || seen ? null : problemOf(known, { stuck, buried });

@@ -108,3 +108,33 @@ describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) 
     expect(pay.available()).toBe(pay.chain.unspent());
   });
 });
+
+describe.each(FAMILIES)('$name: a payment after a backup that nothing in it explains', (family) => {
+  it('reserves its coins only while the chain shows it', async () => {
+    const before = await family.open();
+    const { coin } = before.chain;
+    await before.deposits([coin], 1 + family.lockBlocks);
+    const backup = before.moment();
+    const id = await before.withdraw(coin / 4n);
+    await before.round();
+    const [{ txid, raw } = { txid: null, raw: null }] = before.versions(id);
+    await before.app.store.close();
+
+    const pay: PayBench = await backup();
+    await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+    for (const account of pay.app.directory.accounts()) await deriveSkipped(pay.app, account, () => false);
+    await pay.chain.take(raw!);
+    await pay.round();
+    await takeOver(pay.app);
+    expect(pay.alerts()).toMatchObject([{ kind: 'restore.unknown_spend' }]);
+    await pay.chain.forget(txid!);
+    await pay.round();
+    const again = await pay.withdraw(coin / 2n);
+    await pay.round();
+    expect([pay.row(again).state, pay.row(again).problem]).toEqual(['broadcast', null]);
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.round();
+    expect(pay.row(again).state).toBe('completed');
+    expect(pay.available()).toBe(pay.chain.unspent());
+  });
+});
