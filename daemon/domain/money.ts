@@ -1,6 +1,6 @@
 /**
  * Money as integers. A crypto amount counts the asset's smallest units, a fiat amount counts 1e-8, a rate counts 1e-8
- * fiat per coin. Parsing never rounds. Only `cryptoFor` and `divideUp` (up), and `fiatFor` and `unitsWorth` (down) round.
+ * fiat per coin. Parsing never rounds. Only `cryptoFor` and `divideUp` (up), and `fiatFor`, `dollarsFor` and `unitsWorth` (down) round.
  */
 import type { Asset, AssetId } from './assets.ts';
 import { assert } from './errors.ts';
@@ -60,6 +60,11 @@ export function cryptoFor(fiat: bigint, asset: Asset, scaled: bigint): bigint {
 /** The value of `units` of `asset` at `scaled`, in 1e-8 fiat, rounded down. */
 export function fiatFor(units: bigint, asset: Asset, scaled: bigint): bigint {
   return (units * scaled) / pow10(asset.decimals);
+}
+
+/** The dollars (1e-8) that `fiat` (1e-8) is worth at `perDollar` (1e-8 units of its currency per dollar), rounded down. */
+export function dollarsFor(fiat: bigint, perDollar: bigint): bigint {
+  return (fiat * pow10(FIAT_DECIMALS)) / perDollar;
 }
 
 /** The smallest units of `asset` that `fiat` (1e-8) buys at `scaled`: rounded down, at the asset's quoting precision. */

@@ -4,7 +4,7 @@
  */
 import { type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
 import { isEvm } from '../../domain/evm.ts';
-import { FIAT_DECIMALS, fiatFor } from '../../domain/money.ts';
+import { dollarsFor, FIAT_DECIMALS, fiatFor } from '../../domain/money.ts';
 import { targetById } from '../../store/queries/credits.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import type { App } from '../app.ts';
@@ -41,7 +41,7 @@ export function needsAgreement(
     if (!invoice) return false;
     const perDollar = app.rates.perDollar(network, invoice.currency, app.now());
     if (perDollar === null) return true;
-    const wanted = (invoice.amount * SCALE) / perDollar;
+    const wanted = dollarsFor(invoice.amount, perDollar);
     return wanted >= from && worth * PARTS >= wanted;
   });
 }

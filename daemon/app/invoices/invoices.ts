@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { minOf } from '../../domain/money.ts';
+import { dollarsFor, minOf } from '../../domain/money.ts';
 import type { Decision } from '../../domain/payment.ts';
 import {
   type InvoiceRow,
@@ -72,7 +72,7 @@ export function cryptosFor(app: App, business: Business): string[] {
 
 /** An invoice's amount in dollars (1e-8, rounded down). Throws `Unavailable` without a rate. */
 function inDollars(app: App, business: Business, amount: bigint, currency: string, now: number): bigint {
-  return (amount * USD_1) / dollarIn(app, business, currency, now);
+  return dollarsFor(amount, dollarIn(app, business, currency, now));
 }
 
 function dollarIn(app: App, business: Business, currency: string, now: number): bigint {

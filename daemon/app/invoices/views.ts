@@ -2,6 +2,7 @@
 import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
+import { dollarsFor } from '../../domain/money.ts';
 import { remainingUnits } from '../../domain/quote.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -111,7 +112,7 @@ function named(credit: CreditRow): { txid: string; internal: boolean } {
 /** The confirmations that one transaction needs if it pays the whole invoice. */
 function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
   const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
-  const dollars = perDollar === null ? null : (invoice.amount * 100_000_000n) / perDollar;
+  const dollars = perDollar === null ? null : dollarsFor(invoice.amount, perDollar);
   const required = confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);
   return shownRequired({ required, confirmed: false, asset: asset.symbol }, 0);
 }
