@@ -143,6 +143,7 @@ type Parts = {
   /** Set by the workers once they run. */
   hooks: {
     fill: () => void;
+    business: () => void;
     webhooks: () => void;
     shopEvents: () => void;
     chain: (key: string) => void;
@@ -198,6 +199,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
   const hooks: Parts['hooks'] = {
     fill: () => {},
+    business: () => {},
     webhooks: () => {},
     shopEvents: () => {},
     chain: () => {},
@@ -225,6 +227,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     publicUrl: '',
     wake: {
       pool: () => hooks.fill(),
+      business: () => hooks.business(),
       webhooks: () => hooks.webhooks(),
       shopEvents: () => hooks.shopEvents(),
       chain: (key) => hooks.chain(key),
@@ -364,9 +367,9 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   cleanup.push(() => liveRates.stop());
   liveRates.begin();
   const jobs = new Jobs(app);
-  hooks.fill = () => {
+  hooks.fill = () => jobs.fill();
+  hooks.business = () => {
     jobs.fill();
-    // a new business may need a chain, or rates, that no other needed before
     loops.begin();
     liveRates.begin();
   };

@@ -32,7 +32,10 @@ export type App = {
   readonly wake: {
     webhooks: () => void;
     shopEvents: () => void;
+    /** An account has fewer addresses ready, or more to watch. */
     pool: () => void;
+    /** A business was added or changed: it may need a chain, or rates, that none needed before. */
+    business: () => void;
     chain: (key: string) => void;
     /** A chain's withdrawals have work. */
     withdrawals: (key: string) => void;

@@ -164,7 +164,8 @@ export class Appliance {
       wake: {
         webhooks: () => {},
         shopEvents: () => {},
-        pool: () => {
+        pool: () => this.#jobs.fill(),
+        business: () => {
           this.#jobs.fill();
           this.#loops.begin();
         },

@@ -147,7 +147,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   }
   tx.afterCommit(() => {
     app.directory.load(app.store);
-    app.wake.pool();
+    app.wake.business();
   });
   return id;
 }
@@ -185,6 +185,5 @@ export function changeBusiness(
   set(change.enable, true);
   set(change.disable, false);
   tx.afterCommit(() => app.directory.load(app.store));
-  // an asset may need a chain that was not needed before
-  tx.afterCommit(app.wake.pool);
+  tx.afterCommit(app.wake.business);
 }

@@ -176,7 +176,14 @@ export class Bench {
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       publicUrl: 'http://127.0.0.1',
-      wake: { webhooks: () => {}, shopEvents: () => {}, pool: () => {}, chain: () => {}, withdrawals: () => {} },
+      wake: {
+        webhooks: () => {},
+        shopEvents: () => {},
+        pool: () => {},
+        business: () => {},
+        chain: () => {},
+        withdrawals: () => {},
+      },
     };
     return { app, chain: app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId)) };
   }

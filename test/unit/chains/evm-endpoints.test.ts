@@ -88,6 +88,16 @@ describe('a chain that only the defaults connect', () => {
     expect(needed()).toEqual(['ETH', 'BTC']);
   });
 
+  it('is looked for when a business changes, and not with every payment', async () => {
+    bench = await Bench.open('ETH', {}, { also: ['BSC'] });
+    const woken: string[] = [];
+    bench.app.wake.business = () => woken.push('business');
+    bench.app.wake.pool = () => woken.push('pool');
+    await only('USDT_ERC20');
+    await bench.invoice({ crypto: 'USDT_ERC20' });
+    expect(woken).toEqual(['business', 'pool']);
+  });
+
   it('is not taken by a new business unasked, if it asks for gas', async () => {
     bench = await Bench.open('ETH', {}, { also: ['BSC', 'BTC'] });
     const { app } = bench;
