@@ -102,7 +102,8 @@ export function dayBounds(date: string, timeZone: string): { from: number; to: n
 }
 
 const MS_PER_DAY = 86_400_000;
-const DAYS_KEPT_MAX = 64;
+/** Eleven years: more than the invoices of a shop are of. */
+const DAYS_KEPT_MAX = 4_096;
 /** Two-digit numbers as text, made once because every answer contains several. */
 const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 const dayTexts = new Map<number, string>();
