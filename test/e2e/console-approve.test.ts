@@ -36,6 +36,8 @@ describe.skipIf(!hasLitecoind || !hasChromium)(title, () => {
     node = await Litecoind.start();
     await node.fund();
     service = await startTestDaemon(`
+[console]
+port = 0
 [networks.regtest.LTC]
 core_rpc = "${node.url}"
 [networks.regtest.rates]
