@@ -166,7 +166,7 @@ ${logo}<p class="payee"><span class="quiet">${words.payTo}</span> <bdi class="cl
 `;
 }
 
-/** The order, the due date and the support contact. The receipt has these itself. */
+/** The order, the due date and the support contact. The receipt has these itself; a canceled invoice, its own way back. */
 function about(model: InvoicePage, locale: Locale): Part {
   const { words, tag } = locale;
   const { state, backUrl } = model;
@@ -176,7 +176,7 @@ function about(model: InvoicePage, locale: Locale): Part {
     ? html`<p class="quiet">${rich(words.dueBy, { time: format.timeHtml(model.dueAt, tag) })}</p>\n`
     : null;
   const back =
-    backUrl === null
+    backUrl === null || state.is === 'canceled'
       ? null
       : html`<p class="return"><a href="${backUrl}" rel="noreferrer" target="_top"><span class="arrow" aria-hidden="true"></span>${words.back}</a></p>\n`;
   return html`<aside class="about" aria-label="${words.invoice}">

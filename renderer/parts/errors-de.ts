@@ -47,7 +47,7 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'withdrawal.amount': 'Das ist kein Betrag, der ausgezahlt werden kann',
   'withdrawal.canceled': 'Diese Auszahlung wird schon abgebrochen',
   'withdrawal.crypto': 'Dieser Coin kann hier nicht ausgezahlt werden',
-  'withdrawal.gas': 'Für die Netzgebühr fehlt die Münze dieses Netzes im Tank',
+  'withdrawal.gas': 'Für die Netzgebühr fehlt der Coin dieses Netzes im Tank',
   'withdrawal.insufficient': 'Das Guthaben reicht dafür und für die Netzgebühr nicht aus',
   'withdrawal.minimum': 'Dieser Betrag ist zu klein',
   'withdrawal.not_found': 'Diese Auszahlung gibt es nicht',

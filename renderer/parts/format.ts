@@ -72,17 +72,31 @@ export function cut(value: string, decimals: number): string {
   return decimals === 0 ? whole : `${whole}.${part.slice(0, decimals).padEnd(decimals, '0')}`;
 }
 
+/** A typed amount, which is kept with a point, with the language's decimal sign. */
+export const typed = (amount: string, language: Language): string =>
+  amount.replace('.', (1.5).toLocaleString(language)[1]!);
+
 /** Groups of four characters. */
 export const groups = (text: string): string[] => text.match(/.{1,4}/gs) ?? [];
 
-const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
+const SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+
+function spanOf(seconds: number): { size: number; unit: keyof typeof SECONDS } {
+  const all = Math.max(0, Math.floor(seconds));
+  const unit = all >= 2 * SECONDS.day ? 'day' : all >= 2 * SECONDS.hour ? 'hour' : all >= 60 ? 'minute' : 'second';
+  return { size: Math.floor(all / SECONDS[unit]), unit };
+}
 
 /** Seconds as one number and its unit: "9 min". */
 export function span(seconds: number, language: Language): string {
-  const size = Math.max(0, Math.floor(seconds));
-  const unit = size >= 2 * SECONDS.day ? 'day' : size >= 2 * SECONDS.hour ? 'hour' : size >= 60 ? 'minute' : 'second';
-  const count = unit === 'second' ? size : Math.floor(size / SECONDS[unit]);
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
+  const { size, unit } = spanOf(seconds);
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(size);
+}
+
+/** How long ago, for a number of seconds: "22 sec. ago", "now". */
+export function ago(seconds: number, language: Language): string {
+  const { size, unit } = spanOf(seconds);
+  return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }).format(-size, unit);
 }
 
 type Times = {

@@ -15,16 +15,18 @@ const FIAT_DECIMALS = 8;
 const ONE = 10n ** 18n;
 const READ_EVERY_MS = 60_000;
 
+/** The currency that was chosen in this browser, else that of most who speak its language. */
 export function useCurrency(): [Currency, (currency: Currency) => void] {
-  const [currency, set] = useState<Currency>(() => {
+  const usual = useLanguage() === 'de' ? 'EUR' : 'USD';
+  const [chosen, set] = useState<Currency | null>(() => {
     const stored = localStorage.getItem(STORED) as Currency;
-    return CURRENCIES.includes(stored) ? stored : 'USD';
+    return CURRENCIES.includes(stored) ? stored : null;
   });
   const store = (wanted: Currency): void => {
     localStorage.setItem(STORED, wanted);
     set(wanted);
   };
-  return [currency, store];
+  return [chosen ?? usual, store];
 }
 
 /** A currency's units for a dollar, cut to eight decimals; null: the service has no rate. */

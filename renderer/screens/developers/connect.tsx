@@ -135,7 +135,7 @@ function Keys({ business, t }: Props): ReactNode {
                   </strong>{' '}
                   <span className="mono quiet">{key.hint}…</span>
                 </span>
-                <span className="quiet">{key.scopes.join(', ')}</span>
+                <span className="quiet">{key.scopes.map((scope) => t(`scope_${scope}`)).join(', ')}</span>
                 <span className="quiet">
                   {t('used')}: {key.last_used_at ? full(key.last_used_at) : t('never')}
                 </span>
@@ -197,7 +197,12 @@ function Clients({ business, t }: Props): ReactNode {
         make={(name, options) => add.mutate({ business: `${business.id}`, name, origins: list }, options)}
         t={t}
       >
-        <Field label={t('origins')} value={origins} onChange={(event) => setOrigins(event.target.value)} />
+        <Field
+          label={t('origins')}
+          placeholder={t('originsSuch')}
+          value={origins}
+          onChange={(event) => setOrigins(event.target.value)}
+        />
       </NewOne>
       {fault && <Problem error={fault} />}
     </Section>

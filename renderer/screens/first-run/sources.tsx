@@ -5,7 +5,8 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { Answer, byCoin, CoinMark, chainName, Head, Problem, Said, State, shortName } from '../../parts/parts.tsx';
+import { chainName } from '../../parts/names.ts';
+import { Answer, byCoin, CoinMark, Head, Problem, Said, State, shortName } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -21,7 +22,7 @@ export function Sources({ business }: { business: Business }): ReactNode {
   const sources = useCall('source.list', {}, { every: READ_EVERY_MS });
   const change = useChange('business.change', 'business.', 'counter.', 'status', 'source.');
   const cryptos = [...new Set([...business.cryptos, ...business.possible_cryptos])].sort(byCoin);
-  const chains = [...new Set(cryptos.map(chainOf))];
+  const chains = [...new Set(cryptos.map(chainOf))].sort(byCoin);
   const coin = (crypto: string): ReactNode => (
     <label key={crypto} className="check">
       <input
@@ -82,8 +83,7 @@ function ChainState({ source, isTaken, t }: { source: Source | undefined; isTake
       </State>
     );
   }
-  const why = source.error ?? source.withheld;
-  if (why === null) {
+  if (source.error === null && source.withheld === null) {
     return (
       <>
         <State shape="done" tone="good">
@@ -101,10 +101,12 @@ function ChainState({ source, isTaken, t }: { source: Source | undefined; isTake
       <State shape="waiting" tone="warn">
         {t(source.error === null ? 'catchingUp' : 'connecting')}
       </State>
-      <details className="quiet">
-        <summary>{t('why')}</summary>
-        <Said text={why} />
-      </details>
+      {source.error !== null && (
+        <details className="quiet">
+          <summary>{t('why')}</summary>
+          <Said text={source.error} />
+        </details>
+      )}
     </>
   );
 }

@@ -115,7 +115,7 @@ export default texts(
     enough: 'Das Gas reicht',
     idle: 'Nichts einzusammeln',
     missing: '{amount} fehlen',
-    coin: 'Münze',
+    coin: 'Coin',
     received: 'Vorhanden',
     spendable: 'Verfügbar',
     elsewhere: 'Einzusammeln',

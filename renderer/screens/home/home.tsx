@@ -5,16 +5,16 @@ import { useCall } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { exact, fiat, isZero, span, sum, useTimes } from '../../parts/format.ts';
+import { ago, exact, fiat, isZero, sum, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { InvoiceState } from '../../parts/invoice-state.tsx';
 import { type Money, useMoney } from '../../parts/money.ts';
+import { chainName, sourceName } from '../../parts/names.ts';
 import {
   Answer,
   byCoin,
   Coin,
   CoinName,
-  chainName,
   Fiat,
   Head,
   Section,
@@ -280,8 +280,8 @@ function Chains({ business, t }: { business: Business; t: T }): ReactNode {
                         <State {...look}>{t(word)}</State>
                       </td>
                       <td className="number wide-only">{chain.tip?.height.toLocaleString(language) ?? '–'}</td>
-                      <td className="number">{age === null ? '–' : t('ago', { time: span(age, language) })}</td>
-                      <td className="quiet wide-only">{chain.source}</td>
+                      <td className="number">{age === null ? '–' : ago(age, language)}</td>
+                      <td className="quiet wide-only">{sourceName(chain)}</td>
                     </tr>
                   );
                 })}

@@ -106,7 +106,7 @@ export default texts(
     address: 'Adresse',
     question: 'Was soll damit geschehen?',
     back: 'Zurücksenden',
-    backNote: 'An eine Adresse, die der Kunde Ihnen nennt, abzüglich der Netzgebühr. Sie geben es als Auszahlung frei.',
+    backNote: 'An eine Adresse, die der Kunde Ihnen nennt, abzüglich der Netzgebühr. Sie genehmigen es als Auszahlung.',
     customer: '{coin}-Adresse des Kunden',
     notFrom: 'Nehmen Sie nicht die Adresse, von der es kam: Sie gehört oft einer Börse, und dort ist es verloren.',
     count: 'Für seine Rechnung zählen',

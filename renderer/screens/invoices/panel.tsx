@@ -38,7 +38,7 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
       <header className="invoice-head">
         <div className="invoice-tools">
           <DetailState invoice={invoice} />
-          <span className="side">
+          <span className="invoice-links">
             <Copy text={invoice.invoice_url} label={t('link')} />
             {session.place === 'browser' && (
               <a href={invoice.invoice_url} target="_blank" rel="noreferrer" aria-label={t('openPageNote')}>
@@ -46,10 +46,10 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
               </a>
             )}
             <Code invoice={invoice} t={t} />
-            <a className="plain-icon" href={hrefBeside('invoices')} aria-label={t('close')}>
-              <Icon name="close" />
-            </a>
           </span>
+          <a className="plain-icon" href={hrefBeside('invoices')} aria-label={t('close')}>
+            <Icon name="close" />
+          </a>
         </div>
         <p className="invoice-amount">
           <Fiat amount={invoice.amount} currency={invoice.currency} />

@@ -1,7 +1,9 @@
 /** A refund of a paid invoice: it is asked for here, and approved like every withdrawal. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useLanguage } from '../../i18n.ts';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
+import { typed } from '../../parts/format.ts';
 import { Coin, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
@@ -21,6 +23,7 @@ export function Refund({ invoice, open, onClose, t }: RefundProps): ReactNode {
 }
 
 function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+  const language = useLanguage();
   const { up } = useConnection();
   const [crypto, setCrypto] = useState(invoice.refundable[0]?.crypto ?? '');
   const most = invoice.refundable.find((one) => one.crypto === crypto)?.amount ?? '0';
@@ -57,7 +60,7 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
       <Field
         label={t('refundAmount', { coin: crypto })}
         inputMode="decimal"
-        value={amount}
+        value={typed(amount, language)}
         hint={
           <>
             {t('refundMost')} <Coin amount={most} crypto={crypto} whole />

@@ -4,7 +4,7 @@ import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
-import { decimal, span } from '../../parts/format.ts';
+import { ago, decimal } from '../../parts/format.ts';
 import { Answer, byCoin, CoinName, Empty, Head } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
@@ -21,7 +21,7 @@ export default function Rates(): ReactNode {
   const status = useCall('status', {}, { every: READ_EVERY_MS });
   const foundAt = (crypto: string): string => {
     const at = status.data?.rates.find((one) => one.crypto === crypto && one.network === business?.network)?.at;
-    return at ? t('ago', { time: span((now - Date.parse(at)) / MS_PER_SECOND, language) }) : '–';
+    return at ? ago((now - Date.parse(at)) / MS_PER_SECOND, language) : '–';
   };
   return (
     <Page title={t('rates')} note={<span className="wide-only">{t('about')}</span>}>

@@ -3,7 +3,8 @@ import type { CSSProperties, ReactNode } from 'react';
 import type { ReviewView, Sum } from '../../../daemon/operator/view.ts';
 import { useLanguage, useText } from '../../i18n.ts';
 import { fiat, splitZeros } from '../../parts/format.ts';
-import { Coin, chainName, Fiat, networkOf, shortName, useCoinText } from '../../parts/parts.tsx';
+import { chainName } from '../../parts/names.ts';
+import { Coin, Fiat, networkOf, shortName, useCoinText } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const LABEL = { payment: 'youSend', cancellation: 'youKeep', self: 'toYourself' } as const;

@@ -7,7 +7,7 @@ import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
-import { exact, isZero } from '../../parts/format.ts';
+import { exact, isZero, typed } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
@@ -123,7 +123,7 @@ function Amount({ coins, crypto, choose, amount, type, all, takeAll }: AmountPro
       <Field
         label={t('amountIn', { crypto: shortName(crypto) })}
         inputMode="decimal"
-        value={all ? '' : amount}
+        value={all ? '' : typed(amount, language)}
         disabled={all}
         onChange={(event) => type(event.target.value.trim().replace(',', '.'))}
         hint={
