@@ -2,6 +2,7 @@
  * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
  * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
  */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
@@ -28,6 +29,7 @@ import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { isEvm } from './domain/evm.ts';
+import { message } from './domain/messages.ts';
 import { formatDecimal } from './domain/money.ts';
 import type { SignedSpend } from './domain/spend.ts';
 import type { ConsoleServer } from './http/console/server.ts';
@@ -159,7 +161,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await makeDataFolder(options.dataDir);
   const config = readConfig(options);
   const log = options.log ?? createLog(config.log);
-  for (const warning of configurationWarnings(config)) log.warn(warning);
+  for (const { text } of configurationWarnings(config)) log.warn(text);
   const cleanup: Cleanup = [];
   const stop = (): Promise<void> => undoAll(cleanup, log);
   try {
@@ -455,10 +457,11 @@ function openSource(
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
-    alert: (server, message) => void raise(app, 'source.dropped', `${key} ${server}`, `${server}: ${message}`, network),
-    leftOut(targetId, message) {
+    alert: (server, reason) =>
+      void raise(app, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason }), network),
+    leftOut(targetId, reason) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
-      const text = `Payments to ${address} are not seen, and do not count: ${message}`;
+      const text = message('source.left_out', { address, reason });
       void raise(app, 'source.left_out', `${key} ${address}`, text, network);
     },
   });

@@ -3,17 +3,19 @@
  * cannot be stored, because the disk is full or locked, stays in memory until it can.
  */
 import type { Network } from '../domain/assets.ts';
+import type { AlertKind, Message } from '../domain/messages.ts';
 import { openAlertOf } from '../store/queries/alert-notices.ts';
-import { closeAlertsOf, insertAlert } from '../store/queries/effects.ts';
+import { type AlertRow, closeAlertsOf, insertAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 
 const UNSTORED_MAX = 100;
 
 type UnstoredAlert = {
-  kind: string;
+  kind: AlertKind;
   subject: string;
   message: string;
+  template: AlertRow['template'];
   created_at: number;
   network: Network | null;
 };
@@ -42,16 +44,16 @@ export class UnstoredAlerts {
  */
 export async function raise(
   app: App,
-  kind: string,
+  kind: AlertKind,
   subject: string,
-  message: string,
+  message: Message,
   network: Network | null = null,
 ): Promise<void> {
-  const alert = { kind, subject, message, created_at: app.now(), network };
+  const alert = { kind, subject, ...columnsOf(message), created_at: app.now(), network };
   try {
     await app.store.write((tx) => tx.run(insertAlert, alert));
   } catch (error) {
-    app.log.error({ kind, subject, message, error }, 'an alert could not be stored');
+    app.log.error({ kind, subject, message: message.text, error }, 'an alert could not be stored');
     app.unstored.add(alert);
     app.operatorEvents.tell('alert', '0');
   }
@@ -61,12 +63,26 @@ export async function raise(
  * The same inside a transaction, for an event on a network. Events on the sandbox raise no alert, except for faults of
  * the program itself (`raise`).
  */
-export function raiseIn(app: App, tx: Tx, network: Network, kind: string, subject: string, message: string): void {
-  if (network !== 'sandbox') tx.run(insertAlert, { kind, subject, message, created_at: app.now(), network });
+export function raiseIn(app: App, tx: Tx, network: Network, kind: AlertKind, subject: string, message: Message): void {
+  if (network !== 'sandbox') insertIn(tx, app.now(), network, kind, subject, message);
 }
 
+/** The same where no service runs. `created_at`: milliseconds since 1970. */
+export function insertIn(
+  tx: Tx,
+  created_at: number,
+  network: Network | null,
+  kind: AlertKind,
+  subject: string,
+  message: Message,
+): void {
+  tx.run(insertAlert, { kind, subject, ...columnsOf(message), created_at, network });
+}
+
+const columnsOf = ({ text, code, values }: Message) => ({ message: text, template: { code, values } });
+
 /** Closes the alerts of a subject. Reads first, so that useless calls are cheap. Never throws. */
-export async function end(app: App, kind: string, subject: string): Promise<void> {
+export async function end(app: App, kind: AlertKind, subject: string): Promise<void> {
   try {
     if (!app.store.get(openAlertOf, { kind, subject })) return;
     await app.store.write((tx) => tx.run(closeAlertsOf, { kind, subject, seen_at: app.now() }));

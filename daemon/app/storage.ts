@@ -1,4 +1,5 @@
 /** The disk of the database: the alerts before it is full and while it takes no writes. */
+import { type Message, message } from '../domain/messages.ts';
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
 import { type App, MS_PER_HOUR } from './app.ts';
@@ -16,23 +17,24 @@ const BYTES_PER_MB = 1_000_000;
 const SUBJECT = 'data directory';
 
 const WHAT_TO_DO = {
-  full: 'Free some room on the disk of the data directory: the service then goes on by itself.',
-  locked: 'Find the program that has the database open (`lsof` names it) and end it.',
-  failing: 'Look at the log of the system for faults of the disk.',
+  full: message('advice.disk_full'),
+  locked: message('advice.disk_locked'),
+  failing: message('advice.disk_fails'),
 } as const;
+const TROUBLES = Object.keys(WHAT_TO_DO) as (keyof typeof WHAT_TO_DO)[];
 
-const megabytes = (bytes: number): string => `${Math.floor(bytes / BYTES_PER_MB)} MB`;
+export const megabytesOf = (bytes: number): number => Math.floor(bytes / BYTES_PER_MB);
 
 /** Raises an alert when writes fail. The alert may use the remaining room of a full disk. */
 export function watchStorage(app: App): void {
   app.store.onTrouble = (trouble) => {
     if (trouble === null) {
       app.log.info('the database takes writes again');
-      for (const kind of Object.keys(WHAT_TO_DO)) void end(app, `storage.${kind}`, SUBJECT);
+      for (const kind of TROUBLES) void end(app, `storage.${kind}`, SUBJECT);
       return;
     }
-    const { kind, message } = trouble;
-    const text = `Nothing can be stored: ${message}. Payments are not seen and withdrawals not made. ${WHAT_TO_DO[kind]}`;
+    const { kind, message: reason } = trouble;
+    const text = message('storage.trouble', { reason, advice: WHAT_TO_DO[kind] });
     app.store.urgently(() => void raise(app, `storage.${kind}`, SUBJECT, text));
   };
 }
@@ -75,22 +77,23 @@ export async function tendStorage(app: App): Promise<void> {
   await storeWaitingAlerts(app);
   const { freeBytes } = app.store.health();
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
-    const text = `The disk of the data directory has ${megabytes(freeBytes)} left: free some room before it is full`;
-    await raise(app, 'storage.low', SUBJECT, text);
+    await raise(app, 'storage.low', SUBJECT, message('storage.low', { megabytes: megabytesOf(freeBytes) }));
   } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);
   const stuck = stuckLog(app);
   if (stuck === null) await end(app, 'storage.log', SUBJECT);
-  else await raise(app, 'storage.log', SUBJECT, `The write-ahead log ${stuck.text}. ${stuck.advice}`);
+  else await raise(app, 'storage.log', SUBJECT, message('storage.log', stuck));
 }
 
 /** The trouble with the write-ahead log, and the remedy; null if there is none. */
-export function stuckLog({ store }: Pick<App, 'store'>): { text: string; advice: string } | null {
+export function stuckLog({ store }: Pick<App, 'store'>): { state: Message; advice: Message } | null {
   const { logBytes, logStuck } = store.health();
   const isOld = logStuck !== null && logStuck.ms > LOG_STUCK_MS_MAX;
   if (logBytes <= LOG_BYTES_HIGH && !isOld) return null;
-  const hours = isOld ? `, and could not begin anew for ${Math.floor(logStuck.ms / MS_PER_HOUR)} hours` : '';
-  const grown = `has grown to ${megabytes(logBytes)}${hours}`;
+  const megabytes = megabytesOf(logBytes);
+  const grown = isOld
+    ? message('log.grown_stuck', { megabytes, hours: Math.floor(logStuck.ms / MS_PER_HOUR) })
+    : message('log.grown', { megabytes });
   return logStuck?.error
-    ? { text: `${grown}: it cannot be folded into the database (${logStuck.error})`, advice: WHAT_TO_DO.failing }
-    : { text: `${grown}: a program reads the database without an end`, advice: WHAT_TO_DO.locked };
+    ? { state: message('log.unfolded', { grown, reason: logStuck.error }), advice: WHAT_TO_DO.failing }
+    : { state: message('log.read', { grown }), advice: WHAT_TO_DO.locked };
 }

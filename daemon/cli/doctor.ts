@@ -6,7 +6,7 @@ import { FaultShown } from './io.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
-type Finding = Result<'doctor'>['findings'][number];
+type Finding = Pick<Result<'doctor'>['findings'][number], 'subject' | 'level' | 'text' | 'advice'>;
 
 const BYTES_PER_MB = 1_000_000;
 const MARKS = { ok: 'ok', warning: 'WARNING', problem: 'PROBLEM' } as const;
@@ -59,8 +59,11 @@ async function withoutService(session: Session): Promise<Finding[]> {
   }
   const { permissionFault } = await import('../app/operator/permissions.ts');
   const fault = await permissionFault(dataDir);
-  const inOrder = { level: 'ok', text: `${dataDir} is for its owner alone`, advice: null } as const;
-  found.push({ subject: 'permissions', ...(fault === null ? inOrder : { level: 'problem', ...fault }) });
+  found.push(
+    fault === null
+      ? { subject: 'permissions', level: 'ok', text: `${dataDir} is for its owner alone`, advice: null }
+      : { subject: 'permissions', level: 'problem', text: fault.text.text, advice: fault.command },
+  );
   const { bavail, bsize } = await statfs(dataDir);
   const full = bavail * bsize < 256 * BYTES_PER_MB;
   const room = `${Math.floor((bavail * bsize) / BYTES_PER_MB)} MB free`;

@@ -2,9 +2,11 @@
  * Shapes of the operator API. Amounts are decimals in whole coins or currency units, times are ISO 8601 in UTC, `null`
  * means absent. Only a new API key is secret.
  */
+
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
+import type { Message } from '../domain/messages.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 
 /** The scopes of a key that names none: `withdraw` includes `refund`. */
@@ -304,12 +306,21 @@ export const UnknownTokenShape = z.object({
 /** The cursor of the next page of alerts: "rank:id", as the previous page returned it. */
 export const AlertCursor = z.string().regex(/^[01]:\d{1,16}$/);
 
+/** A message of the service: its English text, and what it is made of, for other languages. */
+export const MessageShape: z.ZodType<Message> = z.object({
+  code: z.string(),
+  values: z.record(z.string(), z.union([z.string(), z.number(), z.lazy(() => MessageShape)])),
+  text: z.string(),
+});
+
 export const AlertShape = z.object({
   /** 0: it could not be stored yet, because the disk is full, and cannot be marked as seen. */
   id: z.int().min(0),
   kind: z.string(),
   subject: z.string(),
   message: z.string(),
+  /** Null in alerts of earlier releases. */
+  said: MessageShape.nullable(),
   /** Null: it is about the appliance itself. */
   network: z.string().nullable(),
   created_at: Instant,
@@ -355,6 +366,7 @@ export const StatusShape = z.object({
   open_alerts: z.int().min(0),
   /** Faults of the configuration, and how to correct them. */
   warnings: z.array(z.string()),
+  said_warnings: z.array(MessageShape),
   /**
    * The free space on the disk of the data directory, the size of the write-ahead log, and why writes fail, if they do.
    */

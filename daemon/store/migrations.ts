@@ -36,6 +36,7 @@ import { REPORTED_DEBITS } from './migrations/0030-reported-debits.ts';
 import { GAS_SCHEDULE } from './migrations/0031-gas-schedule.ts';
 import { TANK } from './migrations/0032-tank.ts';
 import { FOUND_BY_SCRIPT } from './migrations/0033-found-by-script.ts';
+import { ALERT_TEMPLATES } from './migrations/0034-alert-templates.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -70,6 +71,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0031-gas-schedule', GAS_SCHEDULE],
   ['0032-tank', TANK],
   ['0033-found-by-script', FOUND_BY_SCRIPT],
+  ['0034-alert-templates', ALERT_TEMPLATES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

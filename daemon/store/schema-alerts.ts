@@ -1,11 +1,13 @@
 /** The tables of alerts. See `schema.ts` for the other tables. */
-import { int, made, maybe, text, time } from './columns.ts';
+import type { Message } from '../domain/messages.ts';
+import { int, json, made, maybe, text, time } from './columns.ts';
 
 export const ALERT_TABLES = {
   alert: {
     id: made(int),
     kind: text,
     subject: text,
+    /** In English. */
     message: text,
     created_at: time,
     seen_at: maybe(time),
@@ -13,6 +15,8 @@ export const ALERT_TABLES = {
     network: maybe(text),
     /** When the cause ended, which closed the alert; null if the operator marked it as seen, or it is open. */
     ended_at: maybe(time),
+    /** The message's code and values; null in alerts of earlier releases. */
+    template: maybe(json<Pick<Message, 'code' | 'values'>>()),
   },
   /** The notices of alerts that a channel must send or has sent. A row is deleted when no further notice can follow. */
   alert_notice: {

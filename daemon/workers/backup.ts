@@ -2,6 +2,7 @@
  * Backups of the running service: on request, and scheduled into a folder that keeps only the newest. One at a time, in
  * its own thread.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -13,6 +14,7 @@ import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
 import { type BackupJob, type BackupMade, needBackupKey, openWork, withRoom } from '../app/backup/make.ts';
 import { within } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
+import { message, reasonOf } from '../domain/messages.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import { Drills } from './drills.ts';
@@ -97,8 +99,7 @@ export class Backups {
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      await raise(this.#app, 'backup.failed', folder, `The scheduled backup into ${folder} failed: ${reason}`);
+      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
       throw error;
     }
   }
@@ -138,13 +139,13 @@ export class Backups {
   }
 
   async #tellOddities(folder: string, { future, broken }: Oddities): Promise<void> {
-    if (future.length > 0) {
-      const text = `${future.length} backups in ${folder} say that they were made later than now (${future[0]}): the clock of this machine is or was wrong. They are kept beside the newest ones: remove them by hand`;
-      await raise(this.#app, 'backup.future', folder, text);
-    }
-    if (broken.length > 0) {
-      const text = `${broken.length} files in ${folder} are named like backups and are none that is whole (${broken[0]}): look where they come from, and remove them by hand`;
-      await raise(this.#app, 'backup.broken', folder, text);
+    const kinds = [
+      ['backup.future', future],
+      ['backup.broken', broken],
+    ] as const;
+    for (const [kind, [file, ...others]] of kinds) {
+      if (file === undefined) continue;
+      await raise(this.#app, kind, folder, message(kind, { count: others.length + 1, folder, file }));
     }
   }
 }

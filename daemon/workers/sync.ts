@@ -18,6 +18,7 @@ import {
   watchAhead,
 } from '../app/recovery/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
+import { type AlertKind, type Message, message, reasonOf } from '../domain/messages.ts';
 import { WakeablePause } from '../kit/async.ts';
 
 /** The interval between two passes without a hint. */
@@ -147,7 +148,7 @@ export class SyncLoop {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#unreadable.add(rescan.account.id);
-      await this.#alert('chain.past', `A wallet's past cannot be read: ${error.message}`);
+      await this.#alert('chain.past', message('chain.past', { reason: reasonOf(error) }));
     }
     return true;
   }
@@ -157,7 +158,7 @@ export class SyncLoop {
     this.#chain.away = true;
     if (error instanceof ChainAlert) {
       this.#isAlerted = true;
-      await this.#alert(ALERT, error.message);
+      await this.#alert(ALERT, message(ALERT, { reason: error.message }));
     }
     if (this.#failures === 1) this.#app.log.warn({ chain: this.#chain.key, reason: error.message }, 'chain is away');
     return Math.min(FAILED_RETRY_MS * 2 ** Math.min(this.#failures - 1, 10), FAILED_RETRY_MAX_MS);
@@ -169,14 +170,14 @@ export class SyncLoop {
     await end(this.#app, ALERT, this.#chain.key);
   }
 
-  #alert(kind: string, message: string): Promise<void> {
-    return raise(this.#app, kind, this.#chain.key, message, this.#chain.adapter.network);
+  #alert(kind: AlertKind, text: Message): Promise<void> {
+    return raise(this.#app, kind, this.#chain.key, text, this.#chain.adapter.network);
   }
 
   async #halt(error: unknown): Promise<void> {
     this.#app.log.fatal({ chain: this.#chain.key, error }, 'the chain was halted by a bug');
     this.#chain.syncedAt = 0;
-    await this.#alert('chain.halted', `${this.#chain.key} was halted by a bug: ${String(error)}`);
+    await this.#alert('chain.halted', message('chain.halted', { chain: this.#chain.key, reason: String(error) }));
   }
 
   #announce(): void {

@@ -2,12 +2,14 @@
  * One loop per chain that signs and sends withdrawals. A pass starts when there is new work, and at intervals while
  * something waits. A bug halts only this chain's withdrawals, with an alert.
  */
+
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { passGas } from '../app/gas/pass.ts';
 import { type Progress, passWithdrawals } from '../app/withdrawals/pass.ts';
 import { Unavailable } from '../domain/errors.ts';
+import { message } from '../domain/messages.ts';
 import { WakeablePause } from '../kit/async.ts';
 
 const POLL_MS = 5_000;
@@ -84,7 +86,7 @@ export class WithdrawalWorker {
       this.#app,
       'withdrawals.halted',
       key,
-      `Withdrawals of ${key} were halted by a bug: ${String(error)}`,
+      message('withdrawals.halted', { chain: key, reason: String(error) }),
       this.#chain.adapter.network,
     );
   }

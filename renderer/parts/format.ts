@@ -109,7 +109,7 @@ type Times = {
 };
 
 /** Times in the time zone of the browser. */
-function times(language: Language): Times {
+export function times(language: Language): Times {
   const format = (at: string | number, options: Intl.DateTimeFormatOptions): string =>
     new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, options).format(new Date(at));
   const clock = (at: string | number, seconds = false): string =>

@@ -1,12 +1,15 @@
 /** Small parts that every screen uses. */
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { findAsset } from '../../daemon/domain/assets.ts';
+import type { Message } from '../../daemon/domain/messages.ts';
 import { NotConnected } from '../bridge.ts';
 import { useLanguage, useText } from '../i18n.ts';
 import { ERRORS_DE } from './errors-de.ts';
 import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
+import { chainName } from './names.ts';
 import TEXTS from './texts.ts';
+import { piecesOf } from './told.ts';
 
 export type Tone = 'main' | 'good' | 'warn' | 'bad' | 'quiet';
 
@@ -19,6 +22,15 @@ export const Said = ({ text }: { text: string }): ReactNode => (
     <Foreign text={text} />
   </span>
 );
+
+/** A message of the service. `said`: null where it has only its English words. */
+export function Told({ said, text }: { said: Message | null; text: string }): ReactNode {
+  return piecesOf(said, text, useLanguage()).map((piece, at) => {
+    const Kind = piece.from === 'service' ? Said : Foreign;
+    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces keep their places
+    return piece.from === 'own' ? piece.text : <Kind key={at} text={piece.text} />;
+  });
+}
 
 /** A coin's amount: trailing zeros are quiet. `whole`: every decimal that it has, for money that moves. */
 export function Coin({
@@ -61,9 +73,6 @@ const familyOf = (crypto: string): string | undefined =>
   COINS.find((coin) => crypto === coin || crypto.startsWith(`${coin}_`) || crypto.startsWith(`${coin}-`));
 /** Without the network that a token is on. */
 export const shortName = (crypto: string): string => crypto.split('_')[0]!;
-/** The name of a chain: "Bitcoin Cash", "BNB Smart Chain". */
-export const chainName = (chain: string): string =>
-  findAsset(chain === 'BSC' ? 'BNB' : chain)?.networkName.replace(/ \(.*/, '') ?? chain;
 /** The chain of a token that is on several; else null. */
 export const networkOf = (crypto: string): string | null =>
   crypto.includes('_') ? (findAsset(crypto)?.chain ?? null) : null;

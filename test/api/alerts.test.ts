@@ -13,11 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const TEMPLATE = { code: 'storage.low', values: { megabytes: 7 } };
+
 /** Alerts as the service itself would have stored them. */
 function store(networks: readonly (string | null)[]): void {
   const db = new Database(join(service.dataDir, 'countinghouse.db'));
-  const insert = db.prepare('INSERT INTO alert (kind, subject, message, created_at, network) VALUES (?, ?, ?, 0, ?)');
-  for (const [n, network] of networks.entries()) insert.run('test', `${n}`, `message ${n}`, network);
+  const columns = 'kind, subject, message, created_at, network, template';
+  const insert = db.prepare(`INSERT INTO alert (${columns}) VALUES ('test', ?, ?, 0, ?, ?)`);
+  for (const [n, network] of networks.entries())
+    insert.run(`${n}`, `message ${n}`, network, network === null ? JSON.stringify(TEMPLATE) : null);
   db.close();
 }
 
@@ -46,7 +50,9 @@ it('live ones come first, page by page, each with its network', async () => {
     after = page.next;
   }
   expect(seen).toEqual(['4 mainnet', '2 null', '1 mainnet', '3 testnet', '0 regtest']);
-  const [first] = (await call('alert.list', {})).alerts;
+  const { alerts } = await call('alert.list', {});
+  expect(alerts.map(({ said }) => said)).toEqual([null, { ...TEMPLATE, text: 'message 2' }, null, null, null]);
+  const [first] = alerts;
   expect(await call('alert.seen', { ids: [first!.id, first!.id, 99_999] })).toEqual({ closed: 1 });
   expect(await call('alert.seen', { ids: [first!.id] })).toEqual({ closed: 0 });
   expect((await call('status', {})).open_alerts).toBe(4);

@@ -626,6 +626,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     for (const screen of SCREENS) {
       await shop.go(page, screen);
       await shown(page);
+      if (screen === 'sources') expect(await page.locator('main [lang=en]').allInnerTexts()).toEqual([]);
       expect([screen, await englishIn(page)]).toEqual([screen, []]);
     }
     await page.context().close();

@@ -2,6 +2,7 @@
  * The appliance on one simulated machine: the product's own parts from the store to the workers, put together as
  * `daemon/main.ts` does, without its servers and its signer's process. A crash leaves the files of that moment.
  */
+
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from '../../daemon/app/addresses/watch.ts';
@@ -23,6 +24,7 @@ import { manualRates } from '../../daemon/config/views.ts';
 import { type Method, OPERATOR, type Params, type Parsed, type Result } from '../../daemon/contract/operator.ts';
 import type { ChainId, Network } from '../../daemon/domain/assets.ts';
 import { chainKey } from '../../daemon/domain/chain.ts';
+import { message } from '../../daemon/domain/messages.ts';
 import type { Context } from '../../daemon/http/operator/context.ts';
 import { METHODS } from '../../daemon/http/operator/methods.ts';
 import { createLog } from '../../daemon/log.ts';
@@ -200,8 +202,15 @@ export class Appliance {
       proxyForAll: false,
       needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
       log: (message) => app.log.warn({ chain }, message),
-      alert: (server, message) => void raise(app, 'source.dropped', `${chain} ${server}`, message),
-      leftOut: (target, message) => void raise(app, 'source.left_out', `${chain} ${target}`, message),
+      alert: (server, reason) =>
+        void raise(app, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
+      leftOut: (target, reason) =>
+        void raise(
+          app,
+          'source.left_out',
+          `${chain} ${target}`,
+          message('source.left_out', { address: `${target}`, reason }),
+        ),
     });
     if (!adapter) return null;
     const coin = chain as UtxoChain;

@@ -3,7 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ALERT_KINDS, MESSAGES, type MessageCode, SUBJECTS } from '../../daemon/domain/messages.ts';
 import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
+import { ERRORS_DE } from '../../renderer/parts/errors-de.ts';
 import {
   cut,
   decimal,
@@ -16,6 +18,8 @@ import {
   sum,
   unscaled,
 } from '../../renderer/parts/format.ts';
+import { MESSAGES_DE, SUBJECTS_DE } from '../../renderer/parts/messages-de.ts';
+import KINDS from '../../renderer/screens/alerts/kind-texts.ts';
 import { amountOf, press, sumOf, tipOn } from '../../renderer/screens/counter/amount.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 import { daysOfMonth, monthsUntil } from '../../renderer/screens/invoices/months.ts';
@@ -52,6 +56,24 @@ describe('texts', () => {
     expect(fill('{n} payment|{n} payments', 'en', { n: 12_418 })).toBe('12,418 payments');
     expect(fill('{n} Zahlung|{n} Zahlungen', 'de', { n: 12_418 })).toBe('12.418 Zahlungen');
     expect(fill('to {name}', 'en', { name: '{n}|$&' })).toBe('to {n}|$&');
+  });
+});
+
+describe('the service’s messages', () => {
+  it('have a German text each, with the same values', () => {
+    expect(Object.keys(MESSAGES_DE)).toEqual(Object.keys(MESSAGES));
+    for (const [code, text] of Object.entries(MESSAGES)) {
+      const german = MESSAGES_DE[code as MessageCode];
+      expect([code, holes(german)]).toEqual([code, holes(text)]);
+      expect([code, german.trim()]).toEqual([code, german]);
+      expect(german, code).not.toBe('');
+    }
+    expect(Object.keys(SUBJECTS_DE).sort()).toEqual([...SUBJECTS].sort());
+    expect(Object.keys(KINDS.de).sort()).toEqual([...ALERT_KINDS].sort());
+  });
+
+  it('share no code with a refusal, because a refusal can be the reason in a message', () => {
+    expect(Object.keys(ERRORS_DE).filter((code) => code in MESSAGES)).toEqual([]);
   });
 });
 

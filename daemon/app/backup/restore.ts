@@ -6,6 +6,7 @@
  * Before the first file is moved, the working folder is renamed, so that files beside such a folder are known to come
  * from it.
  */
+
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -15,7 +16,7 @@ import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
-import { insertAlert } from '../../store/queries/effects.ts';
+import { message } from '../../domain/messages.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -43,6 +44,7 @@ import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../.
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { skip } from '../addresses/skipped.ts';
+import { insertIn } from '../alerts.ts';
 import { endPlan } from '../gas/plans.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
 import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
@@ -218,8 +220,7 @@ function tellJumps(tx: Tx, now: number): void {
   }
   const jumps = Math.ceil(Math.max(0, ...total.values()) / INDICES_JUMPED);
   if (jumps <= JUMPS_SEARCHED) return;
-  const message = `Restores have moved this wallet ${jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores ${jumps}`;
-  tx.run(insertAlert, { kind: 'restore.far', subject: `${jumps}`, message, created_at: now, network: null });
+  insertIn(tx, now, null, 'restore.far', `${jumps}`, message('restore.far', { jumps }));
 }
 
 /**

@@ -5,12 +5,14 @@
  * Invariant: both are compared as of one block that both have on their chain; only coins spent since may be missing in
  * the source's record. Rows are read in pages, so that requests are answered in between.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import { type Pause, slices } from '../../chains/slices.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
+import { message } from '../../domain/messages.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { balancesOfAccount, type CreditRow } from '../../store/queries/credits.ts';
 import { type DebitRow, debitsOfTransaction } from '../../store/queries/debits.ts';
@@ -124,7 +126,7 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
       app,
       'ledger.unproved',
       chain.key,
-      `The books of ${chain.key} could not be proved: ${error.message}`,
+      message('ledger.unproved', { chain: chain.key, reason: error.message }),
       chain.adapter.network,
     );
     return false;
@@ -380,11 +382,11 @@ async function eachInTurns<Item>(
 
 async function alertOf(app: App, { chain, tip, problems, missed }: Reconciliation): Promise<void> {
   if (quarantineOf(app.store)) return;
-  const named = problems.slice(0, NAMED_IN_ALERT_MAX).join('; ');
-  const more = problems.length > NAMED_IN_ALERT_MAX ? ` and ${problems.length - NAMED_IN_ALERT_MAX} more` : '';
   const [network, name] = chain.split(':');
-  const rescan = `countinghouse source rescan ${name} --network ${network}`;
-  const advice = missed ? `. If another program with the same words received it, this finds it: ${rescan}` : '';
-  const message = `${chain} at block ${tip.height}: ${named}${more}${advice}`;
-  await raise(app, 'ledger.differs', chain, message, networkOf(chain));
+  const named = { chain, height: tip.height, reason: problems.slice(0, NAMED_IN_ALERT_MAX).join('; ') };
+  const count = problems.length - NAMED_IN_ALERT_MAX;
+  const found = count > 0 ? message('ledger.differs_more', { ...named, count }) : message('ledger.differs', named);
+  const command = `countinghouse source rescan ${name} --network ${network}`;
+  const text = missed ? message('ledger.differs_missed', { found, command }) : found;
+  await raise(app, 'ledger.differs', chain, text, networkOf(chain));
 }

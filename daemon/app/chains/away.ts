@@ -2,6 +2,7 @@
  * Raises an alert for chains whose source has been unavailable, or whose coins cannot be offered, for a while; closes
  * it afterwards.
  */
+import { message, type Value } from '../../domain/messages.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -20,21 +21,20 @@ export async function tellAway(app: App, since: Map<string, number>): Promise<vo
   }
 }
 
-function whyAway(chain: ChainRuntime, now: number): string | null {
+function whyAway(chain: ChainRuntime, now: number): Value | null {
   const { error } = chain.adapter.health();
   if (chain.withheld(now) === null) return null;
-  return error ?? 'its source is behind';
+  return error ?? message('chain.behind');
 }
 
-async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>, why: string): Promise<void> {
+async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>, reason: Value): Promise<void> {
   const { key } = chain;
   const now = app.now();
   const from = Math.min(since.get(key) ?? now, now);
   since.set(key, from);
   if (now - from < AWAY_ALERT_MS) return;
   const minutes = Math.floor((now - from) / MS_PER_MINUTE);
-  const message = `${key} has been away for ${minutes} minutes, and payers are not offered it: ${why}. See \`countinghouse source list\``;
-  await raise(app, AWAY, key, message, chain.adapter.network);
+  await raise(app, AWAY, key, message('chain.away', { chain: key, minutes, reason }), chain.adapter.network);
 }
 
 async function isBack(app: App, { key }: ChainRuntime, since: Map<string, number>): Promise<void> {

@@ -1,5 +1,6 @@
 /** The alert about a chain that makes no blocks final: large payments wait for that, and nothing else does. */
 import { isStalled } from '../../domain/finality.ts';
+import { message } from '../../domain/messages.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
 import type { Tx } from '../../store/store.ts';
@@ -19,11 +20,7 @@ export function tellStalled(
   const { height, finalized } = tip;
   if (finalized === null) return;
   if (isStalled(adapter.chain, tip)) {
-    const message =
-      `No block of ${key} becomes final: the newest final one is ${finalized}, and the newest one ${height}. Payments that count ` +
-      'only in a final block wait, without an end, and count by themselves once it goes on. Compare with a block explorer: an ' +
-      'endpoint that stands still has the same effect';
-    raiseIn(app, tx, adapter.network, KIND, key, message);
+    raiseIn(app, tx, adapter.network, KIND, key, message(KIND, { chain: key, finalized, height }));
   } else if (tx.get(openAlertOf, { kind: KIND, subject: key })) {
     tx.run(closeAlertsOf, { kind: KIND, subject: key, seen_at: app.now() });
   }

@@ -3,10 +3,12 @@
  * to ourselves that is stored before it is signed, and at most one is open for an address. So a pass after a crash continues
  * from the rows alone, and nothing is done twice.
  */
+
 import { randomUUIDv7 } from 'node:crypto';
 import { MissingGas } from '../../chains/accounts.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { message, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { type GasPlanRow, gasPlanOf, openGasPlans, saveGasPlan } from '../../store/queries/gas.ts';
 import { triedWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
@@ -127,7 +129,8 @@ async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise
     if (error instanceof Overtaken) return null;
     if (!(error instanceof Rejected)) throw error;
     if (error.code === 'spend.refused') {
-      const text = `${find.asset.symbol} at ${find.at.address} cannot be collected: ${error.message}`;
+      const what = { asset: find.asset.symbol, address: find.at.address, reason: reasonOf(error) };
+      const text = message('gas.refused', what);
       await raise(app, REFUSED, subject, text, networkOf(chain.key));
       return null;
     }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { TooMany } from '../../domain/errors.ts';
+import { message } from '../../domain/messages.ts';
 import {
   abandonedBy,
   abandonedOf,
@@ -66,7 +67,7 @@ function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   const { name, network } = app.directory.business(invoice.business_id);
   const client = app.directory.clients().find(({ id }) => id === clientId);
   if (network === 'sandbox' || !client) return;
-  const limit = `browser.open_invoices_max = ${app.config.browser.openInvoicesMax}`;
-  const message = `${name}: ${client.publicId} has as many open invoices as it may (${limit}), all within their quote: browsers cannot pay`;
-  void raise(app, 'browser.full', client.publicId, message, network);
+  const limit = app.config.browser.openInvoicesMax;
+  const text = message('browser.full', { business: name, client: client.publicId, limit });
+  void raise(app, 'browser.full', client.publicId, text, network);
 }

@@ -2,9 +2,11 @@
  * Updates an invoice's stored state by its facts: loads both, calls `domain/payment.ts`, writes the changes and queues
  * the effects, all inside the caller's transaction.
  */
+
 import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';
+import { message } from '../../domain/messages.ts';
 import {
   amountNeeded,
   type Claim,
@@ -221,7 +223,6 @@ export function fileInInbox(
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
   const { network } = app.directory.business(invoice.business_id);
-  const message = `A chain reorganisation undid the payment of invoice ${invoice.slug}, which was already paid`;
-  raiseIn(app, tx, network, 'invoice.undone', invoice.slug, message);
+  raiseIn(app, tx, network, 'invoice.undone', invoice.slug, message('invoice.undone', { invoice: invoice.slug }));
   app.log.error({ invoice: invoice.slug }, 'a reorganisation undid a paid invoice');
 }

@@ -4,11 +4,13 @@
  *
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { EVENT_TYPES, type EventType, type InvoiceEvent, TEST_EVENT } from '../../domain/merchant.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -172,9 +174,9 @@ export function recordDelivery(app: App, tx: Tx, id: number, { status, error, ji
   const failing_since = done ? null : (endpoint.failing_since ?? now);
   const why =
     status === GONE
-      ? 'it answered 410 Gone'
+      ? message('endpoint.gone')
       : failing_since !== null && now - failing_since >= FAILING_MAX_MS
-        ? 'nothing arrived for three days'
+        ? message('endpoint.silent')
         : null;
   if (why !== null) disable(app, tx, endpoint, failing_since, why);
   else if (failing_since !== endpoint.failing_since) save(app, tx, { ...endpoint, failing_since });
@@ -185,11 +187,12 @@ function save(app: App, tx: Tx, row: EndpointRow): void {
   tx.afterCommit(() => app.directory.load(app.store));
 }
 
-function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number | null, why: string): void {
-  save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: why });
+function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number | null, reason: Message): void {
+  save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: reason.text });
   const { name, network } = app.directory.business(endpoint.business_id);
-  const message = `${name}: event endpoint ${endpoint.id} (${endpoint.url}) was disabled: ${why}. Once it works: countinghouse endpoint enable ${endpoint.id}`;
-  raiseIn(app, tx, network, 'endpoint.disabled', `${endpoint.id}`, message);
+  const { id, url } = endpoint;
+  const text = message('endpoint.disabled', { business: name, id, url, reason });
+  raiseIn(app, tx, network, 'endpoint.disabled', `${id}`, text);
 }
 
 /** Deletes a bounded number of events older than a month. */

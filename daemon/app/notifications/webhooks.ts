@@ -3,7 +3,9 @@
  * attempt is stored before the first byte is sent, so a crash in between loses the notification rather than repeating
  * it.
  */
+
 import { Rejected } from '../../domain/errors.ts';
+import { message, type Value } from '../../domain/messages.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
   alertSince,
@@ -92,7 +94,7 @@ export function recordAttempt(
   if (webhook?.lane !== 'shop') return;
   const { status, error } = outcome;
   if (status === null) tellFailure(app, tx, webhook, `${error}`);
-  else if (status >= STATUS_FAILED_MIN) tellFailure(app, tx, webhook, `it answered ${status}`);
+  else if (status >= STATUS_FAILED_MIN) tellFailure(app, tx, webhook, message('webhook.status', { status }));
   else endFailure(app, tx, webhook);
 }
 
@@ -108,11 +110,11 @@ function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {
 }
 
 /** Alerts the operator of a failed notification, once an hour per host. */
-function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, why: string): void {
+function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, reason: Value): void {
   const invoice = tx.get(invoiceById, { id: invoice_id });
   const { host } = new URL(url);
   if (!invoice || tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
   const { name, network } = app.directory.business(invoice.business_id);
-  const message = `${name}: the notification of invoice ${invoice.slug} to ${host} failed: ${why}. It is not sent again by itself: countinghouse webhook resend ${id}`;
-  raiseIn(app, tx, network, FAILED, host, message);
+  const text = message('webhook.failed', { business: name, invoice: invoice.slug, host, reason, id });
+  raiseIn(app, tx, network, FAILED, host, text);
 }

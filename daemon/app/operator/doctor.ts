@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { configurationWarnings } from '../../config/warnings.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { type Message, message, reasonOf, type SUBJECTS } from '../../domain/messages.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
@@ -16,18 +17,20 @@ import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { daysUntilFull, FREE_BYTES_LOW, stuckLog } from '../storage.ts';
+import { daysUntilFull, FREE_BYTES_LOW, megabytesOf, stuckLog } from '../storage.ts';
 import { monitor } from './monitor.ts';
 import { permissionFault } from './permissions.ts';
 import { openAlertsCount } from './status.ts';
 
+type Subject = (typeof SUBJECTS)[number];
+
 type Finding = {
-  subject: string;
+  subject: Subject;
   /** `warning`: it works, but may fail soon. `problem`: it does not work, or money is at risk. */
   level: 'ok' | 'warning' | 'problem';
-  text: string;
+  text: Message;
   /** A command or an action; null if nothing must be done. */
-  advice: string | null;
+  advice: Message | null;
 };
 
 const MS_PER_DAY = 24 * MS_PER_HOUR;
@@ -41,7 +44,6 @@ const CERTIFICATE_DAYS_MIN = 14;
 const FAR_DAYS = 1_825;
 const FULL_DAYS_MIN = 60;
 const CONNECT_MS_MAX = 5_000;
-const BYTES_PER_MB = 1_000_000;
 /** When a backup was last opened and compared by the operator. */
 const DRILL_SETTING = 'backup.drill';
 
@@ -56,14 +58,14 @@ export function lastDrill({ store }: App): number | null {
   return value === undefined ? null : Number(value);
 }
 
-const ok = (subject: string, text: string): Finding => ({ subject, level: 'ok', text, advice: null });
-const warning = (subject: string, text: string, advice: string): Finding => ({
+const ok = (subject: Subject, text: Message): Finding => ({ subject, level: 'ok', text, advice: null });
+const warning = (subject: Subject, text: Message, advice: Message): Finding => ({
   subject,
   level: 'warning',
   text,
   advice,
 });
-const problem = (subject: string, text: string, advice: string): Finding => ({
+const problem = (subject: Subject, text: Message, advice: Message): Finding => ({
   subject,
   level: 'problem',
   text,
@@ -74,10 +76,10 @@ const takesMoney = (app: App): boolean => app.directory.businesses().some(({ net
 const days = (ms: number): number => Math.floor(ms / MS_PER_DAY);
 
 export async function examine(app: App, dataDir: string): Promise<Finding[]> {
-  const parts: [subject: string, look: () => Finding[] | Promise<Finding[]>][] = [
+  const parts: [subject: Subject, look: () => Finding[] | Promise<Finding[]>][] = [
     ['clock', () => [clock(app)]],
     ['disk', () => disk(app)],
-    ['log', () => log(app)],
+    ['disk', () => log(app)],
     ['permissions', () => permissions(dataDir)],
     ['addresses', () => addresses(app)],
     ['certificate', () => certificate(app)],
@@ -93,91 +95,66 @@ export async function examine(app: App, dataDir: string): Promise<Finding[]> {
 }
 
 /** A part that cannot be looked at is a finding, and does not hide the others. */
-async function looked(subject: string, look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+async function looked(subject: Subject, look: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await look();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return [problem(subject, `could not be looked at: ${reason}`, "see the other findings and the service's log")];
+    return [problem(subject, message('doctor.failed', { reason: reasonOf(error) }), message('advice.look'))];
   }
 }
 
 function clock({ rates }: App): Finding {
   const ahead = rates.otherClocks.aheadMs();
-  if (ahead === null) return ok('clock', 'not compared: fewer than three rate sources have answered');
+  if (ahead === null) return ok('clock', message('doctor.clock_alone'));
   const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
-  if (Math.abs(ahead) < CLOCK_MS_MAX) return ok('clock', 'agrees with those of the rate sources');
-  const text = `${minutes} minutes ${ahead > 0 ? 'ahead of' : 'behind'} those of the rate sources`;
-  return problem('clock', text, 'set it, and let it be kept: timedatectl set-ntp true');
+  if (Math.abs(ahead) < CLOCK_MS_MAX) return ok('clock', message('doctor.clock_right'));
+  const text = message(ahead > 0 ? 'doctor.clock_ahead' : 'doctor.clock_behind', { minutes });
+  return problem('clock', text, message('advice.set_clock'));
 }
 
 function disk(app: App): Finding[] {
   const { freeBytes, trouble } = app.store.health();
   if (trouble !== null)
-    return [
-      problem('disk', `nothing can be stored: ${trouble.message}`, 'free some room, or see the log of the system'),
-    ];
+    return [problem('disk', message('doctor.disk_refuses', { reason: trouble.message }), message('advice.disk_log'))];
   if (freeBytes === null) return [];
-  if (freeBytes < FREE_BYTES_LOW) {
-    return [
-      problem('disk', `only ${Math.floor(freeBytes / BYTES_PER_MB)} MB free`, 'free some room before it is full'),
-    ];
-  }
+  const megabytes = megabytesOf(freeBytes);
+  if (freeBytes < FREE_BYTES_LOW)
+    return [problem('disk', message('doctor.disk_low', { megabytes }), message('advice.before_full'))];
   const left = daysUntilFull(app);
-  const megabytes = `${Math.floor(freeBytes / BYTES_PER_MB)} MB free`;
-  if (left === null) return [ok('disk', megabytes)];
-  if (left > FAR_DAYS)
-    return [ok('disk', `${megabytes}, enough for more than five years at the growth of the last weeks`)];
-  const text = `${megabytes}; at the growth of the last weeks it is full in ${left} days`;
-  return [
-    left < FULL_DAYS_MIN
-      ? warning('disk', text, 'free some room; `countinghouse maintenance` says what is stored')
-      : ok('disk', text),
-  ];
+  if (left === null) return [ok('disk', message('doctor.disk', { megabytes }))];
+  if (left > FAR_DAYS) return [ok('disk', message('doctor.disk_years', { megabytes }))];
+  const text = message('doctor.disk_days', { megabytes, days: left });
+  return [left < FULL_DAYS_MIN ? warning('disk', text, message('advice.maintenance')) : ok('disk', text)];
 }
 
 /** The write-ahead log. */
 function log(app: App): Finding[] {
   const stuck = stuckLog(app);
-  return stuck === null ? [] : [problem('disk', `the write-ahead log ${stuck.text}`, stuck.advice)];
+  return stuck === null ? [] : [problem('disk', message('doctor.log', { state: stuck.state }), stuck.advice)];
 }
 
 async function permissions(dataDir: string): Promise<Finding[]> {
   const fault = await permissionFault(dataDir);
   return [
-    fault ? problem('permissions', fault.text, fault.advice) : ok('permissions', `${dataDir} is for its owner alone`),
+    fault
+      ? problem('permissions', fault.text, message('advice.run', { command: fault.command }))
+      : ok('permissions', message('doctor.permissions', { folder: dataDir })),
   ];
 }
 
 function addresses(app: App): Finding[] {
   const { publicUrl, host } = app.config;
-  const found = configurationWarnings(app.config).map((text) =>
-    warning('proxies', text, 'see resources/docs/run-a-server.md'),
-  );
+  const found = configurationWarnings(app.config).map((text) => warning('proxies', text, message('advice.proxies')));
   if (!['127.0.0.1', '::1', 'localhost'].includes(host)) {
-    found.push(
-      warning(
-        'port',
-        `the service listens on ${host}, without TLS`,
-        'listen on 127.0.0.1, and put a web server before it',
-      ),
-    );
+    found.push(warning('port', message('doctor.port', { host }), message('advice.listen')));
   }
-  if (!takesMoney(app)) return found.length > 0 ? found : [ok('addresses', app.publicUrl)];
+  if (!takesMoney(app))
+    return found.length > 0 ? found : [ok('addresses', message('doctor.url', { url: app.publicUrl }))];
   const { protocol, hostname } = new URL(app.publicUrl);
-  if (publicUrl === null)
-    found.push(
-      warning('addresses', 'public_url is not set: payers elsewhere cannot reach the pages', 'set public_url'),
-    );
+  if (publicUrl === null) found.push(warning('addresses', message('doctor.url_unset'), message('advice.public_url')));
   else if (protocol === 'http:' && !hostname.endsWith('.onion')) {
-    found.push(
-      problem(
-        'addresses',
-        `${publicUrl} has no TLS: anybody on the way can put in an address of their own`,
-        'set up TLS: resources/proxies',
-      ),
-    );
-  } else found.push(ok('addresses', publicUrl));
+    found.push(problem('addresses', message('doctor.url_open', { url: publicUrl }), message('advice.tls')));
+  } else found.push(ok('addresses', message('doctor.url', { url: publicUrl })));
   return found;
 }
 
@@ -202,72 +179,63 @@ async function certificate({ config }: App): Promise<Finding[]> {
     });
     socket.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message));
   });
-  if (typeof told === 'string')
-    return [
-      warning(
-        'certificate',
-        `${url.host} cannot be reached from here: ${told}`,
-        'look at the web server before this service',
-      ),
-    ];
-  const left = days(told.until - Date.now());
-  if (told.refused !== null)
-    return [
-      problem(
-        'certificate',
-        `browsers refuse the certificate of ${url.host}: ${told.refused}`,
-        'renew it, or serve its whole chain',
-      ),
-    ];
-  if (left < CERTIFICATE_DAYS_MIN)
-    return [
-      problem(
-        'certificate',
-        `the certificate of ${url.host} ends in ${left} days`,
-        'renew it, and see why that does not happen by itself',
-      ),
-    ];
-  return [ok('certificate', `${url.host}: ${left} days left`)];
+  return [certificateFinding(url.host, told)];
+}
+
+function certificateFinding(host: string, told: { until: number; refused: string | null } | string): Finding {
+  if (typeof told === 'string') {
+    const text = message('doctor.certificate_unreached', { host, reason: told });
+    return warning('certificate', text, message('advice.web_server'));
+  }
+  if (told.refused !== null) {
+    const text = message('doctor.certificate_refused', { host, reason: told.refused });
+    return problem('certificate', text, message('advice.certificate_chain'));
+  }
+  const left = { host, days: days(told.until - Date.now()) };
+  return left.days < CERTIFICATE_DAYS_MIN
+    ? problem('certificate', message('doctor.certificate_ends', left), message('advice.certificate_late'))
+    : ok('certificate', message('doctor.certificate', left));
 }
 
 function sources(app: App): Finding[] {
   const { chains, rates } = monitor(app, false);
   const real = chains.filter(({ network }) => network !== 'sandbox');
   const bad = real.filter(({ error, withheld }) => error !== null || withheld !== null);
-  const found = bad.map(({ network, chain, error, withheld }) =>
-    problem('sources', `${network} ${chain}: ${error ?? withheld}`, '`countinghouse source list` shows each server'),
+  const found = bad.map(({ network, chain, error }) =>
+    problem(
+      'sources',
+      message('doctor.source_bad', { network, chain, reason: error ?? message('chain.behind') }),
+      message('advice.sources'),
+    ),
   );
   if (bad.length === 0)
     found.push(
-      ok('sources', real.length === 0 ? 'only the sandbox is connected' : `${real.length} chains are followed`),
+      ok(
+        'sources',
+        real.length === 0 ? message('doctor.sources_sandbox') : message('doctor.sources', { count: real.length }),
+      ),
     );
   const missing = rates
     .filter(({ network, ageMs }) => network === 'mainnet' && ageMs === null)
     .map(({ asset }) => asset);
   if (missing.length > 0)
-    found.push(
-      problem(
-        'rates',
-        `there is no rate of ${missing.join(', ')}`,
-        '`countinghouse rates`, and the log, say which sources answer',
-      ),
-    );
+    found.push(problem('rates', message('doctor.rates', { coins: missing.join(', ') }), message('advice.rates')));
   return found;
 }
 
 async function backups(app: App, dataDir: string): Promise<Finding[]> {
-  if (!takesMoney(app)) return [ok('backup', 'no real money is taken yet')];
+  if (!takesMoney(app)) return [ok('backup', message('doctor.backup_unneeded'))];
   const { folder } = app.config.backup;
   const backup =
     folder === null
-      ? problem('backup', 'none is made by itself', 'set [backup] folder: resources/docs/back-up.md')
+      ? problem('backup', message('doctor.backup_off'), message('advice.backup_folder'))
       : await backupsIn(app, folder, dataDir);
   const drilled = lastDrill(app);
-  const said = drilled === null ? 'no backup was ever opened' : `the last was on ${toIso(drilled)}`;
+  const said = drilled === null ? message('doctor.drill_never') : message('doctor.drill_at', { at: toIso(drilled) });
   const drill =
     drilled !== null && isRecent(app, drilled, DRILL_DAYS_MAX)
       ? ok('drill', said)
-      : warning('drill', said, 'open the newest: countinghouse backup verify FILE');
+      : warning('drill', said, message('advice.drill'));
   return [backup, drill];
 }
 
@@ -275,12 +243,13 @@ async function backups(app: App, dataDir: string): Promise<Finding[]> {
 async function backupsIn(app: App, folder: string, dataDir: string): Promise<Finding> {
   const key = await readBackupKey(join(dataDir, VAULT_FOLDER)).catch(() => null);
   const made = await newestBackup(folder, key?.fingerprint ?? null, app.now()).catch(() => 'unreadable' as const);
-  const advice = '`countinghouse alert list`, and the log, say why';
-  if (made === 'unreadable') return problem('backup', `${folder} cannot be read`, 'is its disk mounted?');
-  if (made === null) return problem('backup', `there is none in ${folder}`, advice);
+  const advice = message('advice.alert_list_why');
+  if (made === 'unreadable')
+    return problem('backup', message('doctor.backup_unreadable', { folder }), message('advice.mounted'));
+  if (made === null) return problem('backup', message('doctor.backup_missing', { folder }), advice);
   return isRecent(app, made, BACKUP_DAYS_MAX)
-    ? ok('backup', `made on ${toIso(made)}, in ${folder}`)
-    : problem('backup', `the last one is of ${toIso(made)}`, advice);
+    ? ok('backup', message('doctor.backup_made', { at: toIso(made), folder }))
+    : problem('backup', message('doctor.backup_last', { at: toIso(made) }), advice);
 }
 
 /** Whether that was less than so many days ago, and is not yet to come: a wrong clock noted such a time. */
@@ -290,37 +259,25 @@ const isRecent = (app: App, at: number, daysMax: number): boolean =>
 function proof(app: App): Finding {
   const made = jobDoneAt(app, 'proof');
   if (made !== null && isRecent(app, made, PROOF_DAYS_MAX))
-    return ok('books', `proved on ${toIso(made)}, or since the start`);
-  return warning('books', `last proved on ${made === null ? 'no day' : toIso(made)}`, 'countinghouse ledger');
+    return ok('books', message('doctor.books_proved', { at: toIso(made) }));
+  const text = made === null ? message('doctor.books_never') : message('doctor.books_old', { at: toIso(made) });
+  return warning('books', text, message('advice.ledger'));
 }
 
 async function wallet(app: App): Promise<Finding[]> {
-  if (quarantineOf(app.store))
-    return [
-      problem(
-        'restore',
-        'the service is quarantined',
-        'countinghouse restore confirm, once the old machine is gone for ever',
-      ),
-    ];
+  if (quarantineOf(app.store)) return [problem('restore', message('doctor.quarantine'), message('advice.restore'))];
   const { withdrawals } = monitor(app, false);
   const approved = withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0;
   const asked = withdrawals.find(({ state }) => state === 'requested')?.waiting ?? 0;
   const status = await app.signer.status();
   const { state } = status;
   const found: Finding[] = [];
-  if (isAway(status))
-    found.push(
-      problem(
-        'wallet',
-        'the separate signer does not answer, or is of another release',
-        '`systemctl start countinghouse-signer`; its log says why it ended',
-      ),
-    );
+  if (isAway(status)) found.push(problem('wallet', message('doctor.signer_away'), message('advice.signer')));
   else if (approved > 0 && state !== 'unlocked')
-    found.push(problem('wallet', `locked while ${approved} approved withdrawals wait`, 'countinghouse wallet unlock'));
-  else found.push(ok('wallet', state === 'none' ? 'there is none yet' : state));
-  if (asked > 0) found.push(warning('withdrawals', `${asked} wait for your approval`, 'countinghouse withdrawal list'));
+    found.push(problem('wallet', message('doctor.wallet_needed', { count: approved }), message('advice.unlock')));
+  else found.push(ok('wallet', message(`doctor.wallet_${state}`)));
+  if (asked > 0)
+    found.push(warning('withdrawals', message('doctor.withdrawals', { count: asked }), message('advice.withdrawals')));
   return found;
 }
 
@@ -328,16 +285,12 @@ function alerts(app: App): Finding[] {
   const { smtp, ntfy, telegramToken, webhook } = app.config.alerts;
   const open = openAlertsCount(app);
   const found = [
-    open === 0 ? ok('alerts', 'none is open') : warning('alerts', `${open} are open`, 'countinghouse alert list'),
+    open === 0
+      ? ok('alerts', message('doctor.alerts_none'))
+      : warning('alerts', message('doctor.alerts_open', { count: open }), message('advice.alert_list')),
   ];
   if (takesMoney(app) && [smtp, ntfy, telegramToken, webhook].every((one) => one === null)) {
-    found.push(
-      warning(
-        'alerts',
-        'they reach nobody by themselves',
-        'set a way in [alerts], and try it: countinghouse alert test',
-      ),
-    );
+    found.push(warning('alerts', message('doctor.alerts_unheard'), message('advice.channel')));
   }
   return found;
 }

@@ -1,11 +1,12 @@
 /** The owners and modes of the data directory. Needs no running service. */
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Message, message } from '../../domain/messages.ts';
 
 const OTHERS_READ = 0o077;
 
 /** Why others may read the data, or the service may not, with the command that mends it; null if all is in order. */
-export async function permissionFault(dataDir: string): Promise<{ text: string; advice: string } | null> {
+export async function permissionFault(dataDir: string): Promise<{ text: Message; command: string } | null> {
   if (process.platform === 'win32') return null;
   const paths = [
     dataDir,
@@ -21,7 +22,7 @@ export async function permissionFault(dataDir: string): Promise<{ text: string; 
     else if (path === dataDir) break;
   }
   if (open.length > 0) {
-    return { text: `others may enter or read ${open.join(', ')}`, advice: `chmod -R go= ${dataDir}` };
+    return { text: message('doctor.permissions_open', { files: open.join(', ') }), command: `chmod -R go= ${dataDir}` };
   }
   const owner = await stat(dataDir).catch(() => null);
   if (owner === null) return null;
@@ -30,8 +31,8 @@ export async function permissionFault(dataDir: string): Promise<{ text: string; 
   const foreign = [...database, ...(await foreignFiles(join(dataDir, 'vault'), uid))];
   if (foreign.length === 0) return null;
   return {
-    text: `the service cannot read files of another user: ${foreign.join(', ')}`,
-    advice: `chown -R ${uid}:${gid} ${dataDir}`,
+    text: message('doctor.permissions_foreign', { files: foreign.join(', ') }),
+    command: `chown -R ${uid}:${gid} ${dataDir}`,
   };
 }
 

@@ -3,6 +3,7 @@ import { redact } from '../../config/config.ts';
 import { configurationWarnings } from '../../config/warnings.ts';
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
+import type { Message } from '../../domain/messages.ts';
 import { openAlertCount } from '../../store/queries/operator.ts';
 import { ready } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
@@ -69,4 +70,4 @@ export function openAlertsCount(app: App): number {
   return (app.store.get(openAlertCount, {})?.open ?? 0) + app.unstored.all().length;
 }
 
-export const warningsOf = ({ config }: App): string[] => configurationWarnings(config);
+export const warningsOf = ({ config }: App): Message[] => configurationWarnings(config);

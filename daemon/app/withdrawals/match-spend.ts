@@ -6,7 +6,9 @@
  * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
  * because the operator can pay again, but cannot take a payment back.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
+import { message } from '../../domain/messages.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
 import { creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
@@ -348,22 +350,21 @@ function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
 
 /** The operator can ask the recipient, which the chain does not show. */
 function alertHidden(app: App, tx: Tx, { chain, decoded, paid }: Case): void {
-  const ids = paid.map(({ row }) => row.id).join(', ');
-  const message =
-    `Transaction ${decoded.txid}, which was made after the backup, paid exactly the amount of withdrawal ${ids}, and counts as ` +
-    'it. The chain does not show to whom: ask its recipient, and pay it again by a new withdrawal if nothing came';
-  raiseIn(app, tx, chain.adapter.network, 'restore.hidden_recipient', `${chain.key} ${decoded.txid}`, message);
+  const text = message('restore.hidden_recipient', { tx: decoded.txid, ids: idsOf(paid) });
+  raiseIn(app, tx, chain.adapter.network, 'restore.hidden_recipient', `${chain.key} ${decoded.txid}`, text);
 }
 
 function alertOf(app: App, tx: Tx, { chain, decoded, paid, unclear }: Case): void {
   const also =
     unclear.length > 0
-      ? ` It paid some of the withdrawals ${unclear.map(({ id }) => id).join(', ')}, and the chain does not show which: ask their recipients before you approve one, and reject what was paid.`
+      ? message('restore.also_unclear', { ids: unclear.map(({ id }) => id).join(', ') })
       : paid.length > 0
-        ? ` It pays withdrawal ${paid.map(({ row }) => row.id).join(', ')}, and somebody else.`
-        : '';
-  const message =
-    `Transaction ${decoded.txid} spends money of ours, and the backup knows nothing of it.${also} Either it was made ` +
-    'after the backup, or another copy of this wallet is running, or somebody else has the keys';
-  raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${decoded.txid}`, message);
+        ? message('restore.also_others', { ids: idsOf(paid) })
+        : null;
+  const named = { tx: decoded.txid };
+  const text =
+    also === null ? message('restore.unknown_spend', named) : message('restore.unknown_spend_and', { ...named, also });
+  raiseIn(app, tx, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${decoded.txid}`, text);
 }
+
+const idsOf = (paid: Case['paid']): string => paid.map(({ row }) => row.id).join(', ');

@@ -2,8 +2,10 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
+
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { message, reasonOf } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   triedWithdrawalsAbove,
@@ -136,10 +138,15 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
 }
 
 /** A token may be paused, or block an address: then the withdrawal waits until the chain would take it. */
-async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, { code, message }: Rejected): Promise<void> {
-  if (code === 'spend.refused') {
-    await raise(app, REFUSED, `${id}`, `Withdrawal ${id} waits. ${message}`, networkOf(chain_key));
-  }
+async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Rejected): Promise<void> {
+  if (error.code !== 'spend.refused') return;
+  await raise(
+    app,
+    REFUSED,
+    `${id}`,
+    message('withdrawal.waits', { id, reason: reasonOf(error) }),
+    networkOf(chain_key),
+  );
 }
 
 /** Stores the reason why a withdrawal waits. Writes only if the text changed. */

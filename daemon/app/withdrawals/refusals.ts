@@ -1,6 +1,7 @@
 /** Alerts about transactions that nodes refuse. */
 
 import { networkOf } from '../../domain/chain.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   setVersionProblem,
@@ -32,44 +33,30 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
   if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
-  const { what, how } = wordsFor(tx, version);
-  const message = `The network's node does not take ${what}: ${reason}. It is offered again. ${how}`;
+  const text = message('withdrawal.not_sent', { ...wordsFor(tx, version), reason });
   const network = networkOf(spendOf(tx, version.spend_id).chain_key);
-  raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, message);
+  raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, text);
 }
 
 /** The description of a version, and the possible reactions to its refusal. */
-function wordsFor(reader: Reader, version: VersionRow): { what: string; how: string } {
+function wordsFor(reader: Reader, version: VersionRow): { transaction: Message; advice: Message } {
   const spend = spendOf(reader, version.spend_id);
   if (spend.purpose === 'collect' || spend.purpose === 'fund') {
-    const verb = spend.purpose === 'collect' ? 'collects the money of' : 'sends gas to';
-    return {
-      what: `the transaction that ${verb} ${spend.subject}`,
-      how: 'Later transactions of its sender wait for it',
-    };
+    const address = `${spend.subject}`;
+    return { transaction: message(`transaction.${spend.purpose}`, { address }), advice: message('advice.later_wait') };
   }
   if (spend.purpose === 'bump') {
-    return {
-      what: `the transaction that pays for the deposit ${spend.conflict_key}`,
-      how: 'To have the deposit back, give it up: countinghouse withdrawal bump --give-up',
-    };
+    const deposit = `${spend.conflict_key}`;
+    return { transaction: message('transaction.bump', { deposit }), advice: message('advice.give_up_bump') };
   }
   const rows = reader.all(withdrawalsOfSpend, { spend_id: spend.id });
   const ids = rows.map(({ id }) => id).join(', ');
   const [first] = reader.all(versionsOf, { spend_id: spend.id });
-  if (version.kind === 'cancel') {
-    return {
-      what: `the cancellation of withdrawal ${ids}`,
-      how: 'The transaction that was sent before is still under way',
-    };
-  }
-  if (first?.id !== version.id) {
-    return {
-      what: `the replacement for withdrawal ${ids}`,
-      how: 'The transaction that was sent before is still under way',
-    };
-  }
-  return { what: `the transaction of withdrawal ${ids}`, how: 'To give it up, cancel it' };
+  const kind = version.kind === 'cancel' ? 'cancel' : first?.id !== version.id ? 'replacement' : 'withdrawal';
+  return {
+    transaction: message(`transaction.${kind}`, { ids }),
+    advice: message(kind === 'withdrawal' ? 'advice.cancel' : 'advice.earlier_under_way'),
+  };
 }
 
 /** Records that a node has a version, which ends what was said about its refusal. `version`: as it is stored now. */

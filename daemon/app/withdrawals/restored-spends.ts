@@ -9,6 +9,7 @@
  */
 
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { message } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { reportedDebitsAbove } from '../../store/queries/debits.ts';
@@ -147,10 +148,8 @@ async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record:
 
 /** Another program with the same words can make transactions that this one cannot, such as calls of contracts. */
 async function tellUnreadable(app: App, chain: ChainRuntime, txid: string): Promise<void> {
-  const message =
-    `Transaction ${txid} took money of ours, is of a kind that this program does not make, and the backup knows nothing of it. ` +
-    'Another program has this wallet, or somebody else has the keys';
-  await raise(app, 'restore.unknown_spend', `${chain.key} ${txid}`, message, chain.adapter.network);
+  const text = message('restore.foreign_kind', { tx: txid });
+  await raise(app, 'restore.unknown_spend', `${chain.key} ${txid}`, text, chain.adapter.network);
   const known = unreadable.get(chain) ?? new Set();
   unreadable.set(chain, known.add(txid));
 }

@@ -5,6 +5,7 @@
 
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
+import { message } from '../../domain/messages.ts';
 import {
   isOpen,
   type Speed,
@@ -36,15 +37,6 @@ export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
   tellWithdrawal(app, tx, row, was);
 }
 
-const ALERTS = {
-  undone: 'A chain reorganisation undid the payment of withdrawal %: it is being sent again',
-  reopened:
-    'A deep chain reorganisation undid the failure of withdrawal %: it may still be paid. Do not pay it another way before ' +
-    'it is canceled or has failed again',
-  revived: 'Withdrawal % was given up as failed, and has been paid after all: do not pay it another way',
-  lost: 'Withdrawal % was completed, and another transaction took its place for good: its recipient was not paid',
-} as const;
-
 /** The row after an allowed event, with its consequences. Unchanged fields stay. */
 export function applyEvent(
   app: App,
@@ -59,8 +51,8 @@ export function applyEvent(
   if (sameRow(row, next)) return row;
   saveWithdrawal(app, tx, next, row.state);
   if (step.alert !== null) {
-    const message = ALERTS[step.alert].replace('%', `${row.id}`);
-    raiseIn(app, tx, networkOf(row.chain_key), `withdrawal.${step.alert}`, `${row.id}`, message);
+    const kind = `withdrawal.${step.alert}` as const;
+    raiseIn(app, tx, networkOf(row.chain_key), kind, `${row.id}`, message(kind, { id: row.id }));
   }
   if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
   return next;

@@ -5,9 +5,11 @@
  * each update until it is decided: one version is buried, which makes every other one impossible, or all are
  * impossible. Then the keys of its other versions are free. A reorganisation of that depth reopens it.
  */
+
 import { assetOf } from '../../domain/assets.ts';
 import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
+import { message } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
@@ -226,7 +228,14 @@ const COIN_MISSING = 'withdrawal.coin_missing';
 
 /** Alerts the operator about a missing coin, until the chain shows a version or the spend is decided. */
 function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: string): void {
-  raiseIn(app, tx, networkOf(chain_key), COIN_MISSING, `${id}`, `Withdrawal ${id}. ${problem}`);
+  raiseIn(
+    app,
+    tx,
+    networkOf(chain_key),
+    COIN_MISSING,
+    `${id}`,
+    message('withdrawal.coin_missing', { id, reason: problem }),
+  );
 }
 
 function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
@@ -258,8 +267,8 @@ function tellKept(app: App, tx: Tx, { id, asset: symbol, chain_key }: Withdrawal
   const kept = reportedOf(tx, payer.version, 'fee', symbol);
   if (kept === null) return;
   const asset = assetOf(symbol);
-  const message = `Withdrawal ${id}: the token kept ${formatUnits(kept, asset)} ${symbol} of it as its own fee. The recipient got that much less`;
-  raiseIn(app, tx, networkOf(chain_key), SHORT, `${id}`, message);
+  const text = message('withdrawal.short', { id, amount: formatUnits(kept, asset), asset: symbol });
+  raiseIn(app, tx, networkOf(chain_key), SHORT, `${id}`, text);
 }
 
 /** One withdrawal's share of a version's fee. */
@@ -267,9 +276,10 @@ export const feeShare = ({ fee }: Pick<VersionRow, 'fee'>, shares: number): bigi
 
 function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly WithdrawalRow[], txid: string): void {
   const ids = withdrawals.map(({ id }) => id).join(', ');
-  const what = withdrawals.length > 0 ? `withdrawal ${ids}` : `the payment to ourselves for ${spend.subject}`;
-  const message =
-    `Transaction ${txid}, which this wallet did not make, uses a coin or nonce of ${what}: ` +
-    'somebody else has the keys, or another copy of this wallet is running';
-  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', txid, message);
+  const payment =
+    withdrawals.length > 0
+      ? message('payment.withdrawal', { ids })
+      : message('payment.own', { address: `${spend.subject}` });
+  const text = message('withdrawal.conflict', { tx: txid, payment });
+  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', txid, text);
 }

@@ -9,6 +9,7 @@ import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { message, reasonOf } from '../../domain/messages.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
@@ -254,8 +255,9 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   }
   if (error.code === 'signer.limit') return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
-  const message = `The signer refused withdrawal ${rows.map(({ id }) => id).join(', ')}: ${error.message}`;
-  raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, message);
+  const ids = rows.map(({ id }) => id).join(', ');
+  const text = message('withdrawal.refused', { ids, reason: reasonOf(error) });
+  raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, text);
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
 }
 

@@ -2,7 +2,6 @@
 import type { App } from '../../app/app.ts';
 import { freeRows } from '../../app/maintenance.ts';
 import { openBusiness } from '../../app/operator/businesses.ts';
-import { examine } from '../../app/operator/doctor.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
 import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
@@ -21,7 +20,7 @@ import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
-import { alertList, alertSeen, inboxList, status, unknownTokens } from './overview.ts';
+import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
@@ -48,7 +47,7 @@ export const METHODS: Methods = {
   ...SHOP_METHODS,
   ...CONSOLE_METHODS,
   status,
-  doctor: async ({ app, extra }) => ({ findings: await examine(app, extra.dataDir) }),
+  doctor,
   'inbox.list': inboxList,
   'inbox.unknownTokens': unknownTokens,
   'maintenance.free': ({ app }) => freeRows(app, new AbortController().signal),

@@ -1,5 +1,6 @@
-/** Methods about the current state: status, inbox, alerts. */
+/** Methods about the current state: status, doctor, inbox, alerts. */
 import type { App } from '../../app/app.ts';
+import { examine } from '../../app/operator/doctor.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';
 import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
@@ -12,6 +13,7 @@ import type { Context } from './context.ts';
 const MS_PER_SECOND = 1_000;
 
 export function status({ app, extra }: Context): Result<'status'> {
+  const warnings = warningsOf(app);
   return {
     version: extra.version,
     url: app.publicUrl,
@@ -49,8 +51,23 @@ export function status({ app, extra }: Context): Result<'status'> {
       wanted: pool.wanted,
     })),
     open_alerts: openAlertsCount(app),
-    warnings: warningsOf(app),
+    warnings: warnings.map(({ text }) => text),
+    said_warnings: warnings,
     storage: storageOf(app),
+  };
+}
+
+export async function doctor({ app, extra }: Context): Promise<Result<'doctor'>> {
+  const findings = await examine(app, extra.dataDir);
+  return {
+    findings: findings.map(({ subject, level, text, advice }) => ({
+      subject,
+      level,
+      text: text.text,
+      advice: advice?.text ?? null,
+      said: text,
+      said_advice: advice,
+    })),
   };
 }
 
@@ -115,6 +132,7 @@ export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list
     kind: row.kind,
     subject: row.subject,
     message: row.message,
+    said: row.template && { ...row.template, text: row.message },
     network: row.network,
     created_at: toIso(row.created_at),
   }));

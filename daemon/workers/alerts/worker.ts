@@ -2,6 +2,7 @@
  * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A failed
  * message is sent again at growing intervals. A channel's failure is an alert that the others send.
  */
+
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';
 import { type App, MS_PER_HOUR } from '../../app/app.ts';
@@ -15,6 +16,7 @@ import {
   takeInAlerts,
   UNDELIVERED,
 } from '../../app/notifications/alert-notices.ts';
+import { message } from '../../domain/messages.ts';
 import type { Timetable } from '../timetable.ts';
 import { type Channel, type ChannelName, compose } from './channel.ts';
 import { email } from './email.ts';
@@ -148,7 +150,7 @@ export class AlertWorker {
     state.fails += 1;
     this.#app.log.warn({ channel: channel.name, why, times: state.fails }, 'alerts could not be told');
     if (state.fails !== FAILS_BEFORE_ALERT) return;
-    const text = `Alerts do not get out by ${channel.name}: ${why}. \`countinghouse alert test\` tries it`;
+    const text = message('alert.undelivered', { channel: channel.name, reason: why });
     await raise(this.#app, UNDELIVERED, channel.name, text);
   }
 

@@ -6,7 +6,7 @@ import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
-import { Answer, Empty, Foreign, Problem, Said } from '../../parts/parts.tsx';
+import { Answer, Empty, Foreign, Problem, Told } from '../../parts/parts.tsx';
 import { wordsOf } from './kind-texts.ts';
 import TEXTS from './texts.ts';
 
@@ -88,7 +88,7 @@ function Item({ alert, onSeen, t }: ItemProps): ReactNode {
         <ShapeIcon shape="warning" size={20} />
       </span>
       <p>
-        <Said text={alert.message} />
+        <Told said={alert.said} text={alert.message} />
         <span className="quiet advice">
           {full(alert.created_at)} · {wordsOf(alert.kind, language) ?? alert.kind}
           {alert.network && ` · ${alert.network}`}

@@ -1,7 +1,8 @@
 /** The kinds of alerts in words, for the console and the desktop program's notifications. The service's own messages are English. */
+import type { AlertKind } from '../../../daemon/domain/messages.ts';
 import { texts } from '../../languages.ts';
 
-const table = texts(
+const table = texts<AlertKind>(
   {
     'alert.undelivered': 'Alerts do not arrive over one of your channels',
     'backup.broken': 'A backup is not whole',
@@ -11,6 +12,7 @@ const table = texts(
     'browser.full': 'Browsers cannot pay: too many open invoices',
     'chain.alert': 'A chain needs you',
     'chain.away': 'A chain is not reached',
+    'chain.finality': 'A chain makes no block final',
     'chain.halted': 'A chain stands still because of a fault',
     'chain.past': 'The past of a wallet cannot be read',
     'clock.wrong': 'The clock of this computer is wrong',
@@ -53,6 +55,7 @@ const table = texts(
     'browser.full': 'Browser können nicht zahlen: zu viele offene Rechnungen',
     'chain.alert': 'Eine Blockchain braucht Sie',
     'chain.away': 'Eine Blockchain ist nicht erreichbar',
+    'chain.finality': 'Eine Blockchain macht keinen Block endgültig',
     'chain.halted': 'Eine Blockchain steht wegen eines Fehlers still',
     'chain.past': 'Die Vergangenheit einer Wallet ist nicht lesbar',
     'clock.wrong': 'Die Uhr dieses Computers geht falsch',
@@ -89,8 +92,6 @@ const table = texts(
 );
 export default table;
 
-type Kind = keyof typeof table.en;
-
 /** The words for a kind; null for one that the table does not have. */
 export const wordsOf = (kind: string, language: keyof typeof table): string | null =>
-  Object.hasOwn(table.en, kind) ? table[language][kind as Kind] : null;
+  Object.hasOwn(table.en, kind) ? table[language][kind as AlertKind] : null;

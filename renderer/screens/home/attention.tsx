@@ -3,9 +3,10 @@ import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
-import { exact, foreign, groups } from '../../parts/format.ts';
+import { exact, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { chainName, coinName, shortName } from '../../parts/parts.tsx';
+import { chainName } from '../../parts/names.ts';
+import { coinName, shortName, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './home.tsx';
 
@@ -14,9 +15,7 @@ type Thing = {
   shape: Shape;
   tone: 'main' | 'warn';
   title: string;
-  note: string;
-  /** Of a note in the service's words. */
-  lang?: 'en';
+  note: ReactNode;
   to: string;
   button: string;
 };
@@ -43,7 +42,7 @@ function useThings(business: Business, t: T): Thing[] {
       const note = t('approveNote', {
         amount: exact(amount, language),
         crypto: coinName(crypto),
-        address: `${groups(address).slice(0, GROUPS_SHOWN).join(' ')} …`,
+        address: `${groups(address).slice(0, GROUPS_SHOWN).join(' ')}\u00a0…`,
       });
       const to = href('withdrawals', `${id}`);
       return { key: `w${id}`, shape: 'approve', tone: 'main', title: t('approve'), note, to, button: t('review') };
@@ -79,9 +78,9 @@ function useThings(business: Business, t: T): Thing[] {
     ...alerts
       .filter(({ network, kind }) => (network === null || network === business.network) && kind !== AWAY)
       .map((alert): Thing => {
-        const [title, note, to] = [t('alert'), foreign(alert.message), href('alerts')];
-        const look = { shape: 'warning', tone: 'warn', lang: 'en', button: t('look') } as const;
-        return { key: `a${alert.id}`, title, note, to, ...look };
+        const note = <Told key={alert.id} said={alert.said} text={alert.message} />;
+        const look = { shape: 'warning', tone: 'warn', button: t('look') } as const;
+        return { key: `a${alert.id}`, title: t('alert'), note, to: href('alerts'), ...look };
       }),
   ];
 }
@@ -104,10 +103,7 @@ export function Attention({ business, quiet = false, t }: { business: Business; 
               <ShapeIcon shape={thing.shape} size={20} />
             </span>
             <p>
-              <strong>{thing.title}</strong>{' '}
-              <bdi className="thing-note" lang={thing.lang}>
-                {thing.note}
-              </bdi>
+              <strong>{thing.title}</strong> <bdi className="thing-note">{thing.note}</bdi>
             </p>
             <a className={at === 0 && !quiet ? 'button filled' : 'button'} href={thing.to}>
               {thing.button}

@@ -8,7 +8,7 @@ import { LANGUAGES, type Language, LanguageContext, type Translate, useText } fr
 import { Select } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
-import { Answer, Foreign, Head, Notice, Problem, Said, Section } from '../../parts/parts.tsx';
+import { Answer, Foreign, Head, Notice, Problem, Section, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { asksTips, setAsksTips } from '../counter/amount.ts';
 import { BusinessForm } from './business.tsx';
@@ -188,7 +188,7 @@ function Configuration({ t }: { t: T }): ReactNode {
   const [text, setText] = useState('');
   const [changed, setChanged] = useState(true);
   const found = useCall('settings.show', {});
-  const warnings = useCall('status', {}).data?.warnings ?? [];
+  const warnings = useCall('status', {}).data?.said_warnings ?? [];
   const wanted = text.trim().toLowerCase();
   return (
     <Section title={t('configuration')} note={t('configNote')}>
@@ -196,8 +196,8 @@ function Configuration({ t }: { t: T }): ReactNode {
         <Notice tone="warn" title={t('warnings')}>
           <ul>
             {warnings.map((warning) => (
-              <li key={warning}>
-                <Said text={warning} />
+              <li key={warning.text}>
+                <Told said={warning} text={warning.text} />
               </li>
             ))}
           </ul>

@@ -4,13 +4,14 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
-import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { span } from '../../parts/format.ts';
+import { type Language, type Translate, useLanguage, useText } from '../../i18n.ts';
+import { ago, foreign, span } from '../../parts/format.ts';
+import { SUBJECTS_DE } from '../../parts/messages-de.ts';
 
+import { chainName, sourceName } from '../../parts/names.ts';
 import {
   Answer,
   byCoin,
-  chainName,
   Empty,
   Facts,
   Foreign,
@@ -20,6 +21,7 @@ import {
   Said,
   Section,
   State,
+  Told,
 } from '../../parts/parts.tsx';
 
 import TEXTS from './texts.ts';
@@ -69,20 +71,15 @@ function Health({ t }: { t: T }): ReactNode {
     <Section title={t('health')} note={t('healthNote')} side={again}>
       <Answer of={doctor}>
         {({ findings }) => (
-          <ul className="findings" lang="en">
-            {findings.map(({ subject, level, text, advice }) => (
+          <ul className="findings">
+            {findings.map(({ subject, level, text, advice, said, said_advice }) => (
               <li key={`${subject} ${text}`}>
-                <span lang={language}>
-                  <State {...LEVELS[level]}>{t(level)}</State>
-                </span>
+                <State {...LEVELS[level]}>{t(level)}</State>
                 <p>
-                  <strong>
-                    <Foreign text={subject} />
-                  </strong>{' '}
-                  <Said text={text} />
+                  <strong>{subjectOf(subject, language)}:</strong> <Told said={said} text={text} />
                   {advice && (
                     <span className="quiet advice">
-                      <Said text={advice} />
+                      <Told said={said_advice} text={advice} />
                     </span>
                   )}
                 </p>
@@ -94,6 +91,9 @@ function Health({ t }: { t: T }): ReactNode {
     </Section>
   );
 }
+
+const subjectOf = (subject: string, language: Language): string =>
+  (language === 'de' ? SUBJECTS_DE[subject] : undefined) ?? foreign(subject);
 
 function stateOf({ error, lagging, withheld }: Source) {
   if (error !== null) return { shape: 'warning', tone: 'warn', word: 'failing' } as const;
@@ -120,8 +120,9 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
   const note = (
     <>
       <State {...look}>{t(word)}</State> {source.tip && ` ${source.tip.height.toLocaleString(language)}`}
-      {age !== null && ` · ${t('lastBlock', { time: span(age, language) })}`}
-      {source.agreeing !== null && ` · ${t('agreeing', { n: source.agreeing })}`} · <Foreign text={source.source} />
+      {age !== null && ` · ${t('lastBlock', { time: ago(age, language) })}`}
+      {source.agreeing !== null && ` · ${t('agreeing', { n: source.agreeing })}`} ·{' '}
+      <Foreign text={sourceName(source)} />
     </>
   );
   return (
@@ -137,11 +138,7 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
           <Said text={source.error} />
         </p>
       )}
-      {source.withheld && (
-        <p className="warn">
-          <Foreign text={t('withheld', { why: source.withheld })} />
-        </p>
-      )}
+      {source.withheld && <p className="warn">{t('withheld')}</p>}
       {source.servers.length > 0 && <Servers source={source} t={t} />}
     </Section>
   );

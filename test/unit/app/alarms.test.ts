@@ -182,7 +182,7 @@ describe('a write-ahead log that cannot begin anew', () => {
         app.store.all(openAlerts, { rank, id: Number.MAX_SAFE_INTEGER, limit: 9 }).map(({ message }) => message),
       );
     expect(told()).toEqual(expected === null ? [] : [expect.stringMatching(expected)]);
-    const found = (await examine(app, '/nowhere')).filter(({ text }) => text.includes('write-ahead'));
+    const found = (await examine(app, '/nowhere')).filter(({ text }) => text.text.includes('write-ahead'));
     expect(found).toEqual(expected === null ? [] : [expect.objectContaining({ subject: 'disk', level: 'problem' })]);
     spy.mockReturnValue(usual);
     await tendStorage(app);

@@ -27,6 +27,7 @@ import {
   type Debit,
   type SpendSeen,
 } from '../../../daemon/domain/chain.ts';
+import type { Message } from '../../../daemon/domain/messages.ts';
 import { createLog } from '../../../daemon/log.ts';
 import { RateBook } from '../../../daemon/rates/book.ts';
 import {
@@ -43,6 +44,9 @@ import { Store } from '../../../daemon/store/store.ts';
 import type { Signer } from '../../../daemon/wallet/signer/port.ts';
 
 export const HOUR = 3_600_000;
+
+/** A message that is in no catalogue. */
+export const said = (text: string): Message => ({ code: 'test', values: {}, text });
 /** 2026-01-01 at noon. */
 const START = Date.UTC(2026, 0, 1, 12);
 const BLOCK_MS = 600_000;

@@ -26,7 +26,7 @@ import { Store } from '../../../daemon/store/store.ts';
 import { turnsOf } from '../../bench/turns.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
 import { cli } from '../cli-kit.ts';
-import { Bench } from './bench.ts';
+import { Bench, said } from './bench.ts';
 
 const DAY = 86_400_000;
 const never = new AbortController().signal;
@@ -85,9 +85,9 @@ describe('attempts and closed alerts', () => {
           tx.run(insertWebhookAttempt, { webhook_id: 1, by_operator: false, started_at: bench.at });
       });
     await attempt();
-    await raise(app, 'a', 'closed', 'x');
-    await end(app, 'a', 'closed');
-    await raise(app, 'a', 'open', 'x');
+    await raise(app, 'backup.late', 'closed', said('x'));
+    await end(app, 'backup.late', 'closed');
+    await raise(app, 'backup.late', 'open', said('x'));
     bench.at += 401 * DAY;
     await attempt();
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 250, alerts: 1 });
@@ -148,8 +148,8 @@ describe('a clock that jumps ten years ahead, and back', () => {
       const event = { uuid: 'u', type: 'invoice.paid', subject: 's', body: '{}', created_at: bench.at };
       tx.run(insertShopEvent, { ...event, business_id: bench.businessId });
     });
-    await raise(app, 'a', 'closed', 'x');
-    await end(app, 'a', 'closed');
+    await raise(app, 'backup.late', 'closed', said('x'));
+    await end(app, 'backup.late', 'closed');
     await bench.invoice();
     bench.at += 3_650 * DAY;
     await freeRows(app, never);
@@ -174,9 +174,9 @@ describe('a clock that jumps ten years ahead, and back', () => {
       });
     await attempts(bench.at + 3_650 * DAY);
     await attempts(bench.at);
-    for (let n = 0; n < 150; n++) await raise(app, 'open', `${n}`, 'x');
-    await raise(app, 'a', 'closed', 'x');
-    await end(app, 'a', 'closed');
+    for (let n = 0; n < 150; n++) await raise(app, 'backup.failed', `${n}`, said('x'));
+    await raise(app, 'backup.late', 'closed', said('x'));
+    await end(app, 'backup.late', 'closed');
     bench.at += 401 * DAY;
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 150, alerts: 1 });
   });

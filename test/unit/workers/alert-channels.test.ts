@@ -11,7 +11,7 @@ import { end, raise } from '../../../daemon/app/alerts.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
-import { Bench, HOUR } from '../app/bench.ts';
+import { Bench, HOUR, said } from '../app/bench.ts';
 
 const MINUTE = 60_000;
 const cleanup: (() => unknown)[] = [];
@@ -93,7 +93,7 @@ describe('each channel speaks its protocol', () => {
   it('ntfy: JSON to the server’s root, with the topic in the body and the token', async () => {
     const { url, asked } = await httpServer();
     const { app, tick } = await service({ 'alerts.ntfy': `${url}/my-topic`, 'alerts.ntfy_token': 'tk_secret' });
-    await raise(app, 'storage.full', 'data directory', 'Nichts passt mehr: €');
+    await raise(app, 'storage.full', 'data directory', said('Nichts passt mehr: €'));
     await tick();
     expect(asked).toHaveLength(1);
     expect([asked[0]!.method, asked[0]!.url, asked[0]!.headers.authorization]).toEqual([
@@ -113,7 +113,7 @@ describe('each channel speaks its protocol', () => {
     const { url, asked } = await httpServer();
     const keys = { 'alerts.telegram_api': url, 'alerts.telegram_token': '123:abc', 'alerts.telegram_chat': '-100200' };
     const { app, tick } = await service(keys);
-    await raise(app, 'backup.failed', '/mnt', 'The scheduled backup failed', 'mainnet');
+    await raise(app, 'backup.failed', '/mnt', said('The scheduled backup failed'), 'mainnet');
     await tick();
     expect(asked.map((one) => one.url)).toEqual(['/bot123:abc/sendMessage']);
     expect(JSON.parse(asked[0]!.body)).toMatchObject({
@@ -126,7 +126,7 @@ describe('each channel speaks its protocol', () => {
     const { url, asked } = await httpServer();
     const { app, bench, tick } = await service({ 'alerts.webhook': `${url}/in?x=1`, 'alerts.webhook_secret': SECRET });
     bench.at = Date.now();
-    await raise(app, 'chain.away', 'testnet:BTC', 'gone', 'testnet');
+    await raise(app, 'chain.away', 'testnet:BTC', said('gone'), 'testnet');
     await tick();
     const [{ url: path, headers, body }] = asked as [Asked];
     expect(path).toBe('/in?x=1');
@@ -151,7 +151,7 @@ describe('each channel speaks its protocol', () => {
       'alerts.email_from': 'shop@example.com',
       'alerts.email_to': 'a@example.com, b@example.com',
     });
-    await raise(app, 'source.dropped', 'x', 'bad\r\nBcc: thief@example.com\r\n\r\nserver');
+    await raise(app, 'source.dropped', 'x', said('bad\r\nBcc: thief@example.com\r\n\r\nserver'));
     await tick();
     expect(logins).toEqual(['me:p@ss']);
     expect(mails).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('a channel that does not work', () => {
       'alerts.ntfy': `${bad.url}/t`,
       ...{ 'alerts.webhook': good.url, 'alerts.webhook_secret': SECRET },
     });
-    await raise(app, 'browser.full', 'a', 'full');
+    await raise(app, 'browser.full', 'a', said('full'));
     await tick();
     expect([bad.asked.length, good.asked.length]).toEqual([1, 1]);
     await tick(30_000);
@@ -235,15 +235,15 @@ describe('what is told when', () => {
 
   it('one thing an hour of a kind and subject, and its end', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'chain.away', 'mainnet:BTC', 'away', 'mainnet');
+    await raise(app, 'chain.away', 'mainnet:BTC', said('away'), 'mainnet');
     await tick();
     await tick(MINUTE);
     expect(titles(asked)).toEqual([expect.stringMatching(/: a chain is away$/)]);
     // it goes and comes within the hour: nothing more is told, until the hour is over
     await end(app, 'chain.away', 'mainnet:BTC');
     await tick(MINUTE);
-    await raise(app, 'chain.away', 'mainnet:BTC', 'away again', 'mainnet');
-    await raise(app, 'chain.away', 'mainnet:LTC', 'another subject', 'mainnet');
+    await raise(app, 'chain.away', 'mainnet:BTC', said('away again'), 'mainnet');
+    await raise(app, 'chain.away', 'mainnet:LTC', said('another subject'), 'mainnet');
     await tick(MINUTE);
     expect(asked).toHaveLength(2);
     expect(asked[1]!.body).toContain('another subject');
@@ -260,11 +260,11 @@ describe('what is told when', () => {
 
   it('nothing that was over before it could be told, nothing old, and no end of what the operator has seen', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'backup.late', 'x', 'short');
+    await raise(app, 'backup.late', 'x', said('short'));
     await end(app, 'backup.late', 'x');
     await tick();
     expect(asked).toEqual([]);
-    await raise(app, 'backup.late', 'y', 'seen');
+    await raise(app, 'backup.late', 'y', said('seen'));
     await tick();
     const [alert] = app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 1 });
     await app.store.write((tx) => markSeen(app, [alert!.id], tx));
@@ -276,9 +276,9 @@ describe('what is told when', () => {
     const { app, bench, tick, asked } = await channel({ 'alerts.quiet_hours': '22:00-07:00' });
     bench.at = new Date(2026, 0, 2, 23, 30).getTime();
     expect(isQuiet(app)).toBe(true);
-    await raise(app, 'backup.late', 'a', 'late');
-    await raise(app, 'browser.full', 'b', 'full');
-    await raise(app, 'storage.full', 'c', 'disk');
+    await raise(app, 'backup.late', 'a', said('late'));
+    await raise(app, 'browser.full', 'b', said('full'));
+    await raise(app, 'storage.full', 'c', said('disk'));
     await tick();
     expect(titles(asked)).toEqual([expect.stringMatching(/the disk is full$/)]);
     await tick(7 * HOUR + 29 * MINUTE);
@@ -291,9 +291,9 @@ describe('what is told when', () => {
 
   it('what was raised while the service was down, and nothing twice after a restart', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'browser.full', 'a', 'first');
+    await raise(app, 'browser.full', 'a', said('first'));
     await tick();
-    await raise(app, 'browser.full', 'b', 'second');
+    await raise(app, 'browser.full', 'b', said('second'));
     const again = new AlertWorker(app, () => 0);
     again.tick();
     await again.idle();

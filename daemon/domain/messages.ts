@@ -1,0 +1,230 @@
+/**
+ * The messages of the service to its operator: alerts, and findings of the doctor. Their English texts are here alone. Each
+ * message carries its code and its values too, by which the console shows it in another language.
+ */
+import { Rejected } from './errors.ts';
+
+export const MESSAGES = {
+  'alert.undelivered': 'Alerts do not get out by {channel}: {reason}. `countinghouse alert test` tries it',
+  'backup.broken':
+    '{count} files in {folder} are named like backups and are none that is whole ({file}): look where they come from, and remove them by hand',
+  'backup.failed': 'The scheduled backup into {folder} failed: {reason}',
+  'backup.future':
+    '{count} backups in {folder} say that they were made later than now ({file}): the clock of this machine is or was wrong. They are kept beside the newest ones: remove them by hand',
+  'backup.late': 'The scheduled backup was not made after {done}, and is late since {due}. The log says why',
+  'browser.full':
+    '{business}: {client} has as many open invoices as it may (browser.open_invoices_max = {limit}), all within their quote: browsers cannot pay',
+  'chain.alert': '{reason}',
+  'chain.away':
+    '{chain} has been away for {minutes} minutes, and payers are not offered it: {reason}. See `countinghouse source list`',
+  'chain.behind': 'its source is behind',
+  'chain.finality':
+    'No block of {chain} becomes final: the newest final one is {finalized}, and the newest one {height}. Payments that count only in a final block wait, without an end, and count by themselves once it goes on. Compare with a block explorer: an endpoint that stands still has the same effect',
+  'chain.halted': '{chain} was halted by a bug: {reason}',
+  'chain.past': "A wallet's past cannot be read: {reason}",
+  'clock.ahead':
+    'The clock of this machine is {minutes} minutes ahead: quotes and due dates go by it. Set it: timedatectl set-ntp true',
+  'clock.behind':
+    'The clock of this machine is {minutes} minutes behind: quotes and due dates go by it. Set it: timedatectl set-ntp true',
+  'endpoint.disabled':
+    '{business}: event endpoint {id} ({url}) was disabled: {reason}. Once it works: countinghouse endpoint enable {id}',
+  'endpoint.gone': 'it answered 410 Gone',
+  'endpoint.silent': 'nothing arrived for three days',
+  'gas.refused': '{asset} at {address} cannot be collected: {reason}',
+  'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
+  'ledger.differs': '{chain} at block {height}: {reason}',
+  'ledger.differs_more': '{chain} at block {height}: {reason} and {count} more',
+  'ledger.differs_missed': '{found}. If another program with the same words received it, this finds it: {command}',
+  'ledger.late': 'The nightly proof of the books was not made after {done}, and is late since {due}. The log says why',
+  'ledger.unproved': 'The books of {chain} could not be proved: {reason}',
+  'restore.far':
+    'Restores have moved this wallet {jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores {jumps}',
+  'restore.hidden_recipient':
+    'Transaction {tx}, which was made after the backup, paid exactly the amount of withdrawal {ids}, and counts as it. The chain does not show to whom: ask its recipient, and pay it again by a new withdrawal if nothing came',
+  'restore.foreign_kind':
+    'Transaction {tx} took money of ours, is of a kind that this program does not make, and the backup knows nothing of it. Another program has this wallet, or somebody else has the keys',
+  'restore.unknown_spend':
+    'Transaction {tx} spends money of ours, and the backup knows nothing of it. Either it was made after the backup, or another copy of this wallet is running, or somebody else has the keys',
+  'restore.unknown_spend_and':
+    'Transaction {tx} spends money of ours, and the backup knows nothing of it. {also} Either it was made after the backup, or another copy of this wallet is running, or somebody else has the keys',
+  'restore.also_others': 'It pays withdrawal {ids}, and somebody else.',
+  'restore.also_unclear':
+    'It paid some of the withdrawals {ids}, and the chain does not show which: ask their recipients before you approve one, and reject what was paid.',
+  'source.dropped': '{server}: {reason}',
+  'source.left_out': 'Payments to {address} are not seen, and do not count: {reason}',
+  'storage.trouble': 'Nothing can be stored: {reason}. Payments are not seen and withdrawals not made. {advice}',
+  'storage.low': 'The disk of the data directory has {megabytes} MB left: free some room before it is full',
+  'storage.log': 'The write-ahead log {state}. {advice}',
+  'webhook.failed':
+    '{business}: the notification of invoice {invoice} to {host} failed: {reason}. It is not sent again by itself: countinghouse webhook resend {id}',
+  'webhook.status': 'it answered {status}',
+  'withdrawal.coin_missing': 'Withdrawal {id}. {reason}',
+  'withdrawal.conflict':
+    'Transaction {tx}, which this wallet did not make, uses a coin or nonce of {payment}: somebody else has the keys, or another copy of this wallet is running',
+  'withdrawal.lost':
+    'Withdrawal {id} was completed, and another transaction took its place for good: its recipient was not paid',
+  'withdrawal.not_sent': "The network's node does not take {transaction}: {reason}. It is offered again. {advice}",
+  'withdrawal.refused': 'The signer refused withdrawal {ids}: {reason}',
+  'withdrawal.reopened':
+    'A deep chain reorganisation undid the failure of withdrawal {id}: it may still be paid. Do not pay it another way before it is canceled or has failed again',
+  'withdrawal.revived':
+    'Withdrawal {id} was given up as failed, and has been paid after all: do not pay it another way',
+  'withdrawal.short':
+    'Withdrawal {id}: the token kept {amount} {asset} of it as its own fee. The recipient got that much less',
+  'withdrawal.undone': 'A chain reorganisation undid the payment of withdrawal {id}: it is being sent again',
+  'withdrawal.unsigned':
+    '{business}: withdrawal {id} is approved and not signed. Is the wallet locked? `countinghouse wallet status`',
+  'withdrawal.waiting': '{business}: withdrawal {id} waits for you. `countinghouse withdrawal list` shows it',
+  'withdrawal.waits': 'Withdrawal {id} waits. {reason}',
+  'withdrawals.halted': 'Withdrawals of {chain} were halted by a bug: {reason}',
+
+  'log.grown': 'has grown to {megabytes} MB',
+  'log.grown_stuck': 'has grown to {megabytes} MB, and could not begin anew for {hours} hours',
+  'log.unfolded': '{grown}: it cannot be folded into the database ({reason})',
+  'log.read': '{grown}: a program reads the database without an end',
+  'transaction.bump': 'the transaction that pays for the deposit {deposit}',
+  'transaction.cancel': 'the cancellation of withdrawal {ids}',
+  'transaction.collect': 'the transaction that collects the money of {address}',
+  'transaction.fund': 'the transaction that sends gas to {address}',
+  'transaction.replacement': 'the replacement for withdrawal {ids}',
+  'transaction.withdrawal': 'the transaction of withdrawal {ids}',
+  'payment.own': 'the payment to ourselves for {address}',
+  'payment.withdrawal': 'withdrawal {ids}',
+
+  'advice.alert_list': 'countinghouse alert list',
+  'advice.alert_list_why': '`countinghouse alert list`, and the log, say why',
+  'advice.backup_folder': 'set [backup] folder: resources/docs/back-up.md',
+  'advice.before_full': 'free some room before it is full',
+  'advice.cancel': 'To give it up, cancel it',
+  'advice.certificate_chain': 'renew it, or serve its whole chain',
+  'advice.certificate_late': 'renew it, and see why that does not happen by itself',
+  'advice.channel': 'set a way in [alerts], and try it: countinghouse alert test',
+  'advice.disk_fails': 'Look at the log of the system for faults of the disk.',
+  'advice.disk_full': 'Free some room on the disk of the data directory: the service then goes on by itself.',
+  'advice.disk_log': 'free some room, or see the log of the system',
+  'advice.disk_locked': 'Find the program that has the database open (`lsof` names it) and end it.',
+  'advice.drill': 'open the newest: countinghouse backup verify FILE',
+  'advice.earlier_under_way': 'The transaction that was sent before is still under way',
+  'advice.give_up_bump': 'To have the deposit back, give it up: countinghouse withdrawal bump --give-up',
+  'advice.later_wait': 'Later transactions of its sender wait for it',
+  'advice.ledger': 'countinghouse ledger',
+  'advice.listen': 'listen on 127.0.0.1, and put a web server before it',
+  'advice.look': "see the other findings and the service's log",
+  'advice.maintenance': 'free some room; `countinghouse maintenance` says what is stored',
+  'advice.mounted': 'is its disk mounted?',
+  'advice.proxies': 'see resources/docs/run-a-server.md',
+  'advice.public_url': 'set public_url',
+  'advice.rates': '`countinghouse rates`, and the log, say which sources answer',
+  'advice.restore': 'countinghouse restore confirm, once the old machine is gone for ever',
+  'advice.run': '{command}',
+  'advice.set_clock': 'set it, and let it be kept: timedatectl set-ntp true',
+  'advice.signer': '`systemctl start countinghouse-signer`; its log says why it ended',
+  'advice.sources': '`countinghouse source list` shows each server',
+  'advice.tls': 'set up TLS: resources/proxies',
+  'advice.unlock': 'countinghouse wallet unlock',
+  'advice.web_server': 'look at the web server before this service',
+  'advice.withdrawals': 'countinghouse withdrawal list',
+
+  'doctor.alerts_none': 'none is open',
+  'doctor.alerts_open': '{count} are open',
+  'doctor.alerts_unheard': 'they reach nobody by themselves',
+  'doctor.backup_last': 'the last one is of {at}',
+  'doctor.backup_made': 'made on {at}, in {folder}',
+  'doctor.backup_missing': 'there is none in {folder}',
+  'doctor.backup_off': 'none is made by itself',
+  'doctor.backup_unneeded': 'no real money is taken yet',
+  'doctor.backup_unreadable': '{folder} cannot be read',
+  'doctor.books_never': 'last proved on no day',
+  'doctor.books_old': 'last proved on {at}',
+  'doctor.books_proved': 'proved on {at}, or since the start',
+  'doctor.certificate': '{host}: {days} days left',
+  'doctor.certificate_ends': 'the certificate of {host} ends in {days} days',
+  'doctor.certificate_refused': 'browsers refuse the certificate of {host}: {reason}',
+  'doctor.certificate_unreached': '{host} cannot be reached from here: {reason}',
+  'doctor.clock_ahead': '{minutes} minutes ahead of those of the rate sources',
+  'doctor.clock_alone': 'not compared: fewer than three rate sources have answered',
+  'doctor.clock_behind': '{minutes} minutes behind those of the rate sources',
+  'doctor.clock_right': 'agrees with those of the rate sources',
+  'doctor.disk': '{megabytes} MB free',
+  'doctor.disk_days': '{megabytes} MB free; at the growth of the last weeks it is full in {days} days',
+  'doctor.disk_low': 'only {megabytes} MB free',
+  'doctor.disk_years': '{megabytes} MB free, enough for more than five years at the growth of the last weeks',
+  'doctor.disk_refuses': 'nothing can be stored: {reason}',
+  'doctor.drill_at': 'the last was on {at}',
+  'doctor.drill_never': 'no backup was ever opened',
+  'doctor.failed': 'could not be looked at: {reason}',
+  'doctor.log': 'the write-ahead log {state}',
+  'doctor.permissions': '{folder} is for its owner alone',
+  'doctor.permissions_foreign': 'the service cannot read files of another user: {files}',
+  'doctor.permissions_open': 'others may enter or read {files}',
+  'doctor.port': 'the service listens on {host}, without TLS',
+  'doctor.proxies':
+    'public_url is {url} and no proxy is trusted: if a proxy stands before this service, all payers share one limit. Name it: trusted_proxies = ["127.0.0.1"]',
+  'doctor.quarantine': 'the service is quarantined',
+  'doctor.rates': 'there is no rate of {coins}',
+  'doctor.signer_away': 'the separate signer does not answer, or is of another release',
+  'doctor.sources': '{count} chains are followed',
+  'doctor.sources_sandbox': 'only the sandbox is connected',
+  'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.url': '{url}',
+  'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
+  'doctor.url_unset': 'public_url is not set: payers elsewhere cannot reach the pages',
+  'doctor.wallet_locked': 'locked',
+  'doctor.wallet_needed': 'locked while {count} approved withdrawals wait',
+  'doctor.wallet_none': 'there is none yet',
+  'doctor.wallet_unlocked': 'unlocked',
+  'doctor.withdrawals': '{count} wait for your approval',
+} as const;
+
+/** The kinds of alerts. */
+export const ALERT_KINDS = [
+  ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
+  ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
+  ...['endpoint.disabled', 'gas.refused', 'invoice.undone', 'ledger.differs', 'ledger.late', 'ledger.unproved'],
+  ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
+  ...['storage.failing', 'storage.full', 'storage.locked', 'storage.log', 'storage.low', 'webhook.failed'],
+  ...['withdrawal.coin_missing', 'withdrawal.conflict', 'withdrawal.lost', 'withdrawal.not_sent'],
+  ...['withdrawal.refused', 'withdrawal.reopened', 'withdrawal.revived', 'withdrawal.short'],
+  ...['withdrawal.undone', 'withdrawal.unsigned', 'withdrawal.waiting', 'withdrawals.halted'],
+] as const;
+export type AlertKind = (typeof ALERT_KINDS)[number];
+
+/** The subjects of the doctor's findings. */
+export const SUBJECTS = [
+  ...['clock', 'disk', 'permissions', 'proxies', 'port', 'addresses', 'certificate', 'sources', 'rates'],
+  ...['backup', 'drill', 'books', 'restore', 'wallet', 'withdrawals', 'alerts'],
+] as const;
+
+export type MessageCode = keyof typeof MESSAGES;
+
+/** A text that has no code, such as an error of another program, stands for itself. */
+export type Value = string | number | Message;
+type Values = { readonly [name: string]: Value };
+export type Message = {
+  /** A `MessageCode`; or, of a rejection, a `RejectCode`. */
+  readonly code: string;
+  readonly values: Values;
+  readonly text: string;
+};
+
+/** The names of the values in a text. */
+type Slot<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Slot<Rest> : never;
+type ValuesOf<C extends MessageCode> = { readonly [name in Slot<(typeof MESSAGES)[C]>]: Value };
+
+const textOf = (value: Value): string => (typeof value === 'object' ? value.text : `${value}`);
+
+/** A message with its text in English. */
+export function message<C extends MessageCode>(
+  code: C,
+  ...[values]: Slot<(typeof MESSAGES)[C]> extends never ? [] : [ValuesOf<C>]
+): Message {
+  const given: Values = values ?? {};
+  const text = MESSAGES[code].replace(/\{(\w+)\}/g, (_, name: string) => textOf(given[name]!));
+  return { code, values: given, text };
+}
+
+/** An error as the value of a message: a rejection keeps its code. */
+export function reasonOf(error: unknown): Value {
+  if (error instanceof Rejected) return { code: error.code, values: {}, text: error.message };
+  return error instanceof Error ? error.message : String(error);
+}

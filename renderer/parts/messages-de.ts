@@ -1,0 +1,201 @@
+/** The service's messages in German, by their code. The English ones are the service's own: `daemon/domain/messages.ts`. */
+import type { MessageCode, SUBJECTS } from '../../daemon/domain/messages.ts';
+
+export const SUBJECTS_DE: { readonly [subject in (typeof SUBJECTS)[number]]: string } & { [other: string]: string } = {
+  addresses: 'Adressen',
+  alerts: 'Meldungen',
+  backup: 'Sicherung',
+  books: 'Bücher',
+  certificate: 'Zertifikat',
+  clock: 'Uhr',
+  disk: 'Datenträger',
+  drill: 'Probe der Sicherung',
+  permissions: 'Dateirechte',
+  port: 'Port',
+  proxies: 'Proxys',
+  rates: 'Kurse',
+  restore: 'Wiederherstellung',
+  sources: 'Quellen',
+  wallet: 'Wallet',
+  withdrawals: 'Auszahlungen',
+};
+
+export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
+  'alert.undelivered': 'Meldungen kommen über {channel} nicht an: {reason}. `countinghouse alert test` probiert es aus',
+  'backup.broken':
+    'In {folder} gibt es Dateien mit Namen von Sicherungen, die unvollständig oder keine sind: {count} (etwa {file}). Sehen Sie nach, woher sie kommen, und entfernen Sie sie von Hand',
+  'backup.failed': 'Die geplante Sicherung nach {folder} ist fehlgeschlagen: {reason}',
+  'backup.future':
+    'In {folder} gibt es Sicherungen, die später als jetzt gemacht sein wollen: {count} (etwa {file}). Die Uhr dieses Computers geht oder ging falsch. Sie bleiben neben den neuesten liegen: Entfernen Sie sie von Hand',
+  'backup.late':
+    'Seit {done} wurde keine geplante Sicherung mehr gemacht; die nächste war am {due} fällig. Das Protokoll sagt, warum',
+  'browser.full':
+    '{business}: {client} hat so viele offene Rechnungen wie erlaubt (browser.open_invoices_max = {limit}), und alle Kurse gelten noch: Browser können nicht zahlen',
+  'chain.alert': '{reason}',
+  'chain.away':
+    '{chain} ist seit {minutes} Minuten nicht erreichbar und wird Kunden nicht angeboten: {reason}. Siehe `countinghouse source list`',
+  'chain.behind': 'Die Quelle ist im Rückstand',
+  'chain.finality':
+    'Kein Block von {chain} wird endgültig: Der neueste endgültige ist {finalized}, der neueste {height}. Zahlungen, die nur in einem endgültigen Block zählen, warten ohne Ende und zählen von selbst, sobald es weitergeht. Vergleichen Sie mit einem Block-Explorer: Ein Endpunkt, der stillsteht, hat dieselbe Wirkung',
+  'chain.halted': '{chain} wurde durch einen Programmfehler angehalten: {reason}',
+  'chain.past': 'Die Vergangenheit einer Wallet kann nicht gelesen werden: {reason}',
+  'clock.ahead':
+    'Die Uhr dieses Computers geht {minutes} Minuten vor: Kurse und Fristen richten sich nach ihr. Stellen Sie sie: timedatectl set-ntp true',
+  'clock.behind':
+    'Die Uhr dieses Computers geht {minutes} Minuten nach: Kurse und Fristen richten sich nach ihr. Stellen Sie sie: timedatectl set-ntp true',
+  'endpoint.disabled':
+    '{business}: Die Adresse für Ereignisse {id} ({url}) wurde abgeschaltet: {reason}. Sobald sie wieder geht: countinghouse endpoint enable {id}',
+  'endpoint.gone': 'Sie antwortete 410 Gone',
+  'endpoint.silent': 'Drei Tage lang kam nichts an',
+  'gas.refused': '{asset} auf {address} kann nicht eingesammelt werden: {reason}',
+  'invoice.undone':
+    'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
+  'ledger.differs': '{chain} bei Block {height}: {reason}',
+  'ledger.differs_more': '{chain} bei Block {height}: {reason} und {count} weitere',
+  'ledger.differs_missed':
+    '{found}. Hat ein anderes Programm mit denselben Wörtern es empfangen, findet es dieser Befehl: {command}',
+  'ledger.late':
+    'Seit {done} wurden die Bücher nicht mehr geprüft; die nächste nächtliche Prüfung war am {due} fällig. Das Protokoll sagt, warum',
+  'ledger.unproved': 'Die Bücher von {chain} konnten nicht geprüft werden: {reason}',
+  'restore.far':
+    'Wiederherstellungen haben diese Wallet {jumps}-mal weitergerückt. Schreiben Sie diese Zahl neben ihre Wörter: Ohne eine Zahlung dazwischen findet restore words das Geld nur mit --restores {jumps}',
+  'restore.hidden_recipient':
+    'Die Transaktion {tx} wurde nach der Sicherung gemacht. Sie zahlte genau den Betrag der Auszahlung {ids} und gilt als diese. Die Blockchain zeigt nicht, an wen: Fragen Sie den Empfänger, und zahlen Sie mit einer neuen Auszahlung, wenn nichts ankam',
+  'restore.foreign_kind':
+    'Die Transaktion {tx} hat Geld von uns genommen, ist von einer Art, die dieses Programm nicht macht, und die Sicherung kennt sie nicht. Ein anderes Programm hat diese Wallet, oder jemand anderes hat die Schlüssel',
+  'restore.unknown_spend':
+    'Die Transaktion {tx} gibt Geld von uns aus, und die Sicherung kennt sie nicht. Sie wurde nach der Sicherung gemacht, oder eine andere Kopie dieser Wallet läuft, oder jemand anderes hat die Schlüssel',
+  'restore.unknown_spend_and':
+    'Die Transaktion {tx} gibt Geld von uns aus, und die Sicherung kennt sie nicht. {also} Sie wurde nach der Sicherung gemacht, oder eine andere Kopie dieser Wallet läuft, oder jemand anderes hat die Schlüssel',
+  'restore.also_others': 'Sie zahlt die Auszahlung {ids} und an jemand anderen.',
+  'restore.also_unclear':
+    'Sie hat einige der Auszahlungen {ids} gezahlt, und die Blockchain zeigt nicht, welche: Fragen Sie die Empfänger, bevor Sie eine genehmigen, und lehnen Sie ab, was gezahlt ist.',
+  'source.dropped': '{server}: {reason}',
+  'source.left_out': 'Zahlungen an {address} werden nicht gesehen und zählen nicht: {reason}',
+  'storage.trouble':
+    'Nichts kann gespeichert werden: {reason}. Zahlungen werden nicht gesehen und Auszahlungen nicht gemacht. {advice}',
+  'storage.low': 'Auf dem Datenträger der Daten sind noch {megabytes} MB frei: Schaffen Sie Platz, bevor er voll ist',
+  'storage.log': 'Das Protokoll der Datenbank {state}. {advice}',
+  'webhook.failed':
+    '{business}: Die Nachricht über die Rechnung {invoice} an {host} ist fehlgeschlagen: {reason}. Sie wird nicht von selbst wiederholt: countinghouse webhook resend {id}',
+  'webhook.status': 'Er antwortete {status}',
+  'withdrawal.coin_missing': 'Auszahlung {id}. {reason}',
+  'withdrawal.conflict':
+    'Die Transaktion {tx}, die diese Wallet nicht gemacht hat, benutzt einen Coin oder eine Nonce für {payment}: Jemand anderes hat die Schlüssel, oder eine andere Kopie dieser Wallet läuft',
+  'withdrawal.lost':
+    'Die Auszahlung {id} war abgeschlossen, und eine andere Transaktion hat sie endgültig verdrängt: Der Empfänger hat nichts bekommen',
+  'withdrawal.not_sent':
+    'Der Knoten des Netzes nimmt {transaction} nicht an: {reason}. Sie wird wieder angeboten. {advice}',
+  'withdrawal.refused': 'Der Signierer hat die Auszahlung {ids} abgelehnt: {reason}',
+  'withdrawal.reopened':
+    'Eine tiefe Reorganisation der Blockchain hat das Scheitern der Auszahlung {id} aufgehoben: Sie kann noch gezahlt werden. Zahlen Sie nicht auf anderem Weg, bevor sie abgebrochen oder wieder gescheitert ist',
+  'withdrawal.revived':
+    'Die Auszahlung {id} galt als gescheitert und wurde doch noch gezahlt: Zahlen Sie sie nicht auf anderem Weg',
+  'withdrawal.short':
+    'Auszahlung {id}: Der Token hat {amount} {asset} davon als eigene Gebühr behalten. Der Empfänger hat um so viel weniger bekommen',
+  'withdrawal.undone':
+    'Eine Reorganisation der Blockchain hat die Zahlung der Auszahlung {id} aufgehoben: Sie wird erneut gesendet',
+  'withdrawal.unsigned':
+    '{business}: Die Auszahlung {id} ist genehmigt und nicht signiert. Ist die Wallet gesperrt? `countinghouse wallet status`',
+  'withdrawal.waiting': '{business}: Die Auszahlung {id} wartet auf Sie. `countinghouse withdrawal list` zeigt sie',
+  'withdrawal.waits': 'Die Auszahlung {id} wartet. {reason}',
+  'withdrawals.halted': 'Die Auszahlungen von {chain} wurden durch einen Programmfehler angehalten: {reason}',
+
+  'log.grown': 'ist auf {megabytes} MB gewachsen',
+  'log.grown_stuck': 'ist auf {megabytes} MB gewachsen und konnte {hours} Stunden lang nicht neu begonnen werden',
+  'log.unfolded': '{grown}: Es kann nicht in die Datenbank übernommen werden ({reason})',
+  'log.read': '{grown}: Ein Programm liest die Datenbank ohne Ende',
+  'transaction.bump': 'die Transaktion, die für die Einzahlung {deposit} zahlt,',
+  'transaction.cancel': 'den Abbruch der Auszahlung {ids}',
+  'transaction.collect': 'die Transaktion, die das Geld von {address} einsammelt,',
+  'transaction.fund': 'die Transaktion, die Gas an {address} schickt,',
+  'transaction.replacement': 'den Ersatz für die Auszahlung {ids}',
+  'transaction.withdrawal': 'die Transaktion der Auszahlung {ids}',
+  'payment.own': 'die Zahlung an uns selbst für {address}',
+  'payment.withdrawal': 'die Auszahlung {ids}',
+
+  'advice.alert_list': 'countinghouse alert list',
+  'advice.alert_list_why': '`countinghouse alert list` und das Protokoll sagen, warum',
+  'advice.backup_folder': 'Setzen Sie [backup] folder: resources/docs/back-up.md',
+  'advice.before_full': 'Schaffen Sie Platz, bevor er voll ist',
+  'advice.cancel': 'Wenn Sie sie aufgeben wollen, brechen Sie sie ab',
+  'advice.certificate_chain': 'Erneuern Sie es, oder liefern Sie die ganze Kette aus',
+  'advice.certificate_late': 'Erneuern Sie es, und sehen Sie nach, warum das nicht von selbst geschieht',
+  'advice.channel': 'Stellen Sie in [alerts] einen Weg ein, und probieren Sie ihn aus: countinghouse alert test',
+  'advice.disk_fails': 'Sehen Sie im Protokoll des Systems nach Fehlern des Datenträgers.',
+  'advice.disk_full': 'Schaffen Sie Platz auf dem Datenträger der Daten: Danach geht es von selbst weiter.',
+  'advice.disk_log': 'Schaffen Sie Platz, oder sehen Sie in das Protokoll des Systems',
+  'advice.disk_locked':
+    'Suchen Sie das Programm, das die Datenbank geöffnet hat (`lsof` nennt es), und beenden Sie es.',
+  'advice.drill': 'Öffnen Sie die neueste: countinghouse backup verify DATEI',
+  'advice.earlier_under_way': 'Die Transaktion, die vorher gesendet wurde, ist noch unterwegs',
+  'advice.give_up_bump': 'Um die Einzahlung zurückzuhaben, geben Sie es auf: countinghouse withdrawal bump --give-up',
+  'advice.later_wait': 'Spätere Transaktionen des Absenders warten auf sie',
+  'advice.ledger': 'countinghouse ledger',
+  'advice.listen': 'Hören Sie auf 127.0.0.1, und stellen Sie einen Webserver davor',
+  'advice.look': 'Sehen Sie die anderen Befunde und das Protokoll des Dienstes an',
+  'advice.maintenance': 'Schaffen Sie Platz; `countinghouse maintenance` sagt, was gespeichert ist',
+  'advice.mounted': 'Ist der Datenträger eingehängt?',
+  'advice.proxies': 'Siehe resources/docs/run-a-server.md',
+  'advice.public_url': 'Setzen Sie public_url',
+  'advice.rates': '`countinghouse rates` und das Protokoll sagen, welche Kursquellen antworten',
+  'advice.restore': 'countinghouse restore confirm, sobald der alte Computer endgültig weg ist',
+  'advice.run': '{command}',
+  'advice.set_clock': 'Stellen Sie sie, und lassen Sie sie nachstellen: timedatectl set-ntp true',
+  'advice.signer': '`systemctl start countinghouse-signer`; sein Protokoll sagt, warum er endete',
+  'advice.sources': '`countinghouse source list` zeigt jeden Server',
+  'advice.tls': 'Richten Sie TLS ein: resources/proxies',
+  'advice.unlock': 'countinghouse wallet unlock',
+  'advice.web_server': 'Sehen Sie nach dem Webserver vor diesem Dienst',
+  'advice.withdrawals': 'countinghouse withdrawal list',
+
+  'doctor.alerts_none': 'Keine ist offen',
+  'doctor.alerts_open': 'Offen: {count}',
+  'doctor.alerts_unheard': 'Sie erreichen von selbst niemanden',
+  'doctor.backup_last': 'Die letzte ist vom {at}',
+  'doctor.backup_made': 'Gemacht am {at}, in {folder}',
+  'doctor.backup_missing': 'In {folder} ist keine',
+  'doctor.backup_off': 'Von selbst wird keine gemacht',
+  'doctor.backup_unneeded': 'Noch wird kein echtes Geld angenommen',
+  'doctor.backup_unreadable': '{folder} kann nicht gelesen werden',
+  'doctor.books_never': 'Noch nie geprüft',
+  'doctor.books_old': 'Zuletzt geprüft am {at}',
+  'doctor.books_proved': 'Geprüft am {at} oder seit dem Start',
+  'doctor.certificate': '{host}: noch {days} Tage gültig',
+  'doctor.certificate_ends': 'Das Zertifikat von {host} läuft in {days} Tagen ab',
+  'doctor.certificate_refused': 'Browser lehnen das Zertifikat von {host} ab: {reason}',
+  'doctor.certificate_unreached': '{host} ist von hier aus nicht erreichbar: {reason}',
+  'doctor.clock_ahead': 'Sie geht {minutes} Minuten gegen die der Kursquellen vor',
+  'doctor.clock_alone': 'Nicht verglichen: Weniger als drei Kursquellen haben geantwortet',
+  'doctor.clock_behind': 'Sie geht {minutes} Minuten gegen die der Kursquellen nach',
+  'doctor.clock_right': 'Stimmt mit denen der Kursquellen überein',
+  'doctor.disk': '{megabytes} MB frei',
+  'doctor.disk_days': '{megabytes} MB frei; beim Wachstum der letzten Wochen ist er in {days} Tagen voll',
+  'doctor.disk_low': 'Nur {megabytes} MB frei',
+  'doctor.disk_years': '{megabytes} MB frei, beim Wachstum der letzten Wochen genug für mehr als fünf Jahre',
+  'doctor.disk_refuses': 'Nichts kann gespeichert werden: {reason}',
+  'doctor.drill_at': 'Die letzte war am {at}',
+  'doctor.drill_never': 'Noch nie wurde eine Sicherung geöffnet',
+  'doctor.failed': 'Konnte nicht angesehen werden: {reason}',
+  'doctor.log': 'Das Protokoll der Datenbank {state}',
+  'doctor.permissions': '{folder} gehört ihrem Besitzer allein',
+  'doctor.permissions_foreign': 'Der Dienst kann Dateien eines anderen Benutzers nicht lesen: {files}',
+  'doctor.permissions_open': 'Andere dürfen {files} öffnen oder lesen',
+  'doctor.port': 'Der Dienst hört auf {host}, ohne TLS',
+  'doctor.proxies':
+    'public_url ist {url}, und keinem Proxy wird vertraut: Steht einer vor diesem Dienst, teilen sich alle Kunden ein Limit. Nennen Sie ihn: trusted_proxies = ["127.0.0.1"]',
+  'doctor.quarantine': 'Der Dienst ist in Quarantäne',
+  'doctor.rates': 'Es gibt keinen Kurs für {coins}',
+  'doctor.signer_away': 'Der getrennte Signierer antwortet nicht oder ist aus einer anderen Version',
+  'doctor.sources': 'Verfolgte Blockchains: {count}',
+  'doctor.sources_sandbox': 'Nur die Sandbox ist verbunden',
+  'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.url': '{url}',
+  'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',
+  'doctor.url_unset': 'public_url ist nicht gesetzt: Kunden anderswo erreichen die Zahlungsseiten nicht',
+  'doctor.wallet_locked': 'Gesperrt',
+  'doctor.wallet_needed': 'Gesperrt, während genehmigte Auszahlungen warten: {count}',
+  'doctor.wallet_none': 'Es gibt noch keine',
+  'doctor.wallet_unlocked': 'Entsperrt',
+  'doctor.withdrawals': 'Auf Ihre Genehmigung warten: {count}',
+};

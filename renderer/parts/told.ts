@@ -1,0 +1,34 @@
+/** The service's messages in the reader's language, in pieces; in its own English words where the language has none. */
+import type { Message, Value } from '../../daemon/domain/messages.ts';
+import type { Language } from '../i18n.ts';
+import { ERRORS_DE } from './errors-de.ts';
+import { exact, times } from './format.ts';
+import { MESSAGES_DE } from './messages-de.ts';
+import { chainName } from './names.ts';
+
+/** `own`: of the console. `value`: a name, a number or a time. `service`: English words of the service. */
+export type Piece = { from: 'own' | 'value' | 'service'; text: string };
+
+const TEXTS_DE: ReadonlyMap<string, string> = new Map(Object.entries({ ...ERRORS_DE, ...MESSAGES_DE }));
+/** After a split by it, names stand at the odd places. */
+const HOLE = /\{(\w+)\}/;
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+/** `said`: null if an earlier release stored the message, which kept its English `text` alone. */
+export function piecesOf(said: Message | null, text: string, language: Language): Piece[] {
+  const template = language === 'de' && said !== null ? TEXTS_DE.get(said.code) : undefined;
+  if (template === undefined || said === null) return [{ from: 'service', text }];
+  return template.split(HOLE).flatMap((part, at): Piece[] => {
+    if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', language);
+    return part === '' ? [] : [{ from: 'own', text: part }];
+  });
+}
+
+function piecesOfValue(name: string, value: Value, language: Language): Piece[] {
+  if (typeof value === 'object') return piecesOf(value, value.text, language);
+  if (typeof value === 'number') return [{ from: 'value', text: value.toLocaleString(language) }];
+  if (name === 'reason') return [{ from: 'service', text: value }];
+  if (name === 'amount') return [{ from: 'value', text: exact(value, language) }];
+  if (name === 'chain') return [{ from: 'value', text: chainName(value.split(':').at(-1)!) }];
+  return [{ from: 'value', text: TIME.test(value) ? times(language).full(value) : value }];
+}

@@ -1,0 +1,62 @@
+/** The service's messages as the console shows them. */
+import { describe, expect, it } from 'vitest';
+import { Rejected } from '../../daemon/domain/errors.ts';
+import { MESSAGES, type Message, type MessageCode, message, reasonOf } from '../../daemon/domain/messages.ts';
+import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
+import { piecesOf } from '../../renderer/parts/told.ts';
+
+const german = (said: Message) => piecesOf(said, said.text, 'de');
+const words = (said: Message): string =>
+  german(said)
+    .map(({ text }) => text)
+    .join('');
+const isFromService = (said: Message): boolean => german(said).some(({ from }) => from === 'service');
+const codes = Object.keys(MESSAGES) as MessageCode[];
+
+describe('a message', () => {
+  it.each(codes)('%s is shown in German with its values', (code) => {
+    const names = [...MESSAGES[code].matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const named = Object.fromEntries(names.map((name) => [name, name === 'amount' ? '5' : `«${name}»`]));
+    const said: Message = { code, values: named, text: 'in English' };
+    const expected = names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES_DE[code]);
+    expect(words(said)).toBe(expected);
+    expect(german(said).filter(({ from }) => from === 'service')).toEqual(
+      names.includes('reason') ? [{ from: 'service', text: '«reason»' }] : [],
+    );
+    expect(piecesOf(said, said.text, 'en')).toEqual([{ from: 'service', text: 'in English' }]);
+  });
+
+  it('shows times, numbers, amounts and chains as a German writes them', () => {
+    const at = '2026-03-01T10:20:30.000Z';
+    expect(words(message('doctor.drill_at', { at }))).toMatch(/^Die letzte war am 0?1\.0?3\.2026, \d\d:20:30$/);
+    expect(words(message('storage.low', { megabytes: 1_412 }))).toContain('noch 1.412 MB');
+    expect(words(message('withdrawal.short', { id: 7, amount: '0.5', asset: 'USDT' }))).toContain('hat 0,5 USDT');
+    expect(words(message('chain.halted', { chain: 'mainnet:LTC', reason: 'x' }))).toMatch(/^Litecoin wurde/);
+  });
+
+  it('has its reason in German too where that is a message or a known refusal, else in marked English', () => {
+    const away = message('chain.away', { chain: 'mainnet:LTC', minutes: 7, reason: message('chain.behind') });
+    expect(away.text).toContain('payers are not offered it: its source is behind. See');
+    expect([words(away), isFromService(away)]).toEqual([expect.stringContaining('Quelle ist im Rückstand. '), false]);
+    const failed = (error: Error) => message('backup.failed', { folder: '/mnt', reason: reasonOf(error) });
+    const refused = failed(new Rejected('backup.folder', 'it refuses'));
+    expect([refused.text, isFromService(refused)]).toEqual([
+      'The scheduled backup into /mnt failed: it refuses',
+      false,
+    ]);
+    expect(german(failed(new Error('no space'))).at(-1)).toEqual({ from: 'service', text: 'no space' });
+  });
+
+  it('that the console does not know stays in the service’s English', () => {
+    for (const code of ['of.a.newer.service', 'toString', '__proto__', 'constructor']) {
+      expect(german({ code, values: {}, text: 'in English' })).toEqual([{ from: 'service', text: 'in English' }]);
+    }
+    expect(piecesOf(null, 'of an earlier release', 'de')[0]!.from).toBe('service');
+  });
+
+  it('takes a value that looks like a template as it is, and lacks one without a fault', () => {
+    const hostile = message('source.dropped', { server: '{reason}', reason: '{server} {0} $&' });
+    expect([hostile.text, words(hostile)]).toEqual(Array(2).fill('{reason}: {server} {0} $&'));
+    expect(words({ code: 'source.dropped', values: {}, text: '' })).toBe(': ');
+  });
+});
