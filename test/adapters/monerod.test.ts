@@ -150,8 +150,8 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
 
     it('is given up within seconds when it freezes and another can be asked, and not when it is only slow', async () => {
       const urls = [proxy.url, asLocalhost(node.url)];
-      // a tenth of the program's own limit, which the way of a slow node stays as far below
-      const { adapter, book } = await watching(urls, undefined, { infoBeginsMs: 500 });
+      // below the program's own limit, and far above what a slow node takes
+      const { adapter, book } = await watching(urls, undefined, { infoBeginsMs: 2_000 });
       proxy.change = () => new Promise((resolve) => setTimeout(() => resolve(undefined), 200));
       await node.mine(1);
       await book.catchUp(adapter);
