@@ -42,6 +42,8 @@ export type StoredCoin = {
   units: bigint;
   blockHeight: number | null;
   blockHash: string | null;
+  /** Whether it never counts (`Credit.locked`). */
+  locked: boolean;
   spentTxid: string | null;
   spentBlockHeight: number | null;
   spentBlockHash: string | null;

@@ -121,6 +121,7 @@ export class FactBook implements ScriptList {
       units: credit.amount.units,
       blockHeight: credit.block?.height ?? null,
       blockHash: credit.block?.hash ?? null,
+      locked: credit.locked ?? false,
       spentTxid: spend?.txid ?? null,
       spentBlockHeight: spend?.block?.height ?? null,
       spentBlockHash: spend?.block?.hash ?? null,

@@ -160,6 +160,7 @@ const coinOf = (row: CreditRow): StoredCoin => ({
   units: row.units,
   blockHeight: row.block_height,
   blockHash: row.block_hash,
+  locked: row.locked,
   spentTxid: row.spent_txid,
   spentBlockHeight: row.spent_block_height,
   spentBlockHash: row.spent_block_hash,

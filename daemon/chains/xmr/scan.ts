@@ -99,7 +99,8 @@ export class Scanner {
   /**
    * Marks credits as locked whose one-time key an earlier output has already (the burning bug). Both outputs have the same
    * key image, so only one of them can ever be spent, and only one counts. Earlier are credits before it in the list, and
-   * those in blocks that are stored or `held`: the books do not have the block of a credit that waits for another node.
+   * those in blocks that are stored or `held`: the books do not have the block of a credit that waits for another node. One that is
+   * locked already locks no other.
    */
   async withoutTwins(
     credits: readonly Credit[],
@@ -111,15 +112,16 @@ export class Scanner {
     const told = new Set(credits.map(({ id }) => id));
     const targets = new Set(credits.map(({ targetId }) => targetId));
     const stored = [...targets].flatMap((targetId) =>
-      this.#list.coinsOf(targetId).filter(({ blockHash }) => blockHash),
+      this.#list.coinsOf(targetId).filter(({ blockHash, locked }) => blockHash && !locked),
     );
-    const waiting = held.filter(({ targetId, block }) => block && targets.has(targetId));
+    const waiting = held.filter(({ targetId, block, locked }) => block && !locked && targets.has(targetId));
     const earlier = new Map([
       ...stored.map(({ outpoint, txid }) => [outpoint, txid] as const),
       ...waiting.map(({ id, txid }) => [id, txid] as const),
     ]);
     for (const id of told) earlier.delete(id);
-    const unread = [...earlier].filter(([outpoint]) => !this.#keys.has(outpoint)).map(([, txid]) => txid);
+    const all = [...earlier, ...credits.map(({ id, txid }) => [id, txid] as const)];
+    const unread = all.filter(([outpoint]) => !this.#keys.has(outpoint)).map(([, txid]) => txid);
     for (const [txid, { transaction }] of await node.transactions([...new Set(unread)], signal)) {
       for (const [n, { key }] of transaction.outputs.entries()) {
         this.#keys.set(`${txid}:${n}`, Buffer.from(key).toString('hex'));

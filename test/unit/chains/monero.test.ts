@@ -121,6 +121,26 @@ describe('credits of Monero', () => {
     expect((await waiting.withoutTwins(held, held, node, signal)).map(({ locked }) => locked)).toEqual([undefined]);
   });
 
+  it('stay as they were when blocks are read again, whichever of them came first then', async () => {
+    const [one, two] = twins;
+    const reader = scanner();
+    const credits = new Map<string, Credit>();
+    for (const twin of twins) {
+      for (const credit of await reader.find(twin, { block, blockTime: 1 }, never)) credits.set(twin.id, credit);
+    }
+    for (const [first, second] of [
+      [one, two],
+      [two, one],
+    ] as const) {
+      const stored = [credits.get(first.id)!, { ...credits.get(second.id)!, locked: true }];
+      book.credits.clear();
+      for (const credit of stored) book.credits.set(credit.id, credit);
+      const lockedAgain = async ({ id: of }: Transaction): Promise<boolean[]> =>
+        (await scanner().withoutTwins([credits.get(of)!], [], node, signal)).map(({ locked = false }) => locked);
+      expect([await lockedAgain(first), await lockedAgain(second)]).toEqual([[false], [true]]);
+    }
+  });
+
   it('are locked for ever when their sender locked them, and mature when they were mined', async () => {
     const [sent] = await scanner().find(
       transactionOf('3', [paying(script, 5n, 91n)], { unlockTime: 2_000_000n }),
