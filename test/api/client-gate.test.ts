@@ -1,8 +1,7 @@
 /** Who may call the browser API: client IDs, origins, hosts, limits by address, and the cap of a client ID. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { liveClient } from '../support/shop.ts';
 import { dayFromNow, NO_LIMITS, pageOf } from './client-kit.ts';
 import { strictCaller } from './operator-raw.ts';
 
@@ -18,21 +17,9 @@ let live: string;
 beforeAll(async () => {
   service = await startTestDaemon(NO_LIMITS);
   operator = strictCaller(service.dataDir);
-  const accounts = Object.fromEntries(
-    CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(9), chain, 'regtest', 0)]),
-  );
-  const added = await operator('business.add', {
-    name: 'Live',
-    network: 'regtest',
-    time_zone: 'UTC',
-    accounts,
-    account_no: 0,
-    birthday: null,
-    key: { name: 'till', scopes: ['invoices'] },
-    client: { name: 'page', origins: [SHOP, 'https://shop.example:8443', 'http://localhost:3000'] },
-  });
-  live = added.client!.client_id;
-  expect(added.client!.hosts).toEqual(['shop.example', 'localhost']);
+  const client = await liveClient(operator, [SHOP, 'https://shop.example:8443', 'http://localhost:3000']);
+  live = client.client_id;
+  expect(client.hosts).toEqual(['shop.example', 'localhost']);
 });
 afterAll(() => service.stop());
 

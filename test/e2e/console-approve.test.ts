@@ -12,7 +12,7 @@ import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
 
@@ -35,14 +35,10 @@ describe.skipIf(!hasLitecoind || !hasChromium)(title, () => {
   beforeAll(async () => {
     node = await Litecoind.start();
     await node.fund();
-    service = await startTestDaemon(`
-[console]
+    const litecoin = litecoinConfig(`core_rpc = "${node.url}"`);
+    service = await startTestDaemon(`[console]
 port = 0
-[networks.regtest.LTC]
-core_rpc = "${node.url}"
-[networks.regtest.rates]
-LTC = "80"
-`);
+${litecoin}`);
     const opened = await openShop(service, ['invoices', 'balance', 'withdraw'], 'Corner Coffee');
     operator = opened.operator;
     const call = <Body>(path: string, body?: unknown) =>

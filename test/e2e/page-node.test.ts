@@ -5,11 +5,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
+import { liveClient } from '../support/shop.ts';
 import { faultsOf, Site, Stage } from './page-kit.ts';
 
 const HOUR = 3_600_000;
@@ -25,20 +24,7 @@ describe.skipIf(!hasChromium || !hasLitecoind)(TITLE, () => {
     [node, shop] = await Promise.all([Litecoind.start(), Site.open()]);
     await node.fund();
     stage = await Stage.open(`[networks.regtest.LTC]\ncore_rpc = "${node.url}"\n${RATES}`);
-    const accounts = Object.fromEntries(
-      CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(3), chain, 'regtest', 0)]),
-    );
-    const { client } = await stage.operator('business.add', {
-      name: 'Corner Coffee',
-      network: 'regtest',
-      time_zone: 'UTC',
-      accounts,
-      account_no: 0,
-      birthday: null,
-      key: { name: 'till', scopes: ['invoices'] },
-      client: { name: 'page', origins: [shop.origin] },
-    });
-    clientId = client!.client_id;
+    clientId = (await liveClient(stage.operator, [shop.origin], 'Corner Coffee')).client_id;
     shop.pages.set('/thanks', '<!doctype html><title>Thanks</title><h1>Thank you</h1>');
     shop.pages.set(
       '/cart',

@@ -10,7 +10,7 @@ import { operatorClient } from '../../daemon/contract/client.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const COIN = 100_000_000n;
@@ -35,12 +35,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
   let wordsFile: string;
   let passphraseFile: string;
 
-  const config = (): string => `
-[networks.regtest.LTC]
-core_rpc = "${node.url}"
-[networks.regtest.rates]
-LTC = "80"
-`;
+  const config = (): string => litecoinConfig(`core_rpc = "${node.url}"`);
   const address = async (account: number, index: number): Promise<string> => {
     const key = accountKey(await seedOf(words, ''), 'LTC', 'regtest', account);
     return deriveAddress('LTC', 'regtest', key, 0, index).address;

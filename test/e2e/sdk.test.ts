@@ -10,12 +10,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CHAINS } from '../../daemon/domain/assets.ts';
-import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { NO_LIMITS } from '../api/client-kit.ts';
 import { strictCaller } from '../api/operator-raw.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { liveClient } from '../support/shop.ts';
 
 const WAIT_MS = 45_000;
 
@@ -191,19 +190,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), () => {
 
   it('a live client ID works on its own pages and on no other', async () => {
     const operator = strictCaller(service.dataDir);
-    const accounts = Object.fromEntries(
-      CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(3), chain, 'regtest', 0)]),
-    );
-    const { client } = await operator('business.add', {
-      name: 'Live',
-      network: 'regtest',
-      time_zone: 'UTC',
-      accounts,
-      account_no: 0,
-      birthday: null,
-      key: { name: 'till', scopes: ['invoices'] },
-      client: { name: 'page', origins: [origin] },
-    });
+    const client = await liveClient(operator, [origin]);
     const html = `<!doctype html><title>Shop</title><script src="${service.url}/js/sdk.js"></script>`;
     pages.set('/live', html);
     const create = (url: string) =>
@@ -218,7 +205,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('a shop in Chromium'), () => {
             .createInvoice({ amount: 20, redirect_url: 'https://evil.example/' })
             .catch((error) => error.message);
           return { made, away };
-        }, client!.client_id),
+        }, client.client_id),
       );
     const own = await create(`${origin}/live`);
     expect(own.made).toMatchObject({ status: 'unpaid', amount: '20' });

@@ -12,7 +12,7 @@ import { runCli } from '../../daemon/cli/program.ts';
 import { createWords } from '../../daemon/wallet/mnemonic.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { bundled } from '../support/bundles.ts';
-import { QUIET_CONFIG, until } from '../support/daemon.ts';
+import { litecoinConfig, QUIET_CONFIG, until } from '../support/daemon.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../support/users.ts';
 import { fakeIo } from '../unit/cli-kit.ts';
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
       await writeFile(place.words, await createWords(12), { mode: 0o600 });
       node = await Litecoind.start();
       await node.fund();
-      const chain = `[networks.regtest.LTC]\ncore_rpc = "${node.url}"\n[networks.regtest.rates]\nLTC = "80"\n`;
+      const chain = litecoinConfig(`core_rpc = "${node.url}"`);
       const config = join(place.data, 'countinghouse.toml');
       await writeFile(config, `${QUIET_CONFIG}${chain}[wallet]\nsigner = "${socket}"\n`);
       await chown(config, DAEMON_UID, GROUP);

@@ -9,7 +9,7 @@ import { CHAINS } from '../../daemon/domain/assets.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cheapWallet } from '../support/wallet.ts';
 
 const COIN = 100_000_000n;
@@ -35,13 +35,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('the whole service on Electrum ser
     // By their addresses, they are of two operators.
     const [one, another] = [{ host: '127.0.0.1' }, { host: 'localhost', tls: true }];
     servers = [await ElectrumServer.start(followed, one), await ElectrumServer.start(followed, another)];
-    service = await startTestDaemon(`
-[networks.regtest.LTC]
-electrum = [${servers.map(({ url }) => JSON.stringify(url)).join()}]
-electrum_agree_usd = 500
-[networks.regtest.rates]
-LTC = "80"
-`);
+    service = await startTestDaemon(
+      litecoinConfig(`electrum = [${servers.map(({ url }) => JSON.stringify(url)).join()}]
+electrum_agree_usd = 500`),
+    );
     const vault = join(service.dataDir, 'vault');
     await cheapWallet(vault, { passphrase: 'a passphrase of the test' });
     const accounts = await deriveAccounts(vault, 'a passphrase of the test', 'regtest', 0, CHAINS);

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { openShop } from '../support/shop.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
@@ -28,12 +28,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     node = await Litecoind.start();
     await node.fund();
     source = await open(node);
-    service = await startTestDaemon(`
-[networks.regtest.LTC]
-${source.setting}
-[networks.regtest.rates]
-LTC = "80"
-`);
+    service = await startTestDaemon(litecoinConfig(source.setting));
     ({ key } = await openShop(service, ['invoices'], '=Shop, "the best"'));
   });
   afterAll(async () => {

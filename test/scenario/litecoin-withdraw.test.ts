@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop } from '../support/shop.ts';
@@ -27,12 +27,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals on litecoind'), () =>
   beforeAll(async () => {
     node = await Litecoind.start();
     await node.fund();
-    service = await startTestDaemon(`
-[networks.regtest.LTC]
-core_rpc = "${node.url}"
-[networks.regtest.rates]
-LTC = "80"
-`);
+    service = await startTestDaemon(litecoinConfig(`core_rpc = "${node.url}"`));
     ({ key, operator } = await openShop(service, ['invoices', 'balance', 'withdraw']));
     await operator.unlock();
     for (const units of [10n, 5n, 3n]) await deposit(units * COIN);

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { invoicesOf, openShop } from '../support/shop.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
@@ -37,12 +37,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
   let service: TestDaemon;
   let key: string;
 
-  const config = (): string => `
-[networks.regtest.LTC]
-${source.setting}
-[networks.regtest.rates]
-LTC = "80"
-`;
+  const config = (): string => litecoinConfig(source.setting);
 
   beforeAll(async () => {
     node = await Litecoind.start();

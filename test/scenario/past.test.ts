@@ -14,7 +14,7 @@ import { indicesToWatch } from '../../daemon/domain/indices.ts';
 import { createWords } from '../../daemon/wallet/mnemonic.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cheapWallet } from '../support/wallet.ts';
 import { type Opened, SOURCES, type Source } from './sources.ts';
 
@@ -76,12 +76,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       return accounts;
     }
 
-    const config = (): string => `
-[networks.regtest.LTC]
-${source.setting}
-[networks.regtest.rates]
-LTC = "80"
-`;
+    const config = (): string => litecoinConfig(source.setting);
 
     const add = (service: TestDaemon, accounts: Record<string, AccountKey>) =>
       operatorClient(service.dataDir)('business.add', {

@@ -13,7 +13,7 @@ import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
 
@@ -46,12 +46,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     node = await Litecoind.start();
     await node.fund();
     folder = await mkdtemp(join(tmpdir(), 'countinghouse-backups-'));
-    first = await startTestDaemon(`
-[networks.regtest.LTC]
-core_rpc = "${node.url}"
-[networks.regtest.rates]
-LTC = "80"
-`);
+    first = await startTestDaemon(litecoinConfig(`core_rpc = "${node.url}"`));
     ({ key, operator: before } = await openShop(first, ['invoices', 'balance', 'withdraw'], SHOP));
     await before.unlock();
     await before.allow({ business: SHOP, per_withdrawal_usd: '100', per_day_usd: '1000' });

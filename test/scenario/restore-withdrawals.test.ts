@@ -14,7 +14,7 @@ import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
 import { ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Shown } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
@@ -48,12 +48,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals around a backup, on l
     node = await Litecoind.start();
     await node.fund();
     folder = await mkdtemp(join(tmpdir(), 'countinghouse-backups-'));
-    first = await startTestDaemon(`
-[networks.regtest.LTC]
-core_rpc = "${node.url}"
-[networks.regtest.rates]
-LTC = "80"
-`);
+    first = await startTestDaemon(litecoinConfig(`core_rpc = "${node.url}"`));
     ({ key, operator: before } = await openShop(first, ['invoices', 'balance', 'withdraw']));
     await before.unlock();
     await deposit();

@@ -22,6 +22,10 @@ public_servers = "never"
 public_endpoints = "never"
 `;
 
+/** Litecoin of regtest with these settings of its source, at 80 dollars a coin. */
+export const litecoinConfig = (source: string): string =>
+  `[networks.regtest.LTC]\n${source}\n[networks.regtest.rates]\nLTC = "80"\n`;
+
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; body: Body };
 
 export type TestDaemon = {

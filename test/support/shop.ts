@@ -1,7 +1,8 @@
 /** A shop on regtest in a service of a test: its wallet, its business with every chain's account, its key, its operator. */
 import { join } from 'node:path';
-import type { Params } from '../../daemon/contract/operator.ts';
+import type { Call as OperatorCall, Params } from '../../daemon/contract/operator.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
+import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { type Answer, type TestDaemon, until } from './daemon.ts';
 import { Operator } from './operator.ts';
@@ -27,6 +28,19 @@ export async function openShop(
     key: { name: 'shop', scopes },
   });
   return { key: key.key, operator, cryptos: business.cryptos };
+}
+
+/** A business on regtest whose money nobody can spend, with a client ID for pages of these origins. */
+export async function liveClient(call: OperatorCall, origins: string[], name = 'Live') {
+  const { client } = await call('business.add', {
+    ...{ name, network: 'regtest', account_no: 0 },
+    accounts: Object.fromEntries(
+      CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(9), chain, 'regtest', 0)]),
+    ),
+    key: { name: 'till', scopes: ['invoices'] },
+    client: { name: 'page', origins },
+  });
+  return client!;
 }
 
 type Call = <Body>(method: string, path: string, body?: unknown) => Promise<Answer<Body>>;
