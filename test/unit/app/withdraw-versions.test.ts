@@ -286,6 +286,19 @@ describe('paying for a parent', () => {
     },
   );
 
+  it('is not offered for a payer’s transaction of version 3, whose child nodes refuse if it has another', async () => {
+    const pay = await PayBench.open();
+    const { txid, raw } = await pay.deposit(COIN);
+    pay.chain.forget(txid);
+    pay.chain.take(raw.replace(/^02/, '03'));
+    await pay.sync();
+    const [stuck] = pay.chain.waiting();
+    expect(await codeOf(bumpOf(pay, `${stuck}:0`))).toBe('bump.unsupported');
+    // nothing else spends it before its block
+    expect(await codeOf(pay.withdraw(COIN / 2n))).toBe('withdrawal.insufficient');
+    expect(pay.signer.orders).toEqual([]);
+  });
+
   it('is not signed once the parent is confirmed', async () => {
     const pay = await PayBench.open();
     const stuck = await pay.deposit(COIN);

@@ -36,6 +36,11 @@ import { planUtxo } from './plan.ts';
 import { dustOf, highestDust, vsizeOf, weightOf } from './sizes.ts';
 import { decodeTransaction, unsignedTransaction, withoutWitnesses } from './transaction.ts';
 
+/** BIP-431: what spends such an unconfirmed transaction must have this version, too; ours have version 2. */
+const TRUC_VERSION = 3;
+/** A transaction begins with its version. */
+const VERSION_HEX = 8;
+
 /** The virtual size assumed while there is no plan: two coins, two outputs. */
 const USUAL_VSIZE = 250;
 
@@ -74,7 +79,14 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
 
   async #ancestorsOf(txid: string, signal: AbortSignal): Promise<Ancestors | null> {
     const found = await this.unconfirmed(txid, signal);
-    return found && { fee: found.fee, size: found.vsize };
+    if (!found) return null;
+    const version = Buffer.from((await this.transaction(txid, null, signal)).slice(0, VERSION_HEX), 'hex');
+    if (version.readUInt32LE() === TRUC_VERSION) {
+      const text =
+        'Its payer made it a transaction of version 3, for which nodes take no child of another version: ask the payer to raise its fee';
+      throw new Rejected('bump.unsupported', text, 'outpoint');
+    }
+    return { fee: found.fee, size: found.vsize };
   }
 
   override highestRate(rate: bigint): bigint {
