@@ -3,6 +3,7 @@
  * `Fault` in words when the two do not agree.
  */
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
+import type { Params } from '../../daemon/contract/operator.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { endUnprovedLies } from './liars.ts';
 import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
@@ -19,6 +20,8 @@ const LAST_DUE_MS = 80 * DAY_MS;
 const WORTH_SPENDING = 20_000n;
 const ROUNDS_MAX = 30;
 const PAGE = 200;
+/** Before and after everything that happens. */
+const BOOK_DAYS = { from: '2025-01-01', to: '2027-12-31' };
 /** Transactions of one invoice that the API shows. */
 const SHOWN_MAX = 100;
 const COIN = 100_000_000n;
@@ -149,6 +152,8 @@ export async function judgeEnd(world: World): Promise<void> {
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);
+  await judgeFees(world);
+  await judgeFailed(world);
   for (const coin of world.coins) await judgeBalance(world, coin);
   await judgeSpendable(world);
   judgeChains(world);
@@ -273,6 +278,63 @@ async function judgeWithdrawals(world: World): Promise<void> {
     if (one.state !== 'completed' && units > 0n && !world.uncertain.has(one.address)) {
       throw new Fault(`withdrawal ${one.id} is ${one.state}, and the chain paid ${units} units`);
     }
+  }
+}
+
+/** The blocks under which a transaction lies that makes a withdrawal fail, by the contract. */
+const BURIED: Readonly<Record<UtxoChain, number>> = { BTC: 6, LTC: 12, BCH: 12 };
+
+/** A withdrawal fails only when none of its transactions can be mined any more, which was certain at some time. */
+export async function judgeFailed(world: World): Promise<void> {
+  for (const { id, crypto, address, state } of await withdrawals(world)) {
+    if (state !== 'failed' || world.uncertain.has(address)) continue;
+    const coin = crypto as UtxoChain;
+    for (const { tx } of world.paymentsTo(coin, address)) {
+      if (wasImpossible(world.network(coin), tx, BURIED[coin])) continue;
+      throw new Fault(`withdrawal ${id} is failed, and nothing ever excluded ${tx.txid} for ${BURIED[coin]} blocks`);
+    }
+  }
+}
+
+/** Whether one that excludes it, or a transaction before it, ever was so deep in some branch. */
+function wasImpossible(network: Network, tx: Tx, depth: number): boolean {
+  return tx.inputs.some(({ outpoint }) => {
+    const others = [...network.txs.values()].filter(
+      (one) => one !== tx && one.inputs.some((input) => input.outpoint === outpoint),
+    );
+    if (others.some(({ txid }) => network.placeOf(txid).some((block) => block.depth >= depth))) return true;
+    const made = network.txs.get(outpoint.split(':')[0] as string);
+    return made !== undefined && wasImpossible(network, made, depth);
+  });
+}
+
+/** The books have the fee of every transaction that paid a withdrawal. */
+async function judgeFees(world: World): Promise<void> {
+  const booked = await feesInBooks(world);
+  for (const { crypto, address, state } of await withdrawals(world)) {
+    const coin = crypto as UtxoChain;
+    const [paid] = world.paymentsTo(coin, address).filter(({ mined }) => mined);
+    if (state !== 'completed' || !paid) continue;
+    const { txid } = paid.tx;
+    const fee = world.network(coin).feeOf(paid.tx);
+    if (booked.get(txid) !== fee) {
+      throw new Fault(`the books have a fee of ${booked.get(txid) ?? 0n} ${coin} for ${txid}: the chain has ${fee}`);
+    }
+  }
+}
+
+/** By transaction, as the export for accounting has them. */
+async function feesInBooks(world: World): Promise<Map<string, bigint>> {
+  const found = new Map<string, bigint>();
+  let cursor: Params<'export.page'>['cursor'];
+  for (;;) {
+    const page = { ...BOOK_DAYS, ...(cursor && { cursor }) };
+    const { rows, next } = await world.appliance.operator('export.page', page);
+    for (const { kind, tx_id, amount } of rows) {
+      if (kind === 'fee') found.set(tx_id, (found.get(tx_id) ?? 0n) + unitsOf(amount.replace('-', '')));
+    }
+    if (next === null) return found;
+    cursor = next;
   }
 }
 

@@ -1,6 +1,6 @@
 /** One run: a seed, so many steps, and the end at which everything must be in order. */
 import { Crashed } from './appliance.ts';
-import { judgeChains, judgeEnd, judgeSigned } from './auditor.ts';
+import { judgeChains, judgeEnd, judgeFailed, judgeSigned } from './auditor.ts';
 import { lie } from './liars.ts';
 import * as operators from './operators.ts';
 import * as people from './people.ts';
@@ -49,6 +49,7 @@ const LIE_WEIGHT = 6;
 /** Milliseconds that each step takes by itself. */
 const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
+const FAILED_JUDGED_STEPS = 10;
 
 type Outcome = {
   seed: number;
@@ -107,6 +108,7 @@ async function step(world: World, actions: Map<string, number>, allowed: Allowed
       actions.set(name, (actions.get(name) ?? 0) + 1);
     }
     if (!world.appliance.isDead) await world.appliance.pass(STEP_MS);
+    if (!world.appliance.isDead && world.step % FAILED_JUDGED_STEPS === 0) await judgeFailed(world);
   } catch (error) {
     if (!(error instanceof Crashed)) throw error;
     world.note(`${name}: ${error.message}`);
