@@ -178,7 +178,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.drill_never': 'Noch nie wurde eine Sicherung geöffnet',
   'doctor.failed': 'Konnte nicht angesehen werden: {reason}',
   'doctor.log': 'Das Protokoll der Datenbank {state}',
-  'doctor.permissions': '{folder} gehört ihrem Besitzer allein',
+  'doctor.permissions': '{folder} ist nur dem Besitzer zugänglich',
   'doctor.permissions_foreign': 'Der Dienst kann Dateien eines anderen Benutzers nicht lesen: {files}',
   'doctor.permissions_open': 'Andere dürfen {files} öffnen oder lesen',
   'doctor.port': 'Der Dienst hört auf {host}, ohne TLS',
