@@ -114,12 +114,17 @@ describe('the tip', () => {
     expect(await tipOf({ price: fair, nonce: 0n })).toBe(GWEI);
   });
 
-  it('of a replacement rises with the rate that is offered, though an endpoint tells none', async () => {
+  it('of a replacement rises within the rate that is offered, though an endpoint tells none: it doubles at the most', async () => {
     const source = () => sourceOf({ price: price(GWEI, 0n), nonce: 0n });
     const first = await planned(source(), 0n);
     expect(first).toMatchObject({ maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 0n });
     const second = await planned(source(), 0n, { replaced: [first], feeRate: 8_000n * GWEI });
-    expect(second).toMatchObject({ maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 6n * GWEI });
+    expect(second).toMatchObject({ maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 2n * GWEI });
+    const third = await planned(source(), 0n, { replaced: [first, second], feeRate: 80_000n * GWEI });
+    expect(third).toMatchObject({ maxFeePerGas: 80n * GWEI, maxPriorityFeePerGas: 4n * GWEI });
+    // what it offers is no more than the base fee asks for
+    const low = await planned(source(), 0n, { replaced: [first], feeRate: 2_500n * GWEI });
+    expect(low.maxPriorityFeePerGas).toBe(low.maxFeePerGas - 2n * GWEI);
   });
 });
 

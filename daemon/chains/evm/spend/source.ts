@@ -16,7 +16,7 @@ const BASE_FEE_PERCENT = 150n;
 const BASE_FEE_PERCENT_FAST = 200n;
 const FAST_BLOCKS = 2;
 /** A tip that is believed whatever another operator tells: 2 gwei, less than a dollar for a token's transfer. */
-const TIP_PLAIN = 2_000_000_000n;
+export const TIP_PLAIN = 2_000_000_000n;
 /** Honest endpoints differ by how far back they look. */
 const TIP_FACTOR = 2n;
 /** How long the price of another operator is waited for. */

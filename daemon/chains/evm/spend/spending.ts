@@ -40,7 +40,7 @@ import {
 import { addressOfUncompressed, checksumAddress, scriptOf } from '../address.ts';
 import { hexOfScript } from '../endpoint.ts';
 import type { Token } from '../params.ts';
-import type { EvmSource } from './source.ts';
+import { type EvmSource, TIP_PLAIN } from './source.ts';
 
 /** The gas of a transfer to an address without a contract. */
 const PLAIN_GAS = 21_000n;
@@ -278,15 +278,17 @@ export class EvmSpending extends OfSource implements Spending {
   }
 
   /**
-   * A replacement raises both fees of every transaction that it replaces. It tips with what it offers beyond twice the base fee,
-   * because the tip that an endpoint told was too low.
+   * A replacement raises both fees of every transaction that it replaces. It doubles their tip, or gives a plain one, as far as it
+   * offers more than twice the base fee: the tip that an endpoint told was too low.
    */
   async #fees({ feeRate }: PaymentRequest, replaced: readonly EvmPlan[], limit: Limit): Promise<Fees> {
     const { base, tip } = await this.#source.gasPrice(limit());
     const least = replaced.map((plan) => raised(plan.maxFeePerGas) + 1n).reduce(maxOf, 1n);
     const maxFeePerGas = maxOf((feeRate + 999n) / 1_000n, least);
-    const spare = replaced.length === 0 ? 0n : maxFeePerGas - 2n * base;
-    const leastTip = replaced.map((plan) => raised(plan.maxPriorityFeePerGas) + 1n).reduce(maxOf, spare);
+    const tips = replaced.map((plan) => plan.maxPriorityFeePerGas);
+    const better = tips.length === 0 ? 0n : tips.map((one) => 2n * one).reduce(maxOf, TIP_PLAIN);
+    const affordable = minOf(better, maxFeePerGas - 2n * base);
+    const leastTip = tips.map((one) => raised(one) + 1n).reduce(maxOf, affordable);
     return { maxFeePerGas, maxPriorityFeePerGas: minOf(maxOf(tip, leastTip), maxFeePerGas) };
   }
 
