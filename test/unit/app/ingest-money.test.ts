@@ -153,6 +153,17 @@ describe('without confirmations', () => {
     expect(bench.balance()).toBe(0n);
   });
 
+  it('what a replacement takes back is not shown as seen any more', async () => {
+    const shown = () => [bench.payment(paid.id).received, bench.payment(paid.id).status, bench.invoiceStatus(paid.id)];
+    const told = (units: bigint, txid: string) => [bench.credit(paid.targetId, units, null, { txid, inputs: ['i:0'] })];
+    await bench.tell({ credits: () => told(paid.units, 'a') });
+    expect(shown()).toEqual([paid.units, 'pending', 'unpaid']);
+    await bench.tell({ credits: () => told(paid.units / 4n, 'b') });
+    expect(shown()).toEqual([paid.units / 4n, 'pending', 'unpaid']);
+    await bench.tell();
+    expect(shown()).toEqual([0n, 'pending', 'unpaid']);
+  });
+
   it('one whose last replaceable ancestor confirmed pays', async () => {
     await bench.tell({ credits: () => [full(null, { replaceable: true })] });
     expect(bench.row(TX()).required).toBe(3);

@@ -1,5 +1,5 @@
 /** What is held for a fee is not more than anybody may approve, and what is shown can be approved. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Preview } from '../../../daemon/app/withdrawals/approve.ts';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
@@ -68,4 +68,33 @@ it('says what it waits for while blocks ask for more than may be approved', asyn
   const { preview, why } = await previewWithdrawal(pay.app, `${ids[0]}`);
   expect(preview).toBeNull();
   expect(why).toMatch(/^Its fee would be 0\.00\d+ BTC now, and nobody may approve more than 0\.00\d+: wait/);
+});
+
+it('pays everything only up to the approved fee when blocks ask for more since, and the approver is shown the new one', async () => {
+  const pay = await PayBench.open();
+  pay.chain.feeRate = 2_000n;
+  await pay.deposits([9n * COIN]);
+  const id = await pay.request(null);
+  const approved = async () => {
+    const { preview } = await previewWithdrawal(pay.app, `${id}`);
+    const { feeMax } = read(pay, preview!, { kind: 'approve' });
+    await pay.approve(id, feeMax);
+    return feeMax;
+  };
+  const before = await approved();
+  pay.chain.feeRate = 200_000n;
+  const later = performance.now() + 60_000;
+  vi.spyOn(performance, 'now').mockReturnValue(later);
+  try {
+    await pay.round();
+    expect(pay.signer.orders).toEqual([]);
+    expect(pay.row(id)).toMatchObject({ state: 'approved', problem: expect.stringMatching(/fee/) });
+    const now = await approved();
+    expect(now).toBeGreaterThan(before * 10n);
+    await pay.round();
+    const [{ fee } = { fee: 0n }] = pay.versions(id);
+    expect([pay.row(id).state, fee > before && fee <= now]).toEqual(['broadcast', true]);
+  } finally {
+    vi.restoreAllMocks();
+  }
 });
