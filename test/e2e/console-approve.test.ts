@@ -12,6 +12,7 @@ import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
@@ -33,6 +34,7 @@ describe.skipIf(!hasLitecoind || !hasChromium)(title, () => {
   const errors: string[] = [];
 
   beforeAll(async () => {
+    buildConsole();
     node = await Litecoind.start();
     await node.fund();
     const litecoin = litecoinConfig(`core_rpc = "${node.url}"`);
