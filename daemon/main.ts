@@ -2,7 +2,6 @@
  * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
  * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
  */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';

@@ -1,5 +1,4 @@
 /** The desktop shell: shows the console in a window, and looks after the service. */
-
 import { mkdirSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * The way from a screen to the service: the operator API's methods and its events. `bridge-http.ts` speaks to the
  * console's listener; the desktop shell has its own.
  */
-
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
 import type { DesktopSettings } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';

@@ -2,7 +2,6 @@
  * The interface between the program and a chain. An adapter reports current facts. It keeps no state that a restart
  * would lose, decides nothing about payments, and reads the store only through the given lookups.
  */
-
 import type { AssetId, ChainId, Network } from '../domain/assets.ts';
 import type {
   AccountKey,

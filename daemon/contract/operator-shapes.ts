@@ -2,7 +2,6 @@
  * Shapes of the operator API. Amounts are decimals in whole coins or currency units, times are ISO 8601 in UTC, `null`
  * means absent. Only a new API key is secret.
  */
-
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';

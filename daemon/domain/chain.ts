@@ -2,7 +2,6 @@
  * The facts that chain adapters report, relative to a checkpoint. `app/chains/ingest.ts` applies them and
  * `domain/payment.ts` decides what follows.
  */
-
 import type { ChainId, Network } from './assets.ts';
 import type { Amount } from './money.ts';
 

@@ -2,7 +2,6 @@
  * Parses Monero's transactions and blocks: the fields that a receiver needs, and their ids, which are checked against the
  * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
-
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';

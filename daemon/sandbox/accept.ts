@@ -3,7 +3,6 @@
  * exist and are unspent, its signatures hold, its outputs are worth at most its inputs, and conflicting transactions
  * are replaceable and paid a lower fee (BIP-125).
  */
-
 import type { UtxoChain } from '../chains/utxo/params.ts';
 import { assert, Rejected } from '../domain/errors.ts';
 import { addToMempool, evict, needRoom, tipOfChain, withDescendants } from './consensus.ts';

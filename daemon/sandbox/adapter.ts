@@ -1,5 +1,4 @@
 /** A simulated chain behind the interface of the real ones. It reports facts from its database. */
-
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
 import type { Spending } from '../chains/spending.ts';
 import type { ChainId } from '../domain/assets.ts';

@@ -5,7 +5,6 @@
  * Invariant: a control or a block is one transaction of the database and is answered after its commit, so an answered
  * control survives a power cut. Waiting syncs are woken after the commit.
  */
-
 import type { ChainAdapter, WatchList } from '../chains/adapter.ts';
 import type { Spending } from '../chains/spending.ts';
 import { UtxoSpending } from '../chains/utxo/spend/spending.ts';

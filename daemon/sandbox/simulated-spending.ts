@@ -1,5 +1,4 @@
 /** Spending on the sandbox's XMR: every simulated transaction spends whole coins, and cannot be replaced. */
-
 import {
   type Description,
   type Estimate,

@@ -1,5 +1,4 @@
 /** Sends the wallet's transactions to the simulated chains. */
-
 import type { CoinSource } from '../chains/adapter.ts';
 import { FEE_TERMS } from '../chains/utxo/spend/fees.ts';
 import { decodeTransaction, withoutWitnesses } from '../chains/utxo/spend/transaction.ts';

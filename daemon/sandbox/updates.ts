@@ -4,7 +4,6 @@
  * Invariant: each update shows one moment (all reads happen in one turn of the event loop). A long catch-up is done in
  * steps of limited size.
  */
-
 import { tipOf, type WatchList } from '../chains/adapter.ts';
 import { type ChainId, nativeAsset } from '../domain/assets.ts';
 import {

@@ -8,7 +8,6 @@
  * Invariant: private keys stay in this module, except those that `withSecretAccount` lends. They are wiped before a
  * function returns, as far as the language allows.
  */
-
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';

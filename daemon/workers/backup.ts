@@ -2,7 +2,6 @@
  * Backups of the running service: on request, and scheduled into a folder that keeps only the newest. One at a time, in
  * its own thread.
  */
-
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

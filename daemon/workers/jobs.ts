@@ -1,5 +1,4 @@
 /** Periodic jobs: deadlines of invoices, expired answers, address pools, and the nightly proof. */
-
 import { fillPool, isLow } from '../app/addresses/pool.ts';
 import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';

@@ -1,5 +1,4 @@
 /** How the conformance suite moves an anvil, and what pays there. */
-
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';

@@ -1,5 +1,4 @@
 /** The conformance suite on every simulated chain. */
-
 import type { WatchList } from '../../daemon/chains/adapter.ts';
 import { ASSETS, CHAINS, type ChainId } from '../../daemon/domain/assets.ts';
 import type { Credit } from '../../daemon/domain/chain.ts';

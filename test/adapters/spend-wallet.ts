@@ -1,5 +1,4 @@
 /** A wallet from published words that plans, signs as the product does, and knows its coins from raw transactions. */
-
 import { childPublicKey } from '../../daemon/chains/hd.ts';
 import { addressOfKey } from '../../daemon/chains/utxo/address.ts';
 import { parseTransaction } from '../../daemon/chains/utxo/block.ts';

@@ -1,5 +1,4 @@
 /** The conformance suite of spending on an anvil of each chain: the native coin, and a token of each. */
-
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { NATIVE_COIN } from '../../daemon/domain/evm.ts';
 import type { SpendPlan } from '../../daemon/domain/spend.ts';

@@ -1,5 +1,4 @@
 /** What `doctor` finds, and what it says is to be done. */
-
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';

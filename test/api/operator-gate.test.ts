@@ -1,5 +1,4 @@
 /** Who gets to the operator API: programs with the token, and no web page. */
-
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';

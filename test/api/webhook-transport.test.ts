@@ -1,5 +1,4 @@
 /** The notification on the wire, against real servers on loopback that behave badly in every way there is. */
-
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';

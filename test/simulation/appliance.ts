@@ -2,7 +2,6 @@
  * The appliance on one simulated machine: the product's own parts from the store to the workers, put together as
  * `daemon/main.ts` does, without its servers and its signer's process. A crash leaves the files of that moment.
  */
-
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from '../../daemon/app/addresses/watch.ts';

@@ -1,5 +1,4 @@
 /** Payers, miners and bad luck: what happens to the appliance from outside. Each action says in words what it did. */
-
 import { withAddress } from '../../daemon/app/addresses/pool.ts';
 import { createInvoice, findInvoiceOf } from '../../daemon/app/invoices/invoices.ts';
 import { changeCoin as changeTo, requestPayment } from '../../daemon/app/invoices/payments.ts';

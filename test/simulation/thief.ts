@@ -2,7 +2,6 @@
  * A daemon that was taken over: it asks the signer for what nobody approved, and keeps what it is given. What it alters is
  * asked for beside the honest order, so that a signer that refuses is as before.
  */
-
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { Rejected } from '../../daemon/domain/errors.ts';

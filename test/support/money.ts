@@ -1,5 +1,4 @@
 /** A sandbox business that has money: deposits through invoices, and recipients whose addresses nobody has to know. */
-
 import type { ChainId } from '../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../daemon/domain/chain.ts';
 import { deriveAddress } from '../../daemon/sandbox/addresses.ts';

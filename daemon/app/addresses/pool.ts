@@ -2,7 +2,6 @@
  * Addresses derived in advance. A payment takes the next one inside its transaction. Each is watched since its
  * derivation, before it can be given out.
  */
-
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';

@@ -6,7 +6,6 @@
  * Before the first file is moved, the working folder is renamed, so that files beside such a folder are known to come
  * from it.
  */
-
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';

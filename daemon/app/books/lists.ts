@@ -4,7 +4,6 @@
  * Invariant: one call reads at most ROWS_SCANNED_MAX rows. A page may be short and still have a next one; only null
  * means the end.
  */
-
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { invoicesBehind, invoicesOfOrderBehind, receiptsBelow } from '../../store/queries/books.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';

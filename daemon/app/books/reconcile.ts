@@ -5,7 +5,6 @@
  * Invariant: both are compared as of one block that both have on their chain; only coins spent since may be missing in
  * the source's record. Rows are read in pages, so that requests are answered in between.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import { type Pause, slices } from '../../chains/slices.ts';

@@ -5,7 +5,6 @@
  * replaces any other that is in no block. A credit that is gone keeps its row for a while, so that its data (above all
  * when it was first seen) is available when it comes back.
  */
-
 import {
   BLOCK_TIME_AHEAD_MAX_MS,
   type Credit,

@@ -3,7 +3,6 @@
  * the tank. The operator approves the collection together with the withdrawal, with its highest cost. A withdrawal of everything
  * waits for all addresses that are worth their gas, up to the approved amount.
  */
-
 import type { Description } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import {

@@ -3,7 +3,6 @@
  * to ourselves that is stored before it is signed, and at most one is open for an address. So a pass after a crash continues
  * from the rows alone, and nothing is done twice.
  */
-
 import { randomUUIDv7 } from 'node:crypto';
 import { MissingGas } from '../../chains/accounts.ts';
 import { networkOf } from '../../domain/chain.ts';

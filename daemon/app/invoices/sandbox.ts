@@ -1,5 +1,4 @@
 /** The sandbox's controls for a business: actions of a payer, a miner, or the network. */
-
 import { type Asset, assetOf, type ChainId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits, parseDecimal } from '../../domain/money.ts';

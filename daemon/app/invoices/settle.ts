@@ -2,7 +2,6 @@
  * Updates an invoice's stored state by its facts: loads both, calls `domain/payment.ts`, writes the changes and queues
  * the effects, all inside the caller's transaction.
  */
-
 import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';

@@ -4,7 +4,6 @@
  *
  * Invariant: connections are made only to the addresses that `checkDestination` returns.
  */
-
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';

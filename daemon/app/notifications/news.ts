@@ -1,5 +1,4 @@
 /** Notifies the operator's stream, and shops that asked for events, of changed invoices and withdrawals. */
-
 import { assetOf } from '../../domain/assets.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import type { InvoiceEvent } from '../../domain/merchant.ts';

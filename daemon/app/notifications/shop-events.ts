@@ -4,7 +4,6 @@
  *
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
-
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';

@@ -3,7 +3,6 @@
  * attempt is stored before the first byte is sent, so a crash in between loses the notification rather than repeating
  * it.
  */
-
 import { Rejected } from '../../domain/errors.ts';
 import { message, type Value } from '../../domain/messages.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';

@@ -2,7 +2,6 @@
  * The operator's decisions about deposits that no invoice claims: accept, refund or keep. A compare-and-set: the later
  * decision fails.
  */
-
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';

@@ -6,7 +6,6 @@
  * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
  * because the operator can pay again, but cannot take a payment back.
  */
-
 import type { AssetId } from '../../domain/assets.ts';
 import { message } from '../../domain/messages.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';

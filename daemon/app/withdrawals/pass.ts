@@ -2,7 +2,6 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
-
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf } from '../../domain/messages.ts';

@@ -1,5 +1,4 @@
 /** Alerts about transactions that nodes refuse. */
-
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { closeAlertsOf } from '../../store/queries/effects.ts';

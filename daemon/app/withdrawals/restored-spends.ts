@@ -7,7 +7,6 @@
  * no withdrawal is paid twice. A transaction that no source had by then may still appear. So the check continues while
  * a withdrawal waits that it may have paid.
  */
-
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';

@@ -2,7 +2,6 @@
  * Changes a withdrawal's row. The domain's table decides about transitions. A compare-and-set on the state that was
  * read prevents conflicting decisions. The reserved amount follows from the state.
  */
-
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';

@@ -2,7 +2,6 @@
  * Sends stored bytes. Idempotent and at least once: a version is sent until the chain shows it, or shows another
  * version in a block. Bytes are always stored before they are sent.
  */
-
 import { Rejected } from '../../domain/errors.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
 import { openSpends, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';

@@ -5,7 +5,6 @@
  * each update until it is decided: one version is buried, which makes every other one impossible, or all are
  * impossible. Then the keys of its other versions are free. A reorganisation of that depth reopens it.
  */
-
 import { assetOf } from '../../domain/assets.ts';
 import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';

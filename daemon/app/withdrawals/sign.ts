@@ -4,7 +4,6 @@
  * Invariant: the signer gets the same stored plan until its bytes are stored, so that a crash in between changes
  * nothing. Bytes that could not be stored are dropped, never sent.
  */
-
 import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';

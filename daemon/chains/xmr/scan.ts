@@ -3,7 +3,6 @@
  * milliseconds. One look-up in the store tells whether its subaddress was given out, so the cost of a block does not depend
  * on the number of subaddresses.
  */
-
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.ts';
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';

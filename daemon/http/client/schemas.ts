@@ -3,7 +3,6 @@
  * without the fields that a stranger may not choose. Anybody can send these requests, so their URLs are limited to the
  * hosts of the client ID.
  */
-
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { allowsHost } from '../../app/shops/clients.ts';

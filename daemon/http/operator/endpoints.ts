@@ -1,5 +1,4 @@
 /** The methods about event endpoints. */
-
 import { refusalOf } from '../../app/notifications/destinations.ts';
 import {
   addEndpoint,

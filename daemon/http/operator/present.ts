@@ -1,5 +1,4 @@
 /** Rows and views in the form of the operator API: units become decimals, milliseconds become ISO times. */
-
 import type { App } from '../../app/app.ts';
 import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';

@@ -5,7 +5,6 @@
  * Invariants. A transaction sends the native coin without call data, or calls `transfer` of a token's contract from the
  * registry. Its sender is an address of ours, derived here. Everything else is refused.
  */
-
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';

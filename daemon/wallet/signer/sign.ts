@@ -6,7 +6,6 @@
  * Invariant: a plan was judged before it is signed, except on the sandbox. Every signature is verified before it is
  * given out.
  */
-
 import { hash } from 'node:crypto';
 import {
   encodeDataPush,

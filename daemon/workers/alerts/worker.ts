@@ -2,7 +2,6 @@
  * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A failed
  * message is sent again at growing intervals. A channel's failure is an alert that the others send.
  */
-
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';
 import { type App, MS_PER_HOUR } from '../../app/app.ts';

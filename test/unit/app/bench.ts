@@ -2,7 +2,6 @@
  * The use cases on a database in memory, with one chain whose facts the test tells and a clock that the test moves.
  * Nothing runs by itself.
  */
-
 import { derive, withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { UnstoredAlerts } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';

@@ -2,7 +2,6 @@
  * A chain of the Bitcoin family in memory, with the mempool of one node: whatever it is given is real bytes, and it takes,
  * replaces, mines, reorganises and forgets them as a node would. Signatures are nobody's business here.
  */
-
 import type { ChainAdapter, CoinSource } from '../../../daemon/chains/adapter.ts';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/utxo/address.ts';

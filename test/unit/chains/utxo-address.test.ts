@@ -1,5 +1,4 @@
 /** Addresses of BTC, LTC and BCH: BIP-84, BIP-173, BIP-350 and CashAddr vectors, and who refuses whose. */
-
 import { createHash } from 'node:crypto';
 import {
   CashAddressType,

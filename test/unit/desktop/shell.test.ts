@@ -1,5 +1,4 @@
 /** The desktop shell without Electron's program: what it lets a page do, where it lets it go, and what it asks a user. */
-
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { getEventListeners } from 'node:events';

@@ -1,5 +1,4 @@
 /** The bytes of transactions with a base fee, against viem, and against forms that no node accepts. */
-
 import fc from 'fast-check';
 import { encodeFunctionData, erc20Abi, fromRlp, type Hex, serializeTransaction, toRlp } from 'viem';
 import { describe, expect, it } from 'vitest';

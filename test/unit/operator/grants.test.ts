@@ -1,5 +1,4 @@
 /** What the operator's program grants: limits that are what was asked for, shown in coins and in dollars. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AskedPolicy, GrantReview } from '../../../daemon/operator/grants.ts';
 import type { Authorize } from '../../../daemon/operator/review.ts';

@@ -1,5 +1,4 @@
 /** The command line against a daemon that was taken over: it knows the token, and lies in what it shows. */
-
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';

@@ -1,5 +1,4 @@
 /** How far away the change of a payment may go: no further than whoever has only the words would look. */
-
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
 /** What the signer signs on Ethereum and BNB Smart Chain, and what it refuses. */
-
 import { keccak256, recoverTransactionAddress, type TransactionSerialized } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -5,7 +5,6 @@
  * Invariant: `Rejected` means that every asked server refused; its message is from one of them. If one did not answer,
  * it is `Unavailable`, and the same bytes may be sent again.
  */
-
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseDecimal } from '../../../domain/money.ts';
 import type { CoinSource, ScriptList } from '../../adapter.ts';

@@ -8,7 +8,6 @@
  * Inputs and outputs are in BIP-69's order. That order depends on the transaction alone, so a checker can compute it, and
  * an output's place does not show which one is our change.
  */
-
 import { assetOf } from '../../../domain/assets.ts';
 import { assert, Rejected } from '../../../domain/errors.ts';
 import { formatUnits } from '../../../domain/money.ts';

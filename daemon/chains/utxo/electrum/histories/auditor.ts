@@ -5,7 +5,6 @@
  *
  * Differences about unconfirmed transactions prove nothing, because mempools differ.
  */
-
 import { repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';

@@ -5,7 +5,6 @@
  * Invariant: a server is believed only that an unconfirmed transaction exists. Bytes must hash to the requested id, a
  * block counts only with a proof that leads to a header of our chain, and a server that fails either check is dropped.
  */
-
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inParallel } from '../../../../kit/async.ts';

@@ -2,7 +2,6 @@
  * Parsers of servers' answers. No answer is used without them: one of the wrong form throws `Misbehaved`, and a list
  * that is too long throws `TooLong`.
  */
-
 import { HEADER_BYTES } from '../headers/header.ts';
 import { HEADERS_PER_REQUEST } from '../headers/types.ts';
 import { Misbehaved, TooLong } from './faults.ts';
