@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/headers/steps.ts';
 import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
-import { scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
+import { Scripts, scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import * as answers from '../../../daemon/chains/utxo/electrum/servers/answers.ts';
 import { endpointOf, operatorOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
 import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/servers/lines.ts';
 import { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
+import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { inParallel } from '../../../daemon/kit/async.ts';
 
@@ -210,6 +212,34 @@ describe('pins', () => {
     const path = join(folder, 'pins.json');
     await writeFile(path, '[]x');
     await expect(new Pins(path).check('a:1', 'f1', false)).rejects.toThrow('is damaged: repair or remove it');
+  });
+});
+
+describe('scripts', () => {
+  it('whose history was being read when the chain was reorganised are read again', async () => {
+    const script = Uint8Array.of(1);
+    const status = 'ab'.repeat(32);
+    const list = { stamp: () => '', *active() {} } as unknown as ScriptList;
+    const server = { statuses: new Map([[scriptHashOf(script), status]]) } as unknown as Server;
+    const scripts = new Scripts(list);
+    scripts.pin({ id: 1, script });
+    const one = scripts.byId(1)!;
+    const read = (meanwhile: () => void): boolean => {
+      scripts.dirty.add(one);
+      const { touches } = one;
+      meanwhile();
+      scripts.settle(one, server, status, touches);
+      return scripts.dirty.has(one);
+    };
+    // after a start no height of its history is known
+    expect(one.top).toBe(0);
+    expect(read(() => scripts.markAbove(62))).toBe(true);
+    expect(read(() => {})).toBe(false);
+    one.top = 62;
+    scripts.markAbove(62);
+    expect(scripts.dirty.has(one)).toBe(false);
+    scripts.markAbove(61);
+    expect(scripts.dirty.has(one)).toBe(true);
   });
 });
 

@@ -118,9 +118,12 @@ export class Scripts {
     return gone;
   }
 
-  /** Marks the scripts whose history reaches above a height. */
+  /**
+   * Marks the scripts whose history reaches above a height. One that is to be read may be read at this moment, and is compared
+   * with blocks that are no longer on the chain: it is read again.
+   */
   markAbove(height: number): void {
-    for (const script of this.#byHash.values()) if (script.top > height) this.touch(script);
+    for (const script of this.#byHash.values()) if (script.top > height || this.dirty.has(script)) this.touch(script);
   }
 
   /** Marks a script whose history must be read again whatever its status. */
