@@ -20,6 +20,8 @@ import { openShop, PASSPHRASE } from '../support/shop.ts';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const COIN = 100_000_000n;
 /** A folder for pictures of what was looked at; absent: none are made. */
+const REST_MS = 1_000;
+const BUSY_AT_REST_MAX = 0.2;
 const PICTURES = process.env.CONSOLE_PICTURES;
 const WIDTHS = [1280, 800, 390];
 
@@ -107,6 +109,22 @@ ${litecoin}`);
     return found;
   }
 
+  /** How much of a second the page's thread uses the processor while nobody does anything. */
+  async function busyShare(): Promise<number> {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const busySeconds = async (): Promise<number> => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+    };
+    const before = await busySeconds();
+    const from = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    const share = ((await busySeconds()) - before) / ((performance.now() - from) / 1_000);
+    await session.detach();
+    return share;
+  }
+
   const open = async (place: string): Promise<void> => {
     await page.goto(`${new URL(page.url()).origin}/#/${place}`);
   };
@@ -176,6 +194,7 @@ ${litecoin}`);
     await page.getByText(/Same address as last time: all \d+ groups equal/).waitFor();
     expect(await page.locator('.cell.differs').count()).toBe(0);
     await panel().getByText('More than ever before.').waitFor();
+    expect(await busyShare()).toBeLessThan(BUSY_AT_REST_MAX);
     expect(await page.locator('.speed').count()).toBe(3);
     await page.getByLabel(/^Fast/).check();
     await page.locator('.speeds[aria-busy=false]').waitFor();

@@ -3,7 +3,7 @@
  * the operator's client, which runs in this page; the service's statements are named as such.
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Speed } from '../../../daemon/domain/withdrawal.ts';
 import { ApprovalRequest, type Proposal } from '../../../daemon/operator/request.ts';
 import type { Asked } from '../../../daemon/operator/review.ts';
@@ -160,6 +160,10 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
   const t = useText(TEXTS);
   const { request, proposed } = read;
   const [verdicts, setVerdicts] = useState<Record<string, Verdict>>({});
+  const judged = useCallback(
+    (address: string, verdict: Verdict) => setVerdicts((known) => ({ ...known, [address]: verdict })),
+    [],
+  );
   const decided = task.kind === 'pay' && proposed.withdrawals.some((one) => !isWaiting(one));
   if (decided) return <Decided id={task.id} />;
   if (!request) {
@@ -192,7 +196,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
             place={withdrawals[0] ? { business: `${withdrawals[0].business_id}`, crypto: withdrawals[0].crypto } : null}
             compares={pays}
             canceled={view.kind === 'cancellation'}
-            judged={(verdict) => setVerdicts((known) => ({ ...known, [payment.address]: verdict }))}
+            judged={judged}
           />
         ))}
         {view.speeds.length > 0 && (

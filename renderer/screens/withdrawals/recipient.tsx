@@ -1,6 +1,6 @@
 /** Who is paid: the whole address in numbered cells, each compared with what is known about its recipient. */
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { type Cell, cellsOf } from '../../../daemon/operator/address.ts';
 import type { PaymentView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
@@ -50,7 +50,8 @@ type RecipientProps = {
   /** False where the payment is not approved anew. */
   compares: boolean;
   canceled: boolean;
-  judged(verdict: Verdict): void;
+  /** Must be the same function in each rendering. */
+  judged(address: string, verdict: Verdict): void;
 };
 
 export function Recipient({ payment, place, compares, canceled, judged }: RecipientProps): ReactNode {
@@ -67,12 +68,13 @@ export function Recipient({ payment, place, compares, canceled, judged }: Recipi
     gcTime: 0,
   });
   const isReady = known.data !== undefined || known.error !== null || place === null || !compares;
-  const verdict = judge(address, compares ? (known.data ?? null) : null);
+  const compared = compares ? (known.data ?? null) : null;
+  const verdict = useMemo(() => judge(address, compared), [address, compared]);
   const { prefix } = cellsOf(address, null);
   useEffect(() => {
-    if (isReady && compares) judged(verdict);
+    if (isReady && compares) judged(address, verdict);
     // judged once for each answer
-  }, [isReady, verdict, judged, compares]);
+  }, [isReady, verdict, judged, compares, address]);
   return (
     <section className="section recipient">
       <p className="quiet">{t(canceled ? 'notPaidTo' : 'to')}</p>
