@@ -153,6 +153,24 @@ it('ends thousands of subscriptions in steps, and goes on meanwhile', async () =
   expect(server.connections).toBe(1);
 });
 
+it('says nothing of a chain that was reorganised while scripts were subscribed', async () => {
+  const other = branch(REGTEST_GENESIS, 12, 4);
+  const server = await serve(async (method) => {
+    if (method !== SUBSCRIBE || server.headers.length > headers.length + 1) return undefined;
+    server.headers = [REGTEST_GENESIS, ...other.slice(0, -1)];
+    server.mined(other.at(-1)!);
+    await until(() => adapter.health().tip?.hash === server.tip.hash, 'the other chain');
+    return undefined;
+  });
+  const { adapter } = open(new Numbers(1), [server]);
+  const tips: (string | undefined)[] = [];
+  while (tips.at(-1) !== server.tip.hash) {
+    const update = await adapter.sync(checkpoint, AbortSignal.timeout(SYNC_MS));
+    if (update) tips.push(update.checkpoint.at(-1)?.hash);
+  }
+  expect(tips).toEqual([server.tip.hash]);
+});
+
 it('takes more unanswered requests than are bearable for a lost connection', async () => {
   const server = await serve((method) => (method === HISTORY ? SILENCE : undefined));
   const { hostname: host, port } = new URL(server.url.replace('tcp:', 'http:'));

@@ -342,6 +342,8 @@ export class ElectrumAdapter implements ChainAdapter {
     // without a block for hours, the server's own node is probably behind
     const isOld = this.#isOld(client, tip);
     if (isOld) await sleep(OLD_TIP_MS, signal);
+    // reorganised meanwhile: what was found is of another chain than the checkpoint
+    if (!headerSync.isOnChain(tip)) return null;
     const unchecked = client.unchecked && { unchecked: true };
     return { ...update, ...found, ...unchecked, mempool: complete && !isOld ? 'complete' : 'unknown' };
   }
