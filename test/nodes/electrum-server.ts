@@ -10,6 +10,7 @@ import type { CostLimits } from './cost-limit.ts';
 import { ElectrumChain, type Json, type NodeRpc } from './electrum-chain.ts';
 import { Session } from './electrum-session.ts';
 import { type Line, Link, lineOf } from './link.ts';
+import { listening } from './listening.ts';
 
 const POLL_MS = 100;
 /** How far away servers are where a test does not say, in milliseconds each way. */
@@ -215,15 +216,10 @@ export class ElectrumServer {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => this.#sockets.delete(socket));
     });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(this.line ? 0 : this.port, '127.0.0.1', resolve);
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    if (this.#link) this.#link.open(address.port);
-    else if (this.line) this.#link = await Link.start(address.port, this.line, this.port);
-    this.port = this.#link?.port ?? address.port;
+    const port = await listening(server, this.line ? 0 : this.port);
+    if (this.#link) this.#link.open(port);
+    else if (this.line) this.#link = await Link.start(port, this.line, this.port);
+    this.port = this.#link?.port ?? port;
     this.#server = server;
     this.#forget = this.followed.onNews(() => {
       for (const session of this.sessions) session.tellNews();

@@ -3,6 +3,7 @@
  * what goes through it, in both directions. Bytes keep their order, as on every TCP connection.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listening } from './listening.ts';
 
 /** What a link is like. It may be changed while connections are open. */
 export type Line = {
@@ -108,13 +109,7 @@ export class Link {
   /** A link to a server on a port of this machine. */
   static async start(toPort: number, line: Line, port = 0): Promise<Link> {
     const server = createServer({ allowHalfOpen: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, '127.0.0.1', resolve);
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return new Link(server, address.port, toPort, line);
+    return new Link(server, await listening(server, port), toPort, line);
   }
 
   /** Leads to a server on this port from now on. */

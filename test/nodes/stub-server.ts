@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { type HistoryItem, type Json, sha256 } from './electrum-chain.ts';
+import { listening } from './listening.ts';
 
 /** In the place of a result: no answer ever comes. */
 export const SILENCE = Symbol('no answer');
@@ -64,13 +65,7 @@ export class StubServer {
   /** Takes connections, on the port that it had before if it had one. */
   async listen(): Promise<void> {
     const server = createServer((socket) => this.#serve(socket));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(this.port, this.host, resolve);
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    this.port = address.port;
+    this.port = await listening(server, this.port, this.host);
     this.#server = server;
   }
 
