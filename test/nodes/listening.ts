@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -12,8 +11,13 @@ const RETRIES_MAX = 300;
 export async function listening(server: Server, port: number, host = '127.0.0.1'): Promise<number> {
   for (let tries = 1; ; tries++) {
     try {
-      server.listen(port, host);
-      await once(server, 'listening');
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
       return (server.address() as AddressInfo).port;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || tries > RETRIES_MAX) throw error;
