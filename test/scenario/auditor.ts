@@ -10,14 +10,17 @@ import type { Call, Result } from '../../daemon/contract/operator.ts';
 type Invoice = Result<'invoice.show'>['invoice'];
 type InboxItem = Result<'inbox.list'>['items'][number];
 
-/** US dollars per coin of the sandbox's samples, digits of a unit, and the confirmations from 0, 1,000 and 10,000 USD. */
+/**
+ * US dollars per coin of the sandbox's samples, digits of a unit, and the confirmations from 0, 1,000 and 10,000 USD. ETH and its
+ * tokens need a final block from 10,000 USD; the sandbox names none, so 96 blocks (three epochs of Ethereum) take its place.
+ */
 const FACTS: Record<string, { usd: bigint; decimals: number; needed: readonly [number, number, number] }> = {
   BTC: { usd: 60_000n, decimals: 8, needed: [1, 3, 6] },
   BCH: { usd: 400n, decimals: 8, needed: [1, 3, 6] },
   LTC: { usd: 80n, decimals: 8, needed: [3, 6, 12] },
   XMR: { usd: 160n, decimals: 12, needed: [10, 10, 10] },
-  ETH: { usd: 3_000n, decimals: 18, needed: [12, 12, 12] },
-  USDT_ERC20: { usd: 1n, decimals: 6, needed: [12, 12, 12] },
+  ETH: { usd: 3_000n, decimals: 18, needed: [12, 12, 96] },
+  USDT_ERC20: { usd: 1n, decimals: 6, needed: [12, 12, 96] },
 };
 /** Nothing of XMR can be spent before. */
 const XMR_SPENDABLE_DEPTH = 10;

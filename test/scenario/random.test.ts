@@ -16,7 +16,7 @@ const ALL_MS = 120_000 * RUNS;
 const MINUTE = 60_000;
 const CRYPTOS = ['BTC', 'LTC', 'BCH', 'XMR', 'USDT_ERC20'] as const;
 /** Enough for every asset at every value. */
-const LAST_BLOCKS = 13;
+const LAST_BLOCKS = 97;
 
 type Crypto = (typeof CRYPTOS)[number];
 /** `coin`: which of the day's two. */
@@ -205,6 +205,18 @@ function part(amount: string, percent: bigint): string {
   return fraction === '' ? digits : `${digits.slice(0, -fraction.length)}.${digits.slice(-fraction.length)}`;
 }
 
+/** A day that random ones are rarely: a payment in a token that is worth a final block. */
+const LARGE_DAY: { coins: [Crypto, Crypto]; actions: Action[] } = {
+  coins: ['USDT_ERC20', 'BTC'],
+  actions: [
+    { do: 'create', coin: 0, usd: 12_000, dueToday: false },
+    { do: 'pay', which: 1, percent: 100 },
+    { do: 'mine', coin: 0, blocks: 6 },
+    { do: 'mine', coin: 0, blocks: 6 },
+    { do: 'audit' },
+  ],
+};
+
 describe('a random day', () => {
   it('ends with every coin where it belongs', { timeout: ALL_MS }, async () => {
     const shop = new Shop();
@@ -223,7 +235,12 @@ describe('a random day', () => {
           }
         }),
         // a day takes a second: a failing one is printed as it is rather than made smaller
-        { numRuns: RUNS, endOnFailure: true, ...(seed !== undefined && { seed: Number(seed) }) },
+        {
+          numRuns: RUNS,
+          endOnFailure: true,
+          examples: [[LARGE_DAY]],
+          ...(seed !== undefined && { seed: Number(seed) }),
+        },
       );
     } finally {
       await shop.close();
