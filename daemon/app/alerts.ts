@@ -85,10 +85,15 @@ const columnsOf = ({ text, code, values }: Message) => ({ message: text, templat
 export async function end(app: App, kind: AlertKind, subject: string): Promise<void> {
   try {
     if (!app.store.get(openAlertOf, { kind, subject })) return;
-    await app.store.write((tx) => tx.run(closeAlertsOf, { kind, subject, seen_at: app.now() }));
+    await app.store.write((tx) => endIn(app, tx, kind, subject));
   } catch (error) {
     app.log.warn({ kind, subject, error }, 'an alert could not be closed');
   }
+}
+
+/** The same inside a transaction. */
+export function endIn(app: App, tx: Tx, kind: AlertKind, subject: string): void {
+  if (tx.get(openAlertOf, { kind, subject })) tx.run(closeAlertsOf, { kind, subject, seen_at: app.now() });
 }
 
 /** Stores the alerts that wait in memory. */

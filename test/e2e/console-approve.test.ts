@@ -16,6 +16,7 @@ import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
+import { busyClock } from './console-kit.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const COIN = 100_000_000n;
@@ -109,20 +110,12 @@ ${litecoin}`);
     return found;
   }
 
-  /** How much of a second the page's thread uses the processor while nobody does anything. */
+  /** The share of the time that the page's thread uses the processor while nobody does anything. */
   async function busyShare(): Promise<number> {
-    const session = await page.context().newCDPSession(page);
-    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-    const busySeconds = async (): Promise<number> => {
-      const { metrics } = await session.send('Performance.getMetrics');
-      return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
-    };
-    const before = await busySeconds();
-    const from = performance.now();
+    const busyMs = await busyClock(page);
+    const [before, from] = [await busyMs(), performance.now()];
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
-    const share = ((await busySeconds()) - before) / ((performance.now() - from) / 1_000);
-    await session.detach();
-    return share;
+    return ((await busyMs()) - before) / (performance.now() - from);
   }
 
   const open = async (place: string): Promise<void> => {

@@ -99,6 +99,16 @@ export class Console {
   }
 }
 
+/** A clock of the processor time that a page's thread uses, in milliseconds. */
+export async function busyClock(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
+  };
+}
+
 /** Waits until a screen has read what it shows. The page's policy evaluates no text, so the page itself cannot wait. */
 export async function shown(page: Page): Promise<void> {
   await until('the screen has read', async () => (await page.locator('.still').count()) === 0);

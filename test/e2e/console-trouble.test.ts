@@ -12,7 +12,7 @@ import { Victim } from '../scenario/victim.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { catching } from '../unit/store/opened.ts';
-import { Console } from './console-kit.ts';
+import { busyClock, Console } from './console-kit.ts';
 
 const EVENTS_PER_SECOND = 1_000;
 const FLOOD_MS = 3_000;
@@ -138,11 +138,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console in trouble'), () => {
       calls++;
       isRefused ||= response.status() === 429;
     });
-    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-    const busyMs = async (): Promise<number> => {
-      const { metrics } = await session.send('Performance.getMetrics');
-      return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
-    };
+    const busyMs = await busyClock(page);
     const before = await heap();
     const idle = await busyMs();
     const from = performance.now();

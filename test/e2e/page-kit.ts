@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
+import { listening } from '../nodes/listening.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
@@ -244,8 +245,7 @@ export class Line {
   }
 
   async connect(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
+    this.#port = await listening(this.#server, this.#port);
   }
 
   async cut(): Promise<void> {

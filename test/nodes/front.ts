@@ -1,6 +1,6 @@
 /** An HTTP server in front of a node, for tests: on a loopback port that it keeps while it is away and back again. */
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from './listening.ts';
 
 export abstract class Front {
   #server: http.Server | null = null;
@@ -14,8 +14,7 @@ export abstract class Front {
     const server = http.createServer((request, response) => {
       this.answer(request, response).catch(() => response.destroy());
     });
-    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
+    this.#port = await listening(server, this.#port);
     this.#server = server;
   }
 

@@ -1,10 +1,8 @@
 /** The alert about a chain that makes no blocks final: large payments wait for that, and nothing else does. */
 import { isStalled } from '../../domain/finality.ts';
 import { message } from '../../domain/messages.ts';
-import { openAlertOf } from '../../store/queries/alert-notices.ts';
-import { closeAlertsOf } from '../../store/queries/effects.ts';
 import type { Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from './chains.ts';
 
@@ -21,7 +19,5 @@ export function tellStalled(
   if (finalized === null) return;
   if (isStalled(adapter.chain, tip)) {
     raiseIn(app, tx, adapter.network, KIND, key, message(KIND, { chain: key, finalized, height }));
-  } else if (tx.get(openAlertOf, { kind: KIND, subject: key })) {
-    tx.run(closeAlertsOf, { kind: KIND, subject: key, seen_at: app.now() });
-  }
+  } else endIn(app, tx, KIND, key);
 }

@@ -5,10 +5,8 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import { message, type Value } from '../../domain/messages.ts';
-import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
   alertSince,
-  closeAlertsOf,
   finishWebhookAttempt,
   insertWebhook,
   insertWebhookAttempt,
@@ -20,7 +18,7 @@ import {
 } from '../../store/queries/effects.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import type { Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 
@@ -102,10 +100,7 @@ const STATUS_FAILED_MIN = 400;
 
 /** Closes the alert of a host that accepts a notification again. */
 function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {
-  const { host } = new URL(url);
-  if (tx.get(openAlertOf, { kind: FAILED, subject: host })) {
-    tx.run(closeAlertsOf, { kind: FAILED, subject: host, seen_at: app.now() });
-  }
+  endIn(app, tx, FAILED, new URL(url).host);
 }
 
 /** Alerts the operator of a failed notification, once an hour per host. */

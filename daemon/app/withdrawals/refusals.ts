@@ -1,7 +1,6 @@
 /** Alerts about transactions that nodes refuse. */
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
-import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   setVersionProblem,
   setVersionSent,
@@ -10,7 +9,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
@@ -68,7 +67,7 @@ export function noteSent(app: App, tx: Tx, version: VersionRow): void {
 export function closeRefusals(app: App, tx: Tx, versions: readonly VersionRow[]): void {
   for (const { id, txid, problem } of versions) {
     if (problem === null) continue;
-    tx.run(closeAlertsOf, { kind: NOT_SENT, subject: txid ?? `${id}`, seen_at: app.now() });
+    endIn(app, tx, NOT_SENT, txid ?? `${id}`);
     tx.run(setVersionProblem, { id, problem: null });
   }
 }

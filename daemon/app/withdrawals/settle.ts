@@ -13,7 +13,6 @@ import { formatUnits } from '../../domain/money.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
-import { closeAlertsOf } from '../../store/queries/effects.ts';
 import {
   dropDeadTransactions,
   openSpends,
@@ -32,7 +31,7 @@ import {
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -238,7 +237,7 @@ function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem
 }
 
 function closeMissing(app: App, tx: Tx, { id }: WithdrawalRow): void {
-  tx.run(closeAlertsOf, { kind: COIN_MISSING, subject: `${id}`, seen_at: app.now() });
+  endIn(app, tx, COIN_MISSING, `${id}`);
 }
 
 /** The fee that a transaction really paid, where the chain reports it: an account chain takes less than the highest fee. */

@@ -1,7 +1,7 @@
 /** Statements about businesses, their accounts, keys and client IDs. */
-import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { readyTargets } from './ready.ts';
 
 export type AccountRow = Row<'account'>;
 
@@ -33,25 +33,12 @@ export const accountById = find('account', 'id');
 
 /** Returns a row if more than `above` addresses of an account are unused. */
 export const poolAbove = statement((p: { account_id: number; above: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select('id')
-    .where('account_id', '=', p.account_id)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', sql.lit(0))
-    .orderBy('idx')
-    .limit(1)
-    .offset(p.above),
+  readyTargets(p.account_id).select('id').orderBy('idx').limit(1).offset(p.above),
 );
 
 /** The number of unused addresses of an account. */
 export const poolSize = statement((p: { account_id: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select((eb) => eb.fn.countAll<number>().as('ready'))
-    .where('account_id', '=', p.account_id)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', sql.lit(0)),
+  readyTargets(p.account_id).select((eb) => eb.fn.countAll<number>().as('ready')),
 );
 
 export const accountsToRescan = statement((p: { chain_key: string }) =>

@@ -3,9 +3,7 @@ import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
-
-/** SQLite uses a partial index only if its condition is in the statement as a literal, not as a parameter. */
-const zero = sql.lit(0);
+import { readyTargets } from './ready.ts';
 
 export type CreditRow = Row<'credit'>;
 
@@ -30,14 +28,7 @@ export const nextUntouchedTarget = statement((p: { account_id: number }) =>
 );
 
 function freeTargets(accountId: number) {
-  return sqlite
-    .selectFrom('target')
-    .select(['id', 'address', 'chain_key', 'script'])
-    .where('account_id', '=', accountId)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', zero)
-    .orderBy('idx')
-    .limit(sql.lit(1));
+  return readyTargets(accountId).select(['id', 'address', 'chain_key', 'script']).orderBy('idx').limit(sql.lit(1));
 }
 
 export const assignTarget = update('target', ['invoice_id'], 'id');

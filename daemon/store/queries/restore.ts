@@ -1,6 +1,7 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import { sqlite, statement, YES } from '../statement.ts';
+import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
 
@@ -14,13 +15,7 @@ export const accountsToJump = statement((_: Nothing) =>
 
 /** The indices of an account's ready addresses, which were not given out. */
 export const readyIndices = statement((p: { account_id: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select('idx')
-    .where('account_id', '=', p.account_id)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', sql.lit(0))
-    .orderBy('idx'),
+  readyTargets(p.account_id).select('idx').orderBy('idx'),
 );
 
 /** Unsigned plans. */

@@ -1,6 +1,7 @@
 /** Statements that list scripts for a source that must be told which to watch. Each reads a bounded page. */
 import { sql } from 'kysely';
 import { NO, sqlite, statement, YES } from '../statement.ts';
+import { readyTargets } from './ready.ts';
 
 const zero = sql.lit(0);
 
@@ -75,14 +76,7 @@ export const scriptOfTank = statement((p: { account_id: number }) =>
 
 /** Scripts of the addresses of an account that are given out next. */
 export const scriptsGivenNext = statement((p: { account_id: number; limit: number }) =>
-  sqlite
-    .selectFrom('target')
-    .select(['id', 'script'])
-    .where('account_id', '=', p.account_id)
-    .where('invoice_id', 'is', null)
-    .where('branch', '=', zero)
-    .orderBy('idx')
-    .limit(p.limit),
+  readyTargets(p.account_id).select(['id', 'script']).orderBy('idx').limit(p.limit),
 );
 
 /** The newest scripts of a chain without the unused ones. */
