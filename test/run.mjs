@@ -1,14 +1,13 @@
 /**
  * `npm test`: the compiler and the linter, the nodes that tests use (test/nodes), then vitest, then the names of failures
- * and one line that counts the results, as vitest's own report file has them. Fails when a test fails, a file does not
- * load, nothing ran or, with CI=true, anything was skipped that a networked machine could have run. Arguments go on to
- * vitest. Valid on Node 18: it starts everything else with the Node that the product runs on.
+ * and one line that counts the results (test/report.mjs). Fails when a test fails, a file does not load, nothing ran or,
+ * with CI=true, anything was skipped that a networked machine could have run. Arguments go on to vitest. Valid on Node 18:
+ * it starts everything else with the Node that the product runs on.
  */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
 import { NODE_MAJOR_MIN, runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
 import { installForTests } from './install.mjs';
 
@@ -21,9 +20,6 @@ const MEMORY = '/dev/shm';
 const ROOM_BYTES_MIN = 4e9;
 /** For them and for the processes of six workers, their nodes and browsers. */
 const MEMORY_BYTES_MIN = 12e9;
-
-/** Of an error, in the list of failures at the end. */
-const EXCERPT_LINES_MAX = 8;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const [node] = usableNodes();
@@ -52,36 +48,6 @@ async function check() {
   return program === 0 && browsers === 0 && console === 0 && linted === 0;
 }
 
-/** The count and names of vitest's report. A file that did not load has no tests: it counts as one that failed. */
-function tally(report) {
-  const result = { passed: 0, failed: [], again: [], skipped: [] };
-  for (const file of report.testResults) {
-    const name = relative(root, file.name);
-    const failed = file.assertionResults.filter((test) => test.status === 'failed');
-    const told = (test) => `${name}: ${test.fullName}\n${excerpt(test.failureMessages)}`;
-    result.failed.push(...failed.map(told));
-    if (file.status === 'failed' && failed.length === 0) result.failed.push(`${name}\n${excerpt([file.message])}`);
-    for (const test of file.assertionResults) {
-      if (test.status === 'passed') {
-        result.passed += 1;
-        if (test.failureMessages.length > 0) result.again.push(told(test));
-      } else if (test.status !== 'failed') result.skipped.push(test.fullName);
-    }
-  }
-  return result;
-}
-
-/** The first lines of each try's error, without the runner's own, indented. */
-function excerpt(messages) {
-  const lines = messages.flatMap((message = '') => {
-    const own = stripVTControlCharacters(message)
-      .split('\n')
-      .filter((line) => !/node_modules|^ *at new Promise/.test(line));
-    return own.slice(0, EXCERPT_LINES_MAX);
-  });
-  return lines.map((line) => `    ${line}`).join('\n');
-}
-
 async function runTests() {
   await installForTests();
   // short, because sockets are made in it, and open to the other users that some tests run programs as
@@ -89,9 +55,10 @@ async function runTests() {
   chmodSync(folder, 0o755);
   const file = join(folder, 'report.json');
   try {
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const reporters = ['--reporter=default', `--reporter=${join(root, 'test', 'report.mjs')}`];
+    process.env.TEST_REPORT = file;
     const code = await run(['vitest', 'vitest.mjs'], ['run', ...reporters, ...process.argv.slice(2)], folder);
-    return { code, ...tally(JSON.parse(readFileSync(file, 'utf8'))) };
+    return { code, ...JSON.parse(readFileSync(file, 'utf8')) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
