@@ -230,6 +230,94 @@ describe('a history that is longer than what is read', () => {
     expect({ alerts, leftOut: leftOut.length }).toEqual({ alerts: [], leftOut: 1 });
   });
 
+  describe('and is in a block that the other server does not have yet', () => {
+    const last = main.at(-1) as Buffer;
+    const coinbase = 'cd'.repeat(32);
+    const leaves = [coinbase, txid].map((id) => Buffer.from(id, 'hex').reverse());
+    const merkleRoot = hashOf(Buffer.concat(leaves));
+    const block = mine(last, { timeSeconds: last.readUInt32LE(68) + 600, merkleRoot });
+    const inBlock = [{ tx_hash: txid, height: 41 }];
+    /** Two servers that are at the same block; the one that is asked first refuses. */
+    async function pair() {
+      const limit = await burdened(() => entries(COUNTS[0] as number));
+      const able = await burdened(() => able.histories.get(full));
+      const { answer } = able;
+      able.answer = (method, params) =>
+        method === 'blockchain.transaction.get_merkle' && able.tip.height === 41
+          ? { merkle: [coinbase], pos: 1, block_height: 41 }
+          : answer(method, params);
+      for (const server of [limit, able]) server.histories.clear();
+      await able.close();
+      const followed = open([limit, able], { list });
+      let hints = 0;
+      followed.adapter.onHint(() => hints++);
+      await until(async () => (await followed.sync(since))?.mempool === 'complete', 'a first look');
+      await able.listen();
+      await until(() => all(followed.adapter, ({ watched }) => watched === scripts.length), 'both to watch');
+      /** As the program does: after a hint, and at once while something is incomplete. */
+      async function follow(isThere: (update: ChainUpdate) => boolean, what: string): Promise<void> {
+        let isDue = true;
+        await until(
+          async () => {
+            if (!isDue && hints === 0) return false;
+            hints = 0;
+            const update = await followed.sync(since);
+            isDue = update?.mempool !== 'complete';
+            return update !== null && isThere(update);
+          },
+          what,
+          SOON_MS,
+        );
+      }
+      return { ...followed, limit, able, follow };
+    }
+    const isSeen = ({ credits }: ChainUpdate): boolean =>
+      credits.some((credit) => credit.txid === txid && credit.block?.height === 41);
+
+    const isAt =
+      (height: number) =>
+      ({ checkpoint }: ChainUpdate): boolean =>
+        checkpoint.at(-1)?.height === height;
+
+    it('is seen as soon as it has it', async () => {
+      const { limit, able, leftOut, follow } = await pair();
+      limit.mined(block);
+      limit.pay(full, inBlock);
+      await follow(isAt(41), 'the block of the first');
+      able.mined(block);
+      able.pay(full, inBlock);
+      await follow(isSeen, 'the payment');
+      // the second server could not give it a moment ago, and refused nothing
+      expect(leftOut).toEqual([]);
+    });
+
+    it('is seen as soon as it announces it', async () => {
+      const { limit, able, leftOut, follow } = await pair();
+      for (const server of [limit, able]) server.mined(block);
+      limit.pay(full, inBlock);
+      await follow(isAt(41), 'the block');
+      able.pay(full, inBlock);
+      await follow(isSeen, 'the payment');
+      expect(leftOut).toEqual([]);
+    });
+
+    it('is not asked for without end where tips are announced without end', async () => {
+      const { limit, able, follow } = await pair();
+      able.answer = limit.answer;
+      for (const server of [limit, able]) server.pay(full, inBlock);
+      const before = able.calls.get(HISTORY) ?? 0;
+      for (let i = 0; i < 30; i++) {
+        const [tip, height] = i % 2 === 0 ? [block, 41] : [last, 40];
+        for (const server of [limit, able]) {
+          server.headers = [REGTEST_GENESIS, ...main, ...(height === 41 ? [block] : [])];
+          server.tell('blockchain.headers.subscribe', [{ height, hex: tip.toString('hex') }]);
+        }
+        await follow(isAt(height), 'the tip');
+      }
+      expect((able.calls.get(HISTORY) ?? 0) - before).toBeLessThan(15);
+    });
+  });
+
   it('holds the event loop for short turns only, as does any other large answer', async () => {
     const long = JSON.stringify(entries(20_000));
     const deep = '['.repeat(2_000_000);

@@ -16,13 +16,14 @@ export const REGTEST_GENESIS = writeHeader({
 
 export const hashOf = (header: Uint8Array): string => Buffer.from(sha256d(header)).reverse().toString('hex');
 
-type Mining = { timeSeconds: number; salt?: number; bits?: number };
+/** `salt`: makes another block of the same parent; `merkleRoot`: the id of its only transaction instead. */
+type Mining = { timeSeconds: number; salt?: number; bits?: number; merkleRoot?: string };
 
 /** A header on top of `parent` with as much work as its bits ask for. */
-export function mine(parent: Buffer, { timeSeconds, salt = 0, bits = REGTEST_BITS }: Mining): Buffer {
+export function mine(parent: Buffer, { timeSeconds, salt = 0, bits = REGTEST_BITS, ...rest }: Mining): Buffer {
+  const { merkleRoot = salt.toString(16).padStart(64, '0') } = rest;
   const target = targetOfBits(bits) as bigint;
   for (let nonce = 0; ; nonce++) {
-    const merkleRoot = salt.toString(16).padStart(64, '0');
     const header = writeHeader({ version: 4, previous: hashOf(parent), merkleRoot, timeSeconds, bits, nonce });
     if (asNumber(sha256d(header)) <= target) return header;
   }

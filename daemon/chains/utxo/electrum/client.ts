@@ -14,6 +14,7 @@ import type { Headers } from './headers/types.ts';
 import { Agreement } from './histories/agreement.ts';
 import { Auditor } from './histories/auditor.ts';
 import { HistoryReader, type Outcome } from './histories/reader.ts';
+import { Refusals } from './histories/refusals.ts';
 import { Rotation } from './histories/rotation.ts';
 import { type Script, Scripts } from './histories/scripts.ts';
 import { SecondLook } from './histories/second-look.ts';
@@ -86,8 +87,7 @@ export class LightClient {
   readonly #timer: NodeJS.Timeout;
   readonly watching: Watching;
   readonly #secondLook: SecondLook;
-  /** Scripts whose history no server gives. */
-  readonly #leftOut = new Set<Script>();
+  readonly #refusals: Refusals;
   /** How many histories each server refused and another gave, since it was last disconnected for that. */
   readonly #refusedAlone = new WeakMap<Server, number>();
   #primarySinceMs = Number.NEGATIVE_INFINITY;
@@ -101,6 +101,7 @@ export class LightClient {
     this.#options = options;
     this.headers = headers;
     this.scripts = new Scripts(list, options.watchedMax);
+    this.#refusals = new Refusals(this.scripts);
     this.#unstored = new UnstoredTransactions(chain, list);
     this.headerSync = new HeaderSync(headers, (forkHeight) => this.#reorganised(forkHeight));
     const { headerSync, scripts } = this;
@@ -116,7 +117,7 @@ export class LightClient {
     const events = {
       onTip: (server: Server) => this.#whenSynced(server),
       onReady: (server: Server) => {
-        this.#tryLeftOut();
+        this.#refusals.connected(server);
         this.#whenSynced(server);
       },
       onStatus: (server: Server, scriptHash: string) => this.#statusChanged(server, scriptHash),
@@ -224,6 +225,7 @@ export class LightClient {
       for (const listed of this.#options.list.inBlock(hash)) this.scripts.pin(listed);
     }
     await this.#refresh();
+    this.#refusals.retry(tip, this.#at(tip));
     const subscribed = await this.watching.advance(server);
     const read = await this.#read(server, tip);
     for (const held of this.#unstored.all()) this.agreement.check(held);
@@ -234,7 +236,7 @@ export class LightClient {
     // a server behind the best known chain has not reported everything
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
-    const complete = subscribed && read === 'whole' && unchanged;
+    const complete = subscribed && read === 'whole' && unchanged && !this.#refusals.isWaiting;
     return { complete, unsettled: read === 'open', found };
   }
 
@@ -254,6 +256,7 @@ export class LightClient {
       }
       try {
         if ((await this.reader.take(server, script, tip)) === 'open') open++;
+        this.#refusals.delete(script);
         if (script.top > tip.height) this.#early.add(script);
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
@@ -267,18 +270,27 @@ export class LightClient {
     return this.scripts.dirty.size === 0 ? 'whole' : 'more';
   }
 
+  /** The connected servers that are at a tip. */
+  #at(tip: Tip): Server[] {
+    return this.set.ready().filter((server) => server.tip?.hash === tip.hash);
+  }
+
   /**
    * Handles a refused history: another server may give it. If all refuse, the script is left out and the operator is
    * told, so that a payer of ten thousand transactions to one address cannot stop a shop. No server is dropped for a
    * refusal.
    */
   async #refused(server: Server, script: Script, tip: Tip, reason: string): Promise<Outcome> {
-    for (const other of this.set.others(server)) {
+    const { news } = script;
+    const asked = [server];
+    const others = this.set.others(server);
+    for (const other of others) {
       if (other.tip?.hash !== tip.hash) continue;
+      asked.push(other);
       try {
         if (!other.statuses.has(script.hash)) await other.subscribe(script.hash);
         const outcome = await this.reader.take(other, script, tip);
-        this.#leftOut.delete(script);
+        this.#refusals.given(script, news);
         this.#countRefused(server, reason);
         return outcome;
       } catch (error) {
@@ -287,10 +299,9 @@ export class LightClient {
         if (isCostly(error)) return 'open';
       }
     }
-    if (!this.#leftOut.has(script)) {
+    if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {
       this.#options.leftOut(script.id, `${server.name} and every other server connected refuse its history: ${reason}`);
     }
-    this.#leftOut.add(script);
     script.status = server.statuses.get(script.hash);
     this.scripts.dirty.delete(script);
     return 'whole';
@@ -303,14 +314,6 @@ export class LightClient {
     if (refused < REFUSED_ALONE_MAX) return;
     server.disconnect(`it refuses histories that another server gives: ${reason}`);
     throw new ConnectionLost(reason);
-  }
-
-  /** Asks again for histories that no server gave, because a server's limit may be temporary. */
-  #tryLeftOut(): void {
-    for (const script of this.#leftOut) {
-      if (this.scripts.get(script.hash) === script) this.scripts.touch(script);
-      else this.#leftOut.delete(script);
-    }
   }
 
   /** Whether a server announces news of the script with this id. */
@@ -335,7 +338,6 @@ export class LightClient {
     const now = performance.now();
     if (now - this.#refreshedAtMs < REFRESH_MS && !this.scripts.isOutdated()) return;
     this.#refreshedAtMs = now;
-    this.#tryLeftOut();
     const wasOverflown = this.scripts.overflown;
     const gone = await this.scripts.refresh();
     this.watching.end(gone);
