@@ -31,6 +31,14 @@ export const MESSAGES = {
   'endpoint.gone': 'it answered 410 Gone',
   'endpoint.silent': 'nothing arrived for three days',
   'gas.refused': '{asset} at {address} cannot be collected: {reason}',
+  'inbox.deposit':
+    '{business}: a deposit of {amount} {asset} counts for no invoice and waits for you. Accept, refund or keep it: in the console under Inbox, or with `countinghouse inbox list`',
+  'inbox.deposits':
+    '{business}: {count} deposits, {amount} {asset} together, count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
+  'inbox.deposits_many':
+    '{business}: more than {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
+  'inbox.deposits_mixed':
+    '{business}: {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
   'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
   'ledger.differs': '{chain} at block {height}: {reason}',
   'ledger.differs_more': '{chain} at block {height}: {reason} and {count} more',
@@ -180,7 +188,15 @@ export const MESSAGES = {
 export const ALERT_KINDS = [
   ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
   ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
-  ...['endpoint.disabled', 'gas.refused', 'invoice.undone', 'ledger.differs', 'ledger.late', 'ledger.unproved'],
+  ...[
+    'endpoint.disabled',
+    'gas.refused',
+    'inbox.deposit',
+    'invoice.undone',
+    'ledger.differs',
+    'ledger.late',
+    'ledger.unproved',
+  ],
   ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
   ...['storage.failing', 'storage.full', 'storage.locked', 'storage.log', 'storage.low', 'webhook.failed'],
   ...['withdrawal.coin_missing', 'withdrawal.conflict', 'withdrawal.lost', 'withdrawal.not_sent'],

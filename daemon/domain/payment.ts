@@ -23,6 +23,13 @@ const INBOX_REASONS = [
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
 
+/** A deposit in the inbox that is worth less (dollars, 1e-8) raises no alert: anybody can send any number of them. */
+const TOLD_FROM_USD = 100_000_000n;
+
+/** Whether a deposit in the inbox raises no alert. `usd`: its value (1e-8), null without a rate. A locked one can never be moved. */
+export const isSilent = (reason: string, usd: bigint | null): boolean =>
+  reason === 'locked' || (usd !== null && usd < TOLD_FROM_USD);
+
 /** 'invoice': it counts for its invoice permanently. An inbox reason: it is in the inbox. Null: not decided yet. */
 export type Claim = 'invoice' | InboxReason | null;
 

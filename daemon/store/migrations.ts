@@ -37,6 +37,7 @@ import { GAS_SCHEDULE } from './migrations/0031-gas-schedule.ts';
 import { TANK } from './migrations/0032-tank.ts';
 import { FOUND_BY_SCRIPT } from './migrations/0033-found-by-script.ts';
 import { ALERT_TEMPLATES } from './migrations/0034-alert-templates.ts';
+import { INBOX_ALERTS } from './migrations/0035-inbox-alerts.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -72,6 +73,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0032-tank', TANK],
   ['0033-found-by-script', FOUND_BY_SCRIPT],
   ['0034-alert-templates', ALERT_TEMPLATES],
+  ['0035-inbox-alerts', INBOX_ALERTS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -313,6 +313,10 @@ export const TABLES = {
     updated_at: time,
     /** The withdrawal that refunds it. */
     withdrawal_id: maybe(int),
+    /** It raises no alert: it is too small, or can never be moved. */
+    silent: made(flag),
+    /** An alert has counted it. */
+    told: made(flag),
   },
   webhook: {
     id: made(int),

@@ -9,6 +9,7 @@ import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
 import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
+import { tellInbox } from '../app/notifications/inbox-deposits.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
@@ -63,6 +64,7 @@ export class Jobs {
     await expireAnswers(this.#app);
     await tellAway(this.#app, this.#away);
     await tellWaiting(this.#app);
+    await tellInbox(this.#app);
     await tellLate(this.#app);
     await tellClock(this.#app);
     await noteGasPrices(this.#app);

@@ -48,6 +48,14 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'endpoint.gone': 'Sie antwortete 410 Gone',
   'endpoint.silent': 'Drei Tage lang kam nichts an',
   'gas.refused': '{asset} auf {address} kann nicht eingesammelt werden: {reason}',
+  'inbox.deposit':
+    '{business}: Eine Zahlung von {amount} {asset} zählt für keine Rechnung und wartet auf Sie. Zählen, erstatten oder behalten Sie sie: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
+  'inbox.deposits':
+    '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: {count}, zusammen {amount} {asset}. Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
+  'inbox.deposits_many':
+    '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: mehr als {count} ({assets}). Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
+  'inbox.deposits_mixed':
+    '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: {count} ({assets}). Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
   'invoice.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
   'ledger.differs': '{chain} bei Block {height}: {reason}',

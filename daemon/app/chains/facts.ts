@@ -178,7 +178,7 @@ function addCredit(step: Step, credit: Credit, left: Map<number, Part[]>, claime
   if (block) retire(step, target.id, credit.txid);
   const reason = added.claim;
   if (reason !== null && reason !== 'invoice' && reason !== 'moved') {
-    const item = { id: added.id, invoice_id: invoiceId ?? meant };
+    const item = { id: added.id, invoice_id: invoiceId ?? meant, usd_value: added.usd_value };
     fileInInbox(app, tx, app.directory.businessOfAccount(target.account_id), item, reason);
   }
 }

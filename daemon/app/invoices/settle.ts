@@ -12,6 +12,7 @@ import {
   type CreditFact,
   type Decision,
   type InvoiceStatus,
+  isSilent,
   type PaymentStatus,
   type Settlement,
   settle,
@@ -206,7 +207,7 @@ export function fileInInbox(
   app: App,
   tx: Tx,
   businessId: number,
-  credit: Pick<CreditRow, 'id' | 'invoice_id'>,
+  credit: Pick<CreditRow, 'id' | 'invoice_id' | 'usd_value'>,
   reason: string,
 ): void {
   tx.run(insertInboxItem, {
@@ -215,6 +216,7 @@ export function fileInInbox(
     invoice_id: credit.invoice_id,
     reason,
     state: 'open',
+    silent: isSilent(reason, credit.usd_value),
     created_at: app.now(),
   });
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));

@@ -292,6 +292,7 @@ export const insertInboxItem = statement(
     invoice_id: number | null;
     reason: string;
     state: string;
+    silent: boolean;
     created_at: number;
   }) =>
     sqlite
@@ -302,10 +303,55 @@ export const insertInboxItem = statement(
         invoice_id: p.invoice_id,
         reason: p.reason,
         state: p.state,
+        silent: p.silent,
         created_at: p.created_at,
         updated_at: p.created_at,
       })
       .onConflict((conflict) => conflict.doNothing()),
+);
+
+/** The deposits in blocks, with their confirmations, about which a business has to decide and hears by alerts. */
+const waitingDeposits = sqlite
+  .selectFrom('inbox')
+  .innerJoin('credit', 'credit.id', 'inbox.credit_id')
+  .select(['inbox.id', 'inbox.told', 'credit.asset', 'credit.units', 'credit.chain_key'])
+  .where('inbox.state', '=', sql.lit('open'))
+  .where('inbox.silent', '=', NO)
+  .where('credit.settled', '=', YES)
+  .where('credit.gone', '=', NO);
+
+/** Those that no alert has counted come first. */
+export const depositsToDecide = statement((p: { business_id: number; limit: number }) =>
+  waitingDeposits
+    .where('inbox.business_id', '=', p.business_id)
+    .orderBy('inbox.told')
+    .orderBy('inbox.id')
+    .limit(p.limit),
+);
+
+/** Those that no alert has counted, above an id. */
+export const untoldDeposits = statement((p: { business_id: number; after: number; limit: number }) =>
+  waitingDeposits
+    .where('inbox.business_id', '=', p.business_id)
+    .where('inbox.told', '=', NO)
+    .where('inbox.id', '>', p.after)
+    .orderBy('inbox.id')
+    .limit(p.limit),
+);
+
+export const markTold = statement((p: { id: number }) =>
+  sqlite.updateTable('inbox').set({ told: YES }).where('id', '=', p.id),
+);
+
+/** Deposits that wait again, such as one whose block left the chain, are told again. */
+export const forgetTold = statement((p: { business_id: number }) =>
+  sqlite
+    .updateTable('inbox')
+    .set({ told: NO })
+    .where('business_id', '=', p.business_id)
+    .where('state', '=', sql.lit('open'))
+    .where('silent', '=', NO)
+    .where('told', '=', YES),
 );
 
 /** The newest deposits below an id that no invoice claims, with their amounts. */

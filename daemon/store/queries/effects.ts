@@ -85,6 +85,9 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
   sqlite.updateTable('alert').set({ seen_at: p.seen_at }).where('id', '=', p.id).where('seen_at', 'is', null),
 );
 
+/** Corrects the text of an open alert. */
+export const rewordAlert = update('alert', ['message', 'template'], 'id');
+
 /** Closes the alerts of a subject whose cause is over. */
 export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>
   sqlite

@@ -1,6 +1,6 @@
 /** Statements about approval policies, the address book, and decisions about deposits in the inbox. */
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, remove, sqlite, statement } from '../statement.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement } from '../statement.ts';
 
 type PolicyRow = Row<'policy'>;
 
@@ -65,7 +65,7 @@ export const stepInbox = statement(
   (p: { id: number; from: string; to: string; withdrawal_id: number | null; updated_at: number }) =>
     sqlite
       .updateTable('inbox')
-      .set({ state: p.to, withdrawal_id: p.withdrawal_id, updated_at: p.updated_at })
+      .set({ state: p.to, withdrawal_id: p.withdrawal_id, told: NO, updated_at: p.updated_at })
       .where('id', '=', p.id)
       .where('state', '=', p.from),
 );

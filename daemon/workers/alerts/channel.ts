@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'webhook.failed': 'a shop does not take its notifications',
   'backup.failed': 'a backup failed',
   'backup.late': 'a backup is late',
+  'inbox.deposit': 'money that counts for no invoice waits for you',
   'ledger.late': 'a proof of the books is late',
   'ledger.unproved': 'the books could not be proved',
   'ledger.differs': 'the books differ from the chain',

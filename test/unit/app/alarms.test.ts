@@ -6,13 +6,19 @@ import { tellAway } from '../../../daemon/app/chains/away.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { saveJobDone } from '../../../daemon/app/job-times.ts';
+import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
 import { examine } from '../../../daemon/app/operator/doctor.ts';
+import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
 import { addClient } from '../../../daemon/app/shops/clients.ts';
 import { tendStorage } from '../../../daemon/app/storage.ts';
+import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { rescanAccount, stepRescan } from '../../../daemon/store/queries/businesses.ts';
+import { depositsToDecide } from '../../../daemon/store/queries/credits.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { turnsOf } from '../../bench/turns.ts';
 import { Bench, HOUR } from './bench.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
@@ -241,5 +247,115 @@ describe('a withdrawal', () => {
     await pay.round();
     await tellWaiting(app);
     expect(open(bench)).toEqual([]);
+  });
+});
+
+describe('a deposit in the inbox', () => {
+  /** Of one dollar, at 60,000 dollars for a bitcoin. */
+  const DOLLAR = 1_667n;
+  const deposits = (bench: Bench, txid: string, count: number, units: bigint, over: { locked?: boolean } = {}) => {
+    const target = bench.unassigned();
+    return (back: number | null) => () =>
+      Array.from({ length: count }, (_, n) => bench.credit(target, units, back, { n, txid, ...over }));
+  };
+  const buried = (bench: Bench, txid: string, count = 1, units = DOLLAR, over = {}) =>
+    bench.tell({ blocks: 6, credits: deposits(bench, txid, count, units, over)(5) });
+  const texts = ({ app }: Bench) =>
+    app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 }).map(({ message }) => message);
+  const ids = ({ app, businessId }: Bench) =>
+    app.store.all(depositsToDecide, { business_id: businessId, limit: 10 }).map(({ id }) => id);
+  const keep = ({ app }: Bench, id: number) => app.store.write((tx) => keepDeposit(app, tx, id));
+  const openId = ({ app }: Bench) =>
+    app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 1 })[0]!.id;
+
+  it('is an alert once it is confirmed, until nothing waits', async () => {
+    const bench = await Bench.open();
+    const { app, businessId } = bench;
+    const credits = deposits(bench, 'one', 1, 60_000_000n);
+    await bench.tell({ credits: credits(null) });
+    await tellInbox(app);
+    expect(open(bench)).toEqual([]);
+    await bench.tell({ blocks: 6, credits: credits(5) });
+    await tellInbox(app);
+    expect(open(bench)).toEqual([['inbox.deposit', `${businessId}`]]);
+    const what = 'Accept, refund or keep it: in the console under Inbox, or with `countinghouse inbox list`';
+    expect(texts(bench)).toEqual([`Shop: a deposit of 0.6 BTC counts for no invoice and waits for you. ${what}`]);
+    const write = vi.spyOn(app.store, 'write');
+    await tellInbox(app);
+    expect(write).not.toHaveBeenCalled();
+    await keep(bench, ids(bench)[0]!);
+    await tellInbox(app);
+    expect(open(bench)).toEqual([]);
+  });
+
+  it('after another one corrects the text, and raises the alert again after an hour, also if it was seen', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    await buried(bench, 'one', 1, 60_000_000n);
+    await tellInbox(app);
+    const first = openId(bench);
+    await buried(bench, 'two', 1, 60_000_000n);
+    await tellInbox(app);
+    expect([openId(bench), texts(bench)[0]]).toEqual([first, expect.stringContaining('2 deposits, 1.2 BTC together,')]);
+    bench.at += HOUR;
+    await tellInbox(app);
+    const second = openId(bench);
+    expect(second).toBeGreaterThan(first);
+    bench.at += HOUR;
+    await tellInbox(app);
+    expect(openId(bench)).toBe(second);
+    await app.store.write((tx) => markSeen(app, [second], tx));
+    await tellInbox(app);
+    expect(open(bench)).toEqual([]);
+    await buried(bench, 'three', 1, 60_000_000n);
+    await tellInbox(app);
+    expect(texts(bench)).toEqual([expect.stringContaining('3 deposits, 1.8 BTC together,')]);
+    for (const id of ids(bench).slice(1)) await keep(bench, id);
+    await tellInbox(app);
+    expect(texts(bench)).toEqual([expect.stringContaining('a deposit of 0.6 BTC counts')]);
+  });
+
+  it('of less than a dollar, or that can never be moved, is none', async () => {
+    const bench = await Bench.open();
+    await buried(bench, 'dust', 50, DOLLAR - 1n);
+    await buried(bench, 'locked', 1, 60_000_000n, { locked: true });
+    const write = vi.spyOn(bench.app.store, 'write');
+    await tellInbox(bench.app);
+    expect([open(bench), write.mock.calls.length]).toEqual([[], 0]);
+    await buried(bench, 'dollar');
+    await tellInbox(bench.app);
+    expect(texts(bench)).toEqual([expect.stringContaining('a deposit of 0.00001667 BTC counts')]);
+  });
+
+  it('that a search of the past finds with thousands of others is one alert once the search is over', async () => {
+    const bench = await Bench.open();
+    const { app, accountId } = bench;
+    await app.store.write((tx) => tx.run(rescanAccount, { id: accountId }));
+    await buried(bench, 'past', 5_000);
+    await tellInbox(app);
+    expect(open(bench)).toEqual([]);
+    await app.store.write((tx) => tx.run(stepRescan, { id: accountId, from: '[]', to: null }));
+    const write = vi.spyOn(app.store, 'write');
+    expect((await turnsOf(tellInbox(app))).longest).toBeLessThan(50);
+    expect(texts(bench)).toEqual([expect.stringContaining('Shop: more than 500 deposits (BTC) count')]);
+    expect(write.mock.calls.length).toBe(11);
+    bench.at += HOUR;
+    await tellInbox(app);
+    expect([openId(bench), write.mock.calls.length]).toEqual([1, 11]);
+  });
+
+  it('whose block left the chain is told again when it is back', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    const credits = deposits(bench, 'one', 1, 60_000_000n);
+    await bench.tell({ blocks: 6, credits: credits(5) });
+    await tellInbox(app);
+    const first = openId(bench);
+    await bench.tell({ orphan: 6, blocks: 7, credits: credits(null) });
+    await tellInbox(app);
+    expect(open(bench)).toEqual([]);
+    await bench.tell({ blocks: 6, credits: credits(5) });
+    await tellInbox(app);
+    expect(openId(bench)).toBeGreaterThan(first);
   });
 });

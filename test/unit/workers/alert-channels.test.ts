@@ -6,9 +6,11 @@ import { createServer as createHttp, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { end, raise } from '../../../daemon/app/alerts.ts';
+import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
+import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
 import { Bench, HOUR, said } from '../app/bench.ts';
@@ -225,6 +227,41 @@ describe('a channel that does not work', () => {
     const { worker } = await service({ 'alerts.smtp': `smtp://u:p@127.0.0.2:${port}`, ...keys });
     expect((await worker.test())[0]!.error).toMatch(/^127\.0\.0\.2 /);
   });
+});
+
+it('every channel carries a deposit of the inbox, and that none waits any more; the sandbox raises nothing', async () => {
+  const { url, asked } = await httpServer();
+  const { port, mails } = await smtpServer();
+  const { app, bench, tick, open } = await service({
+    ...{ 'alerts.ntfy': `${url}/topic`, 'alerts.webhook': `${url}/hook`, 'alerts.webhook_secret': SECRET },
+    ...{ 'alerts.telegram_api': url, 'alerts.telegram_token': '1:a', 'alerts.telegram_chat': '1' },
+    ...{
+      'alerts.smtp': `smtp://127.0.0.1:${port}`,
+      'alerts.email_to': 'a@shop.test',
+      'alerts.email_from': 'b@shop.test',
+    },
+  });
+  const target = bench.unassigned();
+  await bench.tell({ blocks: 6, credits: () => [bench.credit(target, 50_000n, 5)] });
+  const business = app.directory.business(bench.businessId);
+  const list = vi.spyOn(app.directory, 'businesses').mockReturnValue([{ ...business, network: 'sandbox' }]);
+  await tellInbox(app);
+  expect(open()).toEqual([]);
+  list.mockRestore();
+  await tellInbox(app);
+  await tick();
+  const all = () => [...asked.map(({ body }) => body), ...mails.map(({ data }) => data.replaceAll('=\r\n', ''))];
+  expect(all()).toHaveLength(4);
+  for (const one of all()) {
+    expect(one).toContain('money that counts for no invoice waits for you');
+    expect(one).toContain('Shop: a deposit of 0.0005 BTC');
+    expect(one).toContain('countinghouse inbox list');
+  }
+  await app.store.write((tx) => keepDeposit(app, tx, 1));
+  await tellInbox(app);
+  await tick(HOUR);
+  expect(all()).toHaveLength(8);
+  for (const { body } of asked.slice(3)) expect(body).toContain('✓ Over: Shop: a deposit of 0.0005 BTC');
 });
 
 describe('what is told when', () => {
