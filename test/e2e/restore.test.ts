@@ -104,7 +104,9 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
     const fresh = await startTestDaemon(config());
     try {
       const birthday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
-      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, '--gap', '50', '--json'];
+      // the default, restores by twenties, derives ten times as many addresses
+      const far = ['--gap', '50', '--restores', '2'];
+      const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, ...far, '--json'];
       const secrets = ['--words-file', wordsFile, '--passphrase-file', passphraseFile];
       const done = await cli(fresh.dataDir, [...restore, ...secrets]);
       expect(done.err).toMatch(/Looking for used accounts: LTC/);
