@@ -479,6 +479,22 @@ describe("a server of the operator's own", () => {
   });
 });
 
+describe('an outage of all servers', () => {
+  it('ends for all of them when one is there again', async () => {
+    const stubs = [await serve(main), await serve(main), await serve(main)];
+    const set = await clientSetOf(stubs);
+    for (const stub of stubs) await stub.close();
+    await until(() => set.ready().length === 0, 'all to be gone');
+    // as after many tries: the next one is a minute away
+    for (const server of set.servers) server.failures = 8;
+    await until(() => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'), 'a try of each');
+    for (const stub of stubs) await stub.listen();
+    const [first] = set.servers;
+    await first?.connect();
+    await until(() => set.ready().length === 3, 'all to be connected', SOON_MS);
+  });
+});
+
 describe('servers of one operator', () => {
   it('are connected to where there is no other', async () => {
     const servers = [

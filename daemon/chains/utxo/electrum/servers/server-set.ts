@@ -43,6 +43,7 @@ export class ServerSet {
       ...events,
       onReady: (server: Server) => {
         events.onReady(server);
+        this.#endOutage();
         tend();
       },
       onGone: (server: Server) => {
@@ -121,6 +122,15 @@ export class ServerSet {
 
   #cost(server: Server): number {
     return (server.latencyMs ?? LATENCY_MS_UNKNOWN) + server.failures * FAILURE_MS + (this.#luck.get(server) ?? 0);
+  }
+
+  /**
+   * Tries the others again when one is connected after an outage of all, which may have been our own network's. A server
+   * that comes and goes alone causes no more than this, because its own wait grows.
+   */
+  #endOutage(): void {
+    if (this.ready().length > 1) return;
+    for (const server of this.servers) server.retryNow();
   }
 
   /** Keeps as many servers connected as there should be. */

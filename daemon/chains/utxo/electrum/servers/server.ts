@@ -143,6 +143,11 @@ export class Server {
     }
   }
 
+  /** Ends the wait after failures, unless it misbehaved. */
+  retryNow(): void {
+    this.#retryAtMs = 0;
+  }
+
   /** Disconnects for a while. `reason`: the server's fault, if any. */
   disconnect(reason: string | null): void {
     this.#connecting?.abort(new Error('stopped'));
