@@ -487,7 +487,10 @@ describe('an outage of all servers', () => {
     await until(() => set.ready().length === 0, 'all to be gone');
     // as after many tries: the next one is a minute away
     for (const server of set.servers) server.failures = 8;
-    await until(() => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'), 'a try of each');
+    await until(
+      () => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'),
+      'a try of each',
+    );
     for (const stub of stubs) await stub.listen();
     const [first] = set.servers;
     await first?.connect();

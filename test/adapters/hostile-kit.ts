@@ -95,6 +95,8 @@ export class Ground {
   }
 }
 
+const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}` : value);
+
 type Paid = { id: number; txid: string; units: bigint };
 
 type TrialOptions = {
@@ -204,7 +206,12 @@ export class Trial {
       await this.sync();
       return condition();
     };
-    await until(attempt, what, withinMs);
+    await until(attempt, what, withinMs).catch((error: Error) => {
+      const servers = this.adapter.servers().map(({ name, state, failures, error: why, tip }) => {
+        return `${name === this.honest.url ? 'honest' : 'liar'} ${state}, ${failures} failures, ${why}, at ${tip?.height}`;
+      });
+      throw new Error(`${error.message}; paid ${JSON.stringify(this.#paid, textOf)}; ${servers.join('; ')}`);
+    });
   }
 
   async stop(): Promise<void> {

@@ -10,6 +10,7 @@ import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { paidTo, partOf, type Shown, WHOLE } from './payable.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
+import { judgeUnshared } from './reserved.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -51,6 +52,7 @@ export function judgeSigned(world: World, order: SignOrder, raw: string): void {
   for (const { script, units } of tx.outputs) {
     if (!isOwn(world, coin, script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
   }
+  judgeUnshared(world, network, new Set(order.withdrawals.map(({ intent }) => intent.uuid)), tx);
   let feeMax = 0n;
   for (const { intent, approval } of order.withdrawals) {
     const approved = world.approvals.get(intent.uuid);

@@ -14,6 +14,7 @@ import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { type Action, forget, mend, refused } from './people.ts';
+import { judgeRequested, judgeWhole } from './reserved.ts';
 import { type Ask, type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
@@ -53,9 +54,16 @@ export async function withdraw(world: World): Promise<string> {
   const wanted = { asset: assetOf(coin), units, address, origin: 'merchant' as const };
   try {
     const rate = await appliance.ask(() => estimateHighestFee(app, business, () => wanted));
-    const { id } = await appliance.ask(() =>
-      app.store.write((tx) => requestWithdrawal(app, tx, business, wanted, rate)),
+    const { id, taken } = await appliance.ask(() =>
+      app.store.write((tx) => {
+        // in one transaction nothing else changes the balance
+        const before = balanceOf(world, coin);
+        judgeWhole(before, () => requestWithdrawal(app, tx, business, { ...wanted, units: before }, rate));
+        const row = requestWithdrawal(app, tx, business, wanted, rate);
+        return { id: row.id, taken: before - balanceOf(world, coin) };
+      }),
     );
+    judgeRequested(id, units, taken);
     return `withdrawal ${id} of ${units} ${coin} to ${address} is asked for`;
   } catch (error) {
     return `no withdrawal of ${units} ${coin}: ${refused(error)}`;
