@@ -34,8 +34,12 @@ const PICTURES = process.env.CONSOLE_PICTURES
  * Files that share their processes and the modules loaded there, which is faster. They change nothing for each other, and
  * measure no turn of the event loop.
  */
-const UNITS = ['app', 'config', 'domain', 'http', 'operator', 'payment-page', 'rates', 'store', 'web', 'workers'];
-const SHARING = ['test/api/!(rates-sources).test.ts', ...UNITS.map((room) => `test/unit/${room}/*.test.ts`)];
+const ROOMS = ['config', 'domain', 'http', 'operator', 'payment-page', 'rates', 'store', 'web', 'workers'];
+const SHARING = [
+  'test/api/!(rates-sources).test.ts',
+  'test/unit/app/!(ingest-hostile|maintenance).test.ts',
+  ...ROOMS.map((room) => `test/unit/${room}/*.test.ts`),
+];
 
 export default defineConfig({
   test: {

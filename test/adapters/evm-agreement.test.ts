@@ -44,14 +44,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
   /** Follows until the other operator was asked again. */
   const agreed = async (id: number, behaviour: Behaviour = {}): Promise<void> => {
     pair.second.behaviour = behaviour;
-    await until(
-      async () => {
-        await pair.book.catchUp(pair.adapter!);
-        return pair.book.paid(id).every(({ height }) => height !== null);
-      },
-      'the agreement',
-      20_000,
-    );
+    await until(async () => {
+      await pair.book.catchUp(pair.adapter!);
+      return pair.book.paid(id).every(({ height }) => height !== null);
+    }, 'the agreement');
   };
 
   it('lets a large payment count only once an endpoint of another operator has it in the same block', async () => {
@@ -226,7 +222,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       await pair.adapter?.close();
       await third.close();
     }
-  }, 60_000);
+  });
 
   it('reports an agreement again until the books have it', async () => {
     silence();

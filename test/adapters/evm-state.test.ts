@@ -78,7 +78,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
         return wakes > 0;
       },
       'the hint that wakes',
-      10_000,
+      50_000,
     );
     expect(adapter.health().error).toBeNull();
   });

@@ -3,19 +3,21 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../nodes/litecoind.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
-const METRICS_PORT = 20_000 + (process.pid % 20_000);
+let metricsPort: number;
 let it_: TestDaemon;
 beforeAll(async () => {
-  it_ = await startTestDaemon(`[metrics]\nport = ${METRICS_PORT}\nbalances = true\n`);
+  metricsPort = await freePort();
+  it_ = await startTestDaemon(`[metrics]\nport = ${metricsPort}\nbalances = true\n`);
 });
 afterAll(() => it_?.stop());
 
 const until = async (look: () => Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + 25_000;
+  const deadline = performance.now() + 90_000;
   while (!(await look())) {
-    if (performance.now() > deadline) throw new Error(`not seen within 25 s: ${JSON.stringify(await health())}`);
+    if (performance.now() > deadline) throw new Error(`not seen within 90 s: ${JSON.stringify(await health())}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 };
@@ -26,7 +28,7 @@ const health = async () => {
 };
 
 const metrics = async (): Promise<Map<string, number>> => {
-  const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const rows = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     rows.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
@@ -67,7 +69,7 @@ describe('/health', () => {
 
 describe('/metrics', () => {
   it('is text that Prometheus reads: families with help and type, samples of the right names, histograms that add up', async () => {
-    const response = await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`);
+    const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     const types = new Map<string, string>();
     for (const line of (await response.text()).split('\n').slice(0, -1)) {
@@ -114,12 +116,12 @@ describe('/metrics', () => {
   });
 
   it('answers nothing but GET /metrics of this machine, and makes no label of a stranger’s path', async () => {
-    const hosts = ['evil.example', `127.0.0.1:${METRICS_PORT}`];
+    const hosts = ['evil.example', `127.0.0.1:${metricsPort}`];
     const statuses = await Promise.all(
       hosts.map(
         (host) =>
           new Promise<number>((resolve, reject) => {
-            request({ host: '127.0.0.1', port: METRICS_PORT, path: '/metrics', headers: { host } }, (response) => {
+            request({ host: '127.0.0.1', port: metricsPort, path: '/metrics', headers: { host } }, (response) => {
               response.resume();
               resolve(response.statusCode!);
             })
@@ -129,15 +131,15 @@ describe('/metrics', () => {
       ),
     );
     expect(statuses).toEqual([403, 200]);
-    expect((await fetch(`http://127.0.0.1:${METRICS_PORT}/`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${metricsPort}/`)).status).toBe(404);
     await fetch(`${it_.url}/some"path{}`);
     expect([...(await metrics()).keys()].filter((key) => key.includes('some'))).toEqual([]);
   });
 
   it('reads the database once a second at most, however often it is asked', async () => {
-    const first = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+    const first = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     const answers = await Promise.all(
-      Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text()),
+      Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()),
     );
     expect(new Set([first, ...answers]).size).toBeLessThanOrEqual(2);
   });

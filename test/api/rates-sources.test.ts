@@ -522,7 +522,7 @@ describe('the refresher', () => {
       await service.stop();
       console.log(service.status().filter((state) => state.problem === null).length);
     `;
-    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 20_000 });
+    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { timeout: 90_000 });
     expect((await run).stdout.trim()).toBe(String(SOURCES.length));
   });
 });

@@ -130,7 +130,7 @@ async function measuredCatchUp(adapter: EvmAdapter, book: FactBook) {
   let [ms, longestTurnMs] = [0, 0];
   for (;;) {
     const work = adapter.sync(book.checkpoint, signal());
-    const { whole, longest } = await turnsOf(work);
+    const { whole, longestWithGarbage: longest } = await turnsOf(work);
     [ms, longestTurnMs] = [ms + whole, Math.max(longestTurnMs, longest)];
     const update = await work;
     if (update) book.apply(update);

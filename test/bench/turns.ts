@@ -1,4 +1,5 @@
 /** How long work holds the event loop, for tests and benches. */
+import { PerformanceObserver } from 'node:perf_hooks';
 
 /** The thread's CPU time, milliseconds: on a busy machine a turn of the clock's time says nothing. */
 export function cpuMs(): number {
@@ -6,20 +7,45 @@ export function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** The longest that the loop was held meanwhile (CPU), and how long it took (clock), in milliseconds. */
-export async function turnsOf(work: Promise<unknown>): Promise<{ longest: number; whole: number }> {
+/** Milliseconds, as of `performance.now()`. */
+type Span = { from: number; to: number };
+
+/** `longest` is CPU milliseconds, `whole` the clock's. */
+type Turns = { longest: number; longestWithGarbage: number; whole: number };
+
+/**
+ * The longest that the loop was held meanwhile, without and with collections of garbage, and how long the work took. A
+ * collection may fall into any turn, and lasts as long as the heap of the whole process is large.
+ */
+export async function turnsOf(work: Promise<unknown>): Promise<Turns> {
+  const collections: Span[] = [];
+  const take = (entries: PerformanceEntry[]): void => {
+    for (const { startTime, duration } of entries) collections.push({ from: startTime, to: startTime + duration });
+  };
+  const observer = new PerformanceObserver((list) => take(list.getEntries()));
+  observer.observe({ entryTypes: ['gc'] });
   let over = false;
   const ended = work.finally(() => {
     over = true;
   });
   const began = performance.now();
-  let longest = 0;
-  for (let before = cpuMs(); !over; ) {
+  const turns: (Span & { cpu: number })[] = [];
+  for (let [from, before] = [began, cpuMs()]; !over; ) {
     await new Promise((resolve) => setImmediate(resolve));
-    const now = cpuMs();
-    longest = Math.max(longest, now - before);
-    before = now;
+    const [to, now] = [performance.now(), cpuMs()];
+    turns.push({ from, to, cpu: now - before });
+    [from, before] = [to, now];
   }
+  const whole = performance.now() - began;
+  await new Promise((resolve) => setImmediate(resolve));
+  take(observer.takeRecords());
+  observer.disconnect();
   await ended;
-  return { longest, whole: performance.now() - began };
+  const collecting = ({ from, to }: Span): number =>
+    collections.reduce((sum, one) => sum + Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)), 0);
+  return {
+    longest: Math.max(0, ...turns.map((turn) => turn.cpu - collecting(turn))),
+    longestWithGarbage: Math.max(0, ...turns.map(({ cpu }) => cpu)),
+    whole,
+  };
 }

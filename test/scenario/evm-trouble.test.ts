@@ -174,14 +174,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), () => 
     await shop.service.daemon.stop();
     await shop.resume();
     const replaced = ({ hash }: typeof first) =>
-      until(
-        'a dearer version is there',
-        async () => {
-          const [now] = await waiting(tank);
-          return now && now.hash !== hash && now;
-        },
-        60_000,
-      );
+      until('a dearer version is there', async () => {
+        const [now] = await waiting(tank);
+        return now && now.hash !== hash && now;
+      });
     const second = await replaced(first);
     expect([second.nonce, second.to]).toEqual([first.nonce, first.to]);
     expect(BigInt(second.value)).toBe(BigInt(first.value));

@@ -155,14 +155,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     return asked.body.id;
   };
   const inState = (id: string, state: string) =>
-    until(
-      `withdrawal ${id} is ${state}`,
-      async () => {
-        const now = await operator.show(id);
-        return now.state === state && now;
-      },
-      60_000,
-    );
+    until(`withdrawal ${id} is ${state}`, async () => {
+      const now = await operator.show(id);
+      return now.state === state && now;
+    });
 
   it('pays exactly what was approved to somebody, whose own wallet sees it', async () => {
     const before = await books();
@@ -170,14 +166,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('the whole service on monerod'), () =>
     const address = await node.newAddress();
     const id = await withdraw('0.3', address);
     await operator.approve(id);
-    const txid = await until(
-      'it is in the pool',
-      async () => {
-        const sent = (await operator.show(id)).versions[0]?.tx_id;
-        return sent && (await node.pool()).includes(sent) && sent;
-      },
-      60_000,
-    );
+    const txid = await until('it is in the pool', async () => {
+      const sent = (await operator.show(id)).versions[0]?.tx_id;
+      return sent && (await node.pool()).includes(sent) && sent;
+    });
     await node.mine(1);
     expect((await inState(id, 'completed')).tx_id).toBe(txid);
     expect(await node.payments(address)).toEqual([{ txid, units: (3n * COIN) / 10n }]);

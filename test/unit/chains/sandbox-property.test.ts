@@ -183,6 +183,5 @@ describe('random sequences of controls', () => {
         { numRuns: 25, endOnFailure: true },
       );
     },
-    60_000,
   );
 });

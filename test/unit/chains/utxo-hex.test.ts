@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { slices } from '../../../daemon/chains/slices.ts';
 import { eachTxid, hexResult } from '../../../daemon/chains/utxo/hex.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
@@ -77,13 +77,21 @@ describe('a list of transaction ids', () => {
 
 describe('a slice', () => {
   it('ends after its time, and a rest begins a new one', async () => {
-    const pause = slices(5);
-    expect(pause()).toBeUndefined();
-    const until = performance.now() + 6;
-    while (performance.now() < until);
-    const rest = pause();
-    expect(rest).toBeInstanceOf(Promise);
-    await rest;
-    expect(pause()).toBeUndefined();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000);
+    try {
+      const pause = slices(5);
+      clock.mockReturnValue(1_004.9);
+      expect(pause()).toBeUndefined();
+      clock.mockReturnValue(1_005);
+      const rest = pause();
+      expect(rest).toBeInstanceOf(Promise);
+      clock.mockReturnValue(2_000);
+      await rest;
+      expect(pause()).toBeUndefined();
+      clock.mockReturnValue(2_005);
+      expect(pause()).toBeInstanceOf(Promise);
+    } finally {
+      clock.mockRestore();
+    }
   });
 });

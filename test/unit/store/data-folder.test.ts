@@ -25,8 +25,8 @@ describe('a data directory', () => {
     writeFileSync(join(folder, 'file'), '');
     symlinkSync(join(folder, 'loop'), join(folder, 'loop'));
     const dataDir = join(folder, path());
-    for (const opened of [start(dataDir), Store.open(dataDir)]) {
-      const error = await opened.then(
+    for (const open of [start, (folder: string) => Store.open(folder)]) {
+      const error = await open(dataDir).then(
         () => null,
         (reason: unknown) => reason,
       );

@@ -109,7 +109,7 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
     const daemon = clientOf(socket);
     // this starts the process that holds the words
     await daemon.sealKey();
-    await expect.poll(async () => (await daemon.status()).state, { timeout: 10_000 }).toBe('unlocked');
+    await expect.poll(async () => (await daemon.status()).state, { timeout: 90_000 }).toBe('unlocked');
     await daemon.close();
     await service.close();
   });
