@@ -185,22 +185,21 @@ function whatIsWrong(setting: Setting<unknown>, value: unknown, issue: z.core.$Z
   return `${text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text} is wrong`;
 }
 
-/** Of each way to tell alerts: the keys that it needs, all or none. */
+const CHANNEL_KEYS = [
+  ['smtp', 'email_to', 'email_from'],
+  ['telegram_token', 'telegram_chat'],
+  ['webhook', 'webhook_secret'],
+];
+
+/** Of each way to tell alerts: the keys that it needs, all or none. A wrong value counts as given. */
 function needChannels({ alerts }: Config, reader: Reader): void {
-  const mail = [alerts.smtp !== null, alerts.emailTo.length > 0, alerts.emailFrom !== null];
-  const ways: [string[], boolean[]][] = [
-    [['smtp', 'email_to', 'email_from'], mail],
-    [
-      ['telegram_token', 'telegram_chat'],
-      [alerts.telegramToken !== null, alerts.telegramChat !== null],
-    ],
-    [
-      ['webhook', 'webhook_secret'],
-      [alerts.webhook !== null, alerts.webhookSecret !== null],
-    ],
-  ];
-  for (const [keys, given] of ways) {
-    const missing = keys.filter((_, n) => !given[n]);
+  const wrong = reader.problems.map(({ key }) => key);
+  const isMissing = (key: string): boolean => {
+    const value = alerts[camel(key) as keyof typeof alerts];
+    return (value === null || (Array.isArray(value) && value.length === 0)) && !wrong.includes(`alerts.${key}`);
+  };
+  for (const keys of CHANNEL_KEYS) {
+    const missing = keys.filter(isMissing);
     if (missing.length === keys.length) continue;
     for (const key of missing) reader.problem(`alerts.${key}`, `${keys.join(' and ')} go together: it is missing`);
   }
@@ -228,13 +227,35 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
   }
 }
 
-/** Checks that concern several keys: a node's login must be given exactly once. */
+const LOOPBACK = '127.0.0.1';
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
+
+/** Each listener has a port of its own; 0 is any free one. */
+function distinctPorts({ host, port, console: page, metrics, operator }: Config, reader: Reader): void {
+  const listeners: [key: string, host: string, port: number][] = [
+    ['port', host, port],
+    ['console.port', page.host, page.port],
+    ['metrics.port', LOOPBACK, metrics.port],
+    ['operator.port', LOOPBACK, operator.port],
+  ];
+  for (const [n, [key, on, at]] of listeners.entries()) {
+    const same = listeners
+      .slice(0, n)
+      .find(
+        ([, other, taken]) => taken === at && (other === on || [other, on].some((one) => EVERY_ADDRESS.includes(one))),
+      );
+    if (at !== 0 && same) reader.problem(key, `${at} is the port of the key ${same[0]}, too`);
+  }
+}
+
+/** Checks that concern several keys. */
 function contradictions(config: Config, reader: Reader): void {
   if (config.wallet.unlock === 'file' && config.wallet.passphraseFile === null) {
     reader.problem('wallet.passphrase_file', 'wallet.unlock = "file" needs it');
   }
   needChannels(config, reader);
   closedConsole(config, reader);
+  distinctPorts(config, reader);
   for (const network of NETWORKS) {
     for (const chain of CHAINS) {
       const { coreRpc, coreRpcCookie } = config.networks[network][chain];
@@ -244,6 +265,7 @@ function contradictions(config: Config, reader: Reader): void {
         if (coreRpcCookie !== null) reader.problem(`${key}_cookie`, `without ${key} it says nothing`);
         continue;
       }
+      // a node's login is given exactly once
       const login = Boolean(new URL(coreRpc).password);
       if (login && coreRpcCookie !== null) reader.problem(key, `give either user:password in it or ${key}_cookie`);
       if (!login && coreRpcCookie === null) reader.problem(key, `give user:password in it, or ${key}_cookie`);

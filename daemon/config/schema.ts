@@ -19,11 +19,19 @@ import { isEvm } from '../domain/evm.ts';
 import type { Setting } from './setting.ts';
 import * as setting from './setting.ts';
 
-/** The live price sources by name: of coins, then of fiat currencies. */
-export const RATE_SOURCES = [
-  ...(['kraken', 'coinbase', 'bitstamp', 'coingecko', 'binance', 'bitfinex', 'gemini', 'kucoin'] as const),
-  ...(['coinbase-fiat', 'er-api', 'currency-api', 'frankfurter', 'floatrates'] as const),
+/** The live price sources by name. */
+const COIN_SOURCES = [
+  'kraken',
+  'coinbase',
+  'bitstamp',
+  'coingecko',
+  'binance',
+  'bitfinex',
+  'gemini',
+  'kucoin',
 ] as const;
+const FIAT_SOURCES = ['coinbase-fiat', 'er-api', 'currency-api', 'frankfurter', 'floatrates'] as const;
+export const RATE_SOURCES = [...COIN_SOURCES, ...FIAT_SOURCES] as const;
 
 const ADDRESS_POOL_MIN = 20;
 const ADDRESS_POOL_MAX = 100_000;
@@ -80,7 +88,9 @@ function nodeLeaves(network: Network, chain: ChainId): NodeLeaves {
     electrum_agree_usd: bitcoin
       ? setting.whole(0, AGREE_USD_MAX, 1_000, 'USD; from there two servers must agree; 0 = always')
       : setting.unusable<number>(why('Bitcoin-like'), 0),
-    core_rpc: bitcoin ? setting.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"') : utxo.one,
+    core_rpc: bitcoin
+      ? setting.secretUrl('a URL such as "http://user:password@127.0.0.1:8332"', { login: true })
+      : utxo.one,
     core_rpc_file: bitcoin ? setting.path('a file that holds the URL of core_rpc') : utxo.one,
     core_rpc_cookie: bitcoin ? setting.path("the node's .cookie file") : utxo.one,
     monerod: monero ? setting.secretUrls('a list of URLs such as ["http://127.0.0.1:18081"]') : no('Monero').list,
@@ -186,7 +196,7 @@ export const TREE = {
     public: setting.flag(false, 'whether strangers may use the example shop and the buttons of sandbox pages'),
   },
   rates: {
-    sources: setting.choices(RATE_SOURCES),
+    sources: setting.choices<(typeof RATE_SOURCES)[number]>(COIN_SOURCES, FIAT_SOURCES),
     spread_percent: setting.percent(20, 0),
     live: setting.flag(false, 'whether live rates are asked for before there is a mainnet business'),
   },
@@ -212,15 +222,20 @@ export const TREE = {
     smtp_file: setting.path('a file that holds the URL of smtp'),
     email_to: setting.emails(),
     email_from: setting.email(),
-    ntfy: setting.secretUrl('the URL of a topic such as "https://ntfy.sh/my-secret-topic"'),
+    ntfy: setting.secretUrl('the URL of a topic without a login, such as "https://ntfy.sh/my-secret-topic"', {
+      // as ntfy's server takes them: https://docs.ntfy.sh/publish/
+      path: /^\/(?:[^?]*\/)?[-\w]{1,64}$/,
+    }),
     ntfy_file: setting.path('a file that holds the URL of ntfy'),
     ntfy_token: setting.secretText('an access token of the ntfy server'),
     ntfy_token_file: setting.path('a file that holds ntfy_token'),
     telegram_chat: setting.telegramChat(),
     telegram_token: setting.secretText('the token of a bot, as @BotFather gave it'),
     telegram_token_file: setting.path('a file that holds telegram_token'),
-    telegram_api: setting.secretUrl('the address of a Bot API server of your own'),
-    webhook: setting.secretUrl('a URL such as "https://ops.example.com/alerts"'),
+    telegram_api: setting.secretUrl('the address of a Bot API server of your own, without a login', {
+      path: /^[^?]*$/,
+    }),
+    webhook: setting.secretUrl('a URL without a login, such as "https://ops.example.com/alerts"'),
     webhook_file: setting.path('a file that holds the URL of webhook'),
     webhook_secret: setting.webhookSecret(),
     webhook_secret_file: setting.path('a file that holds webhook_secret'),

@@ -87,10 +87,20 @@ export function choice<const W extends string>(words: readonly [W, ...W[]], fall
   return new Setting<W>({ schema: () => z.enum(words) as z.ZodType<W>, takes: `one of ${words.join(', ')}`, fallback });
 }
 
-/** Several of these words, each at most once. */
-export function choices<const W extends string>(words: readonly [W, ...W[]]): Setting<readonly W[]> {
+/** Several of these words, each at most once. Of each group: none, or at least two, because that many must agree. */
+export function choices<const W extends string>(...groups: readonly (readonly W[])[]): Setting<readonly W[]> {
+  const words = groups.flat();
+  const alone = (list: readonly W[]): W | undefined =>
+    list.find((word) =>
+      groups.some((group) => group.includes(word) && list.filter((one) => group.includes(one)).length === 1),
+    );
   const schema = () =>
-    z.array(z.enum(words)).refine((list) => new Set(list).size === list.length, 'a name occurs twice');
+    z
+      .array(z.enum(words))
+      .refine((list) => new Set(list).size === list.length, 'a name occurs twice')
+      .refine((list) => alone(list) === undefined, {
+        error: ({ input }) => `${alone(input as W[])} stands alone, and two of its kind must agree`,
+      });
   return new Setting<readonly W[]>({
     schema: schema as unknown as () => z.ZodType<readonly W[]>,
     takes: `a list of ${words.join(', ')}`,
@@ -165,16 +175,21 @@ function hideCredentials(value: string, bare = false): string {
   return `${url.protocol}//${login}${url.host}${shownRest}`;
 }
 
-/** One http(s) URL, with or without a login. */
-export function secretUrl(takes: string): Setting<string | null> {
+/** `login`: user and password may stand in it; `fetch` takes no such URL. `path`: the form of its path with its query. */
+type UrlRules = { login?: boolean; path?: RegExp };
+
+const showUrl = (value: string | null): string =>
+  value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
+
+/** One http(s) URL. */
+export function secretUrl(takes: string, { login = false, path = /^/ }: UrlRules = {}): Setting<string | null> {
   const schema = () =>
     text().refine((value) => {
       const url = parseUrl(value);
-      return url !== null && isHttp(url) && !url.hash;
+      if (url === null || !isHttp(url) || url.hash) return false;
+      return (login || !(url.username || url.password)) && path.test(url.pathname + url.search);
     });
-  const show = (value: string | null): string =>
-    value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
-  return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
+  return new Setting<string | null>({ schema, takes, fallback: null, show: showUrl, secret: true });
 }
 
 const HIDDEN_TEXT = (value: string | null): string => (value === null ? 'null' : '"***"');
@@ -207,10 +222,8 @@ export function smtpUrl(): Setting<string | null> {
         url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '' && !url.hash && !url.search
       );
     });
-  const show = (value: string | null): string =>
-    value === null ? 'null' : JSON.stringify(hideCredentials(value, true));
   const takes = 'a URL such as "smtps://user:password@mail.example.com:465"';
-  return new Setting<string | null>({ schema, takes, fallback: null, show, secret: true });
+  return new Setting<string | null>({ schema, takes, fallback: null, show: showUrl, secret: true });
 }
 
 const mailbox = () => z.email().max(TEXT_CHARS_MAX);
@@ -387,9 +400,11 @@ export function path(what: string): Setting<string | null> {
   return new Setting<string | null>({ schema: text, takes: `the path of ${what}`, fallback: null, isPath: true });
 }
 
+const NO_CRON = 'this is no cron expression, or names a day that never comes';
+
 /** A schedule in cron's five fields, in the machine's time zone. */
 export function cron(fallback: string): Setting<string> {
-  const schema = () => text().refine((expression) => parseSchedule(expression) !== null, 'this is no cron expression');
+  const schema = () => text().refine((expression) => parseSchedule(expression) !== null, NO_CRON);
   return new Setting({ schema, takes: `five fields of cron, such as "${fallback}" (every day at three)`, fallback });
 }
 

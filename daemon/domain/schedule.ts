@@ -54,7 +54,9 @@ function valuesOf(text: string, field: Field): number[] | null {
   return [...values].sort((a, b) => a - b);
 }
 
-/** Parses minute, hour, day of the month, month and day of the week; null if they are no schedule. */
+const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Parses minute, hour, day of the month, month and day of the week; null if they are no schedule, or name a day that no year has. */
 export function parseSchedule(text: string): Schedule | null {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5) return null;
@@ -62,6 +64,8 @@ export function parseSchedule(text: string): Schedule | null {
     valuesOf(fields[i]!, field),
   );
   if (!minutes || !hours || !days || !months || !weekdays) return null;
+  const eitherDay = !fields[2]!.startsWith('*') && !fields[4]!.startsWith('*');
+  if (!eitherDay && months.every((month) => days[0]! > LONGEST_MONTHS[month - 1]!)) return null;
   return {
     minutes,
     hours,
@@ -69,7 +73,7 @@ export function parseSchedule(text: string): Schedule | null {
     months: new Set(months),
     weekdays: new Set(weekdays.map((day) => day % 7)),
     anyHour: hours.length === 24,
-    eitherDay: !fields[2]!.startsWith('*') && !fields[4]!.startsWith('*'),
+    eitherDay,
   };
 }
 

@@ -7,7 +7,7 @@
  */
 
 const AGREEMENT_PERCENT = 5n;
-export const AGREEING_MIN = 2;
+const AGREEING_MIN = 2;
 
 function agree(a: bigint, b: bigint): boolean {
   const [low, high] = a < b ? [a, b] : [b, a];

@@ -32,7 +32,7 @@ export function ntfy(topic: string, token: string | null): Channel {
     url,
     headers: { ...JSON_TYPE, ...(token === null ? {} : { Authorization: `Bearer ${token}` }) },
     body: JSON.stringify({
-      topic: decodeURIComponent(pathname.slice(cut + 1)),
+      topic: pathname.slice(cut + 1),
       ...{ title, message: text, priority: urgent ? 5 : 3, tags: [urgent ? 'rotating_light' : 'bell'] },
     }),
   }));

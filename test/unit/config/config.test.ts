@@ -130,7 +130,7 @@ describe('values from the environment and the command line', () => {
     ['TRUSTED_PROXIES', '10.0.0.0/8, ::1', (c) => c.trustedProxies, ['10.0.0.0/8', '::1']],
     ['LOG_FORMAT', 'json', (c) => c.log.format, 'json'],
     ['WEBHOOK_ALLOW_HOSTS', 'Shop:3000,[0:0::1]:80', (c) => c.webhook.allowHosts, ['shop:3000', '[::1]:80']],
-    ['RATES_SOURCES', 'kraken', (c) => c.rates.sources, ['kraken']],
+    ['RATES_SOURCES', 'kraken, gemini', (c) => c.rates.sources, ['kraken', 'gemini']],
     ['NETWORKS_REGTEST_RATES_USDT', '0.99980001', (c) => c.networks.regtest.rates.USDT, '0.99980001'],
     ['NETWORKS_REGTEST_RATES_JPY', '150.50', (c) => c.networks.regtest.rates.JPY, '150.5'],
     [

@@ -30,7 +30,6 @@ describe('a schedule', () => {
     // either will do when both are restricted: the 4th, a Monday, is later than the 1st
     ['0 12 1 * 1', '2026-05-05T12:00:00Z', '2026-05-04T10:00Z'],
     ['0 12 29 feb *', '2027-06-01T00:00:00Z', '2024-02-29T11:00Z'],
-    ['0 12 30 2 *', '2027-06-01T00:00:00Z', null],
   ])('%s at %s was due last at %s', (schedule, now, expected) => {
     expect(slot(schedule, now)).toBe(expected);
   });
@@ -54,6 +53,10 @@ describe('a schedule', () => {
     'of "%s" is none',
     (text) => expect(parseSchedule(text)).toBeNull(),
   );
+  it('of a day that no year has is none', () => {
+    expect(['0 3 30 2 *', '0 3 31 4,6,9,11 *'].map(parseSchedule)).toEqual([null, null]);
+    expect(slot('0 3 31 2 mon', '2026-03-01T00:00:00Z')).toBe('2026-02-23T02:00Z');
+  });
   it.each(['*/0 * * * *', '5-3 * * * *', '1/2 * * * *', '1-2-3 * * * *', ', * * * *', '*/1/2 * * * *', '-1 * * * *'])(
     'of "%s" is none either',
     (text) => expect(parseSchedule(text)).toBeNull(),
