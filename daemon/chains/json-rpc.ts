@@ -7,6 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import type http from 'node:http';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
+import { loginOf } from '../kit/login.ts';
 import { type Answer, codeOf, keepAliveAgent, post } from './http.ts';
 import { parsedList, parsedResult } from './json-list.ts';
 import { slices } from './slices.ts';
@@ -163,8 +164,8 @@ export class Rpc {
   }
 
   async #login(fresh: boolean): Promise<string | null> {
-    const { username, password } = this.#url;
-    if (username !== '' || password !== '') return `${decoded(username)}:${decoded(password)}`;
+    const { user, password } = loginOf(this.#url);
+    if (user !== '' || password !== '') return `${user}:${password}`;
     if (this.#options.cookieFile === undefined) return null;
     if (this.#cookie !== null && !fresh) return this.#cookie;
     try {
@@ -238,14 +239,6 @@ function parseUrl(options: RpcOptions): URL {
     throw new Rejected('config.rpc', `${options.label} must have the form http://user:password@host:port`);
   }
   return url;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function failureText(code: string, host: string): string {

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { ChainAlert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RingMember } from '../../domain/spend.ts';
+import { loginOf } from '../../kit/login.ts';
 import { writeKept } from '../../monero/kept.ts';
 import { type Block, parseBlock, type Transaction } from '../../monero/transaction.ts';
 import type { HeaderSource, LinkedHeader } from '../checkpoint.ts';
@@ -303,9 +304,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   #send({ path, body, beginMs }: Asked, signal: AbortSignal): Promise<Answer> {
     const url = new URL(path, this.#url);
-    const { username, password } = this.#url;
-    const login = { user: decodeURIComponent(username), password: decodeURIComponent(password) };
-    const authorization = this.#challenge && answerTo(this.#challenge, login, 'POST', url.pathname);
+    const authorization = this.#challenge && answerTo(this.#challenge, loginOf(this.#url), 'POST', url.pathname);
     return post({
       url,
       agent: this.#agent,

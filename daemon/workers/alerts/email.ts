@@ -1,4 +1,5 @@
 /** E-mail over SMTP. The library is loaded with the first message. */
+import { loginOf } from '../../kit/login.ts';
 import type { Channel } from './channel.ts';
 
 const CONNECT_MS_MAX = 10_000;
@@ -19,7 +20,9 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 export function email({ server, from, to }: Mailbox): Channel {
-  const { protocol, hostname, port, username, password } = new URL(server);
+  const url = new URL(server);
+  const { protocol, hostname, port } = url;
+  const { user, password: pass } = loginOf(url);
   const secure = protocol === 'smtps:';
   const host = hostname.replace(/^\[|\]$/g, '');
   return {
@@ -29,10 +32,8 @@ export function email({ server, from, to }: Mailbox): Channel {
       const transport = createTransport({
         ...{ host, port: Number(port) || (secure ? 465 : 587), secure },
         // a password is not sent in the clear, except to this machine
-        requireTLS: !secure && username !== '' && !['127.0.0.1', '::1', 'localhost'].includes(host),
-        ...(username === ''
-          ? {}
-          : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+        requireTLS: !secure && user !== '' && !['127.0.0.1', '::1', 'localhost'].includes(host),
+        ...(user === '' ? {} : { auth: { user, pass } }),
         ...{ connectionTimeout: CONNECT_MS_MAX, greetingTimeout: CONNECT_MS_MAX, socketTimeout: SILENT_MS_MAX },
         ...{ disableFileAccess: true, disableUrlAccess: true },
       });
