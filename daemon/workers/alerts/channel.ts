@@ -15,7 +15,8 @@ export type Message = {
 /** `send` throws an `Error` with words for the operator and without a secret, and ends when `signal` is aborted. */
 export type Channel = { name: ChannelName; send(message: Message, signal: AbortSignal): Promise<void> };
 
-const TEXT_CHARS_MAX = 3_500;
+/** ntfy takes 4,096 bytes with the title, Telegram 4,096 characters. */
+const TEXT_BYTES_MAX = 3_500;
 const WORDS: Readonly<Record<string, string>> = {
   'chain.away': 'a chain is away',
   'storage.low': 'the disk is almost full',
@@ -45,6 +46,16 @@ function line(notice: Notice): string {
   return oneLine(`${network}${notice.message}`);
 }
 
+/** At most TEXT_BYTES_MAX bytes of a text in UTF-8, whole characters only, and a sign that more followed. */
+function cut(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= TEXT_BYTES_MAX) return text;
+  let end = TEXT_BYTES_MAX;
+  // the further bytes of a character begin with the bits 10
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return `${bytes.toString('utf8', 0, end)}…`;
+}
+
 /** The message about raised and ended alerts. `host`: the service's name for the operator. */
 export function compose(news: News, host: string, urgent: boolean): Message {
   const { raised, ended } = news;
@@ -60,12 +71,12 @@ export function compose(news: News, host: string, urgent: boolean): Message {
   const text = `${lines.join('\n\n')}\n\ncountinghouse alert list shows what is open.`;
   return {
     title: oneLine(`Countinghouse ${host}: ${subject}`),
-    text: text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text,
+    text: cut(text),
     ...{ urgent, news },
   };
 }
 
-/** Throws unless the server accepted the message. The error quotes the server's text, shortened. */
+/** Throws unless the server accepted the message. Its text is left out, because it may repeat a secret. */
 export async function needTaken(server: string, response: Response): Promise<void> {
   const { ok, status } = response;
   await response.body?.cancel().catch(() => undefined);

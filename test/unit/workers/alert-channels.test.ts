@@ -12,6 +12,7 @@ import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { compose } from '../../../daemon/workers/alerts/channel.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
 import { Bench, HOUR, said } from '../app/bench.ts';
 
@@ -90,6 +91,20 @@ async function service(config: Record<string, string>) {
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const titles = (asked: Asked[]): string[] => asked.map(({ body }) => (JSON.parse(body) as { title: string }).title);
+
+it('a long text is cut to what every channel takes, between two characters', () => {
+  const one = { id: 1, subject: 'x', network: null, created_at: 0, seen_at: null, ended_at: null };
+  for (const filling of ['a', 'ä', '€', '🪙']) {
+    for (const before of ['', 'b', 'bb', 'bbb']) {
+      const raised = [{ ...one, kind: 'chain.alert', message: before + filling.repeat(4_000) }];
+      const { text } = compose({ raised, ended: [], passed: [] }, 'host', true);
+      expect(Buffer.byteLength(text)).toBeGreaterThan(3_490);
+      // ntfy takes 4,096 bytes, Telegram 4,096 characters
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(3_503);
+      expect(text).toMatch(new RegExp(`^• ${before}(?:${filling})+…$`, 'u'));
+    }
+  }
+});
 
 describe('each channel speaks its protocol', () => {
   it('ntfy: JSON to the server’s root, with the topic in the body and the token', async () => {
