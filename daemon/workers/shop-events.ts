@@ -38,8 +38,13 @@ export class ShopEventWorker {
 
   /** Looks for due deliveries. To be called after the commit that queued one. */
   wake(): void {
-    if (this.#abort.signal.aborted) return;
-    for (const endpoint of this.#app.directory.allEndpoints()) this.#fill(endpoint);
+    // an event whose outcome cannot be stored stays due, and would be sent again and again
+    if (this.#abort.signal.aborted || this.#app.store.health().trouble !== null) return;
+    try {
+      for (const endpoint of this.#app.directory.allEndpoints()) this.#fill(endpoint);
+    } catch (error) {
+      this.#app.log.error({ error }, 'the due events could not be read');
+    }
   }
 
   /**
@@ -72,7 +77,7 @@ export class ShopEventWorker {
     try {
       await this.#attempt(endpoint, delivery);
     } catch (error) {
-      // it is still due: an immediate retry would send it again and again while the disk refuses writes
+      // it is still due: tried again at the next look, not at once
       this.#app.log.error({ error }, 'an event’s delivery could not be recorded');
       underWay.delete(delivery.id);
       return;
