@@ -1,9 +1,10 @@
 /** `countinghouse business brand`: the appearance of a business for payers. */
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { action, BUSINESS, list } from './commands.ts';
 import { Failure, type Io, usage } from './io.ts';
+import { readPast } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs } from './table.ts';
 
@@ -42,9 +43,9 @@ export function brandCommand(business: Command, io: Io): void {
 
 async function readLogo(file: string): Promise<string> {
   try {
-    const { size } = await stat(file);
-    if (size > FILE_BYTES_MAX) throw usage(`${file} is too large for a logo`);
-    return (await readFile(file)).toString('base64');
+    const bytes = await readPast(createReadStream(file), FILE_BYTES_MAX);
+    if (bytes.length > FILE_BYTES_MAX) throw usage(`${file} is too large for a logo`);
+    return bytes.toString('base64');
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw usage(`${file} cannot be read: ${(error as Error).message}`);

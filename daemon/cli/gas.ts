@@ -6,7 +6,7 @@ import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
-import { wholeNumber } from './parse.ts';
+import { time, wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -17,8 +17,8 @@ type CollectOptions = PassphraseOption & {
   minUsd: string;
   maxPrice?: string;
   maxCost?: string;
-  from?: string;
-  until?: string;
+  from?: number;
+  until?: number;
   daily?: string;
 };
 
@@ -56,8 +56,8 @@ export function gasCommands(root: Command, io: Io): void {
       '--max-cost <amount>',
       "the most that it may cost in all, in the chain's coin (default: twice the forecast)",
     )
-    .option('--from <time>', 'when the plan begins, such as 2026-01-31T02:00:00Z (default: now)')
-    .option('--until <time>', 'when the plan ends (default: a day after it begins; with --daily, 31 days)')
+    .option('--from <time>', 'when the plan begins, such as 2026-01-31T02:00:00Z (default: now)', time)
+    .option('--until <time>', 'when the plan ends (default: a day after it begins; with --daily, 31 days)', time)
     .option('--daily <hours>', "only at these hours of each day, in the business's time zone, such as 02:00-05:00")
     .description('collect money from deposit addresses into the tank, now or by a plan; the wallet has to be unlocked')
     .action(action(io, collect));
@@ -157,9 +157,9 @@ async function collect(session: Session, options: CollectOptions, ...given: unkn
   if (feeMax === 0n)
     throw new Failure('there is nothing worth collecting now: name --max-cost for a plan', EXIT.failed, 'gas');
   await sayWhyItWaits(session, forecast.worth);
-  const begins_at = options.from === undefined ? Date.now() : timeOf(options.from, '--from');
+  const begins_at = options.from ?? Date.now();
   const daily = options.daily === undefined ? null : hoursOf(options.daily);
-  const ends_at = options.until === undefined ? await lastMoment(begins_at, daily) : timeOf(options.until, '--until');
+  const ends_at = options.until ?? (await lastMoment(begins_at, daily));
   const signed = await signedGrant(session, options, { business, chain, feeMax, until: ends_at });
   const price_max = options.maxPrice ?? null;
   const plan = { business, chain, min_usd, price_max, daily, begins_at, ends_at, fee_max: feeMax.toString(), signed };
@@ -202,7 +202,7 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
 
 function unitsOf(text: string, coin: string): bigint {
   const units = parseDecimal(text, assetOf(coin as AssetId).decimals);
-  if (units === null) throw usage(`${text} is no amount of ${coin}`);
+  if (!units) throw usage(`${text} is no amount of ${coin}`);
   return units;
 }
 
@@ -219,10 +219,4 @@ function hoursOf(text: string): Hours {
   const [, from, to] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(text) ?? [];
   if (from === undefined || to === undefined) throw usage(`--daily ${text}: say 02:00-05:00`);
   return { from, to };
-}
-
-function timeOf(text: string, option: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw usage(`${option}: ${text} is no time`);
-  return time;
 }

@@ -2,56 +2,56 @@
 import { InvalidArgumentError } from 'commander';
 import { EARLIER_RESTORES_MAX } from '../domain/indices.ts';
 
-const PORT_MAX = 65_535;
+/** A parser of whole numbers from `min` to `max`. `what` continues "It must be". */
+const wholeFrom =
+  (min: number, max: number, what: string) =>
+  (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be ${what}.`);
+  };
 
 /** An id or a limit. */
-export function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
-}
+export const wholeNumber = wholeFrom(1, Number.MAX_SAFE_INTEGER, 'a whole number from 1');
 
 /** The number of a withdrawal, as the operator API takes it. */
 export const withdrawalNumber = (text: string): string => `${wholeNumber(text)}`;
 
-const BLOCK_HEIGHT_MAX = 1_000_000_000;
-
-export function blockHeight(text: string): number {
-  if (!/^\d{1,10}$/.test(text) || Number(text) > BLOCK_HEIGHT_MAX) {
-    throw new InvalidArgumentError('It must be the number of a block, such as 3100000.');
-  }
-  return Number(text);
-}
+export const blockHeight = wholeFrom(0, 1_000_000_000, 'the number of a block, such as 3100000');
 
 const WAIT_SECONDS_MAX = 604_800;
+export const secondsToWait = wholeFrom(0, WAIT_SECONDS_MAX, `a whole number of seconds from 0 to ${WAIT_SECONDS_MAX}`);
 
-/** Seconds, from 0 to a week. */
-export function secondsToWait(text: string): number {
-  if (!/^\d{1,6}$/.test(text) || Number(text) > WAIT_SECONDS_MAX) {
-    throw new InvalidArgumentError(`It must be a whole number of seconds from 0 to ${WAIT_SECONDS_MAX}.`);
-  }
-  return Number(text);
-}
+/** How often a shop was restored since a backup was made. */
+export const earlierRestores = wholeFrom(0, EARLIER_RESTORES_MAX, `a whole number from 0 to ${EARLIER_RESTORES_MAX}`);
 
-/** How often a shop was restored since a backup was made: 0 to EARLIER_RESTORES_MAX. */
-export function earlierRestores(text: string): number {
-  if (!/^\d{1,2}$/.test(text) || Number(text) > EARLIER_RESTORES_MAX) {
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${EARLIER_RESTORES_MAX}.`);
-  }
-  return Number(text);
-}
+export const port = wholeFrom(0, 65_535, 'a port from 0 (any free one) to 65535');
 
-export function port(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > PORT_MAX) {
-    throw new InvalidArgumentError(`It must be a port from 0 (any free one) to ${PORT_MAX}.`);
-  }
-  return Number(text);
+/** As `[wallet] auto_lock_minutes` takes it. */
+export const lockMinutes = wholeFrom(0, 1_440, 'a whole number of minutes from 0 (never) to 1440');
+
+/** The beginning (UTC) of an existing day written YYYY-MM-DD; null if the text is none. */
+function dayOf(text: string): string | null {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(at)) return null;
+  const iso = new Date(at).toISOString();
+  // of the 30th of February, Date.parse makes a day in March
+  return iso.startsWith(text) ? iso : null;
 }
 
 /** The beginning (UTC) of an existing day written YYYY-MM-DD. */
 export function day(text: string): string {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(text)) {
-    throw new InvalidArgumentError('It must be a day such as 2026-01-31.');
-  }
-  return new Date(at).toISOString();
+  const found = dayOf(text);
+  if (found === null) throw new InvalidArgumentError('It must be a day such as 2026-01-31.');
+  return found;
+}
+
+const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** A time with its zone (RFC 3339; the seconds are optional), in milliseconds since 1970. */
+export function time(text: string): number {
+  const [, date = ''] = TIME.exec(text) ?? [];
+  const at = date !== '' && dayOf(date) !== null ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new InvalidArgumentError('It must be a time with its zone, such as 2026-01-31T02:00:00Z.');
 }

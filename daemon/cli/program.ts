@@ -37,9 +37,10 @@ import { withdrawalCommands } from './withdrawals.ts';
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   const json = argv.includes('--json');
   try {
-    if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    const [first, ...others] = argv.filter((word) => word !== '--json');
+    if ((first === '--version' || first === '-V') && others.length === 0) {
       const { version } = await import('../main.ts');
-      io.stdout.write(`${version()}\n`);
+      io.stdout.write(json ? jsonLine({ version: version() }) : `${version()}\n`);
       return 0;
     }
     await program(io, json).parseAsync([...argv], { from: 'user' });

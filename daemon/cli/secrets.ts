@@ -1,5 +1,5 @@
 /** Secrets: from a file that an option names, for scripts, or asked for on the terminal. */
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT, Failure, usage } from './io.ts';
@@ -41,7 +41,8 @@ const SECRET_BYTES_MAX = 4_096;
 
 /** The secret in a file, or in `input` where the path is `-`; without the final line end. */
 export async function secretFile(path: string, option: string, input: Readable = process.stdin): Promise<string> {
-  const bytes = await (path === '-' ? readInput(input) : readFile(path)).catch((error: NodeJS.ErrnoException) => {
+  const source = path === '-' ? input : createReadStream(path);
+  const bytes = await readPast(source, SECRET_BYTES_MAX).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ENOENT' ? 'is not there' : 'cannot be read';
     throw usage(`${option}: ${path} ${why}`);
   });
@@ -51,13 +52,14 @@ export async function secretFile(path: string, option: string, input: Readable =
   return text;
 }
 
-async function readInput(input: Readable): Promise<Buffer> {
+/** Everything, or more than `bytesMax` bytes of it: a device or a pipe may have no end. */
+export async function readPast(input: Readable, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of input) {
     chunks.push(Buffer.from(chunk));
     bytes += chunk.length;
-    if (bytes > SECRET_BYTES_MAX) break;
+    if (bytes > bytesMax) break;
   }
   return Buffer.concat(chunks);
 }

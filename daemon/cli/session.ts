@@ -5,7 +5,7 @@ import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletLocation } from '../operator/local-keyholder.ts';
-import { Failure, type Io, jsonLine } from './io.ts';
+import { Failure, type Io, jsonLine, usage } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
 
@@ -19,6 +19,8 @@ export class Session {
 
   constructor(io: Io, options: GlobalOptions) {
     this.io = io;
+    // `resolve` takes an empty text, as of an unset variable, for the folder that the command runs in
+    if (options.dataDir === '') throw usage('--data-dir is empty: name a folder');
     this.dataDir = resolve(options.dataDir ?? dataDirOf(io));
     this.json = options.json ?? false;
     this.yes = options.yes ?? false;

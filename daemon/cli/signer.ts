@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { Failure, type Io, usage } from './io.ts';
-import { wholeNumber } from './parse.ts';
+import { lockMinutes } from './parse.ts';
 import type { Session } from './session.ts';
 
 type SignerOptions = { folder: string; socket: string; autoLockMinutes: number; passphraseFile?: string };
@@ -24,7 +24,7 @@ export function signerCommands(root: Command, io: Io): void {
     .option(
       '--auto-lock-minutes <minutes>',
       'close it after so long without a use, 0: never',
-      wholeNumber,
+      lockMinutes,
       AUTO_LOCK_MINUTES,
     )
     .option('--passphrase-file <file>', 'open it by itself with the passphrase in this file')

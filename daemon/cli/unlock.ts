@@ -103,8 +103,7 @@ async function changePassphrase(session: Session, files: PassphraseFiles): Promi
 
 async function showMoneroWords(session: Session, options: PassphraseOption, name = ''): Promise<void> {
   const { businesses } = await session.call('business.list', {});
-  const business = businesses.find((one) => [`${one.id}`, one.uuid, one.name].includes(name));
-  if (!business) throw new Failure(`there is no business ${name}`, EXIT.failed, 'business.not_found');
+  const business = businessCalled(businesses, name);
   if (business.network === 'sandbox')
     throw new Failure('the sandbox has no words to show', EXIT.failed, 'wallet.sandbox');
   const passphrase = await passphraseOf(session, options);
@@ -113,6 +112,25 @@ async function showMoneroWords(session: Session, options: PassphraseOption, name
   const words = await moneroWordsIn(session.walletFolder, passphrase, network, account_no);
   session.note('These words are the money. Spend it in one place only: here, or in the other wallet.');
   session.print({ words: words.split(' ') }, () => `${words}\n`);
+}
+
+/** As the service finds it: by number or UUID, else by name. Throws `Failure` if none or several have it. */
+export function businessCalled<B extends { id: number; uuid: string; name: string }>(
+  all: readonly B[],
+  ref: string,
+): B {
+  const named = all.filter(({ name }) => name.toLowerCase() === ref.trim().toLowerCase());
+  const found = all.find(({ id, uuid }) => `${id}` === ref || uuid === ref.toLowerCase()) ?? named[0];
+  if (!found) throw new Failure(`there is no business ${ref}`, EXIT.failed, 'business.not_found');
+  if (found === named[0] && named.length > 1) {
+    const numbers = named.map(({ id }) => id).join(', ');
+    throw new Failure(
+      `several businesses are called ${ref}: use a number (${numbers})`,
+      EXIT.failed,
+      'business.ambiguous',
+    );
+  }
+  return found;
 }
 
 async function revoke(session: Session, options: PassphraseOption): Promise<void> {

@@ -2,10 +2,13 @@
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { action, itemCommand } from './commands.ts';
-import type { Io } from './io.ts';
+import { EXIT, Failure, type Io } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
+
+/** As for the alert of a failed notification. */
+const STATUS_FAILED_MIN = 400;
 
 type Webhook = Result<'webhook.list'>['webhooks'][number];
 
@@ -49,5 +52,10 @@ const answerText = ({ status, error }: { status: number | null; error: string | 
 
 async function resend(session: Session, _: object, id?: string) {
   const done = await session.call('webhook.resend', { id: Number(id) });
-  session.print(done, () => `Sent to ${done.webhook.url}: ${answerText(done) ?? 'no answer'}\n`);
+  const { status } = done;
+  const answer = answerText(done) ?? 'no answer';
+  if (status === null || status >= STATUS_FAILED_MIN) {
+    throw new Failure(`${done.webhook.url} did not take the notification: ${answer}`, EXIT.failed, 'webhook.failed');
+  }
+  session.print(done, () => `Sent to ${done.webhook.url}: ${answer}\n`);
 }

@@ -6,6 +6,7 @@ import { ASSETS, CHAINS } from '../../daemon/domain/assets.ts';
 import { SCOPES } from '../../daemon/domain/merchant.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 let shop: Server;
@@ -18,7 +19,7 @@ beforeAll(async () => {
   received = [];
   shop = createServer((request, response) => {
     received.push(request.url ?? '');
-    response.statusCode = received.length === 1 ? 500 : 204;
+    response.statusCode = received.length % 2 === 1 ? 500 : 204;
     response.end();
   });
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
@@ -313,6 +314,10 @@ describe('invoices', () => {
       webhook: { attempts: [{ by_operator: false }, { by_operator: true, status: 204 }] },
     });
     expect(received).toEqual(['/paid?x=1', '/paid?x=1']);
+    expect(await cli(daemon.dataDir, ['webhook', 'resend', `${told.id}`])).toMatchObject({
+      ...{ code: 1, out: '' },
+      err: expect.stringMatching(/^error: http:\S+ did not take the notification: HTTP 500\n$/),
+    });
     expect((await call('webhook.list', {})).webhooks.map(({ id }) => id)).toEqual([told.id]);
     expect(await refusal(daemon.dataDir, 'webhook.resend', { id: 99 })).toMatchObject({
       status: 404,

@@ -1,4 +1,5 @@
 /** The command line without a daemon: how it prints, asks, and refuses. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +8,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { list } from '../../daemon/cli/commands.ts';
 import { clean, EXIT, jsonLine } from '../../daemon/cli/io.ts';
-import { day, port, wholeNumber } from '../../daemon/cli/parse.ts';
+import { day, lockMinutes, port, time, wholeNumber } from '../../daemon/cli/parse.ts';
 import { askHidden, askLine, confirm } from '../../daemon/cli/prompt.ts';
 import { readyText } from '../../daemon/cli/start.ts';
 import { pairs, span, table, when, widthOf } from '../../daemon/cli/table.ts';
+import { businessCalled } from '../../daemon/cli/unlock.ts';
 import { anyCharacter } from '../support/characters.ts';
 import { cli, fakeIo } from './cli-kit.ts';
 
@@ -97,6 +99,10 @@ describe('what is typed', () => {
     }
     expect([port('0'), port('65535')]).toEqual([0, 65_535]);
     for (const wrong of ['65536', '-1', '80.5', 'http', '']) expect(() => port(wrong)).toThrow(InvalidArgumentError);
+    expect([lockMinutes('0'), lockMinutes('1440')]).toEqual([0, 1_440]);
+    expect([time('2026-01-31T02:00Z'), time('2026-02-01T00:30:00+01:00')]).toEqual([
+      1_769_824_800_000, 1_769_902_200_000,
+    ]);
     expect(wholeNumber('1')).toBe(1);
     for (const wrong of ['0', '1e3', '9'.repeat(16), ''])
       expect(() => wholeNumber(wrong)).toThrow(InvalidArgumentError);
@@ -173,6 +179,26 @@ describe('how a command fails', () => {
     ],
     [['events', '--count', 'few'], EXIT.usage, /^error: .*It must be a whole number from 1/],
     [['client', 'change', '1'], EXIT.usage, /^error: nothing to change/],
+    [['status', '--data-dir', ''], EXIT.usage, /^error: --data-dir is empty: name a folder\n$/],
+    [
+      ['signer', '--folder', 'a', '--socket', 'b', '--auto-lock-minutes', '1441'],
+      EXIT.usage,
+      /^error: .*It must be a whole number of minutes from 0 \(never\) to 1440/,
+    ],
+    ...['2026-02-30T02:00:00Z', '2026-01-31T02:00:00', '1', 'tomorrow', '2026-01-31'].map(
+      (text): [string[], number, RegExp] => [
+        ['gas', 'collect', '1', 'ETH', '--from', text],
+        EXIT.usage,
+        /^error: .*It must be a time with its zone, such as 2026-01-31T02:00:00Z/,
+      ],
+    ),
+    [
+      ['wallet', 'unlock', '--passphrase-file', '/dev/zero'],
+      EXIT.usage,
+      /^error: --passphrase-file: \/dev\/zero is too large\n$/,
+    ],
+    [['wallet', 'unlock', '--passphrase-file', '/'], EXIT.usage, /^error: --passphrase-file: \/ cannot be read\n$/],
+    [['business', 'brand', '1', '--logo', '/dev/zero'], EXIT.usage, /^error: \/dev\/zero is too large for a logo\n$/],
     [
       ['business', 'add', '--name', 'x', '--network', 'sandbox', '--import'],
       EXIT.usage,
@@ -211,6 +237,12 @@ describe('how a command fails', () => {
     expect(JSON.parse(ran.err)).toEqual({ error: { code: 'no_daemon', message: expect.stringContaining(dataDir) } });
   });
 
+  it('prints its version, in JSON too', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(await cli(dataDir, ['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect(await cli(dataDir, ['-V', '--json'])).toEqual({ code: 0, out: `{"version":"${version}"}\n`, err: '' });
+  });
+
   it('shows help on stdout when asked', async () => {
     const ran = await cli(dataDir, ['business', 'add', '--help']);
     expect(ran).toMatchObject({ code: 0, err: '' });
@@ -228,6 +260,22 @@ describe('how a command fails', () => {
       err: expect.stringMatching(/^error: \S+operator\.json is damaged: restart the daemon\n$/),
     });
     await rm(broken, { recursive: true });
+  });
+});
+
+describe('a business', () => {
+  const all = [
+    { id: 1, uuid: 'a-1', name: '2' },
+    { id: 2, uuid: 'a-2', name: 'Shop' },
+    { id: 3, uuid: 'a-3', name: 'shop' },
+    { id: 4, uuid: 'a-4', name: 'Bar' },
+  ];
+  it('is found by number before its name, as the service finds it', () => {
+    expect(['2', '1', 'A-3', ' bar '].map((ref) => businessCalled(all, ref).id)).toEqual([2, 1, 3, 4]);
+  });
+  it('is none that nobody has, or that several have', () => {
+    expect(() => businessCalled(all, '9')).toThrow('there is no business 9');
+    expect(() => businessCalled(all, 'SHOP')).toThrow('several businesses are called SHOP: use a number (2, 3)');
   });
 });
 
