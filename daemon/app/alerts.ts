@@ -3,7 +3,7 @@
  * cannot be stored, because the disk is full or locked, stays in memory until it can.
  */
 import type { Network } from '../domain/assets.ts';
-import type { AlertKind, Message } from '../domain/messages.ts';
+import { type AlertKind, type Message, templateOf } from '../domain/messages.ts';
 import { openAlertOf } from '../store/queries/alert-notices.ts';
 import { type AlertRow, closeAlertsOf, insertAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
@@ -79,7 +79,7 @@ export function insertIn(
   tx.run(insertAlert, { kind, subject, ...columnsOf(message), created_at, network });
 }
 
-const columnsOf = ({ text, code, values }: Message) => ({ message: text, template: { code, values } });
+const columnsOf = (message: Message) => ({ message: message.text, template: templateOf(message) });
 
 /** Closes the alerts of a subject. Reads first, so that useless calls are cheap. Never throws. */
 export async function end(app: App, kind: AlertKind, subject: string): Promise<void> {

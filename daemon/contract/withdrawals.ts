@@ -8,7 +8,18 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { CollectShape, SignedGas } from './gas.ts';
-import { Decimal, Id, Instant, Millis, method, Nothing, Page, PositiveDecimal, Text } from './operator-shapes.ts';
+import {
+  Decimal,
+  Id,
+  Instant,
+  MessageShape,
+  Millis,
+  method,
+  Nothing,
+  Page,
+  PositiveDecimal,
+  Text,
+} from './operator-shapes.ts';
 
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
@@ -58,10 +69,12 @@ export const WithdrawalShape = z.object({
   usd_value: Decimal.nullable(),
   address: z.string(),
   state: z.enum(WITHDRAWAL_STATES),
-  /** Why it was rejected or failed. */
+  /** Why it was rejected or failed. `said_…`: null in rows of earlier releases. */
   reason: z.string().nullable(),
-  /** Why it waits. */
+  said_reason: MessageShape.nullable(),
+  /** Why it waits. `said_…`: null also for the words of another program. */
   problem: z.string().nullable(),
+  said_problem: MessageShape.nullable(),
   approved_by: z.string().nullable(),
   approved_at: Instant.nullable(),
   /** Until when it waits for a decision or for the wallet. */
@@ -89,6 +102,7 @@ const VersionShape = z.object({
   /** Monero's transaction key: shows anybody who has it what each recipient got. Null on other chains, and if it is not known. */
   proof: z.string().nullable(),
   problem: z.string().nullable(),
+  said_problem: MessageShape.nullable(),
 });
 
 const WithdrawalDetailShape = WithdrawalShape.extend({
@@ -131,9 +145,10 @@ const PreviewShape = z.object({
   /** Smallest units per virtual byte. */
   fee_rate: Decimal,
   vsize: z.int().min(0),
-  warnings: z.array(z.object({ code: z.string(), text: z.string() })),
+  warnings: z.array(z.object({ code: z.string(), text: z.string(), said: MessageShape })),
   /** The purposes of the withdrawals, where known. */
   notes: z.array(z.string()),
+  said_notes: z.array(MessageShape),
   /** The end of an approval made now: milliseconds since 1970, covered by the MAC. */
   until: Millis,
   /** The likely wait and cost of each speed of a first payment; empty if its fee cannot be chosen. */
@@ -205,7 +220,11 @@ const ProposalShape = z.discriminatedUnion('kind', [
 ]);
 
 /** `sent`: a node has accepted it. `problem`: why not; null if unknown yet. */
-const OutcomeShape = z.object({ sent: z.boolean(), problem: z.string().nullable() });
+const OutcomeShape = z.object({
+  sent: z.boolean(),
+  problem: z.string().nullable(),
+  said_problem: MessageShape.nullable(),
+});
 
 export const WITHDRAWALS = {
   /** Newest first. With `state`, a page may be short, even empty, and still have a `next`. */
@@ -247,6 +266,7 @@ export const WITHDRAWALS = {
       withdrawals: z.array(WithdrawalShape),
       preview: PreviewShape.nullable(),
       why: z.string().nullable(),
+      said_why: MessageShape.nullable(),
       /** Its money is on several addresses: with a grant of gas of this kind it is collected first. */
       collect: CollectShape.nullable(),
     }),

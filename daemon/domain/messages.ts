@@ -99,6 +99,56 @@ export const MESSAGES = {
   'payment.own': 'the payment to ourselves for {address}',
   'payment.withdrawal': 'withdrawal {ids}',
 
+  'ask.address': 'its address is not in the address book',
+  'ask.by_hand': 'every withdrawal is approved by hand',
+  'ask.day': 'it is above what is left of the limit per 24 hours',
+  'ask.each': 'it is above the limit per withdrawal',
+  'ask.no_rate': 'no rate is known that tells what it is worth',
+  'ask.not_plain': 'a policy approves plain payments: sweeps and refunds are approved by hand',
+  'ask.refund': 'a refund of invoice {invoice}: every refund is approved by hand',
+  'ask.restored': 'this service was restored from a backup and waits for its operator',
+  'coin.left': '{coin}, which its transaction spends, left the chain',
+  'coin.spent': '{coin}, which its transaction spends, was spent by {tx}',
+  'ended.canceled': 'canceled',
+  'ended.conflict': 'conflict',
+  'ended.expired': 'expired',
+  'ended.rejected': 'rejected',
+  'ended.rejected_why': 'rejected: {reason}',
+  'ended.reverted': 'reverted',
+  'left.not_worth': 'it is worth less than its gas, lacks confirmations, or has no known price',
+  'left.one_place': 'this empties one address. Collect the deposit addresses into the tank first, then take everything',
+  'note.refund': 'Withdrawal {id} is a refund of invoice {invoice}',
+  'note.refund_order': 'Withdrawal {id} is a refund of invoice {invoice}, order {order}',
+  'wait.block': 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet',
+  'wait.coin_away': 'A coin is missing: {coin}. Speed it up to pay it with other coins, or cancel it',
+  'wait.coin_lost':
+    'A coin is missing: {coin}. It can never be paid by what was signed: it fails once that is {buried} blocks deep (now {depth}), unless it is replaced before',
+  'wait.coin_stuck':
+    'A coin is missing: {coin}. It is sent again when the coin is back, and fails once that is impossible. Nothing is reserved for it',
+  'wait.collect': '{reason}. Collect the deposit addresses into the tank first, then take everything',
+  'wait.collected': 'Its money is collected into the tank first',
+  'wait.collected_but': 'Its money is collected into the tank first. {reason}',
+  'wait.locked': 'the wallet is locked',
+  'wait.may_be_paid': 'it may have been paid after the backup: make sure that it was not before you approve it',
+  'wait.needless': 'there was no reason for it any more',
+  'wait.reverted':
+    'Its transaction failed: {tx} is in a block and paid its fee, and moved nothing. The withdrawal fails once that is {buried} blocks deep (now {depth})',
+  'wait.unread':
+    'A transaction that was made after the backup cannot be read, and may have paid a withdrawal: {reason}',
+  'wait.unsynced': 'Payments after the backup are not known until the chain was looked at again',
+  'warning.dear_fee': 'The network fee of {amount} {asset} is worth more than 5 % of the amount',
+  'warning.fee_lowered':
+    'A fee of {held} was held for withdrawal {id}, more than may be approved: it is {most} at the most from now on',
+  'warning.high_fee': 'The network fee is more than 5 % of the amount',
+  'warning.left_behind': '{amount} {asset} stay on {count} other addresses, because {reason}',
+  'warning.left_behind_one': '{amount} {asset} stay on 1 other address, because {reason}',
+  'warning.lookalike': 'The address of withdrawal {id} begins and ends like {addresses}, and is another one',
+  'warning.may_be_paid':
+    'Withdrawal {id} may have been paid after the backup that this service was restored from, and not be on the chain yet',
+  'warning.new_address': 'Nothing was ever paid to the address of withdrawal {id}',
+  'warning.over_refund': 'The refunds of invoice {invoice} are more than what it has received and is confirmed',
+  'warning.own_address': 'The recipient is an address of this wallet: the money stays here, and costs its fee',
+
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list`, and the log, say why',
   'advice.backup_folder': 'set [backup] folder: resources/docs/back-up.md',
@@ -227,7 +277,15 @@ export type Message = {
 type Slot<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Slot<Rest> : never;
 type ValuesOf<C extends MessageCode> = { readonly [name in Slot<(typeof MESSAGES)[C]>]: Value };
 
-const textOf = (value: Value): string => (typeof value === 'object' ? value.text : `${value}`);
+export const textOf = (value: Value): string => (typeof value === 'object' ? value.text : `${value}`);
+
+/** The part of a message that is stored beside its text. */
+export type Template = Pick<Message, 'code' | 'values'>;
+export const templateOf = ({ code, values }: Message): Template => ({ code, values });
+
+/** The message of two columns; null without a text, and for a text that has no code. */
+export const storedMessage = (text: string | null, template: Template | null): Message | null =>
+  text === null || template === null ? null : { ...template, text };
 
 /** A message with its text in English. */
 export function message<C extends MessageCode>(

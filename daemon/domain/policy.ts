@@ -1,4 +1,5 @@
 /** Approval policies for withdrawals, and warnings about addresses. Everything here is pure. */
+import { type Message, message } from './messages.ts';
 
 export const POLICY_MODES = ['manual', 'automatic'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
@@ -24,14 +25,14 @@ export const POLICY_WINDOW_MS = 24 * 3_600_000;
 export type PolicyCase = { usd: bigint | null; usedUsd: bigint; inAddressBook: boolean };
 
 /** Why a withdrawal needs the operator's approval, in words; null if the policy approves it. */
-export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCase): string | null {
-  if (policy.mode === 'manual') return 'every withdrawal is approved by hand';
-  if (policy.addressBookOnly && !inAddressBook) return 'its address is not in the address book';
+export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCase): Message | null {
+  if (policy.mode === 'manual') return message('ask.by_hand');
+  if (policy.addressBookOnly && !inAddressBook) return message('ask.address');
   const { perWithdrawalUsd, perDayUsd } = policy;
   if (perWithdrawalUsd === null && perDayUsd === null) return null;
-  if (usd === null) return 'no rate is known that tells what it is worth';
-  if (perWithdrawalUsd !== null && usd > perWithdrawalUsd) return 'it is above the limit per withdrawal';
-  if (perDayUsd !== null && usedUsd + usd > perDayUsd) return 'it is above what is left of the limit per 24 hours';
+  if (usd === null) return message('ask.no_rate');
+  if (perWithdrawalUsd !== null && usd > perWithdrawalUsd) return message('ask.each');
+  if (perDayUsd !== null && usedUsd + usd > perDayUsd) return message('ask.day');
   return null;
 }
 

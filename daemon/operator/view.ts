@@ -5,8 +5,10 @@
  * Invariant: the equations hold in what is shown: `takes` is the sum of every other amount of the transaction, in units
  * and in cents.
  */
+
 import type { Result } from '../contract/operator.ts';
 import { type Asset, type AssetId, assetOf } from '../domain/assets.ts';
+import type { Message } from '../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups, isFeeHigh } from '../domain/policy.ts';
 import type { Speed } from '../domain/withdrawal.ts';
@@ -78,8 +80,9 @@ export type ReviewView = {
   /** The likely wait and cost of each speed, as stated; empty if the fee cannot be chosen. */
   speeds: { speed: Speed; minutes: number; fee: Sum }[];
   /** The service's texts. */
-  warnings: readonly { code: string; text: string }[];
+  warnings: readonly { code: string; text: string; said: Message }[];
   notes: readonly string[];
+  saidNotes: readonly Message[];
 };
 
 /** With two decimals, rounded up, so that no amount looks smaller than it is. */
@@ -184,6 +187,7 @@ export function viewOf(
       },
     warnings: preview.warnings,
     notes: preview.notes,
+    saidNotes: preview.said_notes,
   };
 }
 

@@ -38,6 +38,7 @@ import { TANK } from './migrations/0032-tank.ts';
 import { FOUND_BY_SCRIPT } from './migrations/0033-found-by-script.ts';
 import { ALERT_TEMPLATES } from './migrations/0034-alert-templates.ts';
 import { INBOX_ALERTS } from './migrations/0035-inbox-alerts.ts';
+import { WITHDRAWAL_TEMPLATES } from './migrations/0036-withdrawal-templates.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -74,6 +75,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0033-found-by-script', FOUND_BY_SCRIPT],
   ['0034-alert-templates', ALERT_TEMPLATES],
   ['0035-inbox-alerts', INBOX_ALERTS],
+  ['0036-withdrawal-templates', WITHDRAWAL_TEMPLATES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -1,5 +1,5 @@
 /** The tables of alerts. See `schema.ts` for the other tables. */
-import type { Message } from '../domain/messages.ts';
+import type { Template } from '../domain/messages.ts';
 import { int, json, made, maybe, text, time } from './columns.ts';
 
 export const ALERT_TABLES = {
@@ -16,7 +16,7 @@ export const ALERT_TABLES = {
     /** When the cause ended, which closed the alert; null if the operator marked it as seen, or it is open. */
     ended_at: maybe(time),
     /** The message's code and values; null in alerts of earlier releases. */
-    template: maybe(json<Pick<Message, 'code' | 'values'>>()),
+    template: maybe(json<Template>()),
   },
   /** The notices of alerts that a channel must send or has sent. A row is deleted when no further notice can follow. */
   alert_notice: {

@@ -1,6 +1,7 @@
 /** The tables of withdrawals. See `schema.ts` for the other tables. */
 import type { AssetId } from '../domain/assets.ts';
-import { bytes, flag, int, made, maybe, only, text, time, units } from './columns.ts';
+import type { Template } from '../domain/messages.ts';
+import { bytes, flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
 export const WITHDRAWAL_TABLES = {
   withdrawal: {
@@ -30,8 +31,10 @@ export const WITHDRAWAL_TABLES = {
     state: text,
     /** 1 while its amount and highest fee are reserved: it is open and has no transaction yet. */
     held: flag,
-    /** Why it was rejected, or failed. */
+    /** Why it was rejected, or failed, in English. */
     reason: maybe(text),
+    /** The message's code and values, as of the other templates; null in rows of earlier releases. */
+    reason_template: maybe(json<Template>()),
     /** Its value in 1e-8 US dollars when it was requested. */
     usd_value: maybe(units),
     /** A `Speed` of `domain/withdrawal.ts`: the fee rate is asked for accordingly when it is planned. */
@@ -49,8 +52,10 @@ export const WITHDRAWAL_TABLES = {
     /** Its share of the fee of the newest version, or of the one in a block. */
     fee: maybe(units),
     txid: maybe(text),
-    /** Why it waits, in words for the operator. */
+    /** Why it waits, in English for the operator. */
     problem: maybe(text),
+    /** Null also for the words of another program. */
+    problem_template: maybe(json<Template>()),
     /** 1: it was open in the backup that was restored, so it may have been paid after that backup. */
     may_be_paid: made(flag),
     /** The invoice that it refunds; null: none, or it refunds a deposit in the inbox. */
@@ -108,6 +113,7 @@ export const WITHDRAWAL_TABLES = {
     signed_at: maybe(time),
     sent_at: maybe(time),
     problem: maybe(text),
+    problem_template: maybe(json<Template>()),
     /** Monero: the transaction's private keys in hex, which prove to whom it paid, and spend nothing. */
     proof: maybe(text),
   },

@@ -122,6 +122,61 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'payment.own': 'die Zahlung an uns selbst für {address}',
   'payment.withdrawal': 'die Auszahlung {ids}',
 
+  'ask.address': 'Ihre Adresse steht nicht im Adressbuch',
+  'ask.by_hand': 'Jede Auszahlung wird von Hand genehmigt',
+  'ask.day': 'Sie übersteigt, was von der Grenze für 24 Stunden übrig ist',
+  'ask.each': 'Sie übersteigt die Grenze für eine Auszahlung',
+  'ask.no_rate': 'Kein Kurs ist bekannt, der ihren Wert nennt',
+  'ask.not_plain':
+    'Eine Regel genehmigt einfache Zahlungen: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
+  'ask.refund': 'Eine Erstattung der Rechnung {invoice}: Jede Erstattung wird von Hand genehmigt',
+  'ask.restored': 'Dieser Dienst wurde aus einer Sicherung wiederhergestellt und wartet auf seinen Betreiber',
+  'coin.left': '{coin}, den ihre Transaktion ausgibt, ist nicht mehr in der Blockchain',
+  'coin.spent': '{coin}, den ihre Transaktion ausgibt, hat {tx} ausgegeben',
+  'ended.canceled': 'Sie wurde abgebrochen.',
+  'ended.conflict': 'Eine andere Transaktion hat ihr Geld ausgegeben.',
+  'ended.expired': 'Ihre Frist ist abgelaufen.',
+  'ended.rejected': 'Sie wurde abgelehnt.',
+  'ended.rejected_why': 'Sie wurde abgelehnt: {reason}.',
+  'ended.reverted': 'Ihre Transaktion ist fehlgeschlagen.',
+  'left.not_worth': 'es weniger wert ist als sein Gas, noch nicht bestätigt ist oder keinen bekannten Preis hat',
+  'left.one_place':
+    'dies eine Adresse leert. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',
+  'note.refund': 'Auszahlung {id} erstattet die Rechnung {invoice}',
+  'note.refund_order': 'Auszahlung {id} erstattet die Rechnung {invoice}, Bestellung {order}',
+  'wait.block': 'Sie wartet auf eine Bestätigung: Die Coins dafür sind in Transaktionen, die noch in keinem Block sind',
+  'wait.coin_away':
+    'Ein Coin fehlt: {coin}. Beschleunigen Sie die Auszahlung, damit andere Coins sie bezahlen, oder brechen Sie sie ab',
+  'wait.coin_lost':
+    'Ein Coin fehlt: {coin}. Mit dem, was signiert ist, kann sie nie gezahlt werden: Sie scheitert, sobald das {buried} Blöcke tief ist (jetzt {depth}), wenn sie vorher nicht ersetzt wird',
+  'wait.coin_stuck':
+    'Ein Coin fehlt: {coin}. Sie wird wieder gesendet, wenn der Coin zurück ist, und scheitert, sobald das unmöglich ist. Für sie ist nichts zurückgelegt',
+  'wait.collect': '{reason}. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',
+  'wait.collected': 'Ihr Geld wird zuerst in den Tank eingesammelt',
+  'wait.collected_but': 'Ihr Geld wird zuerst in den Tank eingesammelt. {reason}',
+  'wait.locked': 'Die Wallet ist gesperrt',
+  'wait.may_be_paid':
+    'Sie kann nach der Sicherung bezahlt worden sein: Vergewissern Sie sich, dass das nicht so ist, bevor Sie sie genehmigen',
+  'wait.needless': 'Es gab keinen Grund mehr dafür',
+  'wait.reverted':
+    'Ihre Transaktion ist fehlgeschlagen: {tx} ist in einem Block, hat ihre Gebühr gezahlt und nichts bewegt. Die Auszahlung scheitert, sobald das {buried} Blöcke tief ist (jetzt {depth})',
+  'wait.unread':
+    'Eine Transaktion, die nach der Sicherung gemacht wurde, ist nicht lesbar und kann eine Auszahlung bezahlt haben: {reason}',
+  'wait.unsynced': 'Zahlungen nach der Sicherung sind erst bekannt, wenn die Blockchain wieder gelesen wurde',
+  'warning.dear_fee': 'Die Netzgebühr von {amount} {asset} ist mehr wert als 5 % des Betrags',
+  'warning.fee_lowered':
+    'Für Auszahlung {id} war eine Gebühr von {held} zurückgelegt, mehr als genehmigt werden darf: Von jetzt an sind es höchstens {most}',
+  'warning.high_fee': 'Die Netzgebühr ist mehr als 5 % des Betrags',
+  'warning.left_behind': '{amount} {asset} bleiben auf {count} anderen Adressen, weil {reason}',
+  'warning.left_behind_one': '{amount} {asset} bleiben auf 1 anderen Adresse, weil {reason}',
+  'warning.lookalike': 'Die Adresse der Auszahlung {id} beginnt und endet wie {addresses} und ist eine andere',
+  'warning.may_be_paid':
+    'Auszahlung {id} kann nach der Sicherung, aus der dieser Dienst wiederhergestellt wurde, bezahlt worden sein, ohne schon in der Blockchain zu stehen',
+  'warning.new_address': 'An die Adresse der Auszahlung {id} wurde noch nie gezahlt',
+  'warning.over_refund':
+    'Die Erstattungen der Rechnung {invoice} sind höher als das, was sie bekommen hat und bestätigt ist',
+  'warning.own_address': 'Der Empfänger ist eine Adresse dieser Wallet: Das Geld bleibt hier und kostet seine Gebühr',
+
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list` und das Protokoll sagen, warum',
   'advice.backup_folder': 'Setzen Sie [backup] folder: resources/docs/back-up.md',

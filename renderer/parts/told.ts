@@ -12,6 +12,8 @@ export type Piece = { from: 'own' | 'value' | 'service'; text: string };
 const TEXTS_DE: ReadonlyMap<string, string> = new Map(Object.entries({ ...ERRORS_DE, ...MESSAGES_DE }));
 /** After a split by it, names stand at the odd places. */
 const HOLE = /\{(\w+)\}/;
+/** Amounts of money, in the coin's own decimals. */
+const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'held', 'most']);
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** `said`: null if an earlier release stored the message, which kept its English `text` alone. */
@@ -26,9 +28,10 @@ export function piecesOf(said: Message | null, text: string, language: Language)
 
 function piecesOfValue(name: string, value: Value, language: Language): Piece[] {
   if (typeof value === 'object') return piecesOf(value, value.text, language);
-  if (typeof value === 'number') return [{ from: 'value', text: value.toLocaleString(language) }];
+  if (typeof value === 'number')
+    return [{ from: 'value', text: name === 'id' ? `${value}` : value.toLocaleString(language) }];
   if (name === 'reason') return [{ from: 'service', text: value }];
-  if (name === 'amount') return [{ from: 'value', text: exact(value, language) }];
+  if (AMOUNTS.has(name)) return [{ from: 'value', text: exact(value, language) }];
   if (name === 'chain') return [{ from: 'value', text: chainName(value.split(':').at(-1)!) }];
   return [{ from: 'value', text: TIME.test(value) ? times(language).full(value) : value }];
 }

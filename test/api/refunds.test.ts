@@ -141,6 +141,7 @@ describe('a refund', () => {
     expect(preview.warnings).toContainEqual({
       code: 'over_refund',
       text: `The refunds of invoice ${invoice} are more than what it has received and is confirmed`,
+      said: expect.objectContaining({ code: 'warning.over_refund', values: { invoice } }),
     });
     expect((await refund(invoice)).status).toBe(400);
     await operator.call('withdrawal.reject', { id: asked.body.id! });

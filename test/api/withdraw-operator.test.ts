@@ -86,7 +86,9 @@ describe('deciding', () => {
     await operator.call('withdrawal.reject', { id, reason: 'not today' });
     expect(await balance()).toBe(before);
     expect(await withdrawal(service, id)).toMatchObject({ status: 'failed', tx_id: null });
-    expect((await operator.show(id)).reason).toBe('rejected: not today');
+    const { reason, said_reason } = await operator.show(id);
+    expect(reason).toBe('rejected: not today');
+    expect(said_reason).toEqual({ code: 'ended.rejected_why', values: { reason: 'not today' }, text: reason });
     expect(await refusal(operator.call('withdrawal.reject', { id }))).toBe('withdrawal.state');
   });
 
@@ -99,7 +101,7 @@ describe('deciding', () => {
     service.advance(61_000);
     await service.restart();
     await when(id, 'rejected');
-    expect((await operator.show(id)).reason).toBe('expired');
+    expect(await operator.show(id)).toMatchObject({ reason: 'expired', said_reason: { code: 'ended.expired' } });
   });
 
   it('an approval that is over, or holds for too long, is none', async () => {

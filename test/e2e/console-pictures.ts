@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { bech32 } from '@scure/base';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { message } from '../../daemon/domain/messages.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf, overhangOf } from './page-kit.ts';
@@ -331,6 +332,8 @@ describe('pictures of the console', () => {
       await take({ name: 'approve-batch', screen: `withdrawals/batch?ids=${made.same},${made.fresh}` });
       await take({ name: 'withdrawal', screen: `withdrawals/${made.moving}` });
       await take({ name: 'withdrawal-de', screen: `withdrawals/${made.moving}`, german: true });
+      await take({ name: 'withdrawal-waits-de', screen: `withdrawals/${made.fresh}`, german: true });
+      await take({ name: 'approve-eth-de', screen: at(made.eth), german: true });
     });
     takeAll([
       {
@@ -348,6 +351,7 @@ describe('pictures of the console', () => {
       },
       { name: 'long-name', screen: 'home', widths: ALL, before: longNames },
       { name: 'alerts', screen: 'alerts', before: answers('alert.list', ALERTS) },
+      { name: 'alerts-de', screen: 'alerts', german: true, widths: ALL, before: answers('alert.list', ALERTS) },
     ]);
     async function openItem(page: Page): Promise<void> {
       await page.locator('.inbox-list a, .inbox-rows a, main li a').first().click();
@@ -405,11 +409,12 @@ function litecoinOf(name: string): string {
   return bech32.encode('rltc', [0, ...bech32.toWords(program)]);
 }
 
+const WAITING = message('inbox.deposits', { business: 'Nordlicht', count: 3, amount: '1.2', asset: 'LTC' });
+
 const ALERTS = {
   alerts: [
     {
-      ...{ id: 2, kind: 'disk.low', subject: 'disk', network: null },
-      message: 'the disk has 412 MB left: free some space, or payments cannot be stored',
+      ...{ id: 2, kind: 'inbox.deposit', subject: '2', network: 'mainnet', message: WAITING.text, said: WAITING },
       created_at: '2026-11-20T12:30:00.000Z',
     },
   ],

@@ -159,7 +159,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
         state: 'requested',
         approved_by: null,
         deadline_at: null,
-        problem: MAY_BE_PAID,
+        problem: MAY_BE_PAID.text,
         versions: [],
       });
     }
@@ -194,9 +194,15 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     db.close();
     // what nobody doubts is signed and sent in the same pass that would sign the others
     const preview = await operator.approve(waiting.id);
-    expect(preview.warnings).toContainEqual({ code: 'may_be_paid', text: expect.stringContaining('after the backup') });
+    expect(preview.warnings).toContainEqual(
+      expect.objectContaining({ code: 'may_be_paid', text: expect.stringContaining('after the backup') }),
+    );
     await until('the one that was approved anew is sent', async () => (await mempool()).length === 1);
-    expect(await operator.show(byPolicy.id)).toMatchObject({ state: 'requested', problem: MAY_BE_PAID, versions: [] });
+    expect(await operator.show(byPolicy.id)).toMatchObject({
+      state: 'requested',
+      problem: MAY_BE_PAID.text,
+      versions: [],
+    });
     // an approval of before the restore is worth nothing to the wallet either, whoever puts it back
     const refused = await until('the wallet refuses the approval that was kept', async () => {
       const now = await operator.show(byOperator.id);

@@ -16,7 +16,9 @@ const codes = Object.keys(MESSAGES) as MessageCode[];
 describe('a message', () => {
   it.each(codes)('%s is shown in German with its values', (code) => {
     const names = [...MESSAGES[code].matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-    const named = Object.fromEntries(names.map((name) => [name, name === 'amount' ? '5' : `«${name}»`]));
+    const named = Object.fromEntries(
+      names.map((name) => [name, /^(amount|held|most)$/.test(name) ? '5' : `«${name}»`]),
+    );
     const said: Message = { code, values: named, text: 'in English' };
     const expected = names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES_DE[code]);
     expect(words(said)).toBe(expected);
@@ -31,6 +33,8 @@ describe('a message', () => {
     expect(words(message('doctor.drill_at', { at }))).toMatch(/^Die letzte war am 0?1\.0?3\.2026, \d\d:20:30$/);
     expect(words(message('storage.low', { megabytes: 1_412 }))).toContain('noch 1.412 MB');
     expect(words(message('withdrawal.short', { id: 7, amount: '0.5', asset: 'USDT' }))).toContain('hat 0,5 USDT');
+    const lowered = message('warning.fee_lowered', { id: 10_299, held: '0.25', most: '0.1' });
+    expect(words(lowered)).toMatch(/^Für Auszahlung 10299 .* von 0,25 .* höchstens 0,1$/);
     expect(words(message('chain.halted', { chain: 'mainnet:LTC', reason: 'x' }))).toMatch(/^Litecoin wurde/);
   });
 

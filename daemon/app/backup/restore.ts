@@ -15,7 +15,7 @@ import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
-import { message } from '../../domain/messages.ts';
+import { message, templateOf } from '../../domain/messages.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -60,7 +60,7 @@ const WORK_PREFIX = 'restore-';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
 /** Shown to the operator at a withdrawal that was unsigned in the backup. */
-export const MAY_BE_PAID = 'it may have been paid after the backup: make sure that it was not before you approve it';
+export const MAY_BE_PAID = message('wait.may_be_paid');
 
 /** The header of a backup file. Throws `Rejected`: `backup.format`, `backup.missing`. */
 export async function backupHeader(file: string): Promise<SealedHeader> {
@@ -192,7 +192,7 @@ export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, 
   tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
   tx.run(skipWebhooks, {});
   dropUnsigned(tx);
-  tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
+  tx.run(doubtUnsigned, { problem: MAY_BE_PAID.text, problem_template: templateOf(MAY_BE_PAID), now });
   for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
     const [network, chain] = chain_key.split(':') as [Network, ChainId];
     const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;

@@ -4,7 +4,7 @@
  * raises it once. A business gets at most one new alert an hour; meanwhile the text of the open one is corrected.
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
-import { type Message, message } from '../../domain/messages.ts';
+import { type Message, message, templateOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { depositsToDecide, forgetTold, markTold, untoldDeposits } from '../../store/queries/credits.ts';
@@ -46,8 +46,7 @@ async function tellBusiness(app: App, { id, name, network }: Business): Promise<
     });
     await markAll(app, id, reading);
   } else if (open && open.message !== text.text) {
-    const { code, values } = text;
-    await app.store.write((tx) => tx.run(rewordAlert, { id: open.id, message: text.text, template: { code, values } }));
+    await app.store.write((tx) => tx.run(rewordAlert, { id: open.id, message: text.text, template: templateOf(text) }));
   }
 }
 

@@ -3,9 +3,11 @@
  *
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
+
 import type { AddressFunds, Description } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { type Message, message, type Value } from '../../domain/messages.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { nonceOf, type SpendPlan } from '../../domain/spend.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
@@ -20,12 +22,12 @@ import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
-import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
+import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
-import { applyEvent, speedOf } from './rows.ts';
+import { applyEvent, problemColumns, reasonColumns, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import { feeWarnings, highFeeWarnings, ownAddressWarning, type Warning, warningsOf } from './warnings.ts';
 
@@ -46,7 +48,7 @@ export type Preview = Description & {
   feeUsdRate: bigint | null;
   warnings: Warning[];
   /** The purposes of the withdrawals, where known. */
-  notes: string[];
+  notes: Message[];
   /** Until when an approval made now holds, milliseconds since 1970. */
   until: number;
   /** The approximate fees of other speeds; empty if there is no choice. */
@@ -60,7 +62,7 @@ export type Preview = Description & {
 export type Proposed = {
   rows: WithdrawalRow[];
   preview: Preview | null;
-  why: string | null;
+  why: Value | null;
   /**
    * The money is on several addresses, and is collected first if the operator grants that together with the approval. The
    * preview then has no bytes, because the transaction can be planned only afterwards.
@@ -153,21 +155,17 @@ function leftBehind(app: App, holder: Holder, row: WithdrawalRow, plan: SpendPla
   const left = fundsOf(app.store, holder, {})
     .balances()
     .filter(({ address }) => address !== sender);
-  return stays(
-    row,
-    left,
-    holder.business.network === 'sandbox' ? `this empties one address. ${COLLECT_FIRST}` : NOT_WORTH,
-  );
+  return stays(row, left, message(holder.business.network === 'sandbox' ? 'left.one_place' : 'left.not_worth'));
 }
 
-const NOT_WORTH = 'it is worth less than its gas, lacks confirmations, or has no known price';
-
-function stays({ asset }: WithdrawalRow, left: readonly AddressFunds[], why = NOT_WORTH): Warning[] {
+function stays({ asset }: WithdrawalRow, left: readonly AddressFunds[], reason = message('left.not_worth')): Warning[] {
   if (left.length === 0) return [];
   const units = left.reduce((sum, funds) => sum + (funds.units[asset] ?? 0n), 0n);
-  const count = left.length === 1 ? '1 other address' : `${left.length} other addresses`;
-  const text = `${formatUnits(units, assetOf(asset))} ${asset} stay on ${count}, because ${why}`;
-  return [{ code: 'left_behind', text }];
+  const count = left.length;
+  const stay = { amount: formatUnits(units, assetOf(asset)), asset, reason };
+  const said =
+    count === 1 ? message('warning.left_behind_one', stay) : message('warning.left_behind', { ...stay, count });
+  return [{ code: 'left_behind', said }];
 }
 
 /** The reserved fee; 0 if it is above the limits, so that the current fee decides. */
@@ -205,7 +203,7 @@ function describe(
   const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
   warnings.push(...paid.flatMap((output) => ownAddressWarning(app.store, chain, output)));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
-  for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', text: excess });
+  for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });
   const notes = refunds.map(({ note }) => note);
   warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
   return {
@@ -259,7 +257,7 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
     approved_at: app.now(),
     approval: approval && JSON.stringify(approval),
     deadline_at: until,
-    problem: null,
+    ...problemColumns(null),
   };
 }
 
@@ -290,8 +288,8 @@ export function reject(app: App, tx: Tx, name: string, reason: string | null): W
   refuseInQuarantine(tx, 'Rejections');
   const row = findWithdrawal(tx, name);
   return applyEvent(app, tx, row, 'reject', {
-    reason: reason === null ? 'rejected' : `rejected: ${reason}`,
+    ...reasonColumns(reason === null ? message('ended.rejected') : message('ended.rejected_why', { reason })),
     deadline_at: null,
-    problem: null,
+    ...problemColumns(null),
   });
 }

@@ -32,7 +32,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
-import { applyEvent, withdrawalOf } from './rows.ts';
+import { applyEvent, problemColumns, withdrawalOf } from './rows.ts';
 import { feeShare, settleSpends, UNKNOWN } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
@@ -325,11 +325,15 @@ function take(
 ): void {
   let row = withdrawalOf(tx, id);
   if (row.state === 'requested') {
-    row = applyEvent(app, tx, row, 'approve', { approved_by: 'restore', approved_at: app.now(), problem: null });
+    row = applyEvent(app, tx, row, 'approve', {
+      approved_by: 'restore',
+      approved_at: app.now(),
+      ...problemColumns(null),
+    });
   }
   if (row.state !== 'approved') return;
   const fee = feeShare({ fee: found.source.fee }, found.paid.length);
-  const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
+  const signed = { spend_id: spendId, fee, units, deadline_at: null, ...problemColumns(null) };
   applyEvent(app, tx, row, 'sign', signed);
 }
 

@@ -4,7 +4,7 @@
  */
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, reasonOf } from '../../domain/messages.ts';
+import { message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   triedWithdrawalsAbove,
@@ -24,7 +24,7 @@ import { learnKeyImages } from './key-images.ts';
 import { COLLECT_FIRST, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
-import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
+import { applyEvent, problemColumns, reasonColumns, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 import { type Asked, lookForConflicts } from './vanished.ts';
@@ -67,7 +67,7 @@ export async function passWithdrawals(
 }
 
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
-async function signAll(app: App, chain: ChainRuntime, held: string | null): Promise<boolean> {
+async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promise<boolean> {
   let waits = false;
   for (const version of unsignedVersions(app.store, chain)) {
     const why = held ?? (await signOne(app, version));
@@ -79,24 +79,24 @@ async function signAll(app: App, chain: ChainRuntime, held: string | null): Prom
 }
 
 /** Signs one version. Returns the reason if it has to wait, or null. */
-async function signOne(app: App, { id }: VersionRow): Promise<string | null> {
+async function signOne(app: App, { id }: VersionRow): Promise<Value | null> {
   try {
     await signClaimed(app, id);
     return null;
   } catch (error) {
     if (!isForLater(error)) throw error;
-    return (error as Error).message;
+    return reasonOf(error);
   }
 }
 
 /** Claims new withdrawals first, then a part of the waiting ones in turn, so that each of them is tried. */
-async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held: string | null): Promise<boolean> {
+async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held: Value | null): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
   const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan made while the wallet is locked would be outdated when it is signed
-  const locked = rows.length > 0 && (await isLocked(app, chain)) ? 'the wallet is locked' : null;
+  const locked = rows.length > 0 && (await isLocked(app, chain)) ? message('wait.locked') : null;
   const common = held ?? locked;
   let waits = false;
   for (const row of rows) {
@@ -115,7 +115,7 @@ async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
 }
 
 /** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
-async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
+async function claimOne(app: App, row: WithdrawalRow): Promise<Value | null> {
   for (let attempt = 1; ; attempt++) {
     try {
       const holder = holderOf(app, row);
@@ -129,9 +129,9 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<string | null> {
         await tellRefused(app, row, error);
         return whyNotNow(app, row, error);
       }
-      if (error instanceof Unavailable) return error.message;
+      if (error instanceof Unavailable) return reasonOf(error);
       if (!(error instanceof Overtaken)) throw error;
-      if (attempt >= CLAIM_TRIES_MAX) return error.message;
+      if (attempt >= CLAIM_TRIES_MAX) return reasonOf(error);
     }
   }
 }
@@ -149,9 +149,10 @@ async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Re
 }
 
 /** Stores the reason why a withdrawal waits. Writes only if the text changed. */
-function noteWaiting(app: App, tx: Tx, id: number, why: string): void {
+function noteWaiting(app: App, tx: Tx, id: number, why: Value): void {
   const row = withdrawalOf(tx, id);
-  if (row.state === 'approved' && row.problem !== why) saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
+  if (row.state !== 'approved' || row.problem === textOf(why)) return;
+  saveWithdrawal(app, tx, { ...row, ...problemColumns(why) }, row.state);
 }
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
@@ -166,7 +167,7 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       chain.away = true;
-      await app.store.write((tx) => noteProblem(tx, version, error.message));
+      await app.store.write((tx) => noteProblem(tx, version, reasonOf(error)));
       app.wake.chain(chain.key);
     }
   }
@@ -181,6 +182,10 @@ export function expireWithdrawals(app: App, tx: Tx): void {
     now: app.chains.credibleNow(app.now()),
     limit: EXPIRED_PER_PASS_MAX,
   })) {
-    applyEvent(app, tx, row, 'expire', { reason: 'expired', deadline_at: null, problem: null });
+    applyEvent(app, tx, row, 'expire', {
+      ...reasonColumns(message('ended.expired')),
+      deadline_at: null,
+      ...problemColumns(null),
+    });
   }
 }

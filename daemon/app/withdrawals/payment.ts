@@ -1,5 +1,6 @@
 /** The first payment of a withdrawal, as its row asks for it, and why it cannot be planned yet. */
 import { Rejected } from '../../domain/errors.ts';
+import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { minOf } from '../../domain/money.ts';
 import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -12,18 +13,19 @@ import { approvedUnits } from './sign.ts';
  * Why a withdrawal cannot be planned. If the balance suffices and the coins do not, the rest is in unconfirmed
  * transactions of ours: the next block solves it.
  */
-export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): string {
-  const { code, message } = error;
+export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): Value {
+  const { code } = error;
+  const reason = reasonOf(error);
   const plan = isForCollecting(error) ? app.store.get(gasPlanOf, { account_id: row.account_id }) : undefined;
   if (row.state === 'approved' && plan?.state === 'open') {
-    return `Its money is collected into the tank first${plan.problem === null ? '' : `. ${plan.problem}`}`;
+    return plan.problem === null ? message('wait.collected') : message('wait.collected_but', { reason: plan.problem });
   }
-  if (row.sweep && isForCollecting(error)) return `${message}. ${COLLECT_FIRST}`;
-  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return message;
+  if (row.sweep && isForCollecting(error)) return message('wait.collect', { reason });
+  if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return reason;
   const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
-  if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return message;
-  return 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet';
+  if (availableUnits(app.store, row.account_id, asset, row.id) < needed) return reason;
+  return message('wait.block');
 }
 
 /** One transaction takes what one address holds, so a sweep needs everything in one place. */

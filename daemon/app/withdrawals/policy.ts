@@ -1,8 +1,10 @@
 /** Approval policies and address books of businesses, and their verdict on a withdrawal. */
+
 import { addressFault } from '../../chains/address-fault.ts';
 import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
+import type { Message } from '../../domain/messages.ts';
 import { lookalikeKeyOf, MANUAL, POLICY_WINDOW_MS, type Policy, WITHOUT_ASKING, whyAsk } from '../../domain/policy.ts';
 import {
   type AddressBookRow,
@@ -79,7 +81,7 @@ export function whyByHand(
   reader: Reader,
   business: Business,
   wanted: { chain: ChainId; address: string; usd: bigint | null },
-): string | null {
+): Message | null {
   return whyAsk(policyFor(reader, business), {
     usd: wanted.usd,
     usedUsd: usedOfPolicy(app, reader, business),

@@ -2,6 +2,7 @@
  * Transactions that an operator approves. A proposal returns the unsigned transaction and its description. The operator
  * approves it with approvals made over its intents.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
@@ -15,6 +16,7 @@ import { bump, holderFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './request.ts';
+import { storedProblem } from './rows.ts';
 
 /** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =
@@ -92,7 +94,7 @@ export async function approveProposal(
     }
     default: {
       const { versionId } = await replace(app, proposal, approvals);
-      const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
+      const outcome = await outcomeOf(app, versionId, () => storedProblem(findWithdrawal(app.store, proposal.id)));
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }
   }

@@ -6,8 +6,10 @@
  * belongs to the inbox, so no deposit is refunded twice. An unpaid invoice has no refunds, because its credits may
  * still go to the inbox.
  */
+
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -114,16 +116,15 @@ export function refundedInvoice(reader: Reader, { invoice_id }: Pick<WithdrawalR
  * The text for the approver of a refund: its invoice, and a warning if the invoice does not cover it. Null: it is no
  * refund.
  */
-export function refundSaid(reader: Reader, row: WithdrawalRow): { note: string; excess: string | null } | null {
+export function refundSaid(reader: Reader, row: WithdrawalRow): { note: Message; excess: Message | null } | null {
   const invoice = refundedInvoice(reader, row);
   if (!invoice) return null;
-  const order = invoice.order_id === null ? '' : `, order ${invoice.order_id}`;
+  const { slug, order_id: order } = invoice;
+  const named = { id: row.id, invoice: slug };
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });
   const isMore = !payment || leftUnits(reader, payment, row.asset) < 0n;
   return {
-    note: `Withdrawal ${row.id} is a refund of invoice ${invoice.slug}${order}`,
-    excess: isMore
-      ? `The refunds of invoice ${invoice.slug} are more than what it has received and is confirmed`
-      : null,
+    note: order === null ? message('note.refund', named) : message('note.refund_order', { ...named, order }),
+    excess: isMore ? message('warning.over_refund', { invoice: slug }) : null,
   };
 }

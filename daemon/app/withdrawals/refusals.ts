@@ -13,6 +13,8 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
+import { problemColumns } from './rows.ts';
+import { noteProblem } from './sign.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
 
@@ -28,7 +30,7 @@ export function isRefusalKnown({ refusals, syncs }: ChainRuntime, versionId: num
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
 export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {
-  if (version.problem !== reason) tx.run(setVersionProblem, { id: version.id, problem: reason });
+  noteProblem(tx, version, reason);
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
   const text = message('withdrawal.not_sent', { ...wordsFor(tx, version), reason });
@@ -68,6 +70,6 @@ export function closeRefusals(app: App, tx: Tx, versions: readonly VersionRow[])
   for (const { id, txid, problem } of versions) {
     if (problem === null) continue;
     endIn(app, tx, NOT_SENT, txid ?? `${id}`);
-    tx.run(setVersionProblem, { id, problem: null });
+    tx.run(setVersionProblem, { id, ...problemColumns(null) });
   }
 }

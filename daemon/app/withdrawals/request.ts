@@ -2,11 +2,13 @@
  * Requests withdrawals. Their amount and highest fee are reserved at once. In the same transaction the business's
  * policy approves them, or they wait for the operator.
  */
+
 import { randomUUIDv7 } from 'node:crypto';
 import { addressFault } from '../../chains/address-fault.ts';
 import type { Holdings } from '../../chains/spending.ts';
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
@@ -31,7 +33,7 @@ import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts'
 import { feeRateNow, spendingOf } from './fees.ts';
 import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
-import { withdrawalOf } from './rows.ts';
+import { problemColumns, withdrawalOf } from './rows.ts';
 
 /** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
 export const APPROVAL_HOLDS_MS = 7 * 24 * MS_PER_HOUR;
@@ -139,7 +141,7 @@ export function requestWithdrawal(
     cancel: false,
     fee: null,
     txid: null,
-    problem: why,
+    ...problemColumns(why),
     created_at: now,
     updated_at: now,
   });
@@ -155,12 +157,11 @@ function whyApprove(
   reader: Reader,
   business: Business,
   { asset, address, units, deposit, invoice, usd }: NewWithdrawal & { usd: bigint | null },
-): string | null {
-  if (quarantineOf(reader)) return 'this service was restored from a backup and waits for its operator';
-  if (invoice) return `a refund of invoice ${invoice.slug}: every refund is approved by hand`;
+): Message | null {
+  if (quarantineOf(reader)) return message('ask.restored');
+  if (invoice) return message('ask.refund', { invoice: invoice.slug });
   // the signer accepts nothing else by a policy
-  if (business.network !== 'sandbox' && (units === null || deposit))
-    return 'a policy approves plain payments: sweeps and refunds are approved by hand';
+  if (business.network !== 'sandbox' && (units === null || deposit)) return message('ask.not_plain');
   return whyByHand(app, reader, business, { chain: asset.chain, address, usd });
 }
 

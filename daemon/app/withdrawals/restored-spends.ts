@@ -8,7 +8,7 @@
  * a withdrawal waits that it may have paid.
  */
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
+import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { reportedDebitsAbove } from '../../store/queries/debits.ts';
@@ -157,15 +157,15 @@ async function tellUnreadable(app: App, chain: ChainRuntime, txid: string): Prom
  * Why nothing may be signed on a chain after the quarantine: payments made before the restore may not be known yet.
  * Null if they are, or if no withdrawal is in doubt.
  */
-export async function whyHeld(app: App, chain: ChainRuntime): Promise<string | null> {
+export async function whyHeld(app: App, chain: ChainRuntime): Promise<Value | null> {
   if (!isInDoubt(app, chain)) return null;
-  if (!chain.isCurrent) return 'Payments after the backup are not known until the chain was looked at again';
+  if (!chain.isCurrent) return message('wait.unsynced');
   try {
     await matchSpends(app, chain);
     return null;
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return `A transaction that was made after the backup cannot be read, and may have paid a withdrawal: ${error.message}`;
+    return message('wait.unread', { reason: reasonOf(error) });
   }
 }
 

@@ -2,9 +2,10 @@
  * Changes a withdrawal's row. The domain's table decides about transitions. A compare-and-set on the state that was
  * read prevents conflicting decisions. The reserved amount follows from the state.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
+import { message, storedMessage, type Template, templateOf, textOf, type Value } from '../../domain/messages.ts';
 import {
   isOpen,
   type Speed,
@@ -21,6 +22,23 @@ import { tellWithdrawal } from '../notifications/news.ts';
 
 export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
+
+const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
+const templateIn = (value: Value | null): Template | null =>
+  value !== null && typeof value === 'object' ? templateOf(value) : null;
+
+/** The columns that say why something waits; null: it does not. */
+export const problemColumns = (value: Value | null) => ({
+  problem: textIn(value),
+  problem_template: templateIn(value),
+});
+
+/** The columns that say why a withdrawal ended without a payment. */
+export const reasonColumns = (value: Value | null) => ({ reason: textIn(value), reason_template: templateIn(value) });
+
+/** Why a row's payment waits. */
+export const storedProblem = ({ problem, problem_template }: ReturnType<typeof problemColumns>): Value | null =>
+  storedMessage(problem, problem_template) ?? problem;
 
 /** A withdrawal that is known to exist. */
 export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
@@ -70,7 +88,7 @@ const REFUSED: Record<WithdrawalEvent, string> = {
 };
 
 function sameRow(a: WithdrawalRow, b: WithdrawalRow): boolean {
-  return (Object.keys(b) as (keyof WithdrawalRow)[]).every((name) => a[name] === b[name]);
+  return (Object.keys(b) as (keyof WithdrawalRow)[]).every((name) => isDeepStrictEqual(a[name], b[name]));
 }
 
 /** Reopens the decision about the deposit of a refund that will not be paid. */

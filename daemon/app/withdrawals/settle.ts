@@ -8,7 +8,7 @@
 import { assetOf } from '../../domain/assets.ts';
 import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { message } from '../../domain/messages.ts';
+import { MESSAGES, type Message, message, textOf, type Value } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
@@ -39,7 +39,7 @@ import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { shareOf } from './plan.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
-import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
+import { applyEvent, problemColumns, reasonColumns, saveWithdrawal, stateOf, storedProblem } from './rows.ts';
 
 /** The kind of a transaction that pays no known withdrawal; it is only remembered as checked. Its debits are booked all the same. */
 export const UNKNOWN = 'unknown';
@@ -141,29 +141,21 @@ function isStuck(reader: Reader, spend: SpendRow, known: readonly Known[]): bool
 }
 
 /** The beginnings of the problem texts that this file writes and removes. */
-const LACKS = 'A coin is missing: ';
-const FAILED = 'Its transaction failed: ';
+const MINE = (['wait.coin_lost', 'wait.reverted'] as const).map((code) => MESSAGES[code].replace(/\{.*/, ''));
 
 /** Why no version can be sent now; null if one can. */
-function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean; buried: number }): string | null {
+function problemOf(known: readonly Known[], { stuck, buried }: { stuck: boolean; buried: number }): Message | null {
   const lack = known.at(-1)?.lack;
   if (!lack || known.some((one) => one.lack === null)) return null;
-  const away =
-    lack.usedBy === null
-      ? `${lack.key}, which its transaction spends, left the chain`
-      : `${lack.key}, which its transaction spends, was spent by ${lack.usedBy}`;
   const failed = known.find(hasFailed);
   if (failed) {
-    return `${FAILED}${failed.version.txid} is in a block and paid its fee, and moved nothing. The withdrawal fails once that is ${buried} blocks deep (now ${failed.dead})`;
+    return message('wait.reverted', { tx: `${failed.version.txid}`, buried, depth: failed.dead });
   }
   const surest = known.reduce((a, b) => (b.dead < a.dead ? b : a));
-  if (surest.dead > 0) {
-    return `${LACKS}${away}. It can never be paid by what was signed: it fails once that is ${buried} blocks deep (now ${surest.dead}), unless it is replaced before`;
-  }
-  const next = stuck
-    ? 'It is sent again when the coin is back, and fails once that is impossible. Nothing is reserved for it'
-    : 'Speed it up to pay it with other coins, or cancel it';
-  return `${LACKS}${away}. ${next}`;
+  const { key, usedBy } = lack;
+  const coin = usedBy === null ? message('coin.left', { coin: key }) : message('coin.spent', { coin: key, tx: usedBy });
+  if (surest.dead > 0) return message('wait.coin_lost', { coin, buried, depth: surest.dead });
+  return message(stuck ? 'wait.coin_stuck' : 'wait.coin_away', { coin });
 }
 
 type Found = {
@@ -173,7 +165,7 @@ type Found = {
   seen: Known | undefined;
   stuck: boolean;
   buried: number;
-  problem: string | null;
+  problem: Message | null;
   /** Whether another alert already reports that a foreign transaction spends our coins. */
   isTold: boolean;
 };
@@ -192,11 +184,11 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
             // each version of a sweep pays its amount less its own fee, and an older version may be mined
             units: payer.pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
             fee: feeShare({ fee: paidFee(tx, payer.version, row) }, payer.pays.length),
-            reason: null,
+            ...reasonColumns(null),
           }
         : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(event === 'lose' ? { reason: lossOf(paying, seen), txid: null } : {}),
+      ...(event === 'lose' ? { ...reasonColumns(message(lossOf(paying, seen))), txid: null } : {}),
     });
   }
   if (payer && before.state !== 'completed' && row.state === 'completed' && row.asset !== row.fee_asset) {
@@ -205,18 +197,22 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
   const open = row.state === 'signed' || row.state === 'broadcast';
   const held = open && !payer && !stuck;
   // other texts were written by other files
-  const mine = row.problem === null || row.problem.startsWith(LACKS) || row.problem.startsWith(FAILED);
-  const problem = mine ? (open ? found.problem : null) : row.problem;
-  if (row.held !== held || row.problem !== problem) saveWithdrawal(app, tx, { ...row, held, problem }, row.state);
-  const isNews = row.problem !== problem && problem !== null;
-  if (mine && isNews && !found.isTold) tellMissing(app, tx, row, problem);
+  const { problem: was } = row;
+  const mine = was === null || MINE.some((beginning) => was.startsWith(beginning));
+  const problem = mine ? (open ? found.problem : null) : storedProblem(row);
+  const isNew = was !== (problem === null ? null : textOf(problem));
+  if (row.held !== held || isNew) saveWithdrawal(app, tx, { ...row, held, ...problemColumns(problem) }, row.state);
+  if (mine && isNew && problem !== null && !found.isTold) tellMissing(app, tx, row, problem);
   if (seen || !open) closeMissing(app, tx, row);
 }
 
 /** Why none of the versions that pay a withdrawal can confirm. */
-function lossOf(paying: readonly Known[], seen: Known | undefined): string {
-  if (seen) return 'canceled';
-  return paying.some(hasFailed) ? 'reverted' : 'conflict';
+function lossOf(
+  paying: readonly Known[],
+  seen: Known | undefined,
+): 'ended.canceled' | 'ended.reverted' | 'ended.conflict' {
+  if (seen) return 'ended.canceled';
+  return paying.some(hasFailed) ? 'ended.reverted' : 'ended.conflict';
 }
 
 /** Whether a transaction is in a block, and had no effect but its fee. */
@@ -225,7 +221,7 @@ const hasFailed = ({ lack, version }: Known): boolean => lack !== null && lack.u
 const COIN_MISSING = 'withdrawal.coin_missing';
 
 /** Alerts the operator about a missing coin, until the chain shows a version or the spend is decided. */
-function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: string): void {
+function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: Value): void {
   raiseIn(
     app,
     tx,

@@ -8,7 +8,7 @@ import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, reasonOf } from '../../domain/messages.ts';
+import { message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
@@ -37,7 +37,7 @@ import { spendingOf } from './fees.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
-import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
+import { applyEvent, problemColumns, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
 import { feeShare } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -229,7 +229,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     if (row.state === 'completed') continue;
     const share = feeShare({ fee }, rows.length);
     const units = payouts[at]?.units ?? row.units;
-    applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, problem: null });
+    applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, ...problemColumns(null) });
   }
   const { chain_key } = version;
   tx.afterCommit(() => app.wake.withdrawals(chain_key));
@@ -247,15 +247,16 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   // the same would be planned and refused again
   if (isFor !== null) endPlan(tx, account_id, 'stopped', error.message);
   dropPlan(app, tx, version);
+  const why = reasonOf(error);
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
-    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: error.message }, row.state);
-    else applyEvent(app, tx, row, 'return', { problem: error.message, approved_by: null, approval: null });
+    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, ...problemColumns(why) }, row.state);
+    else applyEvent(app, tx, row, 'return', { ...problemColumns(why), approved_by: null, approval: null });
   }
   if (error.code === 'signer.limit') return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
   const ids = rows.map(({ id }) => id).join(', ');
-  const text = message('withdrawal.refused', { ids, reason: reasonOf(error) });
+  const text = message('withdrawal.refused', { ids, reason: why });
   raiseIn(app, tx, networkOf(version.chain_key), 'withdrawal.refused', subject, text);
   app.log.error({ withdrawals: rows.map(({ id }) => id), code: error.code }, 'the signer refused');
 }
@@ -266,8 +267,8 @@ function dropUnsigned(app: App, tx: Tx, versionId: number): void {
 }
 
 /** Stores why a version is not signed yet. Writes only if the text changed. */
-export function noteProblem(tx: Tx, version: VersionRow, problem: string): void {
-  if (version.problem !== problem) tx.run(setVersionProblem, { id: version.id, problem });
+export function noteProblem(tx: Tx, version: VersionRow, problem: Value): void {
+  if (version.problem !== textOf(problem)) tx.run(setVersionProblem, { id: version.id, ...problemColumns(problem) });
 }
 
 /** Whether an error is temporary, so that the same can be tried again later. */

@@ -1,5 +1,6 @@
 /** Warnings that an operator sees before an approval. */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
@@ -22,15 +23,14 @@ export type Warning = {
     | 'dear_fee'
     | 'fee_lowered'
     | 'left_behind';
-  text: string;
+  said: Message;
 };
 
 /** A warning if the allowed fee is below the reserved one, which exceeds a limit. */
 export function feeWarnings(row: WithdrawalRow, feeMax: bigint): Warning[] {
   if (feeMax >= row.fee_held) return [];
-  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row)));
-  const text = `A fee of ${held} was held for withdrawal ${row.id}, more than may be approved: it is ${most} at the most from now on`;
-  return [{ code: 'fee_lowered', text }];
+  const [held, most] = [row.fee_held, feeMax].map((units) => formatUnits(units, feeAssetFor(row))) as [string, string];
+  return [{ code: 'fee_lowered', said: message('warning.fee_lowered', { id: row.id, held, most }) }];
 }
 
 /** Amounts are smallest units, each of its asset. Rates are 1e-8 US dollars per coin. */
@@ -47,13 +47,13 @@ type Cost = {
 export function highFeeWarnings({ asset, feeAsset, fee, amount, usdRate, feeUsdRate }: Cost): Warning[] {
   if (amount === 0n) return [];
   if (feeAsset === asset) {
-    return isFeeHigh(fee, amount) ? [{ code: 'high_fee', text: 'The network fee is more than 5 % of the amount' }] : [];
+    return isFeeHigh(fee, amount) ? [{ code: 'high_fee', said: message('warning.high_fee') }] : [];
   }
   if (usdRate === null || feeUsdRate === null) return [];
   const cost = fiatFor(fee, assetOf(feeAsset), feeUsdRate);
   if (!isFeeHigh(cost, fiatFor(amount, assetOf(asset), usdRate))) return [];
-  const text = `The network fee of ${formatUnits(fee, assetOf(feeAsset))} ${feeAsset} is worth more than 5 % of the amount`;
-  return [{ code: 'dear_fee', text }];
+  const dear = { amount: formatUnits(fee, assetOf(feeAsset)), asset: feeAsset };
+  return [{ code: 'dear_fee', said: message('warning.dear_fee', dear) }];
 }
 
 /** Warns of a payment to an address of this wallet. */
@@ -63,24 +63,18 @@ export function ownAddressWarning(
   output: Parameters<typeof ownTarget>[2],
 ): Warning[] {
   if (!ownTarget(reader, key, output)) return [];
-  return [
-    {
-      code: 'own_address',
-      text: 'The recipient is an address of this wallet: the money stays here, and costs its fee',
-    },
-  ];
+  return [{ code: 'own_address', said: message('warning.own_address') }];
 }
 
 export function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
   const warnings: Warning[] = [];
   if (may_be_paid && !isSigned(stateOf({ state }))) {
-    const text = `Withdrawal ${id} may have been paid after the backup that this service was restored from, and not be on the chain yet`;
-    warnings.push({ code: 'may_be_paid', text });
+    warnings.push({ code: 'may_be_paid', said: message('warning.may_be_paid', { id }) });
   }
-  if (isNew) warnings.push({ code: 'new_address', text: `Nothing was ever paid to the address of withdrawal ${id}` });
+  if (isNew) warnings.push({ code: 'new_address', said: message('warning.new_address', { id }) });
   if (lookalikes.length > 0) {
-    const text = `The address of withdrawal ${id} begins and ends like ${lookalikes.join(', ')}, and is another one`;
-    warnings.push({ code: 'lookalike', text });
+    const addresses = lookalikes.join(', ');
+    warnings.push({ code: 'lookalike', said: message('warning.lookalike', { id, addresses }) });
   }
   return warnings;
 }

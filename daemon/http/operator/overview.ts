@@ -1,4 +1,5 @@
 /** Methods about the current state: status, doctor, inbox, alerts. */
+
 import type { App } from '../../app/app.ts';
 import { examine } from '../../app/operator/doctor.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';
@@ -7,6 +8,7 @@ import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf 
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { storedMessage } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { Context } from './context.ts';
 
@@ -132,7 +134,7 @@ export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list
     kind: row.kind,
     subject: row.subject,
     message: row.message,
-    said: row.template && { ...row.template, text: row.message },
+    said: storedMessage(row.message, row.template),
     network: row.network,
     created_at: toIso(row.created_at),
   }));

@@ -1,4 +1,5 @@
 /** The methods about withdrawals, policies and the inbox. */
+
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
@@ -22,6 +23,7 @@ import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { type Message, textOf, type Value } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
@@ -77,6 +79,8 @@ const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
 const signedGrants = (grants: Parsed<'policy.set'>['grants']): SignedGrant[] =>
   grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
 
+const messageIn = (value: Value | null): Message | null => (typeof value === 'object' ? value : null);
+
 export const WITHDRAWAL_METHODS: Methods = {
   'withdrawal.list': ({ app }, { business, state = null, limit, before = null }) => {
     const owner = business === undefined ? null : findBusiness(app, business);
@@ -98,12 +102,19 @@ export const WITHDRAWAL_METHODS: Methods = {
   'withdrawal.propose': async ({ app }, params) => {
     const { rows, preview, why, collect } = await propose(app, proposalOf(app, params));
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
-    return { withdrawals, preview: preview && previewJson(preview), why, collect: collect && collectJson(collect) };
+    return {
+      ...{ withdrawals, preview: preview && previewJson(preview) },
+      ...{ why: why === null ? null : textOf(why), said_why: messageIn(why), collect: collect && collectJson(collect) },
+    };
   },
   'withdrawal.approve': async ({ app }, { proposal, approvals, gas }) => {
     const given = new Map(approvals.map((one) => [one.uuid, approvalOf(one)]));
     const { rows, outcome } = await approveProposal(app, proposalOf(app, proposal), given, gas);
-    return { withdrawals: rows.map((row) => withdrawalJson(app, row)), outcome };
+    const withdrawals = rows.map((row) => withdrawalJson(app, row));
+    if (outcome === null) return { withdrawals, outcome };
+    const { sent, problem } = outcome;
+    const text = problem === null ? null : textOf(problem);
+    return { withdrawals, outcome: { sent, problem: text, said_problem: messageIn(problem) } };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));

@@ -38,7 +38,10 @@ const OPEN = sql.lit('open');
 const WAITING = sql.lit('waiting');
 const APPROVED = sql.lit('approved');
 
-export const insertWithdrawal = insert('withdrawal', columnsBut('withdrawal', 'id', 'may_be_paid', 'speed'));
+export const insertWithdrawal = insert(
+  'withdrawal',
+  columnsBut('withdrawal', 'id', 'may_be_paid', 'speed', 'reason_template'),
+);
 
 /** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
 export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =>
@@ -51,6 +54,7 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
       state: p.state,
       held: p.held,
       reason: p.reason,
+      reason_template: p.reason_template,
       approved_by: p.approved_by,
       approved_at: p.approved_at,
       approval: p.approval,
@@ -60,6 +64,7 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
       fee: p.fee,
       txid: p.txid,
       problem: p.problem,
+      problem_template: p.problem_template,
       updated_at: p.updated_at,
     })
     .where('id', '=', p.id)
@@ -288,7 +293,7 @@ export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
   sqlite.updateTable('spend_version').set({ sent_at: p.sent_at, problem: null }).where('id', '=', p.id),
 );
 
-export const setVersionProblem = update('spend_version', ['problem'], 'id');
+export const setVersionProblem = update('spend_version', ['problem', 'problem_template'], 'id');
 
 /** Deletes an unsigned version. */
 export const dropVersion = statement((p: { id: number }) =>

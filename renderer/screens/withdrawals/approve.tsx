@@ -15,7 +15,7 @@ import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { perDollar, useCurrency } from '../../parts/money.ts';
-import { Coin, Notice, Problem, Said, Still } from '../../parts/parts.tsx';
+import { Coin, Notice, Problem, Said, Still, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { Decision } from './decision.tsx';
 import { FeeChoice } from './fee-choice.tsx';
@@ -178,7 +178,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
             </button>
           }
         >
-          <Said text={`${proposed.why}.`} /> {t('nothingMoved')}
+          <Told said={proposed.said_why} text={`${proposed.why}`} />. {t('nothingMoved')}
         </Notice>
       </div>
     );

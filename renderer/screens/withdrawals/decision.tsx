@@ -10,7 +10,7 @@ import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { decimal, scaled } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Hash, Notice, Problem, Reason, Said, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Coin, Fiat, Hash, Notice, Problem, Reason, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -146,8 +146,12 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     }
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
-  for (const { code, text } of view.warnings) if (!OWN_CODES.includes(code)) checks.push(warn(<Said text={text} />));
-  for (const note of view.notes) checks.push({ shape: 'seen', tone: 'main', text: <Said text={note} /> });
+  for (const { code, text, said } of view.warnings) {
+    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={said} text={text} />));
+  }
+  for (const note of view.saidNotes) {
+    checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} text={note.text} /> });
+  }
   return checks;
 }
 

@@ -6,7 +6,7 @@ import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
-import { Answer, Coin, Facts, Hash, Head, Notice, Said, Section, useCoinText } from '../../parts/parts.tsx';
+import { Answer, Coin, Facts, Hash, Head, Notice, Section, Told, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { BigSum } from './headline.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
@@ -104,12 +104,12 @@ function Body({ one }: { one: Detail }): ReactNode {
       </section>
       {one.problem && (
         <Notice tone="warn" title={t('whyItWaits')}>
-          <Said text={one.problem} />
+          <Told said={one.said_problem} text={one.problem} />
         </Notice>
       )}
       {one.reason && (
         <Notice tone="quiet" title={t('whyItEnded')}>
-          <Said text={one.reason} /> {t('nothingPaid')}
+          <Told said={one.said_reason} text={one.reason} /> {t('nothingPaid')}
         </Notice>
       )}
       <Section title={t('details')}>
@@ -147,7 +147,7 @@ function Versions({ one }: { one: Detail }): ReactNode {
                   {version.tx_id && <Hash text={version.tx_id} />}
                   {version.problem && (
                     <p className="warn">
-                      <Said text={version.problem} />
+                      <Told said={version.said_problem} text={version.problem} />
                     </p>
                   )}
                 </td>

@@ -4,7 +4,7 @@ import type { ReviewView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { Hash, Notice, Said, useCoinText } from '../../parts/parts.tsx';
+import { Hash, Notice, Told, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
@@ -37,7 +37,7 @@ type Sent = Result<'withdrawal.approve'>['outcome'];
 
 function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
   const t = useText(TEXTS);
-  const problem = outcome?.problem ?? one?.problem ?? null;
+  const { problem = null, said_problem: said = null } = outcome?.problem ? outcome : (one ?? {});
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
@@ -54,7 +54,7 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   return (
     <>
       <Notice tone={problem ? 'warn' : 'main'} title={t(problem ? 'approvedWaits' : 'approvedNow')}>
-        {problem ? <Said text={problem} /> : t('beingSigned')}
+        {problem ? <Told said={said} text={problem} /> : t('beingSigned')}
       </Notice>
       <Back id={id} task={task} />
     </>

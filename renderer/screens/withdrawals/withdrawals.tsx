@@ -9,7 +9,7 @@ import { Segments } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { useMoney } from '../../parts/money.ts';
-import { Answer, Coin, CoinMark, Empty, Fiat, Hash, Said } from '../../parts/parts.tsx';
+import { Answer, Coin, CoinMark, Empty, Fiat, Hash, Told } from '../../parts/parts.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
 import { One } from './one.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
@@ -237,7 +237,7 @@ function Row({ one, times, waiting, chosen, choose }: RowProps): ReactNode {
         <Hash text={one.address} />
         {isWaiting(one) && one.problem && one.state === 'approved' && (
           <p className="warn">
-            <Said text={one.problem} />
+            <Told said={one.said_problem} text={one.problem} />
           </p>
         )}
       </td>

@@ -1,7 +1,9 @@
 /** What the operator is told of a transaction that was asked for just now: waited for, and no longer than a few seconds. */
+
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { outcomeOf } from '../../../daemon/app/withdrawals/outcome.ts';
+import { message } from '../../../daemon/domain/messages.ts';
 import type { VersionRow } from '../../../daemon/store/queries/withdrawals.ts';
 
 let version: Partial<VersionRow> | undefined;
@@ -9,7 +11,7 @@ const app = { store: { get: () => version } } as unknown as App;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-  version = { sent_at: null, problem: null };
+  version = { sent_at: null, problem: null, problem_template: null };
 });
 afterEach(() => vi.useRealTimers());
 
@@ -33,17 +35,17 @@ it('waits for the node to take it', async () => {
 it('says why the node refused it', async () => {
   const begun = outcomeOf(app, 1, () => null);
   expect(await after(4_000, begun)).toBeUndefined();
-  version = { sent_at: null, problem: 'insufficient fee' };
+  version = { sent_at: null, problem: 'insufficient fee', problem_template: null };
   expect(await after(50, begun)).toEqual({ sent: false, problem: 'insufficient fee' });
 });
 
 it.each([
   ['the signer would not sign it', 'the wallet is locked'],
-  [null, 'there was no reason for it any more'],
+  [null, message('wait.needless')],
 ])('says why there is none: %s', async (problem, said) => {
   const begun = outcomeOf(app, 1, () => (problem === null ? null : 'the wallet is locked'));
   version = undefined;
-  expect(await after(50, begun)).toEqual({ sent: false, problem: said });
+  expect(await after(50, begun)).toMatchObject({ sent: false, problem: said });
 });
 
 it('says after five seconds that nothing is known yet', async () => {

@@ -302,6 +302,7 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
       fee: null,
       txid: null,
       problem: null,
+      problem_template: null,
       created_at: bench.at,
       updated_at: bench.at,
       ...over,

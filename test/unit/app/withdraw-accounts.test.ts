@@ -115,7 +115,7 @@ describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
     expect(paid!.units + (family.hasGas ? 0n : preview!.fee)).toBe(3n * coin);
     const [left] = preview!.warnings.filter(({ code }) => code === 'left_behind');
     const stays = formatUnits(coin, assetOf(family.name));
-    expect(left?.text).toContain(
+    expect(left?.said.text).toContain(
       `${stays} ${family.name} stay on 1 other address, because it is worth less than its gas`,
     );
   });
@@ -156,6 +156,7 @@ describe('a transaction that fails', () => {
     expect(pay.row(id)).toMatchObject({
       state: 'broadcast',
       problem: expect.stringMatching(/failed: .*moved nothing/),
+      problem_template: expect.objectContaining({ code: 'wait.reverted' }),
     });
     expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.coin_missing']);
     await pay.chain.mine(BURIED_BLOCKS.BSC - 1);
@@ -197,7 +198,7 @@ describe.each([ETH, TOKEN])('$name: a withdrawal to an address of the same walle
     const inbox = pay.bench.inbox();
     const id = await pay.request(coin / 4n, address);
     const { preview } = await previewWithdrawal(pay.app, `${id}`);
-    expect(preview?.warnings).toContainEqual({ code: 'own_address', text: expect.stringContaining('of this wallet') });
+    expect(preview?.warnings).toContainEqual(expect.objectContaining({ code: 'own_address' }));
     await pay.approve(id);
     await pay.round();
     const [version] = pay.versions(id);

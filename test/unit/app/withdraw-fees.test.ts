@@ -26,7 +26,8 @@ async function bench(count: number, feeRate = 2_000n): Promise<{ pay: PayBench; 
 const read = (pay: PayBench, preview: Preview, asked: Asked): Review =>
   Review.of(previewJson(preview) as Given, asked, pay.app.now())!;
 
-const warned = ({ warnings }: Preview) => warnings.filter(({ code }) => code === 'fee_lowered').map(({ text }) => text);
+const warned = ({ warnings }: Preview) =>
+  warnings.filter(({ code }) => code === 'fee_lowered').map(({ said }) => said.text);
 
 describe('a fee that was held when blocks asked for far more', () => {
   it('is lowered to what may be approved, which is said, and the withdrawal is paid', async () => {
@@ -67,7 +68,9 @@ it('says what it waits for while blocks ask for more than may be approved', asyn
   const { pay, ids } = await bench(1, 6_000_000n);
   const { preview, why } = await previewWithdrawal(pay.app, `${ids[0]}`);
   expect(preview).toBeNull();
-  expect(why).toMatch(/^Its fee would be 0\.00\d+ BTC now, and nobody may approve more than 0\.00\d+: wait/);
+  expect(why).toMatchObject({
+    text: expect.stringMatching(/^Its fee would be 0\.00\d+ BTC now, and nobody may approve more than 0\.00\d+: wait/),
+  });
 });
 
 it('pays everything only up to the approved fee when blocks ask for more since, and the approver is shown the new one', async () => {

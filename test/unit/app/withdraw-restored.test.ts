@@ -51,7 +51,7 @@ async function restored(family: PayFamily) {
 describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) => {
   it('all wait for the operator again, with the reason, also after the quarantine', async () => {
     const { pay, ids } = await restored(family);
-    const waits = { state: 'requested', approved_by: null, approval: null, spend_id: null, problem: MAY_BE_PAID };
+    const waits = { state: 'requested', approved_by: null, approval: null, spend_id: null, problem: MAY_BE_PAID.text };
     expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => waits));
     await takeOver(pay.app);
     for (let i = 0; i < 3; i++) await pay.round();

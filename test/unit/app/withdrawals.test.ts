@@ -62,6 +62,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     state: 'signed',
     held: true,
     reason: null,
+    reason_template: null,
     usd_value: null,
     approved_by: 'operator',
     approved_at: bench.at,
@@ -72,6 +73,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     fee: 600n,
     txid: null,
     problem: null,
+    problem_template: null,
     created_at: bench.at,
     updated_at: bench.at,
   };

@@ -22,7 +22,7 @@ const given = (intent: Intent = INTENT): Given => ({
 
 const said = {
   ...{ crypto: 'USDT_ERC20', fee_crypto: 'ETH', usd_rate: '1', fee: '0.001', inputs: [] },
-  ...{ speeds: [], warnings: [], notes: [] },
+  ...{ speeds: [], warnings: [], notes: [], said_notes: [] },
 } as unknown as Preview;
 const stated = {
   ...{ chain: 'ETH', coin: 'ETH', addresses: 2, cost: '0.0015', ...COLLECT },

@@ -62,7 +62,16 @@ const withdrawal = (over: object = {}) => ({
   ...{ id: 1, uuid: 'evil', business_id: 2, business: 'Shop', network: 'regtest', crypto: 'LTC', origin: 'merchant' },
   refund_of: null,
   ...{ amount: '0.1', sweep: false, usd_value: '10', address: own('LTC', 0, 77).address, state: 'requested' },
-  ...{ reason: null, problem: null, approved_by: null, approved_at: null, deadline_at: null, fee_max: '0.00002' },
+  ...{
+    reason: null,
+    said_reason: null,
+    problem: null,
+    said_problem: null,
+    approved_by: null,
+    approved_at: null,
+    deadline_at: null,
+    fee_max: '0.00002',
+  },
   ...{ fee: null, fee_crypto: 'LTC', tx_id: null, canceling: false, created_at: now(), updated_at: now() },
   ...over,
 });
@@ -86,7 +95,7 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
     fee_max_usd: null,
     usd_rate: '100',
   },
-  ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], speeds: [], until: Date.now() + 86_400_000 },
+  ...{ fee_rate: '1', vsize: 141, warnings: [], notes: [], said_notes: [], speeds: [], until: Date.now() + 86_400_000 },
 });
 const approve = (...more: string[]) =>
   cli(dataDir, ['withdrawal', 'approve', '1', '--passphrase-file', passphrase, '--yes', ...more]);
@@ -97,7 +106,7 @@ describe('approving', () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
     const preview = { ...previewOf(order), notes: ['Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody'] };
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, said_why: null, collect: null }),
       'withdrawal.approve': () => ({ withdrawals: [withdrawal({ state: 'approved' })], outcome: null }),
       'withdrawal.show': () => ({
         withdrawal: { ...withdrawal({ state: 'broadcast' }), conflict_key: null, versions: [] },
@@ -115,7 +124,9 @@ describe('approving', () => {
       ...previewOf(payment('LTC', ['evil'])),
       raw: unsignedTransaction(payment('LTC', ['x'], 5_000n).plan),
     };
-    answers = { 'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }) };
+    answers = {
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, said_why: null, collect: null }),
+    };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
     expect(err).toContain('Nothing was approved');
@@ -130,6 +141,7 @@ describe('approving', () => {
         withdrawals: [withdrawal()],
         preview: previewOf(order),
         why: null,
+        said_why: null,
         collect: null,
       }),
     };
@@ -147,6 +159,7 @@ describe('approving', () => {
         withdrawals: [withdrawal({ state, reason: 'as it was' })],
         preview,
         why: null,
+        said_why: null,
         collect: null,
       }),
     };
@@ -162,7 +175,13 @@ describe('approving a batch by a script', () => {
   const [a = '', b = ''] = order.withdrawals.map(({ intent }) => intent.address);
   const batch = (...pay: string[]) => {
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: pair, preview: previewOf(order), why: null, collect: null }),
+      'withdrawal.propose': () => ({
+        withdrawals: pair,
+        preview: previewOf(order),
+        why: null,
+        said_why: null,
+        collect: null,
+      }),
       'withdrawal.approve': () => ({ withdrawals: pair, outcome: null }),
     };
     const named = pay.flatMap((one) => ['--pay', one]);
@@ -277,6 +296,7 @@ it('no secret is in anything that is sent', async () => {
       withdrawals: [withdrawal()],
       preview: previewOf(payment('LTC', ['one'])),
       why: null,
+      said_why: null,
       collect: null,
     }),
   };
