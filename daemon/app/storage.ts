@@ -30,7 +30,7 @@ export function watchStorage(app: App): void {
   app.store.onTrouble = (trouble) => {
     if (trouble === null) {
       app.log.info('the database takes writes again');
-      for (const kind of TROUBLES) void end(app, `storage.${kind}`, SUBJECT);
+      void endTroubles(app);
       return;
     }
     const { kind, message: reason } = trouble;
@@ -38,6 +38,9 @@ export function watchStorage(app: App): void {
     app.store.urgently(() => void raise(app, `storage.${kind}`, SUBJECT, text));
   };
 }
+
+const endTroubles = (app: App): Promise<unknown> =>
+  Promise.all(TROUBLES.map((kind) => end(app, `storage.${kind}`, SUBJECT)));
 
 type Size = { at: number; bytes: number };
 
@@ -75,7 +78,9 @@ export function daysUntilFull(app: App): number | null {
 export async function tendStorage(app: App): Promise<void> {
   app.store.tend();
   await storeWaitingAlerts(app);
-  const { freeBytes } = app.store.health();
+  const { freeBytes, trouble } = app.store.health();
+  // also what a run raised that ended before there was room again
+  if (trouble === null) await endTroubles(app);
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
     await raise(app, 'storage.low', SUBJECT, message('storage.low', { megabytes: megabytesOf(freeBytes) }));
   } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);

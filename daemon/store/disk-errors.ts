@@ -16,8 +16,10 @@ export const isLockError = (error: unknown): boolean => codeOf(error).startsWith
 
 export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLITE_FULL';
 
+export const FULL: Trouble = { kind: 'full', message: 'the disk is full' };
+
 export function troubleOf(error: unknown): Trouble {
-  if (isFullError(error)) return { kind: 'full', message: 'the disk is full' };
+  if (isFullError(error)) return FULL;
   if (isLockError(error)) return { kind: 'locked', message: 'another process holds the lock of the database' };
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
     return { kind: 'failing', message: `its file is damaged (${codeOf(error)}): restore a backup` };

@@ -12,7 +12,7 @@ import Database from 'better-sqlite3';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
-import { isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
+import { FULL, isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrations.ts';
 import { Reserve } from './reserve.ts';
@@ -138,7 +138,9 @@ export class Store implements Reader {
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);
-      store.tend();
+      store.#fitLog();
+      // without it the start may still write: the operator's commands need a service that runs
+      store.#reserve?.keep();
       return store;
     } catch (error) {
       db?.close();
@@ -194,17 +196,27 @@ export class Store implements Reader {
   }
 
   /**
-   * Adjusts the log's limit to the database, and makes the reserve again if there is room; then all writes are
-   * accepted.
+   * Adjusts the log's limit to the database, and makes the reserve if it is missing. While the disk has no room for it,
+   * as after a restart on a full disk, only the operator's writes are accepted.
    */
   tend(): void {
+    this.#fitLog();
+    if (!this.#reserve) return;
+    if (this.#reserve.keep()) {
+      if (!this.#sparing) return;
+      this.#sparing = false;
+      this.#tell(null);
+    } else if (!this.#reserve.hasRoom()) {
+      this.#sparing = true;
+      this.#tell(FULL);
+    }
+  }
+
+  #fitLog(): void {
     const pages = this.#db.pragma('page_count', { simple: true }) as number;
     this.#isLarge = pages >= LOG_PAGES_MAX || this.#checkpoints.logBytes() >= LOG_BYTES_MAX;
     this.#db.pragma(`wal_autocheckpoint = ${this.#isLarge ? BY_THREAD : Math.max(pages, LOG_PAGES_MIN)}`);
     if (this.#isLarge) this.#checkpoints.tend();
-    if (!this.#reserve?.keep() || !this.#sparing) return;
-    this.#sparing = false;
-    this.#tell(null);
   }
 
   health(): StoreHealth {

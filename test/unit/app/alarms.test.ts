@@ -1,6 +1,7 @@
 /** Alerts about chains that are away and notifications that fail: when they come, how often, and when they go. */
 import { describe, expect, it, vi } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
+import { raise } from '../../../daemon/app/alerts.ts';
 import { proveByClock } from '../../../daemon/app/books/reconcile.ts';
 import { tellAway } from '../../../daemon/app/chains/away.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
@@ -15,6 +16,7 @@ import { addClient } from '../../../daemon/app/shops/clients.ts';
 import { tendStorage } from '../../../daemon/app/storage.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
+import { message } from '../../../daemon/domain/messages.ts';
 import { rescanAccount, stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { depositsToDecide } from '../../../daemon/store/queries/credits.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
@@ -193,6 +195,21 @@ describe('a write-ahead log that cannot begin anew', () => {
     spy.mockReturnValue(usual);
     await tendStorage(app);
     expect(told()).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  it('is over for a service that was started when there was room again', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    await raise(app, 'storage.full', 'data directory', message('storage.low', { megabytes: 0 }));
+    const health = { ...app.store.health(), trouble: { kind: 'full' as const, message: 'the disk is full' } };
+    const full = vi.spyOn(app.store, 'health').mockReturnValue(health);
+    await tendStorage(app);
+    expect(open(bench)).toEqual([['storage.full', 'data directory']]);
+    full.mockRestore();
+    await tendStorage(app);
+    expect(open(bench)).toEqual([]);
   });
 });
 

@@ -116,6 +116,24 @@ describe('a full disk', () => {
     expect(troubles).toEqual(['full', null]);
   });
 
+  it('that is as full after a restart still leaves its room to the operator', async () => {
+    fill();
+    await expect(write(it_.store, 'a', BODY.repeat(20))).rejects.toBeInstanceOf(Unavailable);
+    await it_.store.close();
+    it_ = await opened(dataDir, { reserveBytes: RESERVE_BYTES });
+    it_.store.onTrouble = (trouble) => troubles.push(trouble?.kind ?? null);
+    await write(it_.store, 'start', '');
+    it_.store.tend();
+    await expect(write(it_.store, 'shop', '')).rejects.toBeInstanceOf(Unavailable);
+    await it_.store.urgently(() => write(it_.store, 'operator', ''));
+    expect(it_.store.health().trouble).toMatchObject({ kind: 'full' });
+    vi.restoreAllMocks();
+    it_.store.tend();
+    await write(it_.store, 'shop', '');
+    expect(keysIn(it_.store)).toEqual(['operator', 'shop', 'start']);
+    expect(troubles).toEqual(['full', 'full', null]);
+  });
+
   it('does not keep the service from stopping, nor from starting again', async () => {
     await write(it_.store, 'before');
     fill();
