@@ -133,7 +133,9 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   const words = await open(session, options, file);
   try {
     const jump = jumpAfter(options.earlierRestores);
-    const manifest = await restoreBackup(file, words.secret, session.dataDir, Date.now(), jump);
+    const manifest = await session.asDataUser(() =>
+      restoreBackup(file, words.secret, session.dataDir, Date.now(), jump),
+    );
     session.print({ data_dir: session.dataDir, manifest }, () =>
       [
         `Restored into ${session.dataDir}: ${manifest.facts.counts.invoices} invoices, ${manifest.facts.accounts.length} accounts.`,

@@ -58,7 +58,7 @@ type Answers = {
   operator: number;
   /** The answer of the payment page: the invoice as it is, the choice of coins again, or an error page of that status. */
   page: 'shows' | 'asks' | 400 | 404;
-  /** The exit code of the command line: 1: refused, 2: an argument is wrong, 3: another process holds the data. */
+  /** The exit code of the command line: 1: refused, 2: an argument is wrong, 3: the data are another process's or a newer release's. */
   exit: number;
 };
 
@@ -95,6 +95,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'inbox.decided': CONFLICT,
   'inbox.gone': CONFLICT,
   'store.locked': { exit: 3 },
+  'store.newer': { exit: 3 },
 };
 
 /** How the doors answer a rejection. */

@@ -1,6 +1,6 @@
 /** How the command line meets a machine with a service: users, and a service that does not come up. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -62,6 +62,27 @@ if (process.getuid?.() === 0) {
       expect(cli('doctor').stdout).toMatch(
         new RegExp(`PROBLEM +configuration +.*cannot be read: EACCES: \`chown nobody ${config}\``),
       );
+    });
+
+    it('restore what its user can read and start with, from a file that this user may read', () => {
+      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
+      const words = join(folder, 'words');
+      const backup = join(folder, 'shop.backup');
+      writeFileSync(words, `${'abandon '.repeat(11)}about\n`);
+      copyFileSync(join(import.meta.dirname, '../releases/0.1.0.backup'), backup);
+      chmodSync(backup, 0o600);
+      chownSync(folder, NOBODY, NOBODY);
+      const cli = (...args: string[]) =>
+        spawnSync(process.execPath, [entry, '--data-dir', folder, ...args], { encoding: 'utf8', env: {} });
+      const restore = ['restore', backup, '--words-file', words, '--yes'];
+      expect(cli(...restore)).toMatchObject({ status: 1, stderr: expect.stringContaining('cannot be read (EACCES)') });
+      chownSync(backup, NOBODY, NOBODY);
+      expect(cli(...restore)).toMatchObject({ status: 0, stderr: '' });
+      const restored = readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => name !== 'words');
+      expect(restored).toContain('countinghouse.db');
+      expect(restored.filter((name) => statSync(join(folder, name)).uid !== NOBODY)).toEqual([]);
     });
 
     it('are root again after a failure, too', () => {

@@ -8,7 +8,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
@@ -76,10 +76,16 @@ export async function backupHeader(file: string): Promise<SealedHeader> {
 /** Checks a backup file as far as possible without its key. Throws `Rejected`: `backup.format`, `backup.damaged`. */
 export const inspectBackup = (file: string): Promise<SealedHeader> => inspectSealed(file);
 
+/** Opens it, because access(2) asks for the real user, who may be root. */
 async function there(file: string): Promise<void> {
-  await access(file).catch(() => {
-    throw new Rejected('backup.missing', `There is no file ${file}`, 'file');
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    const text =
+      error.code === 'ENOENT'
+        ? `There is no file ${file}`
+        : `${file} cannot be read (${error.code}): the user of the data directory has to be able to`;
+    throw new Rejected('backup.missing', text, 'file');
   });
+  await handle.close();
 }
 
 /**

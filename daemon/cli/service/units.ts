@@ -27,7 +27,7 @@ export const SIGNER_DIR = '/var/lib/countinghouse-signer';
 export const CACHES = ['/var/cache/countinghouse', '/var/cache/countinghouse-signer'];
 const SIGNER_SOCKET = '/run/countinghouse-signer/signer.sock';
 const CREDENTIAL = 'countinghouse-passphrase';
-/** Exit codes after which a restart is useless: a wrong configuration, data that another program has open. */
+/** Exit codes after which a restart is useless: a wrong configuration; data of another process or a newer release. */
 const REFUSED_EXITS = '2 3';
 /** From this version on systemd lengthens the pause between restarts by itself. */
 const SYSTEMD_BACK_OFF = 254;

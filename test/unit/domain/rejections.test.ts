@@ -41,6 +41,7 @@ describe('the answers', () => {
     ['key.too_many', { api: [400, 'message'], operator: 409, page: 400, exit: 1 }],
     ['withdrawal.overtaken', { operator: 409 }],
     ['store.locked', { operator: 400, exit: 3 }],
+    ['store.newer', { operator: 400, exit: 3 }],
     ['signer.limit', { api: [400, 'message'], withdrawal: 400, operator: 400, page: 400, exit: 1 }],
   ])('to %s are %j', (code, expected) => {
     expect(answersTo(code)).toMatchObject(expected);
