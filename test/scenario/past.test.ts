@@ -24,6 +24,8 @@ const DAY_MS = 86_400_000;
 /** Instead of 1,000, which take a while to derive. */
 const GAP = 100;
 const READ_MS = 240_000;
+/** Longer than a reading, so that what is waited for in vain is named. */
+const TEST_MS = 900_000;
 /**
  * What the old wallet got, in the order of its blocks: branch, index, whole LTC. 240 was paid long before the two that lead
  * to it, and lies beyond what is watched at first; 10,010 was given out after a restore had jumped ahead.
@@ -173,7 +175,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
           await service.stop();
         }
       },
-      READ_MS,
+      TEST_MS,
     );
 
     it(
@@ -193,7 +195,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
           await service.stop();
         }
       },
-      READ_MS,
+      TEST_MS,
     );
   },
 );
