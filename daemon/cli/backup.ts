@@ -18,11 +18,11 @@ import { confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
 import { askedWords, bip39In, type PassphraseOption, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
+import { megabytes } from './table.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 
 const VAULT_FOLDER = 'vault';
 const DATABASE = 'countinghouse.db';
-const BYTES_PER_MB = 1_000_000;
 /** A light client must ask for every address before it knows all payments. */
 const READY_SECONDS_MAX = 3_600;
 
@@ -215,8 +215,6 @@ function reportText({ manifest, addresses, problems, newer }: BackupReport): str
   ];
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }
-
-const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
 
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(

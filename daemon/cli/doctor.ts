@@ -4,11 +4,10 @@ import type { Result } from '../contract/operator.ts';
 import { configFile } from './config.ts';
 import { FaultShown } from './io.ts';
 import type { Session } from './session.ts';
-import { table } from './table.ts';
+import { BYTES_PER_MB, table } from './table.ts';
 
 type Finding = Pick<Result<'doctor'>['findings'][number], 'subject' | 'level' | 'text' | 'advice'>;
 
-const BYTES_PER_MB = 1_000_000;
 const MARKS = { ok: 'ok', warning: 'WARNING', problem: 'PROBLEM' } as const;
 
 export async function doctor(session: Session): Promise<void> {

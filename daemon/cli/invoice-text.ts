@@ -1,6 +1,6 @@
 /** One invoice as text. */
 import type { Result } from '../contract/operator.ts';
-import { pairs, table, when } from './table.ts';
+import { indent, pairs, table, when } from './table.ts';
 import { outcome } from './webhooks.ts';
 
 type Invoice = Result<'invoice.show'>['invoice'];
@@ -28,8 +28,6 @@ export function invoiceText(invoice: Invoice): string {
   }
   return parts.join('\n');
 }
-
-const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
 function invoicePairs(invoice: Invoice): string {
   return pairs([

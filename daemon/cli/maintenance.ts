@@ -7,10 +7,9 @@ import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import type { Session } from './session.ts';
-import { pairs, table } from './table.ts';
+import { megabytes, pairs, table } from './table.ts';
 
 const DATABASE = 'countinghouse.db';
-const BYTES_PER_MB = 1_000_000;
 const TABLES_SHOWN_MAX = 15;
 
 type Options = { free?: boolean; compact?: boolean };
@@ -23,8 +22,6 @@ export function maintenanceCommand(root: Command, io: Io): void {
     .description('show how much is stored, by kind, and how much room is free in the database')
     .action(action(io, maintenance));
 }
-
-const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
 
 async function maintenance(session: Session, { free = false, compact = false }: Options): Promise<void> {
   if (free && compact) throw usage('give --free or --compact, not both');

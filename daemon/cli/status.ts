@@ -1,14 +1,12 @@
 /** `countinghouse status`. */
 import type { Result } from '../contract/operator.ts';
 import type { Session } from './session.ts';
-import { pairs, span, table, when } from './table.ts';
+import { BYTES_PER_MB, pairs, span, table, when } from './table.ts';
 
 export async function printStatus(session: Session): Promise<void> {
   const status = await session.call('status', {});
   session.print(status, () => statusText(status));
 }
-
-const BYTES_PER_MB = 1_000_000;
 
 type Status = Result<'status'>;
 

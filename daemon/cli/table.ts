@@ -51,6 +51,13 @@ export function when(iso: string | null): string {
   return `${local.slice(0, 10)} ${local.slice(11, 16)}`;
 }
 
+/** Each line, if it has text, two columns further in. */
+export const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
+
+export const BYTES_PER_MB = 1_000_000;
+
+export const megabytes = (bytes: number): string => `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
+
 /** A duration in its two largest units: 3 h 12 min. */
 export function span(seconds: number): string {
   const parts: [number, string][] = [

@@ -1,10 +1,8 @@
 /** Withdrawals as text. */
 import type { Result } from '../contract/operator.ts';
-import { pairs, table, when } from './table.ts';
+import { indent, pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
-
-const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ');
 
 export function withdrawalText(withdrawal: Withdrawal): string {
   const { crypto, versions } = withdrawal;

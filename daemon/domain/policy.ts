@@ -50,13 +50,11 @@ export function lookalikeKeyOf(address: string): string {
   return `${rest.slice(0, COMPARED_START)}…${rest.slice(-COMPARED_END)}`.toLowerCase();
 }
 
-const GROUP_CHARACTERS = 4;
-
-/** An address in groups of four characters, for comparing all of it. */
-export function inGroups(address: string): string {
-  const [, prefix = '', rest = ''] = /^([a-z]+:|0x)?(.*)$/.exec(address) ?? [];
-  const groups = rest.match(new RegExp(`.{1,${GROUP_CHARACTERS}}`, 'g')) ?? [];
-  return [...(prefix ? [prefix] : []), ...groups].join(' ');
+/** An address in pieces for comparing all of it: its prefix (CashAddr's, or 0x), then groups of four. Joined, it is the address. */
+export function inGroups(address: string): string[] {
+  const prefix = /^(?:[a-z]+:|0x)/.exec(address)?.[0] ?? '';
+  const groups = address.slice(prefix.length).match(/.{1,4}/gsu) ?? [];
+  return prefix ? [prefix, ...groups] : groups;
 }
 
 const FEE_WARNING_PERCENT = 5n;

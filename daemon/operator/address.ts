@@ -18,7 +18,7 @@ export function cellsOf(address: string, other: string | null): { prefix: string
 }
 
 function partsOf(address: string): { prefix: string; groups: string[] } {
-  const parts = inGroups(address).split(' ');
+  const parts = inGroups(address);
   const hasPrefix = /^(?:[a-z]+:|0x)$/.test(parts[0] ?? '');
   return { prefix: hasPrefix ? parts[0]! : '', groups: hasPrefix ? parts.slice(1) : parts };
 }

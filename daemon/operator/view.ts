@@ -157,7 +157,7 @@ export function viewOf(
   const feeMoney = isApart ? new Valued(feeAsset, null) : money;
   const fee = feeMoney.of(parseDecimal(preview.fee, feeAsset.decimals) ?? 0n);
   const shown = payments.map(({ address, units, upTo, now }) => ({
-    ...{ address, groups: inGroups(address).split(' '), upTo },
+    ...{ address, groups: inGroups(address), upTo },
     ...{ allowed: money.of(units), now: money.of(now) },
   }));
   const granted = collect && feeMoney.of(BigInt(review?.collect?.feeMax ?? collect.fee_max));

@@ -10,7 +10,7 @@ const COARSE_FROM = 10n ** BigInt(FIAT_DECIMALS);
 const FINE_DIGITS = 6;
 const FORMATTERS_MAX = 500;
 
-/** Making a formatter costs as much as a page. There are few locales, and a payer's tag cannot add more. */
+/** Making a formatter costs as much as a page. A payer's tag may name any region, so their number has a limit. */
 const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 function kept<T extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, make: () => T): T {
   let found = formatters.get(key) as T | undefined;
@@ -113,10 +113,3 @@ export const keptTimeHtml = (at: number, locale: string): Html =>
 
 /** The machine-readable form, for `datetime`. */
 const isoOf = (at: number): string => new Date(at).toISOString();
-
-/** The address in comparable pieces: its prefix (CashAddr's, or 0x), then groups of four. Joined, it is the address. */
-export function inGroups(address: string): string[] {
-  const prefix = /^(?:[a-z]+:|0x)/.exec(address)?.[0] ?? '';
-  const groups = address.slice(prefix.length).match(/.{1,4}/gsu) ?? [];
-  return prefix ? [prefix, ...groups] : groups;
-}

@@ -1,5 +1,6 @@
 /** The part of the page that shows how to pay: amount, network, address, QR code, and how long the price is valid. */
 import { fiatFor, formatUnits } from '../domain/money.ts';
+import { inGroups } from '../domain/policy.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { coin } from './icons.ts';
@@ -108,5 +109,5 @@ function neededText({ funds }: Open, locale: Locale): Part {
 
 /** The address in visible groups. The gaps are drawn, so that a copy has none. */
 function groups(address: string): Html[] {
-  return format.inGroups(address).map((group) => html`<span>${group}</span><wbr>`);
+  return inGroups(address).map((group) => html`<span>${group}</span><wbr>`);
 }

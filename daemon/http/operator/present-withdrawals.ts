@@ -101,7 +101,7 @@ export function previewJson(preview: Preview): PreviewJson {
     raw,
     outputs: outputs.map(({ address, script, units, changeIndex, asset: symbol }) => ({
       address,
-      groups: inGroups(address ?? hex(script)),
+      groups: inGroups(address ?? hex(script)).join(' '),
       amount: formatUnits(units, assetOf(symbol)),
       usd_value: worth(units, assetOf(symbol), symbol === preview.asset ? usdRate : feeUsdRate),
       change: changeIndex !== null,

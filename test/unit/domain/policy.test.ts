@@ -60,12 +60,12 @@ describe('an address', () => {
   });
 
   it('in groups is the whole address', () => {
-    expect(inGroups('bc1qar0srrr7x')).toBe('bc1q ar0s rrr7 x');
-    expect(inGroups('bitcoincash:qpm2qsznh')).toBe('bitcoincash: qpm2 qszn h');
-    expect(inGroups('0x52908400098')).toBe('0x 5290 8400 098');
+    expect(inGroups('bc1qar0srrr7x').join(' ')).toBe('bc1q ar0s rrr7 x');
+    expect(inGroups('bitcoincash:qpm2qsznh').join(' ')).toBe('bitcoincash: qpm2 qszn h');
+    expect(inGroups('0x52908400098').join(' ')).toBe('0x 5290 8400 098');
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9]{1,90}$/), (text) => {
-        expect(inGroups(text).replaceAll(' ', '')).toBe(text);
+        expect(inGroups(text).join('')).toBe(text);
       }),
     );
   });

@@ -6,7 +6,8 @@ import { isValidAddress } from '../../../daemon/chains/evm/address.ts';
 import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { parseDecimal } from '../../../daemon/domain/money.ts';
-import { duration, fiat, inGroups, instant, plainName, price, tickerOf } from '../../../daemon/payment-page/format.ts';
+import { inGroups } from '../../../daemon/domain/policy.ts';
+import { duration, fiat, instant, plainName, price, tickerOf } from '../../../daemon/payment-page/format.ts';
 import { cleanText, escapeHtml, html } from '../../../daemon/payment-page/html.ts';
 import { qrSvg } from '../../../daemon/payment-page/qr.ts';
 
