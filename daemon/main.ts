@@ -189,7 +189,8 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   const beforeUpgrade = async (applied: number): Promise<void> => {
     log.info('an older database is found: a backup is made, then it is brought up to date');
     const file = await backUpBeforeUpgrade(options.dataDir, { release: version(), now: now(), applied });
-    log.info({ file }, 'the backup before the upgrade is made');
+    if (file === null) log.info('without a wallet there is no backup before the upgrade: nothing of value is stored');
+    else log.info({ file }, 'the backup before the upgrade is made');
   };
   const onMigration = ({ name, step, of }: MigrationStep): void =>
     log.info({ migration: name }, `the database is brought up to date: step ${step} of ${of}`);
