@@ -5,7 +5,6 @@
  * Invariant: the equations hold in what is shown: `takes` is the sum of every other amount of the transaction, in units
  * and in cents.
  */
-
 import type { Result } from '../contract/operator.ts';
 import { type Asset, type AssetId, assetOf } from '../domain/assets.ts';
 import type { Message } from '../domain/messages.ts';

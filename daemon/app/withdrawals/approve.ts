@@ -3,7 +3,6 @@
  *
  * Invariant: approval and rejection are a compare-and-set on the state; the later one fails.
  */
-
 import type { AddressFunds, Description } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';

@@ -1,5 +1,4 @@
 /** Approval policies and address books of businesses, and their verdict on a withdrawal. */
-
 import { addressFault } from '../../chains/address-fault.ts';
 import { assetOf, type ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';

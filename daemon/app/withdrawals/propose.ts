@@ -2,7 +2,6 @@
  * Transactions that an operator approves. A proposal returns the unsigned transaction and its description. The operator
  * approves it with approvals made over its intents.
  */
-
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Speed } from '../../domain/withdrawal.ts';

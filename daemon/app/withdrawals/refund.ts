@@ -6,7 +6,6 @@
  * belongs to the inbox, so no deposit is refunded twice. An unpaid invoice has no refunds, because its credits may
  * still go to the inbox.
  */
-
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';

@@ -2,7 +2,6 @@
  * Requests withdrawals. Their amount and highest fee are reserved at once. In the same transaction the business's
  * policy approves them, or they wait for the operator.
  */
-
 import { randomUUIDv7 } from 'node:crypto';
 import { addressFault } from '../../chains/address-fault.ts';
 import type { Holdings } from '../../chains/spending.ts';

@@ -1,5 +1,4 @@
 /** Methods about the current state: status, doctor, inbox, alerts. */
-
 import type { App } from '../../app/app.ts';
 import { examine } from '../../app/operator/doctor.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';

@@ -1,5 +1,4 @@
 /** The methods about withdrawals, policies and the inbox. */
-
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';

@@ -1,5 +1,4 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
-
 import { sql } from 'kysely';
 import type { Template } from '../../domain/messages.ts';
 import { sqlite, statement, YES } from '../statement.ts';

@@ -1,5 +1,4 @@
 /** What the operator's program refuses to approve, and that it shows what it approves: the service lies in every field. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { message } from '../../../daemon/domain/messages.ts';
