@@ -30,6 +30,10 @@ export const SEEDS: readonly Row[] = [
   { seed: 18, steps: 300, kind: 'core', also: 'policy:6,withdraw:25' },
   // somebody pays addresses that are not given out yet, while the node has troubles
   { seed: 9, steps: 160, kind: 'core', also: 'trouble:14,pay:10' },
+  // many deposits are refunded while other payments are open, which may spend the same coins
+  { seed: 9001, steps: 200, kind: 'core', also: 'inbox:20,withdraw:20,approve:25,mine:8,pay:30' },
+  // invoices are read at every depth of their payments
+  { seed: 9003, steps: 100, also: 'read:40,pay:30,mine:20' },
   // one of several servers lies: a payment in a block waits for a second server's word past the invoice's end; the first
   // server that is asked for that word refuses
   { seed: 2, steps: 200, kind: 'liars' },
