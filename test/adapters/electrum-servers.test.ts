@@ -496,6 +496,19 @@ describe('an outage of all servers', () => {
     await first?.connect();
     await until(() => set.ready().length === 3, 'all to be connected', SOON_MS);
   });
+
+  it('is looked into every 20 seconds, also where each of them failed often', async () => {
+    const stub = await serve(main);
+    const set = await clientSetOf([stub], false);
+    await stub.close();
+    await until(() => set.ready().length === 0, 'it to be gone');
+    for (const server of set.servers) server.failures = 8;
+    await until(() => set.servers.every(({ state, failures }) => failures === 9 && state === 'waiting'), 'a try');
+    await stub.listen();
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 20_000);
+    await until(() => set.ready().length === 1, 'it to be connected', SOON_MS).finally(() => clock.mockRestore());
+  });
 });
 
 describe('servers of one operator', () => {
@@ -635,11 +648,11 @@ describe('the coins that servers hold', () => {
 });
 
 /** Connected servers of a client, the first of them asked. */
-async function clientSetOf(servers: readonly StubServer[]): Promise<ServerSet> {
+async function clientSetOf(servers: readonly StubServer[], own = true): Promise<ServerSet> {
   const events = { onTip() {}, onStatus() {}, onReady() {}, onGone() {}, onDropped() {} };
   const set = new ServerSet({
     endpoints: servers.map(({ url }) => endpointOf(url)),
-    ...{ own: true, proxy: null, proxyForAll: false, pins: new Pins(null), timeouts: TIMEOUTS },
+    ...{ own, proxy: null, proxyForAll: false, pins: new Pins(null), timeouts: TIMEOUTS },
     ...{ genesis: [hashOf(REGTEST_GENESIS)], events, behind: () => 0, onPrimary() {} },
   });
   opened.push({ close: async () => set.close() });

@@ -10,6 +10,8 @@ import { Server, type ServerOptions } from './server.ts';
 /** The primary, the one that checks it, and a third; of as many operators as possible. */
 const CONNECTIONS_MAX = 3;
 const TEND_MS = 250;
+/** While none is connected, payments are not seen, and each is tried again within this time. */
+const NONE_MS_MAX = 20_000;
 /** The penalty of a failure in the choice of a server, in milliseconds of latency. */
 const FAILURE_MS = 2_000;
 /** The assumed latency of a server that was never asked. A random part of `SPREAD_MS` is applied to it once. */
@@ -130,13 +132,14 @@ export class ServerSet {
    */
   #endOutage(): void {
     if (this.ready().length > 1) return;
-    for (const server of this.servers) server.retryNow();
+    for (const server of this.servers) server.retryWithin(0);
   }
 
   /** Keeps as many servers connected as there should be. */
   #tend(): void {
     if (this.#closed) return;
     const busy = this.servers.filter(({ state }) => state === 'ready' || state === 'connecting');
+    if (busy.length === 0) for (const server of this.servers) server.retryWithin(NONE_MS_MAX);
     const idle = this.servers.filter(({ state }) => state === 'idle').sort((a, b) => this.#cost(a) - this.#cost(b));
     while (busy.length < CONNECTIONS_MAX && idle.length > 0) {
       const ofOthers = idle.findIndex(({ operator }) => busy.every((one) => one.operator !== operator));

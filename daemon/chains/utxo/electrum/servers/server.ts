@@ -78,6 +78,7 @@ export class Server {
   #connection: Connection | null = null;
   #connecting: AbortController | null = null;
   #readyAtMs = 0;
+  #failedAtMs = 0;
   #retryAtMs = 0;
   #droppedUntilMs = 0;
 
@@ -143,9 +144,9 @@ export class Server {
     }
   }
 
-  /** Ends the wait after failures, unless it misbehaved. */
-  retryNow(): void {
-    this.#retryAtMs = 0;
+  /** Shortens the wait after failures to so long after the last one, unless it misbehaved. */
+  retryWithin(ms: number): void {
+    this.#retryAtMs = Math.min(this.#retryAtMs, this.#failedAtMs + ms);
   }
 
   /** Disconnects for a while. `reason`: the server's fault, if any. */
@@ -335,6 +336,7 @@ export class Server {
     const delayMsMax = own ? timeouts.ownRetryMs : RETRY_MS_MAX;
     const delayMs = Math.min(delayMsMax, RETRY_MS_MIN * 2 ** Math.min(this.failures, DOUBLINGS_MAX));
     this.failures++;
+    this.#failedAtMs = now;
     this.#retryAtMs = now + delayMs * (1 + JITTER * (2 * Math.random() - 1));
     if (!(error instanceof Misbehaved)) return;
     this.#droppedUntilMs = now + (own ? timeouts.ownRetryMs : DROPPED_MS);
