@@ -1,9 +1,9 @@
-/** Whether what is promised to one payment is free for no other: its amount and fee at once, its coins from the plan on. */
+/** Auditors of reservations: a withdrawal reserves its amount and fee when it is asked for, and its coins when it is signed. */
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import type { Network, Node, Tx } from './network.ts';
 import { Fault, type World } from './world.ts';
 
-/** Of a transaction with one input and one output, and what nodes relay: no fee is lower, whatever rates were known. */
+/** The size of a transaction with one input and one output. Nodes relay none for less than one unit per virtual byte. */
 const VSIZE_MIN = 100n;
 
 /** The balance must fall by the amount and a fee as soon as a withdrawal is asked for. `taken`: how far it fell. */
@@ -26,7 +26,7 @@ export function judgeWhole(balance: bigint, request: () => unknown): void {
   throw new Fault(`a withdrawal of the whole balance of ${balance} is taken, with no fee`);
 }
 
-/** What is signed for one payment spends no coin of another one that may still be mined, as far as the appliance can know. */
+/** A payment spends no coin of another one that may still be mined, as far as the appliance can know. */
 export function judgeUnshared(world: World, network: Network, uuids: ReadonlySet<string>, tx: Tx): void {
   const spent = new Set(tx.inputs.map(({ outpoint }) => outpoint));
   for (const [uuid, versions] of world.signed) {
