@@ -54,21 +54,30 @@ export class Jobs {
     this.fill();
   }
 
-  /** Runs every minute, and at the start for deadlines that passed meanwhile. */
+  /** Runs every minute, and at the start for deadlines that passed meanwhile. A failure of one job does not keep the others. */
   async minute(): Promise<void> {
-    await this.#app.store.write((tx) => {
-      cancelForgotten(this.#app, tx);
-      expireWithdrawals(this.#app, tx);
-      dropOldEvents(this.#app, tx);
-    });
-    await expireAnswers(this.#app);
-    await tellAway(this.#app, this.#away);
-    await tellWaiting(this.#app);
-    await tellInbox(this.#app);
-    await tellLate(this.#app);
-    await tellClock(this.#app);
-    await noteGasPrices(this.#app);
-    await noteSize(this.#app);
+    const app = this.#app;
+    const jobs: Readonly<Record<string, () => Promise<unknown>>> = {
+      invoices: () => app.store.write((tx) => cancelForgotten(app, tx)),
+      withdrawals: () => app.store.write((tx) => expireWithdrawals(app, tx)),
+      events: () => app.store.write((tx) => dropOldEvents(app, tx)),
+      answers: () => expireAnswers(app),
+      'chains away': () => tellAway(app, this.#away),
+      'waiting withdrawals': () => tellWaiting(app),
+      inbox: () => tellInbox(app),
+      'late jobs': () => tellLate(app),
+      clock: () => tellClock(app),
+      'gas prices': () => noteGasPrices(app),
+      size: () => noteSize(app),
+    };
+    for (const [job, run] of Object.entries(jobs)) {
+      try {
+        await run();
+      } catch (error) {
+        if (this.#stopped) return;
+        app.log.error({ job, error }, 'a job of every minute failed');
+      }
+    }
   }
 
   /**

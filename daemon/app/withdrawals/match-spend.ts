@@ -28,6 +28,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { coinFrom, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
@@ -85,6 +86,7 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   dropUnsigned(app, tx, spendId);
   const { isWhole } = found.source;
   if (kind !== UNKNOWN && isWhole) countChange(tx, chain, txid);
+  bookFee(app, tx, chain, txid);
   if (!movesWithin(tx, found) && (kind === UNKNOWN || found.strange.length > 0 || !isWhole)) alertOf(app, tx, found);
   else if (decoded.hidden !== undefined && found.paid.some(({ row }) => row.spend_id !== spendId))
     alertHidden(app, tx, found);
@@ -349,6 +351,13 @@ function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
   for (const row of tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key })) {
     if (tx.get(targetById, { id: row.target_id })?.branch === 1) tx.run(markOwnChange, { id: row.id });
   }
+}
+
+/** The books took its fee for a part of the payment, because the fee is known of our own transactions only. */
+function bookFee(app: App, tx: Tx, chain: ChainRuntime, txid: string): void {
+  const entries = new Entries(app, chain, tx, () => undefined);
+  entries.touch(txid);
+  entries.flush();
 }
 
 /** The operator can ask the recipient, which the chain does not show. */

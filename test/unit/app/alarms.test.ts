@@ -20,6 +20,7 @@ import { message } from '../../../daemon/domain/messages.ts';
 import { rescanAccount, stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { depositsToDecide } from '../../../daemon/store/queries/credits.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
+import { Jobs } from '../../../daemon/workers/jobs.ts';
 import { turnsOf } from '../../bench/turns.ts';
 import { Bench, HOUR } from './bench.ts';
 import { COIN, PayBench } from './pay-bench.ts';
@@ -235,6 +236,17 @@ describe('a job that is not done', () => {
     await saveJobDone(app, 'proof', bench.at);
     await tellLate(app);
     expect(open(bench)).toEqual([]);
+  });
+
+  it('is an alert although another job of every minute fails', async () => {
+    const bench = await Bench.open();
+    await saveJobDone(bench.app, 'proof', bench.at);
+    bench.at += 48 * HOUR;
+    bench.chain.adapter.health = () => {
+      throw new Error('a bug');
+    };
+    await new Jobs(bench.app).minute();
+    expect(open(bench)).toEqual([['ledger.late', 'nightly']]);
   });
 });
 

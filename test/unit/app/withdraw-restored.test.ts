@@ -8,6 +8,7 @@ import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/backup/restore.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 
@@ -136,5 +137,31 @@ describe.each(FAMILIES)('$name: a payment after a backup that nothing in it expl
     await pay.round();
     expect(pay.row(again).state).toBe('completed');
     expect(pay.available()).toBe(pay.chain.unspent());
+  });
+});
+
+describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: everything, sent after a backup', (family) => {
+  it('has its network fee in the books, though nothing of it came back', async () => {
+    const before = await family.open();
+    const { coin } = before.chain;
+    await before.deposits([coin, coin], 1 + family.lockBlocks);
+    const id = await before.withdraw(null);
+    const backup = before.moment();
+    await before.round();
+    const [{ txid, raw, fee } = { txid: null, raw: null, fee: 0n }] = before.versions(id);
+    await before.app.store.close();
+
+    const pay: PayBench = await backup();
+    await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+    for (const account of pay.app.directory.accounts()) await deriveSkipped(pay.app, account, () => false);
+    await pay.chain.take(raw!);
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.round();
+    await takeOver(pay.app);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid, fee });
+    const range = { from: `${txid}:`, to: `${txid};`, chain_key: pay.row(id).chain_key };
+    const debits = pay.app.store.all(debitsOfTransaction, range).map(({ kind, units }) => [kind, units]);
+    expect(Object.fromEntries(debits)).toEqual({ paid: 2n * coin - fee, fee });
   });
 });
