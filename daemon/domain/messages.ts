@@ -184,7 +184,7 @@ export const MESSAGES = {
   'advice.withdrawals': 'countinghouse withdrawal list',
 
   'doctor.alerts_none': 'none is open',
-  'doctor.alerts_open': '{count} are open',
+  'doctor.alerts_open': 'open: {count}',
   'doctor.alerts_unheard': 'they reach nobody by themselves',
   'doctor.backup_last': 'the last one is of {at}',
   'doctor.backup_made': 'made on {at}, in {folder}',
@@ -221,7 +221,7 @@ export const MESSAGES = {
   'doctor.quarantine': 'the service is quarantined',
   'doctor.rates': 'there is no rate of {coins}',
   'doctor.signer_away': 'the separate signer does not answer, or is of another release',
-  'doctor.sources': '{count} chains are followed',
+  'doctor.sources': 'followed chains: {count}',
   'doctor.sources_sandbox': 'only the sandbox is connected',
   'doctor.source_bad': '{network} {chain}: {reason}',
   'doctor.url': '{url}',

@@ -259,7 +259,8 @@ describe('time', () => {
     const { id } = await requested('LTC', {
       due_date: `${today.getUTCMonth() + 1}/${today.getUTCDate()}/${today.getUTCFullYear()}`,
     });
-    service.advance(25 * HOUR);
+    const dueEnd = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate() + 1);
+    service.advance(dueEnd + HOUR - service.now());
     await mine('LTC');
     const overdue = await when(id, 'it is overdue', (invoice) => invoice.payment.status === 'overdue');
     expect(overdue.status).toBe('unpaid');
