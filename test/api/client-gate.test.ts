@@ -1,8 +1,8 @@
 /** Who may call the browser API: client IDs, origins, hosts, limits by address, and the cap of a client ID. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { liveClient } from '../support/shop.ts';
-import { dayFromNow, NO_LIMITS, pageOf } from './client-kit.ts';
+import { NO_LIMITS, pageOf } from './client-kit.ts';
 import { strictCaller } from './operator-raw.ts';
 
 const SHOP = 'https://www.shop.example';

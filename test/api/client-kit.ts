@@ -39,9 +39,3 @@ export function pageOf(service: TestDaemon, clientId: string | undefined, origin
     };
   };
 }
-
-/** MM/DD/YYYY of so many days from now, in UTC. */
-export function dayFromNow(service: TestDaemon, days: number): string {
-  const date = new Date(service.now() + days * 86_400_000);
-  return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;
-}

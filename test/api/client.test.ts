@@ -1,7 +1,7 @@
 /** Every row of the contract's tables about the browser client, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
-import { dayFromNow, NO_LIMITS, type PageCall, pageOf } from './client-kit.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { NO_LIMITS, type PageCall, pageOf } from './client-kit.ts';
 
 const INVALID_NEW = 'The selected crypto is invalid: use BTC, BCH, LTC, XMR, USDT_ERC20, USDT_BEP20 or ALL.';
 const INVALID =

@@ -1,6 +1,6 @@
 /** Every row of the contract's tables about invoices and payments, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 const INVALID_NEW = 'The selected crypto is invalid: use BTC, BCH, LTC, XMR, USDT_ERC20, USDT_BEP20 or ALL.';
 const INVALID =
@@ -36,11 +36,6 @@ async function paidInvoice(): Promise<string> {
   await until('the invoice is paid', async () => (await get(id)).status === 'paid');
   return id;
 }
-
-const tomorrow = (): string => {
-  const date = new Date(Date.now() + 86_400_000);
-  return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;
-};
 
 describe('Create invoice', () => {
   it('answers 201 with the fields of the contract', async () => {
@@ -185,16 +180,14 @@ describe('Create invoice', () => {
   });
 
   it('takes today, and ignores unknown fields', async () => {
-    const now = new Date();
-    const today = `${now.getUTCMonth() + 1}/${now.getUTCDate()}/${now.getUTCFullYear()}`;
-    const answer = await create({ amount: 10, due_date: today, colour: 'red', __proto__: { x: 1 } });
+    const answer = await create({ amount: 10, due_date: dayFromNow(service, 0), colour: 'red', __proto__: { x: 1 } });
     expect(answer.status).toBe(201);
   });
 });
 
 describe('Get invoice', () => {
   it('answers by slug and by UUID, without a payment', async () => {
-    const { id } = (await create({ amount: 10, due_date: tomorrow() })).body;
+    const { id } = (await create({ amount: 10, due_date: dayFromNow(service, 1) })).body;
     const invoice = await get(id);
     expect(invoice).toMatchObject({
       id,

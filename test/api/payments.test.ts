@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 const INVALID =
   'The selected crypto is invalid: use BTC, BCH, LTC, XMR, ETH, BNB, USDT_ERC20, USDT_BEP20, XAUT or PAXG.';
@@ -68,7 +68,8 @@ const when = (id: string, what: string, holds: (invoice: Invoice) => boolean): P
   });
 
 async function requested(crypto = 'LTC', body: Record<string, unknown> = {}): Promise<Invoice> {
-  const made = await service.call<{ id: string }>('POST', '/invoice', { amount: 100, webhook_url: hookUrl, ...body });
+  const wanted = { amount: 100, webhook_url: hookUrl, due_date: dayFromNow(service, 30), ...body };
+  const made = await service.call<{ id: string }>('POST', '/invoice', wanted);
   await service.call('POST', `/invoice/rp/${made.body.id}`, { crypto });
   return get(made.body.id);
 }
@@ -256,9 +257,7 @@ describe('time', () => {
 
   it('in the time of grace late money still pays', async () => {
     const today = new Date(service.now());
-    const { id } = await requested('LTC', {
-      due_date: `${today.getUTCMonth() + 1}/${today.getUTCDate()}/${today.getUTCFullYear()}`,
-    });
+    const { id } = await requested('LTC', { due_date: dayFromNow(service, 0) });
     const dueEnd = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate() + 1);
     service.advance(dueEnd + HOUR - service.now());
     await mine('LTC');

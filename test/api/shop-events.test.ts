@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EventType } from '../../daemon/domain/merchant.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 type Taken = { path: string; headers: IncomingHttpHeaders; body: string };
@@ -184,7 +184,7 @@ describe('an endpoint that refuses', () => {
     try {
       answers.set('/dead', 503);
       const { endpoint } = await ownCall('endpoint.add', { business: 'Sandbox', url: urlOf('/dead') });
-      await own.call('POST', '/invoice', { amount: 80 });
+      await own.call('POST', '/invoice', { amount: 80, due_date: dayFromNow(own, 30) });
       const delivery = async () => (await ownCall('delivery.list', {})).deliveries.at(-1)!;
       const tried = (times: number) => until(`tried ${times} times`, async () => (await delivery()).attempts === times);
       await tried(1);
@@ -198,7 +198,7 @@ describe('an endpoint that refuses', () => {
       const count = at('/dead').length;
       own.advance(71 * HOUR);
       await own.restart();
-      await own.call('POST', '/invoice', { amount: 80 });
+      await own.call('POST', '/invoice', { amount: 80, due_date: dayFromNow(own, 30) });
       expect(at('/dead')).toHaveLength(count);
       answers.set('/dead', 204);
       await ownCall('endpoint.enable', { id: endpoint.id });

@@ -43,9 +43,12 @@ export async function turnsOf(work: Promise<unknown>): Promise<Turns> {
   await ended;
   const collecting = ({ from, to }: Span): number =>
     collections.reduce((sum, one) => sum + Math.max(0, Math.min(to, one.to) - Math.max(from, one.from)), 0);
+  // there can be more turns than a call takes arguments
+  const longestOf = (cpuOf: (turn: (typeof turns)[number]) => number): number =>
+    turns.reduce((longest, turn) => Math.max(longest, cpuOf(turn)), 0);
   return {
-    longest: Math.max(0, ...turns.map((turn) => turn.cpu - collecting(turn))),
-    longestWithGarbage: Math.max(0, ...turns.map(({ cpu }) => cpu)),
+    longest: longestOf((turn) => turn.cpu - collecting(turn)),
+    longestWithGarbage: longestOf(({ cpu }) => cpu),
     whole,
   };
 }

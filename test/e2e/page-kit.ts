@@ -12,7 +12,7 @@ import { expect } from 'vitest';
 import { strictCaller } from '../api/operator-raw.ts';
 import { listening } from '../nodes/listening.ts';
 import { launchChromium } from '../support/chromium.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 
 export const WAIT_MS = 60_000;
 export const PHONE = { width: 390, height: 844 };
@@ -164,7 +164,8 @@ export class Stage {
 
   /** An invoice without a payment; returns its slug. */
   async invoice(body: Record<string, unknown> = {}): Promise<string> {
-    const made = await this.service.call<{ id: string }>('POST', '/invoice', { amount: 60, crypto: 'LTC', ...body });
+    const wanted = { amount: 60, crypto: 'LTC', due_date: dayFromNow(this.service, 30), ...body };
+    const made = await this.service.call<{ id: string }>('POST', '/invoice', wanted);
     expect(made.status, JSON.stringify(made.body)).toBe(201);
     return made.body.id;
   }

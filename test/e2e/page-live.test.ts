@@ -6,7 +6,7 @@
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
-import { until } from '../support/daemon.ts';
+import { dayFromNow, until } from '../support/daemon.ts';
 import { Line, Site, Stage, type Visit, WAIT_MS } from './page-kit.ts';
 
 const HOUR = 3_600_000;
@@ -294,9 +294,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('an open payment page in Chromium'),
   });
 
   it('left open for longer than the invoice lives, it says so', async () => {
-    const today = new Date(stage.service.now());
-    const due_date = `${today.getUTCMonth() + 1}/${today.getUTCDate()}/${today.getUTCFullYear()}`;
-    const visit = await clocked(await stage.requested({ due_date }));
+    const visit = await clocked(await stage.requested({ due_date: dayFromNow(stage.service, 0) }));
     await wait(visit.page, 2 * DAY);
     await mine();
     await visit.shows('canceled');

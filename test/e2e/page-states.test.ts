@@ -8,12 +8,11 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
-import { until } from '../support/daemon.ts';
+import { dayFromNow, until } from '../support/daemon.ts';
 import { DESKTOP, faultsOf, LOOK_RULES, NARROWEST, overhangOf, PHONE, Stage, type Visit } from './page-kit.ts';
 
 const PICTURES = process.env.PAGE_PICTURES;
 const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 /** What the shop calls the sale. */
 const SALE = { order_id: 'A-1042', description: 'Two bags of espresso, 1 kg, and a ceramic cup' };
 const LOOKS = [
@@ -258,10 +257,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), () 
   });
 
   it('overdue', async () => {
-    const today = new Date(stage.service.now());
-    const due = `${today.getUTCMonth() + 1}/${today.getUTCDate()}/${today.getUTCFullYear()}`;
-    const slug = await stage.requested({ due_date: due });
-    stage.service.advance(DAY);
+    const slug = await stage.requested({ due_date: dayFromNow(stage.service, 0) });
+    const { due_date } = (await stage.service.call<{ due_date: string }>('GET', `/invoice/${slug}`)).body;
+    stage.service.advance(Date.parse(due_date) + HOUR - stage.service.now());
     await stage.post('/sandbox/mine', { crypto: 'LTC' });
     const visit = await opened(slug);
     await until('it is overdue', async () => {

@@ -7,7 +7,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
-import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { audit, isCaughtUp } from './auditor.ts';
 import { Shop } from './shop.ts';
 
@@ -171,8 +171,7 @@ class Day {
 
   async #create({ coin, usd, dueToday }: Extract<Action, { do: 'create' }>): Promise<void> {
     const crypto = this.#coins[coin];
-    const today = new Date(this.#service.now());
-    const due_date = `${today.getUTCMonth() + 1}/${today.getUTCDate()}/${today.getUTCFullYear()}`;
+    const due_date = dayFromNow(this.#service, 0);
     const webhook_url = `http://127.0.0.1:${this.#shop.port}/${this.#invoices.length}`;
     const { body } = await this.#post('/invoice', { amount: usd, webhook_url, ...(dueToday && { due_date }) });
     this.#invoices.push({ slug: body.id!, crypto });

@@ -103,6 +103,15 @@ export async function startTestDaemon(config = '', earlier: string | null = null
   return self;
 }
 
+/**
+ * MM/DD/YYYY of so many days from now, in UTC. An invoice without a due date is due at the end of the month: a test that moves the
+ * clock by days needs one.
+ */
+export function dayFromNow(service: Pick<TestDaemon, 'now'>, days: number): string {
+  const date = new Date(service.now() + days * 86_400_000);
+  return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;
+}
+
 /** A test's own tables replace the quiet ones of the same name. */
 function merge(base: string, own: string): string {
   const tables = new Set([...own.matchAll(/^\[([^\]]+)\]/gm)].map((match) => match[1]));

@@ -109,7 +109,10 @@ function Body({ one }: { one: Detail }): ReactNode {
       )}
       {one.reason && (
         <Notice tone="quiet" title={t('whyItEnded')}>
-          <Told said={one.said_reason} text={one.reason} /> {t('nothingPaid')}
+          <p>
+            <Told said={one.said_reason} text={one.reason} />
+          </p>
+          <p>{t('nothingPaid')}</p>
         </Notice>
       )}
       <Section title={t('details')}>
