@@ -5,6 +5,7 @@
  */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { businessesMeant } from '../domain/merchant.ts';
 import { isAway } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
@@ -114,23 +115,23 @@ async function showMoneroWords(session: Session, options: PassphraseOption, name
   session.print({ words: words.split(' ') }, () => `${words}\n`);
 }
 
-/** As the service finds it: by number or UUID, else by name. Throws `Failure` if none or several have it. */
+/** The business that is meant, as the service finds it. Throws `Failure` if it is none or several. */
 export function businessCalled<B extends { id: number; uuid: string; name: string }>(
   all: readonly B[],
   ref: string,
 ): B {
-  const named = all.filter(({ name }) => name.toLowerCase() === ref.trim().toLowerCase());
-  const found = all.find(({ id, uuid }) => `${id}` === ref || uuid === ref.toLowerCase()) ?? named[0];
-  if (!found) throw new Failure(`there is no business ${ref}`, EXIT.failed, 'business.not_found');
-  if (found === named[0] && named.length > 1) {
-    const numbers = named.map(({ id }) => id).join(', ');
+  const found = businessesMeant(all, ref);
+  const [only] = found;
+  if (!only) throw new Failure(`there is no business ${ref}`, EXIT.failed, 'business.not_found');
+  if (found.length > 1) {
+    const numbers = found.map(({ id }) => id).join(', ');
     throw new Failure(
       `several businesses are called ${ref}: use a number (${numbers})`,
       EXIT.failed,
       'business.ambiguous',
     );
   }
-  return found;
+  return only;
 }
 
 async function revoke(session: Session, options: PassphraseOption): Promise<void> {

@@ -1,14 +1,12 @@
 /** `countinghouse webhook`: notifications of paid invoices. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { STATUS_FAILED_MIN } from '../domain/merchant.ts';
 import { action, itemCommand } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
-
-/** As for the alert of a failed notification. */
-const STATUS_FAILED_MIN = 400;
 
 type Webhook = Result<'webhook.list'>['webhooks'][number];
 

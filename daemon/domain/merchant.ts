@@ -1,4 +1,4 @@
-/** The scopes of API keys, and the types of the events that shops receive. */
+/** Names of businesses, the scopes of API keys, the types of the events that shops receive, and whether one was taken. */
 
 /** `refund` asks for refunds of invoices, which always wait for approval; `withdraw` may do that, too. */
 export const SCOPES = ['invoices', 'balance', 'withdraw', 'refund'] as const;
@@ -20,3 +20,16 @@ export const EVENT_TYPES = [...INVOICE_EVENTS, ...PAYOUT_EVENTS] as const;
 export const TEST_EVENT = 'endpoint.test';
 export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** From this HTTP status on, a shop's server has not taken a notification. */
+export const STATUS_FAILED_MIN = 400;
+
+/** The businesses that an operator may mean: the one with a number or UUID, else all with a name in any case. */
+export function businessesMeant<B extends { id: number; uuid: string; name: string }>(
+  all: readonly B[],
+  ref: string,
+): B[] {
+  const exact = all.find(({ id, uuid }) => `${id}` === ref || uuid === ref.toLowerCase());
+  const wanted = ref.trim().toLowerCase();
+  return exact ? [exact] : all.filter(({ name }) => name.toLowerCase() === wanted);
+}

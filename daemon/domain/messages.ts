@@ -238,15 +238,8 @@ export const MESSAGES = {
 export const ALERT_KINDS = [
   ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
   ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
-  ...[
-    'endpoint.disabled',
-    'gas.refused',
-    'inbox.deposit',
-    'invoice.undone',
-    'ledger.differs',
-    'ledger.late',
-    'ledger.unproved',
-  ],
+  ...['endpoint.disabled', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
+  ...['ledger.differs', 'ledger.late', 'ledger.unproved'],
   ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
   ...['storage.failing', 'storage.full', 'storage.locked', 'storage.log', 'storage.low', 'webhook.failed'],
   ...['withdrawal.coin_missing', 'withdrawal.conflict', 'withdrawal.lost', 'withdrawal.not_sent'],
@@ -278,6 +271,11 @@ type Slot<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` 
 type ValuesOf<C extends MessageCode> = { readonly [name in Slot<(typeof MESSAGES)[C]>]: Value };
 
 export const textOf = (value: Value): string => (typeof value === 'object' ? value.text : `${value}`);
+
+/** The same for what may be absent. */
+export const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
+/** The message with a code; null for a text without one. */
+export const messageIn = (value: Value | null): Message | null => (typeof value === 'object' ? value : null);
 
 /** The part of a message that is stored beside its text. */
 export type Template = Pick<Message, 'code' | 'values'>;

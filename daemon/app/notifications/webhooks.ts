@@ -4,6 +4,7 @@
  * it.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { STATUS_FAILED_MIN } from '../../domain/merchant.ts';
 import { message, type Value } from '../../domain/messages.ts';
 import {
   alertSince,
@@ -96,7 +97,6 @@ export function recordAttempt(
 }
 
 const FAILED = 'webhook.failed';
-const STATUS_FAILED_MIN = 400;
 
 /** Closes the alert of a host that accepts a notification again. */
 function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {

@@ -1,5 +1,6 @@
 /** Finds what an operator names, by the names that lists show. */
 import { Rejected } from '../../domain/errors.ts';
+import { businessesMeant } from '../../domain/merchant.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import { type InvoiceRow, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
 import type { Reader } from '../../store/store.ts';
@@ -11,20 +12,16 @@ import type { Business } from '../shops/directory.ts';
  * if several have that name.
  */
 export function findBusiness(app: App, ref: string): Business {
-  const all = app.directory.businesses();
-  const exact = all.find(({ id, uuid }) => String(id) === ref || uuid === ref.toLowerCase());
-  if (exact) return exact;
-  const wanted = ref.trim().toLowerCase();
-  const named = all.filter(({ name }) => name.toLowerCase() === wanted);
-  if (named.length > 1) {
-    const numbers = named.map(({ id }) => id).join(', ');
+  const found = businessesMeant(app.directory.businesses(), ref);
+  if (found.length > 1) {
+    const numbers = found.map(({ id }) => id).join(', ');
     throw new Rejected(
       'business.ambiguous',
       `Several businesses are called ${ref}: use a number (${numbers})`,
       'business',
     );
   }
-  const [only] = named;
+  const [only] = found;
   if (!only) throw new Rejected('business.not_found', `There is no business ${ref}`, 'business');
   return only;
 }

@@ -5,7 +5,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { message, storedMessage, type Template, templateOf, textOf, type Value } from '../../domain/messages.ts';
+import {
+  message,
+  messageIn,
+  storedMessage,
+  type Template,
+  templateOf,
+  textIn,
+  type Value,
+} from '../../domain/messages.ts';
 import {
   isOpen,
   type Speed,
@@ -23,9 +31,10 @@ import { tellWithdrawal } from '../notifications/news.ts';
 export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
 
-const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
-const templateIn = (value: Value | null): Template | null =>
-  value !== null && typeof value === 'object' ? templateOf(value) : null;
+const templateIn = (value: Value | null): Template | null => {
+  const said = messageIn(value);
+  return said && templateOf(said);
+};
 
 /** The columns that say why something waits; null: it does not. */
 export const problemColumns = (value: Value | null) => ({

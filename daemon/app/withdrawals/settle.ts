@@ -8,7 +8,7 @@
 import { assetOf } from '../../domain/assets.ts';
 import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { MESSAGES, type Message, message, textOf, type Value } from '../../domain/messages.ts';
+import { MESSAGES, type Message, message, textIn, type Value } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { BURIED_BLOCKS, eventsOf, isDecided, isSigned } from '../../domain/withdrawal.ts';
 import type { TargetRow } from '../../store/queries/credits.ts';
@@ -200,7 +200,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, found: Found)
   const { problem: was } = row;
   const mine = was === null || MINE.some((beginning) => was.startsWith(beginning));
   const problem = mine ? (open ? found.problem : null) : storedProblem(row);
-  const isNew = was !== (problem === null ? null : textOf(problem));
+  const isNew = was !== textIn(problem);
   if (row.held !== held || isNew) saveWithdrawal(app, tx, { ...row, held, ...problemColumns(problem) }, row.state);
   if (mine && isNew && problem !== null && !found.isTold) tellMissing(app, tx, row, problem);
   if (seen || !open) closeMissing(app, tx, row);

@@ -22,7 +22,7 @@ import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { type Message, textOf, type Value } from '../../domain/messages.ts';
+import { messageIn, textIn } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
@@ -78,8 +78,6 @@ const policyOf = (params: Parsed<'policy.grants'>): Policy => ({
 const signedGrants = (grants: Parsed<'policy.set'>['grants']): SignedGrant[] =>
   grants.map(({ grant, mac }) => ({ grant: grant as PolicyGrant, mac }));
 
-const messageIn = (value: Value | null): Message | null => (typeof value === 'object' ? value : null);
-
 export const WITHDRAWAL_METHODS: Methods = {
   'withdrawal.list': ({ app }, { business, state = null, limit, before = null }) => {
     const owner = business === undefined ? null : findBusiness(app, business);
@@ -103,7 +101,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
     return {
       ...{ withdrawals, preview: preview && previewJson(preview) },
-      ...{ why: why === null ? null : textOf(why), said_why: messageIn(why), collect: collect && collectJson(collect) },
+      ...{ why: textIn(why), said_why: messageIn(why), collect: collect && collectJson(collect) },
     };
   },
   'withdrawal.approve': async ({ app }, { proposal, approvals, gas }) => {
@@ -112,8 +110,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
     if (outcome === null) return { withdrawals, outcome };
     const { sent, problem } = outcome;
-    const text = problem === null ? null : textOf(problem);
-    return { withdrawals, outcome: { sent, problem: text, said_problem: messageIn(problem) } };
+    return { withdrawals, outcome: { sent, problem: textIn(problem), said_problem: messageIn(problem) } };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));

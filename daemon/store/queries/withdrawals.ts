@@ -290,7 +290,10 @@ export const signVersion = statement(
 );
 
 export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
-  sqlite.updateTable('spend_version').set({ sent_at: p.sent_at, problem: null }).where('id', '=', p.id),
+  sqlite
+    .updateTable('spend_version')
+    .set({ sent_at: p.sent_at, problem: null, problem_template: null })
+    .where('id', '=', p.id),
 );
 
 export const setVersionProblem = update('spend_version', ['problem', 'problem_template'], 'id');
