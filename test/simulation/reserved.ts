@@ -29,8 +29,9 @@ export function judgeWhole(balance: bigint, request: () => unknown): void {
 /** A payment spends no coin of another one that may still be mined, as far as the appliance can know. */
 export function judgeUnshared(world: World, network: Network, uuids: ReadonlySet<string>, tx: Tx): void {
   const spent = new Set(tx.inputs.map(({ outpoint }) => outpoint));
+  const spend = sameSpend(world, uuids);
   for (const [uuid, versions] of world.signed) {
-    if (uuids.has(uuid)) continue;
+    if (spend.has(uuid)) continue;
     for (const other of versions) {
       const shared = other.inputs.find(({ outpoint }) => spent.has(outpoint));
       if (!shared || other.txid === tx.txid) continue;
@@ -40,6 +41,21 @@ export function judgeUnshared(world: World, network: Network, uuids: ReadonlySet
       );
     }
   }
+}
+
+/**
+ * The withdrawals of the spend to which these belong: a batch is one payment, and stays one when a later version pays
+ * or cancels one withdrawal of it alone.
+ */
+function sameSpend(world: World, uuids: ReadonlySet<string>): ReadonlySet<string> {
+  const spend = new Set(uuids);
+  const txids = new Set<string>();
+  for (let size = -1; size < spend.size; ) {
+    size = spend.size;
+    for (const uuid of spend) for (const { txid } of world.signed.get(uuid) ?? []) txids.add(txid);
+    for (const [uuid, versions] of world.signed) if (versions.some(({ txid }) => txids.has(txid))) spend.add(uuid);
+  }
+  return spend;
 }
 
 /** Whether each of its inputs is there for a node, and no block has spent it otherwise. */
