@@ -21,8 +21,9 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { loadConfig } from '../../daemon/config/config.ts';
 import { manualRates } from '../../daemon/config/views.ts';
 import { type Method, OPERATOR, type Params, type Parsed, type Result } from '../../daemon/contract/operator.ts';
-import type { ChainId, Network } from '../../daemon/domain/assets.ts';
+import type { AssetId, ChainId, Network } from '../../daemon/domain/assets.ts';
 import { chainKey } from '../../daemon/domain/chain.ts';
+import { isEvm } from '../../daemon/domain/evm.ts';
 import { message } from '../../daemon/domain/messages.ts';
 import type { Context } from '../../daemon/http/operator/context.ts';
 import { METHODS } from '../../daemon/http/operator/methods.ts';
@@ -38,7 +39,7 @@ import { derived, LocalSigner, type Wallet } from './wallet.ts';
 
 export const COINS = ['BTC', 'LTC', 'BCH'] as const;
 /** US dollars. */
-export const PRICES: Readonly<Record<UtxoChain, number>> = { BTC: 60_000, LTC: 80, BCH: 400 };
+export const PRICES = { BTC: 60_000, LTC: 80, BCH: 400, ETH: 2_000, BNB: 500, USDT: 1 } as const;
 export const ZERO_CONF_USD = 100;
 const CONFIG = `
 port = 0
@@ -51,15 +52,19 @@ public_servers = "never"
 [evm]
 public_endpoints = "never"
 [networks.regtest.rates]
-${COINS.map((coin) => `${coin} = "${PRICES[coin]}"`).join('\n')}
+${Object.entries(PRICES)
+  .map(([coin, usd]) => `${coin} = "${usd}"`)
+  .join('\n')}
 `;
 /** What a machine is connected to. */
-type Sources = {
-  coins: readonly UtxoChain[];
-  /** How many Electrum servers for each coin; 0: a node. */
-  electrumServers: number;
-  /** The median time of the eleven blocks up to this one (BIP-113), milliseconds since 1970. */
-  medianTime(coin: UtxoChain, hash: string): number | null;
+export type Sources = {
+  chains: readonly ChainId[];
+  /** Lines of its configuration about them. */
+  config: string;
+  /** The contracts of tokens. */
+  contracts: Readonly<Partial<Record<AssetId, string>>>;
+  /** By which time of a block deadlines count: the median of the eleven up to it (BIP-113), milliseconds since 1970. */
+  medianTime(chain: ChainId, hash: string): number | null;
 };
 
 const sourceOf = (coin: UtxoChain, servers: number): string => {
@@ -68,7 +73,8 @@ const sourceOf = (coin: UtxoChain, servers: number): string => {
   return `electrum = [${urls.join(', ')}]`;
 };
 
-const configOf = (coin: UtxoChain, servers: number): string => `
+/** The configuration of a coin. `servers`: how many Electrum servers; 0: a node. */
+export const configOf = (coin: UtxoChain, servers: number): string => `
 [networks.regtest.${coin}]
 ${sourceOf(coin, servers)}
 ${coin === 'BTC' ? '' : `zero_conf_usd = ${ZERO_CONF_USD}`}
@@ -132,10 +138,7 @@ export class Appliance {
     const appliance = new Appliance(folder, time, sources);
     if (!existsSync(appliance.walletFolder)) {
       mkdirSync(folder, { recursive: true });
-      writeFileSync(
-        join(folder, 'countinghouse.toml'),
-        `${CONFIG}${sources.coins.map((coin) => configOf(coin, sources.electrumServers)).join('')}`,
-      );
+      writeFileSync(join(folder, 'countinghouse.toml'), `${CONFIG}${sources.config}`);
       await wallet.write(appliance.walletFolder, time.wall());
     }
     await appliance.#assemble();
@@ -175,8 +178,8 @@ export class Appliance {
       },
     };
     this.app.directory.load(store);
-    for (const coin of COINS) {
-      const adapter = this.#source('regtest', coin, watchList(store, chainKey('regtest', coin)));
+    for (const chain of this.#sources.chains) {
+      const adapter = this.#source('regtest', chain, watchList(store, chainKey('regtest', chain)));
       if (adapter) this.app.chains.add(adapter);
     }
     this.#loops = new SyncLoops(this.app);
@@ -193,8 +196,8 @@ export class Appliance {
     const adapter = openAdapter(network, chain, app.config.networks[network][chain], {
       list,
       folder: join(this.folder, 'electrum'),
-      contracts: {},
-      wantsFinality: false,
+      contracts: this.#sources.contracts,
+      wantsFinality: isEvm(chain),
       accounts: () => [],
       socksProxy: null,
       publicServers: false,
@@ -212,13 +215,14 @@ export class Appliance {
         ),
     });
     if (!adapter) return null;
-    const coin = chain as UtxoChain;
-    adapter.deriveAddress = async (account, branch, index) => derived(coin, account, branch, index);
+    if (!isEvm(chain)) {
+      adapter.deriveAddress = async (account, branch, index) => derived(chain as UtxoChain, account, branch, index);
+    }
     const sync = adapter.sync.bind(adapter);
     // the product asks only public networks for the time of their blocks, and these blocks have that of the world
     adapter.sync = async (since, signal) => {
       const update = await sync(since, signal);
-      const tipMedianTime = update && this.#sources.medianTime(coin, tipOf(update.checkpoint).hash);
+      const tipMedianTime = update && this.#sources.medianTime(chain, tipOf(update.checkpoint).hash);
       return update && { ...update, ...(tipMedianTime !== null && { tipMedianTime }) };
     };
     return adapter;

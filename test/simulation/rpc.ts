@@ -1,12 +1,7 @@
-/**
- * The RPC of simulated nodes: what Bitcoin Core, Litecoin Core and Bitcoin Cash Node answer, and HTTP without sockets for
- * hosts that end in `.simulated`.
- */
-import { EventEmitter } from 'node:events';
-import http from 'node:http';
+/** The RPC of simulated nodes: what Bitcoin Core, Litecoin Core and Bitcoin Cash Node answer. */
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
+import type { Answer, Host } from './http.ts';
 import { MISSING, type Network, type Node, type Tx } from './network.ts';
-import type { Time } from './time.ts';
 
 type Params = (string | number | boolean)[];
 type Call = { id: unknown; method: string; params: Params };
@@ -143,79 +138,19 @@ function send(network: Network, raw: string): unknown {
   return new Failure(refusal === MISSING ? MISSING_CODE : REJECTED, refusal);
 }
 
-function reply(network: Network, { id, method, params }: Call): { status: number; body: object } {
+function reply(network: Network, { id, method, params }: Call): Answer {
   const result =
     network.health === 'starting' ? new Failure(-28, 'Loading block index') : answer(network, method, params);
   if (!(result instanceof Failure)) return { status: 200, body: { result, error: null, id } };
   return { status: 500, body: { result: null, error: { code: result.code, message: result.message }, id } };
 }
 
-const coded = (code: string): Error => Object.assign(new Error(code), { code });
-
-class Request extends EventEmitter {
-  reusedSocket: boolean;
-  readonly #network: Network;
-  readonly #time: Time;
-  #over = false;
-
-  constructor(network: Network, time: Time, reused: boolean) {
-    super();
-    this.#network = network;
-    this.#time = time;
-    this.reusedSocket = reused;
-  }
-
-  end(text: string): void {
-    this.#time.deliver(() => {
-      if (this.#over) return;
-      this.emit('socket');
-      const { health } = this.#network;
-      if (health === 'silent') return;
-      if (health === 'down') {
-        this.#fail(coded('ECONNREFUSED'));
-        return;
-      }
-      const asked = JSON.parse(text) as Call | Call[];
-      const { status, body } = Array.isArray(asked)
-        ? { status: 200, body: asked.map((call) => reply(this.#network, call).body) }
-        : reply(this.#network, asked);
-      this.#time.deliver(() => this.#respond(status, Buffer.from(JSON.stringify(body))));
-    });
-  }
-
-  destroy(error?: Error): void {
-    if (!this.#over && error) this.#fail(error);
-    this.#over = true;
-  }
-
-  #fail(error: Error): void {
-    this.#over = true;
-    this.emit('error', error);
-  }
-
-  #respond(status: number, body: Buffer): void {
-    if (this.#over) return;
-    this.#over = true;
-    const response = Object.assign(new EventEmitter(), { statusCode: status });
-    this.emit('response', response);
-    response.emit('data', body);
-    response.emit('end');
-  }
-}
-
-/** Answers requests to `NAME.simulated` from these networks, for the rest of the process. */
-export function serveNodes(networkOf: (name: string) => Network | undefined, time: Time): void {
-  const real = http.request;
-  const connected = new WeakSet<object>();
-  const request = (options: http.RequestOptions, ...rest: []): http.ClientRequest => {
-    const [name = '', domain] = String(options.hostname).split('.');
-    const network = domain === 'simulated' ? networkOf(name.toUpperCase()) : undefined;
-    if (!network) return real(options, ...rest);
-    const agent = options.agent as unknown as object;
-    const reused = connected.has(agent);
-    connected.add(agent);
-    // only what the product's client uses of it
-    return new Request(network, time, reused) as unknown as http.ClientRequest;
-  };
-  Object.assign(http, { request });
-}
+/** A node as a host. */
+export const hostOfNode = (network: Network): Host => ({
+  health: () => network.health,
+  answer: (text) => {
+    const asked = JSON.parse(text) as Call | Call[];
+    if (!Array.isArray(asked)) return reply(network, asked);
+    return { status: 200, body: asked.map((call) => reply(network, call).body) };
+  },
+});

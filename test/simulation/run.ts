@@ -8,10 +8,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ACTIONS as ACCOUNT_ACTIONS, simulateAccounts } from './accounts/simulation.ts';
+import type { AccountWorld } from './accounts/world.ts';
 import { Crashed } from './appliance.ts';
 import { serveConnections } from './electrum.ts';
+import { serveHosts } from './http.ts';
 import type { Network } from './network.ts';
-import { serveNodes } from './rpc.ts';
+import { hostOfNode } from './rpc.ts';
 import { ROW_OVER, type Row } from './seeds.ts';
 import { ACTIONS, type Choice, simulate } from './simulation.ts';
 import { stopwatch, Time } from './time.ts';
@@ -61,7 +64,8 @@ function choiceOf({
       return [name, weight] as const;
     }),
   );
-  const others = onlyThese === '' ? [] : ACTIONS.map(([, name]) => name).filter((name) => !only.has(name));
+  const actions = kind === 'accounts' ? ACCOUNT_ACTIONS : ACTIONS;
+  const others = onlyThese === '' ? [] : actions.map(([, name]) => name).filter((name) => !only.has(name));
   return { only, without: new Set([...left.split(','), ...others]), kind };
 }
 const deadline =
@@ -84,8 +88,14 @@ process.on('unhandledRejection', (error) => {
 const shared = '/dev/shm';
 const folder = mkdtempSync(join(existsSync(shared) ? shared : tmpdir(), 'countinghouse-simulation-'));
 let world: World | null = null;
+let accounts: AccountWorld | null = null;
 const time = new Time(START);
-serveNodes((name) => (world?.networks as ReadonlyMap<string, Network> | undefined)?.get(name), time);
+serveHosts((name) => {
+  const endpoint = accounts?.host(name);
+  if (endpoint) return endpoint;
+  const network = (world?.networks as ReadonlyMap<string, Network> | undefined)?.get(name.toUpperCase());
+  return network && hostOfNode(network);
+}, time);
 serveConnections((name) => world?.servers.get(name), time);
 const began = stopwatch();
 let taken = 0;
@@ -103,7 +113,14 @@ try {
     const connect = (made: World): void => {
       world = made;
     };
-    const outcome = await simulate(seed, steps, time, wallet, join(folder, `${runs}`), connect, choiceOf(row));
+    const connectAccounts = (made: AccountWorld): void => {
+      accounts = made;
+    };
+    const place = join(folder, `${runs}`);
+    const outcome =
+      row.kind === 'accounts'
+        ? await simulateAccounts(seed, steps, time, wallet, place, connectAccounts, choiceOf(row))
+        : await simulate(seed, steps, time, wallet, place, connect, choiceOf(row));
     taken += outcome.steps;
     longest = Math.max(longest, time.longestTurnMs);
     longestWrites = Math.max(longestWrites, time.longestWritesMs);

@@ -38,4 +38,7 @@ export const SEEDS: readonly Row[] = [
   // server that is asked for that word refuses
   { seed: 2, steps: 200, kind: 'liars' },
   { seed: 14, steps: 200, kind: 'liars' },
+  // endpoints of an account chain that tell the truth
+  { seed: 1, steps: 100, kind: 'accounts', without: 'lie' },
+  { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
 ];

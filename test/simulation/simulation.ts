@@ -51,7 +51,7 @@ const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
 const FAILED_JUDGED_STEPS = 10;
 
-type Outcome = {
+export type Outcome = {
   seed: number;
   steps: number;
   fault: string | null;

@@ -9,15 +9,15 @@ import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Params } from '../../daemon/contract/operator.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
-import { Appliance, COINS } from './appliance.ts';
+import { Appliance, COINS, configOf, type Sources } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
 import { Random } from './random.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 
-/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie. */
-export type Kind = 'any' | 'core' | 'electrum' | 'liars';
+/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`: endpoints likewise. */
+export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}
@@ -160,10 +160,18 @@ export class World {
     return network;
   }
 
-  medianTime(coin: UtxoChain, hash: string): number | null {
-    const network = this.network(coin);
-    const block = network.blocks.get(hash);
-    return block ? network.medianSeconds(block) * 1_000 : null;
+  /** What every machine of this world is connected to. */
+  get sources(): Sources {
+    return {
+      chains: this.coins,
+      config: this.coins.map((coin) => configOf(coin, this.electrumServers)).join(''),
+      contracts: {},
+      medianTime: (coin, hash) => {
+        const network = this.network(coin as UtxoChain);
+        const block = network.blocks.get(hash);
+        return block ? network.medianSeconds(block) * 1_000 : null;
+      },
+    };
   }
 
   anyCoin(): UtxoChain {
@@ -208,7 +216,7 @@ export class World {
       }
     }
     this.time.stepsMax = this.electrum ? ELECTRUM_STEPS : CORE_STEPS;
-    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this);
+    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this.sources);
     await this.addBusiness({});
     await this.appliance.pass(2_000);
     await this.appliance.unlock();
@@ -232,7 +240,7 @@ export class World {
     await this.time.settle();
     await dead.bury();
     rmSync(dead.folder, { recursive: true, force: true });
-    this.appliance = await Appliance.start(left, this.time, this.wallet, this);
+    this.appliance = await Appliance.start(left, this.time, this.wallet, this.sources);
   }
 
   /** An address that nobody was ever paid at. */

@@ -83,6 +83,12 @@ function compiledFile(language: string, file: string, settings: object): Record<
   return output.contracts[file] ?? {};
 }
 
+/** What a transaction without a recipient carries to make a contract. */
+export function deployOf(name: ContractName, args: readonly unknown[] = []): Hex {
+  const { abi, bytecode } = contract(name);
+  return encodeDeployData({ abi, bytecode, args });
+}
+
 /** A call of a contract, as the data of a transaction. */
 export const callOf = (name: ContractName, functionName: string, args: readonly unknown[]): Hex =>
   encodeFunctionData({ abi: contract(name).abi, functionName, args });
@@ -194,8 +200,7 @@ export class Anvil {
 
   /** Makes a contract, mines it, and returns its address. */
   async deploy(name: ContractName, args: readonly unknown[] = []): Promise<string> {
-    const { abi, bytecode } = contract(name);
-    const txid = await this.send({ data: encodeDeployData({ abi, bytecode, args }) });
+    const txid = await this.send({ data: deployOf(name, args) });
     await this.mine();
     const receipt = await this.rpc<{ contractAddress: string } | null>('eth_getTransactionReceipt', [txid]);
     if (!receipt) throw new Error(`${name} was not deployed`);

@@ -1,0 +1,201 @@
+/**
+ * Everything that there is in a run of an account chain: one network behind three endpoints of different operators, a
+ * machine, and what the people know. Nothing here is read from the appliance's store.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Hex } from 'viem';
+import type { Business } from '../../../daemon/app/shops/directory.ts';
+import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
+import type { AssetId } from '../../../daemon/domain/assets.ts';
+import { type EvmChain, NATIVE_COIN } from '../../../daemon/domain/evm.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { callOf, deployOf } from '../../nodes/evm/anvil.ts';
+import { Appliance, type Sources } from '../appliance.ts';
+import type { Host } from '../http.ts';
+import type { Health } from '../network.ts';
+import { Random } from '../random.ts';
+import type { Time } from '../time.ts';
+import type { Wallet } from '../wallet.ts';
+import { Liar, type Target } from './liars.ts';
+import { AccountNetwork } from './network.ts';
+import type { Asked } from './rpc.ts';
+
+export const ENDPOINTS = 3;
+const PAYER_TOKENS = 10n ** 30n;
+const BUSINESS = 'Shop';
+/** Endpoints that agree about every payment: what one of them says alone counts for nothing. */
+const AGREE_FROM_USD = 0;
+const STEPS_MAX = 40;
+
+export type Invoice = {
+  no: number;
+  slug: string;
+  asset: AssetId;
+  address: Hex;
+  units: bigint;
+  usd: number;
+  judged: boolean;
+};
+export type Payment = { id: Hex; asset: AssetId; address: Hex; units: bigint };
+export type Wanted = { asset: AssetId; address: Hex; units: bigint | null };
+
+export class AccountWorld {
+  readonly random: Random;
+  readonly time: Time;
+  readonly wallet: Wallet;
+  readonly folder: string;
+  readonly chain: EvmChain;
+  readonly invoices: Invoice[] = [];
+  readonly payments: Payment[] = [];
+  /** By address of the recipient, in lower case: each withdrawal has its own. */
+  readonly wanted = new Map<string, Wanted>();
+  /** Those of `wanted` that the operator approved. */
+  readonly approved = new Set<string>();
+  /** Own addresses beside those of invoices. */
+  readonly own = new Set<Hex>();
+  readonly liar = new Liar();
+  readonly health: Health[] = Array.from({ length: ENDPOINTS }, () => 'well');
+  readonly trail: string[] = [];
+  network!: AccountNetwork;
+  token!: Hex;
+  appliance!: Appliance;
+  step = 0;
+  fault: string | null = null;
+  #strangers = 0;
+
+  constructor(seed: number, time: Time, wallet: Wallet, folder: string) {
+    this.random = new Random(seed);
+    this.time = time;
+    this.wallet = wallet;
+    this.folder = folder;
+    this.chain = this.random.chance(0.5) ? 'ETH' : 'BSC';
+  }
+
+  get coin(): AssetId {
+    return NATIVE_COIN[this.chain];
+  }
+  get tether(): AssetId {
+    return this.chain === 'ETH' ? 'USDT_ERC20' : 'USDT_BEP20';
+  }
+
+  /** Starts the network, the first machine and the shop. */
+  async open(): Promise<void> {
+    this.network = await AccountNetwork.start(this.chain, () => Math.floor(this.time.truth / 1_000));
+    this.token = await this.network.deploy(
+      this.chain === 'ETH' ? deployOf('TetherLike') : deployOf('Standard', [18, 'USDT']),
+    );
+    this.network.pay(this.token, 0n, callOf('Standard', 'mint', [this.network.payer, PAYER_TOKENS]));
+    await this.network.mine(2);
+    this.time.stepsMax = STEPS_MAX;
+    this.appliance = await Appliance.start(join(this.folder, 'machine'), this.time, this.wallet, this.sources);
+    const { seed } = this.wallet;
+    await this.appliance.operator('business.add', {
+      name: BUSINESS,
+      network: 'regtest',
+      account_no: 0,
+      accounts: { [this.chain]: accountKey(seed, this.chain, 'regtest', 0) },
+      key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
+    });
+    await this.appliance.pass(2_000);
+    await this.appliance.unlock();
+    this.own.add(await this.tank());
+  }
+
+  get sources(): Sources {
+    const urls = Array.from({ length: ENDPOINTS }, (_, at) => `"http://${this.chain.toLowerCase()}-${at}.simulated:1"`);
+    return {
+      chains: [this.chain],
+      config: `
+[networks.regtest.${this.chain}]
+rpc = [${urls.join(', ')}]
+rpc_agree_usd = ${AGREE_FROM_USD}
+[networks.regtest.${this.tether}]
+contract = "${this.token}"
+`,
+      contracts: { [this.tether]: this.token },
+      medianTime: (_, hash) => (this.network.byHash.get(hash as Hex)?.seconds ?? 0) * 1_000,
+    };
+  }
+
+  /** One of the endpoints, as a host. */
+  host(name: string): Host | undefined {
+    const [, chain, at] = /^([a-z]+)-(\d)$/.exec(name) ?? [];
+    if (chain !== this.chain.toLowerCase() || at === undefined) return undefined;
+    const endpoint = Number(at);
+    return { health: () => this.health[endpoint] ?? 'well', answer: (text) => this.#answer(endpoint, text) };
+  }
+
+  async #answer(endpoint: number, text: string) {
+    const asked = JSON.parse(text) as (Asked & { id: unknown }) | (Asked & { id: unknown })[];
+    const one = async (call: Asked & { id: unknown }): Promise<object> => {
+      const told = await this.liar.answer(this.network, endpoint, this.targets(), call);
+      return { jsonrpc: '2.0', id: call.id, ...told };
+    };
+    if (!Array.isArray(asked)) return { status: 200, body: await one(asked) };
+    const body: object[] = [];
+    for (const call of asked) body.push(await one(call));
+    return { status: 200, body };
+  }
+
+  /** What the endpoints know about us. */
+  targets(): Target[] {
+    const known = this.invoices.map(({ address, units, asset }) => ({ address, units, token: this.tokenOf(asset) }));
+    return [...known, ...[...this.own].map((address) => ({ address, units: 10n ** 18n, token: null }))];
+  }
+
+  tokenOf(asset: AssetId): Hex | null {
+    return asset === this.coin ? null : this.token;
+  }
+
+  async tank(): Promise<Hex> {
+    const { desks } = await this.appliance.operator('gas.status', {});
+    const [desk] = desks;
+    if (!desk) throw new Error('there is no gas desk');
+    return desk.tank.address.toLowerCase() as Hex;
+  }
+
+  get business(): Business {
+    const [business] = this.appliance.app.directory.businesses();
+    if (!business) throw new Error('there is no business');
+    return business;
+  }
+
+  anyAsset(): AssetId {
+    return this.random.chance(0.5) ? this.coin : this.tether;
+  }
+
+  note(text: string): void {
+    this.trail.push(`${String(this.step).padStart(5)} ${new Date(this.time.truth).toISOString().slice(0, 19)} ${text}`);
+  }
+
+  /** An address that nobody was ever paid at. */
+  stranger(): string {
+    const number = (++this.#strangers).toString(16).padStart(36, '0');
+    return checksumAddress(Buffer.from(`abcd${number}`, 'hex'));
+  }
+
+  /** The machine is started again on what it left. */
+  async restart(): Promise<void> {
+    const dead = this.appliance;
+    dead.crash();
+    const left = dead.crashedInto as string;
+    await this.time.settle();
+    await dead.bury();
+    rmSync(dead.folder, { recursive: true, force: true });
+    this.appliance = await Appliance.start(left, this.time, this.wallet, this.sources);
+  }
+
+  /** What an address has by the truth of the newest block. */
+  async unitsAt(address: Hex, asset: AssetId): Promise<bigint> {
+    const { network, token } = this;
+    if (asset === this.coin) return (await network.accountAt(address, network.tip)).balance;
+    const data = callOf('Standard', 'balanceOf', [address]);
+    const { returned } = await network.call({ from: null, to: token, value: 0n, data }, network.tip);
+    return BigInt(returned);
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,80 @@
+/** HTTP without sockets for hosts that end in `.simulated`. */
+import { EventEmitter } from 'node:events';
+import http from 'node:http';
+import type { Health } from './network.ts';
+import type { Time } from './time.ts';
+
+export type Answer = { status: number; body: object };
+/** Whoever answers requests under a name. */
+export type Host = { health(): Health; answer(text: string): Answer | Promise<Answer> };
+
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
+
+/** What the product's client uses of a request. */
+class Request extends EventEmitter {
+  readonly reusedSocket: boolean;
+  readonly #host: Host;
+  readonly #time: Time;
+  #over = false;
+
+  constructor(host: Host, time: Time, reused: boolean) {
+    super();
+    this.#host = host;
+    this.#time = time;
+    this.reusedSocket = reused;
+  }
+
+  end(text: string): void {
+    this.#time.deliver(() => {
+      if (this.#over) return;
+      this.emit('socket');
+      const health = this.#host.health();
+      if (health === 'silent') return;
+      if (health === 'down') {
+        this.#fail(coded('ECONNREFUSED'));
+        return;
+      }
+      const answered = this.#host.answer(text);
+      if (!(answered instanceof Promise)) {
+        this.#time.deliver(() => this.#respond(answered));
+        return;
+      }
+      void this.#time.outside(answered).then((answer) => this.#respond(answer));
+    });
+  }
+
+  destroy(error?: Error): void {
+    if (!this.#over && error) this.#fail(error);
+    this.#over = true;
+  }
+
+  #fail(error: Error): void {
+    this.#over = true;
+    this.emit('error', error);
+  }
+
+  #respond({ status, body }: Answer): void {
+    if (this.#over) return;
+    this.#over = true;
+    const response = Object.assign(new EventEmitter(), { statusCode: status });
+    this.emit('response', response);
+    response.emit('data', Buffer.from(JSON.stringify(body)));
+    response.emit('end');
+  }
+}
+
+/** Answers requests to `NAME.simulated` from these hosts, for the rest of the process. */
+export function serveHosts(hostOf: (name: string) => Host | undefined, time: Time): void {
+  const real = http.request;
+  const connected = new WeakSet<object>();
+  const request = (options: http.RequestOptions, ...rest: []): http.ClientRequest => {
+    const [name = '', domain] = String(options.hostname).split('.');
+    const host = domain === 'simulated' ? hostOf(name) : undefined;
+    if (!host) return real(options, ...rest);
+    const agent = options.agent as unknown as object;
+    const reused = connected.has(agent);
+    connected.add(agent);
+    return new Request(host, time, reused) as unknown as http.ClientRequest;
+  };
+  Object.assign(http, { request });
+}
