@@ -126,12 +126,19 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   const place = world.wallet.placeOf(coin, world.script(coin, address));
   const index = Number(place?.split('/')[1] ?? Number.NaN);
   if (Number.isNaN(index)) return;
+  const ever = world.everGiven.get(coin) ?? new Set();
+  world.everGiven.set(coin, ever);
+  // of a whole folder that comes back older nothing but the chain tells what was given out since
+  const paidBefore = world.payments.some((one) => one.coin === coin && one.script === world.script(coin, address));
+  if (ever.has(index) && (paidBefore || !world.isBlind)) {
+    throw new Fault(`${address} of ${coin}, index ${index}, was given out before`);
+  }
+  ever.add(index);
   const given = world.given.get(coin);
   if (!given) {
     world.given.set(coin, new Set([index]));
     return;
   }
-  if (given.has(index)) throw new Fault(`${address} of ${coin} is given out twice`);
   given.add(index);
   // what cannot be seen now is not expected to be known
   if (!seesAll(network) || world.electrum || world.clockWasWrong) return;

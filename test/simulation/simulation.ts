@@ -4,10 +4,14 @@ import { judgeChains, judgeEnd, judgeFailed, judgeSigned } from './auditor.ts';
 import { lie } from './liars.ts';
 import * as operators from './operators.ts';
 import * as people from './people.ts';
+import { heed, rollBack, snapshot } from './rollback.ts';
 import { steal } from './thief.ts';
 import { Busy, type Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 import { Fault, type Kind, World } from './world.ts';
+
+/** The operator looks at what the service says, and does it. */
+const heedLater: people.Action = async (world) => (world.isUnwarned ? heed(world) : '');
 
 /** What may happen at each step. Names are those of `--without`, `--only` and `--also`; a weight of 0 needs `--also`. */
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
@@ -42,6 +46,9 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [0.1, 'restore older', operators.restoreOlder],
   [0.15, 'words', operators.restoreWords],
   [3, 'crash', operators.crash],
+  [0, 'snapshot', snapshot],
+  [0, 'roll back', rollBack],
+  [0, 'heed', heedLater],
 ];
 
 /** Of 'lie', where there is a server that may. */

@@ -13,6 +13,7 @@ import { Appliance, COINS, configOf, type Sources } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
 import { Random } from './random.ts';
+import type { Snapshot } from './rollback.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 
@@ -111,6 +112,14 @@ export class World {
   readonly olderBackups: Backup[] = [];
   /** By coin: the indices of the addresses that the machine that is alive gave out, since it is known what it did. */
   readonly given = new Map<UtxoChain, Set<number>>();
+  /** Copies of the data directory that nobody announces. */
+  readonly snapshots: Snapshot[] = [];
+  /** The data directory came back older, and the service has not said so. */
+  isUnwarned = false;
+  /** It did in whole, with every record that the service keeps beside it. */
+  isBlind = false;
+  /** By coin: the indices of all addresses that any machine gave out. */
+  readonly everGiven = new Map<UtxoChain, Set<number>>();
   readonly trail: string[] = [];
   /** The machine's clock was set wrong at some time. */
   clockWasWrong = false;
