@@ -2,7 +2,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Component, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { I18nProvider } from 'react-aria-components';
-import { type Bridge, type Session, SignedOut } from './bridge.ts';
+import { type Bridge, type Session, SignedOut, Strange } from './bridge.ts';
 import { Data, DataContext, useData } from './data.tsx';
 import { BusinessProvider } from './frame/business.tsx';
 import { Menu } from './frame/menu.tsx';
@@ -16,7 +16,7 @@ import { FIRST, isDecision, ROUTES } from './routes.tsx';
 const START_AGAIN_MS = 3_000;
 const SIGN_IN = 'countinghouse console';
 
-type Start = { state: 'starting' | 'away' | 'signed-out' } | { state: 'ready'; session: Session };
+type Start = { state: 'starting' | 'away' | 'strange' | 'signed-out' } | { state: 'ready'; session: Session };
 
 /** `first`: the language until the user chooses another one. */
 export function App({ bridge, first }: { bridge: Bridge; first: Language }): ReactNode {
@@ -49,7 +49,7 @@ function Door({ bridge }: { bridge: Bridge }): ReactNode {
         (session) => setStart({ state: 'ready', session }),
         (error: unknown) => {
           if (error instanceof SignedOut) return setStart({ state: 'signed-out' });
-          setStart({ state: 'away' });
+          setStart({ state: error instanceof Strange ? 'strange' : 'away' });
           timer = setTimeout(() => setStart({ state: 'starting' }), START_AGAIN_MS);
         },
       );
@@ -60,6 +60,7 @@ function Door({ bridge }: { bridge: Bridge }): ReactNode {
   const signedOut = useMemo(() => () => setStart({ state: 'signed-out' }), []);
   if (start.state === 'ready') return <Ready bridge={bridge} session={start.session} signedOut={signedOut} />;
   if (start.state === 'signed-out') return <SignedOutScreen />;
+  if (start.state === 'strange') return <StrangeScreen />;
   return start.state === 'away' ? <AwayScreen /> : null;
 }
 
@@ -69,12 +70,27 @@ function SignedOutScreen(): ReactNode {
     <main className="alone-note">
       <h1>{t('endedTitle')}</h1>
       <p>{t('ended')}</p>
-      <p className="command">
-        <code>{SIGN_IN}</code> <Copy text={SIGN_IN} />
-      </p>
+      <SignIn />
     </main>
   );
 }
+
+function StrangeScreen(): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <main className="alone-note">
+      <h1>{t('strangeTitle')}</h1>
+      <p>{t('strange')}</p>
+      <SignIn />
+    </main>
+  );
+}
+
+const SignIn = (): ReactNode => (
+  <p className="command">
+    <code>{SIGN_IN}</code> <Copy text={SIGN_IN} />
+  </p>
+);
 
 function AwayScreen(): ReactNode {
   const t = useText(TEXTS);

@@ -1,7 +1,6 @@
-/**
- * The bridge of a browser: the console's listener. A session has two halves: a cookie that no script reads, and a key in
- * this origin's storage, which neither another origin nor a service on another port can send.
- */
+/** The bridge of a browser: the console's listener, through a channel that only the service can open. */
+import { CALL_PATH, jsonBytes, SESSION_PATH, UPLOAD_PATH } from '../daemon/contract/console-channel.ts';
+import { ConsoleClient, NotTheService, SessionEnded } from '../daemon/contract/console-client.ts';
 import { followNews } from '../daemon/operator/news.ts';
 import {
   type Bridge,
@@ -13,100 +12,92 @@ import {
   type Result,
   type Session,
   SignedOut,
+  Strange,
 } from './bridge.ts';
+import { browserLogin } from './login.ts';
 
-const KEY = 'countinghouse-key';
 const CHANNEL = 'countinghouse-news';
 const LOCK = 'countinghouse-events';
+const UPLOAD_PIECE_BYTES = 1_000_000;
+const UPLOAD_RETRY_MS = 1_000;
+const TOO_MANY = 429;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const post = (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> =>
-  send(path, 'application/json', JSON.stringify(body), signal);
-
-async function send(path: string, type: string, body: string | Blob, signal?: AbortSignal): Promise<unknown> {
-  const init: RequestInit = {
-    method: 'POST',
-    headers: { 'content-type': type, [KEY]: localStorage.getItem(KEY) ?? '' },
-    body,
-    credentials: 'same-origin',
-    ...(signal ? { signal } : {}),
-  };
-  let response: Response;
-  let answer: unknown;
-  try {
-    response = await fetch(path, init);
-    answer = await response.json();
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new NotConnected();
-  }
-  if (response.ok) return answer;
-  if (response.status === 401) throw new SignedOut();
-  const { error } = answer as { error: ConstructorParameters<typeof CallError>[1] };
-  throw new CallError(response.status, error);
-}
-
-/** Exchanges the code of a sign-in link for a session. Throws `CallError` if the link was used before. */
-async function signIn(code: string): Promise<void> {
-  const { key } = (await post('/session/sign-in', { code })) as { key: string };
-  localStorage.setItem(KEY, key);
-}
+const isOk = (status: number): boolean => status >= 200 && status < 300;
 
 /** Reads the code of a sign-in link once, and takes it out of the address before anything else happens. */
-async function takeLink(): Promise<void> {
+async function takeLink(client: ConsoleClient): Promise<void> {
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
   if (!code) return;
   history.replaceState(null, '', location.pathname);
-  await signIn(code);
+  await client.signIn(code);
+}
+
+type Ask = (path: string, body: Uint8Array<ArrayBuffer>, signal?: AbortSignal) => Promise<unknown>;
+
+/** Throws `CallError`, `NotConnected`, `SignedOut`, or the abort of `signal`. */
+function asker(client: ConsoleClient, linked: Promise<void>): Ask {
+  return async (path, body, signal) => {
+    await linked;
+    const { status, body: answer } = await client.ask(path, body, signal).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      if (error instanceof SessionEnded) throw new SignedOut();
+      throw error instanceof NotTheService ? new Strange() : new NotConnected();
+    });
+    if (isOk(status)) return answer;
+    throw new CallError(status, (answer as { error: ConstructorParameters<typeof CallError>[1] }).error);
+  };
 }
 
 export function httpBridge(): Bridge {
-  const linked = takeLink().catch(() => {});
-  const call = async <M extends Method>(method: M, input: Params<M>, signal?: AbortSignal): Promise<Result<M>> => {
-    await linked;
-    return (await post(`/call/${method}`, input, signal)) as Result<M>;
-  };
+  const client = new ConsoleClient({
+    origin: location.origin,
+    fetch: (path, init) => fetch(path, { ...init, credentials: 'omit' }),
+    store: browserLogin(),
+  });
+  const linked = takeLink(client).catch(() => {});
+  const ask = asker(client, linked);
+  const post = (path: string, body: unknown, signal?: AbortSignal) => ask(path, jsonBytes(body), signal);
+  const call = async <M extends Method>(method: M, input: Params<M>, signal?: AbortSignal): Promise<Result<M>> =>
+    (await post(`${CALL_PATH}${method}`, input, signal)) as Result<M>;
   return {
     call,
     subscribe: (listener) => subscribe(call, listener),
-    session: async () => {
-      await linked;
-      return { place: 'browser', ...((await post('/session', {})) as Omit<Session, 'place'>) };
-    },
+    session: async () => ({ place: 'browser', ...((await post(SESSION_PATH, {})) as Omit<Session, 'place'>) }),
     lockToCounter: async () => {
-      await post('/session/lock', {});
+      await post(`${SESSION_PATH}/lock`, {});
     },
     downloadBackup: async () => {
-      const made = (await post('/session/backup', {})) as { path: string; bytes: number; made_at: string };
+      const made = (await post(`${SESSION_PATH}/backup`, {})) as { path: string; bytes: number; made_at: string };
       const link = document.createElement('a');
       link.href = made.path;
       link.download = '';
       link.click();
       return { ...made, file: null };
     },
-    uploadBackup,
+    uploadBackup: (file, progress, signal) => uploadBackup(ask, file, progress, signal),
     signOut: async () => {
-      await post('/session/end', {});
-      localStorage.removeItem(KEY);
+      await post(`${SESSION_PATH}/end`, {});
+      await client.forget();
     },
   };
 }
 
-const UPLOAD_PATH = '/session/upload/';
-const UPLOAD_PIECE_BYTES = 1_048_576;
-const UPLOAD_RETRY_MS = 1_000;
-const TOO_MANY = 429;
-
-async function uploadBackup(file: File, progress: (percent: number) => void, signal: AbortSignal): Promise<string> {
-  const { code } = (await post('/session/upload', { bytes: file.size }, signal)) as { code: string };
+async function uploadBackup(
+  ask: Ask,
+  file: File,
+  progress: (percent: number) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const begun = await ask(`${SESSION_PATH}/upload`, jsonBytes({ bytes: file.size }), signal);
+  const { code } = begun as { code: string };
   let sent = 0;
   for (;;) {
-    const piece = file.slice(sent, sent + UPLOAD_PIECE_BYTES);
+    const piece = new Uint8Array(await file.slice(sent, sent + UPLOAD_PIECE_BYTES).arrayBuffer());
     try {
-      const path = `${UPLOAD_PATH}${code}/${sent}`;
-      const { file: whole } = (await send(path, 'application/octet-stream', piece, signal)) as { file: string | null };
-      sent += piece.size;
+      const { file: whole } = (await ask(`${UPLOAD_PATH}${code}/${sent}`, piece, signal)) as { file: string | null };
+      sent += piece.length;
       progress(Math.floor((100 * sent) / file.size));
       if (whole !== null) return whole;
     } catch (error) {

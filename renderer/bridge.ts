@@ -32,6 +32,9 @@ export class NotConnected extends Error {
   }
 }
 
+/** Another program answers at this address, or the service has lost its sessions. It was told nothing that it can read. */
+export class Strange extends NotConnected {}
+
 /** The session has ended, or there never was one. */
 export class SignedOut extends Error {
   constructor() {

@@ -1,13 +1,6 @@
-/** The operator API's methods about the console, and what its pages and its listener agree on. */
+/** The operator API's methods about the console. */
 import { z } from 'zod';
 import { Id, Instant, method, Nothing } from './operator-shapes.ts';
-
-/** The request header with the half of a session that pages keep. */
-export const KEY_HEADER = 'countinghouse-key';
-export const CALL_PATH = '/call/';
-export const SESSION_PATH = '/session';
-/** Before the code of an upload and the place of a piece in it, in bytes: the only calls that are not JSON. */
-export const UPLOAD_PATH = '/session/upload/';
 
 export const ConsoleSessionShape = z.object({
   id: Id,

@@ -40,6 +40,9 @@ export default texts(
     waitingFor: 'needs you: {n}',
     endedTitle: 'You are not signed in here',
     ended: 'Run this command on the computer where Countinghouse runs. It prints a link that works once.',
+    strangeTitle: 'This may be another program',
+    strange:
+      'The program that answers here does not prove that it is your Countinghouse. It was sent nothing that it can read. If your service is running and this stays, sign in again with this command.',
     startTitle: 'Countinghouse does not answer',
     start: 'This page tries again by itself.',
     commands: 'Commands',
@@ -104,6 +107,9 @@ export default texts(
     endedTitle: 'Sie sind hier nicht angemeldet',
     ended:
       'Führen Sie diesen Befehl auf dem Computer aus, auf dem Countinghouse läuft. Er nennt einen Link, der einmal gilt.',
+    strangeTitle: 'Das ist vielleicht ein anderes Programm',
+    strange:
+      'Das Programm, das hier antwortet, weist sich nicht als Ihr Countinghouse aus. Es bekam nichts, was es lesen kann. Läuft Ihr Dienst und bleibt das so, dann melden Sie sich mit diesem Befehl neu an.',
     startTitle: 'Countinghouse antwortet nicht',
     start: 'Diese Seite versucht es von selbst wieder.',
     commands: 'Befehle',

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
+import { ConsolePage } from '../support/console-page.ts';
 import { median } from './report.mjs';
 import { DATABASE, dropFolder, node, residentMb, startDaemon, workFolder } from './servers.mjs';
 
@@ -26,20 +27,12 @@ function packedKb(dist) {
 async function signIn(dist, dataDir) {
   const cli = join(dist, 'daemon', 'cli.js');
   const answer = execFileSync(node, [cli, 'console', '--json', '--data-dir', dataDir], { encoding: 'utf8' });
-  const { origin, hash } = new URL(JSON.parse(answer).url);
-  const post = (path, body, headers) =>
-    fetch(origin + path, {
-      method: 'POST',
-      headers: { origin, 'content-type': 'application/json', connection: 'close', ...headers },
-      body: JSON.stringify(body),
-    });
-  const signed = await post('/session/sign-in', { code: hash.replace('#sign-in=', '') }, {});
-  const cookie = signed.headers.get('set-cookie').split(';')[0];
-  const login = { cookie, 'countinghouse-key': (await signed.json()).key };
+  const page = await ConsolePage.signIn(JSON.parse(answer).url);
   return async (method, params) => {
-    const response = await post(`/call/${method}`, params, login);
-    if (!response.ok) throw new Error(`${method}: ${response.status} ${await response.text()}`);
-    return response.json();
+    const { status, body } = await page.ask(`/call/${method}`, params);
+    if (status !== 200) throw new Error(`${method}: ${status} ${JSON.stringify(body)}`);
+    page.sent.length = 0;
+    return body;
   };
 }
 

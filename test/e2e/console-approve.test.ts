@@ -17,6 +17,7 @@ import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../supp
 import type { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
 import { busyClock } from './console-kit.ts';
+import { instead } from './stand-in.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const COIN = 100_000_000n;
@@ -203,9 +204,7 @@ ${litecoin}`);
     const other = `${address.slice(0, 8)}${[...address.slice(8, -6)].map((letter) => (letter === 'q' ? 'p' : 'q')).join('')}${address.slice(-6)}`;
     const known = { valid: true, label: null, since: null, paid: 0, last: null, most: '2' };
     const alike = [{ address: other, label: 'Cold storage', paid_at: '2026-11-07T10:00:00.000Z' }];
-    await page.route('**/call/withdrawal.recipient', (route) =>
-      route.fulfill({ json: { ...known, lookalikes: alike } }),
-    );
+    const end = instead('withdrawal.recipient', () => ({ ...known, lookalikes: alike }));
     await open(`withdrawals/${id}/approve`);
     await page.getByText('Do not approve this').waitFor();
     expect(await page.locator('.cell.differs').count()).toBeGreaterThan(4);
@@ -224,24 +223,23 @@ ${litecoin}`);
     await page.getByRole('button', { name: 'Reject this withdrawal' }).click();
     await page.getByRole('button', { name: 'Yes, reject it' }).click();
     await page.getByText('Rejected').first().waitFor();
-    await page.unroute('**/call/withdrawal.recipient');
+    end();
     expect((await operator.show(id)).state).toBe('rejected');
   });
 
   it('approves nothing when the service shows other bytes than it has the operator approve', async () => {
     const id = await asked('0.25', await node.rpc<string>('getnewaddress', []));
     const stranger = await node.rpc<string>('getnewaddress', []);
-    await page.route('**/call/withdrawal.propose', async (route) => {
-      const response = await route.fetch();
-      const json = (await response.json()) as { preview: { intents: { address: string }[] } };
-      json.preview.intents[0]!.address = stranger;
-      await route.fulfill({ response, json });
+    const end = instead('withdrawal.propose', async (_params, real) => {
+      const answer = await real();
+      answer.preview!.intents[0]!.address = stranger;
+      return answer;
     });
     await open(`withdrawals/${id}/approve`);
     await page.getByText('Do not approve anything').waitFor();
     await pictures('refused');
     expect(await page.getByLabel('Wallet passphrase').count()).toBe(0);
-    await page.unroute('**/call/withdrawal.propose');
+    end();
   });
 
   it('says what a service that ends in the middle means for the money, and then what became of it', async () => {
@@ -302,15 +300,16 @@ ${litecoin}`);
       { ...desk, chain: 'BSC', coin: 'BNB', assets: [], needs: null, plan: null },
     ];
     const forecast = { worth: 1, items: [], price: '30', cost: '0.001', cost_usd: null, needs: null };
-    await page.route('**/call/gas.status', (route) => route.fulfill({ json: { desks } }));
-    await page.route('**/call/gas.forecast', (route) =>
-      route.fulfill({ json: { ...forecast, coin: '', fee_max: '2000000000000000', fee_max_coin: '0.002' } }),
-    );
+    const feeMax = { fee_max: '2000000000000000', fee_max_coin: '0.002' };
     const collected: { chain: string; fee_max: string; ends_at: number; signed: SignedGasGrant }[] = [];
-    await page.route('**/call/gas.collect', async (route) => {
-      collected.push(route.request().postDataJSON());
-      await route.fulfill({ json: { plan: null } });
-    });
+    const ends = [
+      instead('gas.status', () => ({ desks })),
+      instead('gas.forecast', () => ({ ...forecast, coin: '', ...feeMax })),
+      instead('gas.collect', (params) => {
+        collected.push(params as (typeof collected)[number]);
+        return { plan: null };
+      }),
+    ];
     await open('gas');
     const drawn = page.getByRole('img', { name: 'Price of gas by the hour, in gwei' });
     await drawn.first().waitFor();
@@ -338,7 +337,7 @@ ${litecoin}`);
       const wanted = { approvals: [], change: null, grants: [signed.grant] };
       expect((await authorized(join(service.dataDir, 'vault'), PASSPHRASE, wanted)).grants).toEqual([signed.mac]);
     }
-    for (const method of ['status', 'forecast', 'collect']) await page.unroute(`**/call/gas.${method}`);
+    for (const end of ends) end();
   });
 
   it('has a wallet that is opened, closed and proved', async () => {
@@ -365,19 +364,16 @@ ${litecoin}`);
   it('searches the chain again, says how far it is, and goes on while another screen is open', async () => {
     await open('sources');
     const search = page.getByRole('button', { name: 'Search the chain again' });
-    await page.route('**/call/source.list', async (route) => {
-      const response = await route.fetch();
-      const json = (await response.json()) as { sources: object[] };
-      for (const source of json.sources) Object.assign(source, { rescan_percent: 37 });
-      await route.fulfill({ response, json });
-    });
+    const end = instead('source.list', async (_params, real) => ({
+      sources: (await real()).sources.map((source) => ({ ...source, rescan_percent: 37 })),
+    }));
     await page.getByText('37 %').waitFor();
     expect(await search.isDisabled()).toBe(true);
     expect(await faults()).toEqual([]);
     await open('home');
     await open('sources');
     await page.getByText('37 %').waitFor();
-    await page.unroute('**/call/source.list');
+    end();
     await until('no search is running', () => search.isEnabled());
     await search.click();
     await page.getByText('It was searched again.').waitFor();

@@ -9,10 +9,13 @@ import { join } from 'node:path';
 import { bech32 } from '@scure/base';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Method } from '../../daemon/contract/operator.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
 import { message } from '../../daemon/domain/messages.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf, overhangOf } from './page-kit.ts';
+import { instead } from './stand-in.ts';
 
 const FOLDER = process.env.CONSOLE_PICTURES ?? '';
 const ONLY = process.env.CONSOLE_ONLY?.split(',');
@@ -51,12 +54,18 @@ describe('pictures of the console', () => {
     await shop.stop();
   });
 
-  const answers = (method: string, json: object) => (page: Page) =>
-    page.route(`**/call/${method}`, (route) => route.fulfill({ json }));
-  const fails = (method: string) => (page: Page) =>
-    page.route(`**/call/${method}`, (route) =>
-      route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'the database is busy' } } }),
+  /** End what stands in for the service in one scene. */
+  const ends: (() => void)[] = [];
+  const answers = (method: Method, json: object) => async () => {
+    ends.push(instead(method, () => json));
+  };
+  const fails = (method: Method) => async () => {
+    ends.push(
+      instead(method, () => {
+        throw new Unavailable('the database is busy', 1);
+      }),
     );
+  };
   const hangs = (method: string) => (page: Page) => page.route(`**/call/${method}`, () => {});
 
   async function take(scene: Scene): Promise<void> {
@@ -87,6 +96,7 @@ describe('pictures of the console', () => {
       expect.soft([name, width, await overhangOf(page)]).toEqual([name, width, 0]);
     }
     if (german) expect.soft([name, await englishIn(page)]).toEqual([name, []]);
+    for (const end of ends.splice(0)) end();
     await page.context().close();
   }
 
@@ -210,24 +220,22 @@ describe('pictures of the console', () => {
       made.collect = `${(await shop.call('withdrawal.add', asked)).withdrawal.id}`;
     }
 
-    const lookalike = async (page: Page): Promise<void> => {
-      await page.route('**/call/withdrawal.recipient', async (route) => {
-        const { address } = route.request().postDataJSON() as { address: string };
+    const lookalike = async (): Promise<void> => {
+      const alike = ({ address }: { address: string }): object => {
         const middle = [...address.slice(8, -6)].map((letter) => (letter === 'q' ? 'p' : 'q')).join('');
         const other = `${address.slice(0, 8)}${middle}${address.slice(-6)}`;
         const lookalikes = [{ address: other, label: 'Cold storage', paid_at: '2026-11-07T10:00:00.000Z' }];
-        await route.fulfill({
-          json: { valid: true, label: null, since: null, paid: 0, last: null, most: '0.5', lookalikes },
-        });
-      });
+        return { valid: true, label: null, since: null, paid: 0, last: null, most: '0.5', lookalikes };
+      };
+      ends.push(instead('withdrawal.recipient', alike));
     };
-    const refused = async (page: Page): Promise<void> => {
-      await page.route('**/call/withdrawal.propose', async (route) => {
-        const response = await route.fetch();
-        const json = (await response.json()) as { preview: { intents: { address: string }[] } };
-        json.preview.intents[0]!.address = 'rltc1qstranger';
-        await route.fulfill({ response, json });
+    const refused = async (): Promise<void> => {
+      const altered = instead('withdrawal.propose', async (_params, real) => {
+        const answer = await real();
+        answer.preview!.intents[0]!.address = 'rltc1qstranger';
+        return answer;
       });
+      ends.push(altered);
     };
     const till = async (page: Page): Promise<void> => {
       await page.keyboard.type('1240');
@@ -362,13 +370,11 @@ describe('pictures of the console', () => {
       await page.keyboard.type('60');
       await page.waitForTimeout(300);
     }
-    async function longNames(page: Page): Promise<void> {
-      await page.route('**/call/business.list', async (route) => {
-        const response = await route.fetch();
-        const json = (await response.json()) as { businesses: { name: string; brand: { name: string } }[] };
-        for (const one of json.businesses) one.brand.name = LONG;
-        await route.fulfill({ response, json });
-      });
+    async function longNames(): Promise<void> {
+      const long = instead('business.list', async (_params, real) => ({
+        businesses: (await real()).businesses.map((one) => ({ ...one, brand: { ...one.brand, name: LONG } })),
+      }));
+      ends.push(long);
     }
     it('large amounts', async () => {
       made.large = await paid(1_234_567.89, 'BTC', { order_id: LONG, description: LONG });

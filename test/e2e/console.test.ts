@@ -6,6 +6,7 @@ import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf } from './page-kit.ts';
+import { instead, listen } from './stand-in.ts';
 
 const HOSTILE = '\u202Eevil\u2066 <img src=x onerror=alert(1)>\u200B';
 /** Every screen; the states of approving have the same check in console-approve.test.ts. */
@@ -301,8 +302,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       ...{ transfers: 1, tx_id: 't', first_seen_at: time, last_seen_at: time },
     }));
     const page = await shop.open('home');
-    await page.route('**/call/inbox.list', (route) => route.fulfill({ json: { items: [item], next: null } }));
-    await page.route('**/call/inbox.unknownTokens', (route) => route.fulfill({ json: { tokens, next: null } }));
+    const ends = [
+      instead('inbox.list', () => ({ items: [item], next: null })),
+      instead('inbox.unknownTokens', () => ({ tokens, next: null })),
+    ];
     await shop.go(page, 'inbox');
     await page.getByText('It came on another network.').first().waitFor();
     await page.getByText('open the invoice and mark it as paid').waitFor();
@@ -318,6 +321,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       const pictures = process.env.PICTURES;
       if (pictures) await page.screenshot({ path: `${pictures}/inbox-tokens-${size.width}.png`, fullPage: true });
     }
+    for (const end of ends) end();
     await page.context().close();
   });
 
@@ -385,8 +389,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await send.click();
     await page.getByText('"description": "tried"').waitFor();
     expect((await shop.call('key.list', { revoked: true })).keys.length).toBe(before);
-    // the typed key goes to the service with the call, and stays nowhere
-    expect(asked.filter((text) => text.includes(shop.daemon.apiKey)).length).toBe(1);
+    // the typed key goes to the service with the call, which nobody reads on its way, and stays nowhere
+    expect([asked.length > 3, asked.filter((text) => text.includes(shop.daemon.apiKey))]).toEqual([true, []]);
     expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(
       'ch_test_',
     );
@@ -414,11 +418,12 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       { status: 204, error: null, milliseconds: 12 },
       { status: null, error: 'ECONNREFUSED', milliseconds: 3 },
     ];
-    await page.route('**/call/endpoint.test', (route) => route.fulfill({ json: answers.shift() }));
+    const end = instead('endpoint.test', () => answers.shift());
     await page.getByRole('button', { name: 'Send a test event' }).click();
     await page.getByText('It answered 204 after 12 ms.').waitFor();
     await page.getByRole('button', { name: 'Send a test event' }).click();
     await page.getByText('It did not take the test event: ECONNREFUSED').waitFor();
+    end();
     expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused since').waitFor();
@@ -454,9 +459,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
 
   it('makes a wallet whose words it asks back, and a business with a Monero wallet, while the service reads neither', async () => {
     const page = await shop.open('first/live');
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`));
-    page.on('response', async (response) => asked.push(await response.text().catch(() => '')));
+    const { heard, stop } = listen();
     await page.getByLabel('New passphrase').fill(PASSPHRASE);
     await page.getByLabel('Once more').fill('another one');
     await page.getByText('The two are not equal').waitFor();
@@ -513,9 +516,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     expect((await shop.call('wallet.status', {})).wallet).toMatchObject({ state: 'unlocked', words_unproved: false });
     const { businesses } = await shop.call('business.list', {});
     expect(businesses.at(-1)).toMatchObject({ name: 'Corner Coffee', network: 'regtest' });
-    const sent = asked.join('\n');
-    expect(sent).toContain('/call/wallet.custody');
-    // three whole words: two of them may stand in a sentence of the page, such as "unknown address"
+    stop();
+    const sent = heard.join('\n');
+    expect(sent).toContain('wallet.custody');
+    // three whole words: two of them may stand in a sentence, such as "unknown address"
     const isSaid = (some: readonly string[]): boolean => new RegExp(`\\b${some.join(' ')}\\b`).test(sent);
     expect(isSaid(['Corner', 'Coffee'])).toBe(true);
     const seen = words.filter((_, at) => at + 3 <= words.length && isSaid(words.slice(at, at + 3)));

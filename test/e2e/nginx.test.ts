@@ -13,6 +13,7 @@ import { selfSigned } from '../nodes/certificate.ts';
 import { spawnBound } from '../support/bound-child.ts';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
+import { ConsolePage } from '../support/console-page.ts';
 import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
 
 const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
@@ -180,37 +181,16 @@ elsewhere = true
     const origin = (): string => `https://localhost:${consolePort}`;
     const operator = () => strictCaller(service.dataDir);
     const link = async (): Promise<string> => (await operator()('console.open', {})).url;
-    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-      call(path, {
-        method: 'POST',
-        at: consolePort,
-        headers: {
-          host: `localhost:${consolePort}`,
-          origin: origin(),
-          'sec-fetch-site': 'same-origin',
-          'content-type': 'application/json',
-          ...headers,
-        },
-        body: JSON.stringify(body),
-      });
-    let signed: Record<string, string>;
-    let cookie: string;
+    let page: ConsolePage;
     beforeAll(async () => {
-      const url = new URL(await link());
-      expect(url.origin).toBe(origin());
-      const answer = await post('/session/sign-in', { code: url.hash.replace('#sign-in=', '') });
-      cookie = String(answer.headers['set-cookie']);
-      signed = { cookie: cookie.split(';')[0]!, 'countinghouse-key': (JSON.parse(answer.body) as { key: string }).key };
+      const url = await link();
+      expect(new URL(url).origin).toBe(origin());
+      page = await ConsolePage.signIn(url);
     });
 
-    it('has a cookie of its own host over TLS alone, and checks where a call comes from', async () => {
-      expect(cookie).toMatch(
-        /^__Host-countinghouse=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/,
-      );
-      expect((await post('/call/status', {}, signed)).status).toBe(200);
+    it('answers to the page of a session, and checks where a call comes from', async () => {
+      expect((await page.ask('/call/status')).status).toBe(200);
       const refused: [number, Record<string, string>][] = [
-        [401, { cookie: '' }],
-        [401, { 'countinghouse-key': '' }],
         [403, { origin: 'https://evil.example' }],
         [403, { origin: `https://localhost:${port}` }],
         [403, { origin: `http://127.0.0.1:${ownPort}` }],
@@ -219,10 +199,7 @@ elsewhere = true
         [415, { 'content-type': 'text/plain' }],
       ];
       for (const [status, headers] of refused) {
-        expect([headers, (await post('/call/status', {}, { ...signed, ...headers })).status]).toEqual([
-          headers,
-          status,
-        ]);
+        expect([headers, (await page.ask('/call/status', {}, headers)).status]).toEqual([headers, status]);
       }
       // past nginx it has no address
       const past = await fetch(`http://127.0.0.1:${ownPort}/`);
@@ -233,21 +210,20 @@ elsewhere = true
 
     it('takes pieces of a backup, and nothing larger', async () => {
       const path = `/session/upload/${'x'.repeat(43)}/0`;
-      const bytes = { ...signed, 'content-type': 'application/octet-stream' };
-      expect((await post(path, { piece: 'x'.repeat(1_000_000) }, bytes)).status).toBe(400);
-      expect((await post(path, { piece: 'x'.repeat(2_100_000) }, bytes)).status).toBe(413);
+      expect((await page.ask(path, 'x'.repeat(1_000_000))).status).toBe(400);
+      expect((await page.ask(path, 'x'.repeat(2_100_000))).status).toBe(413);
     });
 
     const inBrowser = async (): Promise<void> => {
       const browser = await launchChromium();
-      const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
-      await page.goto(await link());
-      await page.locator('.frame').waitFor();
-      await page.goto(`${origin()}/#/invoices`);
-      await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+      const shown = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+      await shown.goto(await link());
+      await shown.locator('.frame').waitFor();
+      await shown.goto(`${origin()}/#/invoices`);
+      await shown.getByRole('heading', { name: 'Invoices' }).waitFor();
       const { id } = await invoice();
-      await page.locator(`[data-slug="${id}"]`).waitFor();
-      expect(await page.evaluate('document.cookie')).toBe('');
+      await shown.locator(`[data-slug="${id}"]`).waitFor();
+      expect(await shown.evaluate('document.cookie')).toBe('');
       await browser.close();
     };
     if (hasChromium) it('works in a browser, and shows an event at once', inBrowser);

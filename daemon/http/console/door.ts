@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
-import { UPLOAD_PATH } from '../../contract/console.ts';
+import { HELLO_PATH, SIGN_IN_PATH } from '../../contract/console-channel.ts';
 import { Refused } from '../operator/gate.ts';
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
@@ -21,19 +21,15 @@ export class ConsoleDoor {
   readonly #origins: ReadonlySet<string>;
   readonly #hosts: ReadonlySet<string>;
   readonly #trusted: readonly string[];
-  readonly #cookieName: string;
-  readonly #secure: boolean;
 
   constructor({ console: settings, trustedProxies }: Config, port: number) {
     const own = LOOPBACK_NAMES.map((name) => `http://${name}${port === HTTP_PORT ? '' : `:${port}`}`);
     const outside = settings.publicUrl === null ? null : new URL(settings.publicUrl).origin;
     this.url = outside ?? own[0]!;
-    // with a public URL the console has no other address, because a cookie is for one address
+    // with a public URL the console has no other address, because a session is for one
     this.#origins = new Set(outside === null ? own : [outside]);
     this.#hosts = new Set([...this.#origins].map((origin) => new URL(origin).host));
     this.#trusted = trustedProxies;
-    this.#secure = outside !== null;
-    this.#cookieName = this.#secure ? '__Host-countinghouse' : `countinghouse-${port}`;
   }
 
   /** Throws `Refused` for a request from another machine that is no trusted proxy, or for another host's name. */
@@ -55,20 +51,11 @@ export class ConsoleDoor {
     if (foreign || (site !== undefined && site !== 'same-origin')) {
       throw new Refused(403, 'origin', 'Other web pages have no access here');
     }
-    const isBytes = url.startsWith(UPLOAD_PATH);
+    const isBytes = url !== SIGN_IN_PATH && url !== HELLO_PATH;
     if (!(isBytes ? BYTES_TYPE : JSON_TYPE).test(headers['content-type'] ?? '')) {
       const wanted = isBytes ? 'application/octet-stream' : 'application/json';
       throw new Refused(415, 'content_type', `The content type must be ${wanted}`);
     }
-  }
-
-  cookie(value: string): string {
-    return `${this.#cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=34560000${this.#secure ? '; Secure' : ''}`;
-  }
-
-  cookieOf(header: string): string {
-    const pairs = header.split(';').map((pair) => pair.trim().split('='));
-    return pairs.find(([name]) => name === this.#cookieName)?.[1] ?? '';
   }
 
   #isTrusted(address: string): boolean {

@@ -2,24 +2,34 @@
  * The console's listener: its pages, and the operator API for browsers that are signed in.
  *
  * Four checks keep other pages out. Only our own names pass as Host, also after DNS rebinding. Every call must come
- * from our own origin. It must be JSON with a special header, which other origins cannot send without a preflight, and
- * no preflight is ever allowed. And it needs both halves of a session.
+ * from our own origin. It must have a content type that other origins cannot send without a preflight, and no preflight is
+ * ever allowed. And it must come through a channel, which only a page with the private key of a session can open.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { CALL_PATH, KEY_HEADER, SESSION_PATH, UPLOAD_PATH } from '../../contract/console.ts';
+import {
+  CALL_PATH,
+  CHANNEL_HEADER,
+  HELLO_PATH,
+  SESSION_PATH,
+  SIGN_IN_PATH,
+  textOf,
+  UPLOAD_PATH,
+} from '../../contract/console-channel.ts';
 import { isMethod } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Asset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
 import { type Answer, failed, failure, run } from '../operator/answer.ts';
 import type { Context } from '../operator/context.ts';
-import { Refused, readBody, readJson } from '../operator/gate.ts';
+import { jsonOf, Refused, readBody } from '../operator/gate.ts';
 import { closeServer } from '../server.ts';
+import { Channels, type Opened } from './channels.ts';
 import { ConsoleDoor } from './door.ts';
 import { Downloads } from './downloads.ts';
+import { Entrance, tooMany } from './entrance.ts';
 import { consoleFiles } from './files.ts';
 import { refusal } from './rights.ts';
 import { type ConsoleSession, ConsoleSessions } from './sessions.ts';
@@ -29,7 +39,6 @@ const SESSIONS_FILE = 'console.json';
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTIONS_MAX = 200;
-const SIGN_INS_PER_MINUTE = 20;
 const CALLS_PER_MINUTE = 3_000;
 const CALLS_BURST = 1_000;
 const BUCKETS_MAX = 1_000;
@@ -49,15 +58,17 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+/** Has a browser drop the workers and the storage of this origin (Clear Site Data, W3C). */
+const FORGET = { 'clear-site-data': '"storage"' };
 const UPLOAD_PLACE = /^([\w-]{43})\/(\d{1,15})$/;
 const Upload = z.strictObject({ bytes: z.int().min(1) });
-const SignIn = z.strictObject({ code: z.string().max(100) });
 
 /** The console of a running daemon. Its listener opens with the first link, or at once if there are sessions. */
 export class ConsoleServer {
   readonly #context: Context;
   readonly sessions: ConsoleSessions;
-  readonly #signIns: TokenBuckets;
+  readonly #channels: Channels;
+  readonly #entrance: Entrance;
   readonly #calls: TokenBuckets;
   readonly #downloads: Downloads;
   readonly #uploads: Uploads;
@@ -71,17 +82,18 @@ export class ConsoleServer {
     this.#context = context;
     const { now } = context.app;
     this.sessions = new ConsoleSessions(join(context.extra.dataDir, SESSIONS_FILE), now);
+    this.#channels = new Channels(this.sessions);
     this.#downloads = new Downloads(context.extra, now);
     this.#uploads = new Uploads(context.extra, now);
+    this.#entrance = new Entrance(context.app, this.sessions, this.#channels);
     const bucketsMax = BUCKETS_MAX;
-    this.#signIns = new TokenBuckets({ perMinute: SIGN_INS_PER_MINUTE, burst: SIGN_INS_PER_MINUTE, now, bucketsMax });
     this.#calls = new TokenBuckets({ perMinute: CALLS_PER_MINUTE, burst: CALLS_BURST, now, bucketsMax });
   }
 
   /** A sign-in link. The code is in the fragment, which neither servers nor their logs see. */
   async link(): Promise<{ url: string; endsAt: number }> {
     await this.listen();
-    const { code, endsAt } = this.sessions.link();
+    const { code, endsAt } = await this.sessions.link();
     return { url: `${this.#door!.url}/#sign-in=${code}`, endsAt };
   }
 
@@ -144,13 +156,20 @@ export class ConsoleServer {
         return;
       }
       door.checkCall(request);
-      send(response, await this.#answer(request, response));
+      if (request.url === SIGN_IN_PATH) send(response, await this.#entrance.signIn(request));
+      else if (request.url === HELLO_PATH) send(response, await this.#entrance.greet(request));
+      else await this.#serveChannel(request, response);
     } catch (error) {
       send(response, failed(this.#context, request, error));
     }
   }
 
   #sendFile({ url = '', method, headers }: IncomingMessage, response: ServerResponse): void {
+    if (headers['service-worker'] === 'script') {
+      // the console has none: another program that held the port has left one in this browser, which goes with this answer
+      send(response, { ...failure(404, 'not_found', 'There is no such page'), headers: FORGET });
+      return;
+    }
     const path = url.split('?')[0]!;
     const asset = this.#files?.get(path);
     if (!asset) {
@@ -177,35 +196,28 @@ export class ConsoleServer {
     }
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
-    if (request.url === `${SESSION_PATH}/sign-in`) return this.#signIn(request);
-    const session = this.sessions.find({
-      cookie: this.#door!.cookieOf(request.headers.cookie ?? ''),
-      key: String(request.headers[KEY_HEADER] ?? ''),
-    });
-    if (!session) throw new Refused(401, 'session', 'This session has ended: sign in with a new link');
-    const taken = this.#calls.takeFrom(`${session.id}`);
-    if (!taken.ok) return tooMany(taken.retryAfterSeconds);
-    const { url = '' } = request;
-    if (url.startsWith(UPLOAD_PATH)) return this.#takePiece(session, url.slice(UPLOAD_PATH.length), request);
-    const body = await readJson(request);
-    if (url.startsWith(CALL_PATH)) return this.#call(session, url.slice(CALL_PATH.length), body, response);
-    return this.#change(session, url, body);
+  async #serveChannel(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url = '', headers } = request;
+    const box = new Uint8Array(await readBody(request));
+    const opened = await this.#channels.open(String(headers[CHANNEL_HEADER] ?? ''), url, box);
+    if (opened === 'repeated') throw new Refused(409, 'channel.repeated', 'This request was sent before');
+    if (opened === null) throw new Refused(401, 'channel', 'There is no such channel');
+    const answer = await this.#answer(opened, request, response).catch((error: unknown) =>
+      failed(this.#context, request, error),
+    );
+    const body = Buffer.from(await opened.seal(answer));
+    const type = { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' };
+    response.writeHead(answer.status, { ...HEADERS, ...type, 'content-length': body.length, ...answer.headers });
+    response.end(body);
   }
 
-  async #signIn(request: IncomingMessage): Promise<Answer> {
-    const taken = this.#signIns.takeFrom('');
+  async #answer({ session, plain }: Opened, { url = '' }: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    const taken = this.#calls.takeFrom(`${session.id}`);
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
-    const params = SignIn.safeParse(await readJson(request));
-    const name = request.headers['user-agent'] ?? '';
-    const halves = params.success ? await this.sessions.signIn(params.data.code, name) : null;
-    if (!halves) {
-      this.#context.app.log.warn('a sign-in link of the console was used that is not valid, or not any more');
-      return failure(403, 'console.link', 'This link was used before or is too old: make a new one');
-    }
-    this.#context.app.log.info('a browser has signed in to the console');
-    const headers = { 'set-cookie': this.#door!.cookie(halves.cookie) };
-    return { status: 200, headers, body: { key: halves.key } };
+    if (url.startsWith(UPLOAD_PATH)) return this.#takePiece(session, url.slice(UPLOAD_PATH.length), plain);
+    const body = jsonOf(textOf(plain));
+    if (url.startsWith(CALL_PATH)) return this.#call(session, url.slice(CALL_PATH.length), body, response);
+    return this.#change(session, url, body);
   }
 
   async #call(session: ConsoleSession, name: string, body: unknown, response: ServerResponse): Promise<Answer> {
@@ -229,10 +241,10 @@ export class ConsoleServer {
     return session.scope === 'all' && this.#context.app.config.console.approvals;
   }
 
-  async #takePiece(session: ConsoleSession, place: string, request: IncomingMessage): Promise<Answer> {
+  async #takePiece(session: ConsoleSession, place: string, piece: Uint8Array): Promise<Answer> {
     const [, code, offset] = UPLOAD_PLACE.exec(place) ?? [];
     if (code === undefined || !this.#mayUpload(session)) return failure(404, 'not_found', 'There is no such call');
-    return { status: 200, body: { file: await this.#uploads.add(code, Number(offset), await readBody(request)) } };
+    return { status: 200, body: { file: await this.#uploads.add(code, Number(offset), piece) } };
   }
 
   async #change(session: ConsoleSession, path: string, body: unknown): Promise<Answer> {
@@ -250,11 +262,6 @@ export class ConsoleServer {
     return { status: 200, body: {} };
   }
 }
-
-const tooMany = (seconds: number): Answer => ({
-  ...failure(429, 'too_many', `Too many requests: wait ${seconds} s`),
-  headers: { 'retry-after': `${seconds}` },
-});
 
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
   const text = JSON.stringify(body);

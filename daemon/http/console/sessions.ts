@@ -1,16 +1,16 @@
 /**
- * Sign-in links and sessions of the console. A session has two halves: a cookie, which no script can read, and a key in
- * the storage of the page's origin, which no other page and no service on another port of this machine is sent.
+ * Sign-in links and sessions of the console. A session is the public key of a page, whose private key never leaves its browser.
  *
- * Invariant: neither half is stored, only a hash of both; a code of a link works once.
+ * Invariant: no secret of a page is known here, let alone stored; a link works once. The service's own private key is in a file of
+ * its owner alone. Who has it can pose as the service to a page, but not as a page to the service.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
+import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
 
-const SECRET_BYTES = 32;
 const LINK_MS = 600_000;
 const LINKS_MAX = 10;
 const SESSIONS_MAX = 50;
@@ -19,13 +19,17 @@ const IDLE_MS = 30 * 86_400_000;
 /** How often the time of the last use is stored. */
 const STORE_USE_MS = 3_600_000;
 const NAME_CHARS_MAX = 200;
+const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
 
 const Stored = z.object({
   last: z.int().min(0),
+  /** The service's key pair as a JSON Web Key (RFC 7517). */
+  service: z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() }),
   sessions: z.array(
     z.object({
       id: z.int().min(1),
-      hash: z.string(),
+      /** The page's public key. */
+      page: z.string(),
       name: z.string(),
       scope: ConsoleSessionShape.shape.scope,
       createdAt: z.int(),
@@ -33,11 +37,28 @@ const Stored = z.object({
     }),
   ),
 });
-export type ConsoleSession = z.infer<typeof Stored>['sessions'][number];
-type Halves = { cookie: string; key: string };
+type Stored = z.infer<typeof Stored>;
+export type ConsoleSession = Stored['sessions'][number];
 
-const secret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+/** `said`: the public key as messages name it. */
+export type ServiceKey = { privateKey: CryptoKey; said: string; stored: Stored['service'] };
+
+/** A page's request to sign in. */
+export type SignIn = { link: string; origin: string; page: string; nonce: string; proof: string };
+
+async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey> {
+  const { subtle } = crypto;
+  if (stored) {
+    const { kty, crv, x, y } = stored;
+    const publicKey = await subtle.importKey('jwk', { kty, crv, x, y }, CURVE, true, []);
+    const privateKey = await subtle.importKey('jwk', stored, CURVE, false, ['deriveBits']);
+    return { privateKey, said: await publicText({ publicKey }), stored };
+  }
+  const pair = await newPair(true);
+  const made = Stored.shape.service.parse(await subtle.exportKey('jwk', pair.privateKey));
+  return { privateKey: pair.privateKey, said: await publicText(pair), stored: made };
+}
+
 const same = (a: string, b: string): boolean => {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
@@ -46,8 +67,9 @@ const same = (a: string, b: string): boolean => {
 export class ConsoleSessions {
   readonly #file: string;
   readonly #now: () => number;
-  /** The hash of each link's code, and the end of its validity. */
-  readonly #links = new Map<string, number>();
+  /** The code of each link by its name, and the end of its validity. */
+  readonly #links = new Map<string, { code: string; endsAt: number }>();
+  readonly #key: Promise<ServiceKey>;
   #sessions: ConsoleSession[] = [];
   #last = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -56,36 +78,46 @@ export class ConsoleSessions {
   constructor(file: string, now: () => number) {
     this.#file = file;
     this.#now = now;
+    let kept: Stored['service'] | null = null;
     try {
-      const stored = Stored.parse(JSON.parse(readFileSync(file, 'utf8')));
-      this.#sessions = stored.sessions;
-      this.#last = stored.last;
+      const { sessions, last, service } = Stored.parse(JSON.parse(readFileSync(file, 'utf8')));
+      [this.#sessions, this.#last, kept] = [sessions, last, service];
     } catch {
       // the operator signs in again
     }
+    this.#key = serviceKey(kept).catch(() => {
+      this.#sessions = [];
+      return serviceKey(null);
+    });
   }
 
+  /** By which pages know the service. */
+  key = (): Promise<ServiceKey> => this.#key;
+
   /** The code of a new link, and until when it works. The oldest of too many ends. */
-  link(): { code: string; endsAt: number } {
-    const code = secret();
+  async link(): Promise<{ code: string; endsAt: number }> {
+    const code = randomText();
     const endsAt = this.#now() + LINK_MS;
-    this.#links.set(hashOf(code), endsAt);
+    this.#links.set(await linkName(code), { code, endsAt });
     const [oldest] = this.#links.keys();
     if (this.#links.size > LINKS_MAX && oldest !== undefined) this.#links.delete(oldest);
     return { code, endsAt };
   }
 
-  /** Exchanges the code of a link for a session; null if it was used, is too old, or never was one. */
-  async signIn(code: string, name: string): Promise<Halves | null> {
-    const hash = hashOf(code);
-    const endsAt = this.#links.get(hash);
-    this.#links.delete(hash);
-    if (endsAt === undefined || endsAt < this.#now()) return null;
-    const halves = { cookie: secret(), key: secret() };
+  /**
+   * Makes a session of the page that has a link's code; returns the service's public key and the proof that the service knows the
+   * code, too. Null if the link was used, is too old, or never was one. `name`: of the browser.
+   */
+  async signIn(said: SignIn, name: string): Promise<{ service: string; proof: string } | null> {
+    const link = this.#links.get(said.link);
+    if (!link || link.endsAt < this.#now()) return null;
+    const isRight = same(said.proof, await pageProof(link.code, said));
+    // another call may have used it meanwhile
+    if (!isRight || !this.#links.delete(said.link)) return null;
     const now = this.#now();
     const session: ConsoleSession = {
       id: ++this.#last,
-      hash: hashOf(`${halves.cookie}.${halves.key}`),
+      page: said.page,
       name: name.slice(0, NAME_CHARS_MAX),
       scope: 'all',
       createdAt: now,
@@ -93,17 +125,21 @@ export class ConsoleSessions {
     };
     this.#sessions = [...this.list(), session].slice(-SESSIONS_MAX);
     await this.#store();
-    return halves;
+    const { said: service } = await this.#key;
+    return { service, proof: await serviceProof(link.code, said, service) };
   }
 
-  /** The session of these halves; null if there is none. Notes that it is used. */
-  find({ cookie, key }: Halves): ConsoleSession | null {
-    const hash = hashOf(`${cookie}.${key}`);
-    const found = this.list().find((session) => same(session.hash, hash));
+  /** The session of a page by its public key; null if there is none. */
+  find(page: string): ConsoleSession | null {
+    return this.list().find((session) => session.page === page) ?? null;
+  }
+
+  /** Notes that a session is used; null if it has ended. */
+  use(id: number): ConsoleSession | null {
+    const found = this.list().find((session) => session.id === id);
     if (!found) return null;
     const now = this.#now();
-    const isNews = now - found.usedAt > STORE_USE_MS;
-    if (isNews) {
+    if (now - found.usedAt > STORE_USE_MS) {
       found.usedAt = now;
       void this.#store();
     }
@@ -133,7 +169,8 @@ export class ConsoleSessions {
   /** Writes aside and renames, one write after the other. */
   #store(): Promise<void> {
     const next = async (): Promise<void> => {
-      const text = JSON.stringify({ last: this.#last, sessions: this.#sessions });
+      const { stored: service } = await this.#key;
+      const text = JSON.stringify({ last: this.#last, service, sessions: this.#sessions });
       const aside = `${this.#file}.tmp`;
       await rm(aside, { force: true });
       const handle = await open(aside, 'wx', 0o600);

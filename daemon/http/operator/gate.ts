@@ -90,10 +90,14 @@ export class Gate {
 
 /** The JSON value of a request's body; `{}` without a body. Throws `Refused`. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const body = await readBody(request);
-  if (body.length === 0) return {};
+  return jsonOf((await readBody(request)).toString('utf8'));
+}
+
+/** The JSON value of a text; `{}` for an empty one. Throws `Refused`. */
+export function jsonOf(text: string): unknown {
+  if (text === '') return {};
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     throw new Refused(400, 'body.json', 'The body is not valid JSON');
   }
