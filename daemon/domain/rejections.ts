@@ -7,7 +7,7 @@ export type RejectCode =
   | 'seal'
   | 'validation'
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
-  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'upload' | 'words'}`
+  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
   | `body.${'encoding' | 'json' | 'object'}`
   | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`

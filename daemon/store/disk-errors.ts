@@ -16,12 +16,15 @@ export const isLockError = (error: unknown): boolean => codeOf(error).startsWith
 
 export const isFullError = (error: unknown): boolean => codeOf(error) === 'SQLITE_FULL';
 
+/** Whether the file itself is not what SQLite wrote. */
+export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
+
 export const FULL: Trouble = { kind: 'full', message: 'the disk is full' };
 
 export function troubleOf(error: unknown): Trouble {
   if (isFullError(error)) return FULL;
   if (isLockError(error)) return { kind: 'locked', message: 'another process holds the lock of the database' };
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error))) {
+  if (isDamage(error)) {
     return { kind: 'failing', message: `its file is damaged (${codeOf(error)}): restore a backup` };
   }
   const text = error instanceof Error ? error.message : String(error);

@@ -4,6 +4,7 @@
  */
 import { open } from 'node:fs/promises';
 import Database from 'better-sqlite3';
+import { isDamage } from './disk-errors.ts';
 
 /** Facts that a backup's manifest repeats and a drill compares. Units are decimal text. */
 type StoreFacts = {
@@ -155,6 +156,62 @@ export function storeProblems(source: Source): string[] {
       .map((row) => row.integrity_check)
       .filter((text) => text !== 'ok');
     return problems.length > 0 ? problems : [...balanceProblems(db), ...indexProblems(db)];
+  });
+}
+
+/**
+ * Why a copy would not bring everything back: `storeProblems`, rows that refer to no row, and tables that cannot be read.
+ * Reads the whole database. Never throws for a damaged file.
+ */
+export function copyProblems(source: Source): string[] {
+  try {
+    return reading(source, (db) => {
+      const problems = storeProblems(db);
+      if (problems.length > 0) return problems;
+      readEachTable(db);
+      return referenceProblems(db);
+    });
+  } catch (error) {
+    if (error instanceof Database.SqliteError && isDamage(error)) return [`${error.message} (${error.code})`];
+    throw error;
+  }
+}
+
+/** One row of each table. */
+function readEachTable(db: Database.Database): void {
+  const tables = db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all() as string[];
+  for (const name of tables) db.prepare(`SELECT * FROM "${name}" LIMIT 1`).get();
+}
+
+/**
+ * Table and column that refer to the `id` of a table whose rows are never deleted. The schema declares no foreign keys, so
+ * `foreign_key_check` would find nothing.
+ */
+const REFERENCES = [
+  ['account', 'business_id', 'business'],
+  ['target', 'account_id', 'account'],
+  ['invoice', 'business_id', 'business'],
+  ['payment', 'invoice_id', 'invoice'],
+  ['payment', 'target_id', 'target'],
+  ['webhook', 'invoice_id', 'invoice'],
+  ['credit', 'target_id', 'target'],
+  ['credit', 'invoice_id', 'invoice'],
+  ['balance', 'account_id', 'account'],
+  ['debit', 'account_id', 'account'],
+  ['withdrawal', 'account_id', 'account'],
+  ['spend_version', 'spend_id', 'spend'],
+] as const;
+
+function referenceProblems(db: Database.Database): string[] {
+  // a backup of release 0.1.0 lacks tables
+  const tables = new Set(db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all());
+  return REFERENCES.filter(([table]) => tables.has(table)).flatMap(([table, column, parent]) => {
+    const missing = db
+      .prepare(`SELECT ${column} FROM ${table} WHERE ${column} IS NOT NULL AND NOT EXISTS
+        (SELECT 1 FROM ${parent} WHERE ${parent}.id = ${table}.${column}) LIMIT 1`)
+      .pluck()
+      .get();
+    return missing === undefined ? [] : [`${table} has a row of ${parent} ${missing}, which is not there`];
   });
 }
 

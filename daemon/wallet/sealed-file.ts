@@ -11,7 +11,7 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { bech32 } from '@scure/base';
-import { Decrypter, Encrypter, Stanza } from 'age-encryption';
+import { Decrypter, Encrypter, type Identity, Stanza } from 'age-encryption';
 import { Rejected } from '../domain/errors.ts';
 import { rawPrivateKey } from './backup-key.ts';
 import { ByteReader, damaged } from './byte-reader.ts';
@@ -39,19 +39,30 @@ type Parsed = SealedHeader & { end: number; size: number | null };
 export const ageIdentity = (privateKey: KeyObject): string =>
   bech32.encodeFromBytes('AGE-SECRET-KEY-', rawPrivateKey(privateKey)).toUpperCase();
 
-/** The file with this content of `bytes` bytes, for the holder of `recipient` (32 raw bytes) with that fingerprint. */
+/**
+ * The file with this content of `bytes` bytes, for the holder of `recipient` (32 raw bytes) with that fingerprint.
+ * `reopen` decrypts the same file without the recipient's secret, by the key of the file itself. Its content throws
+ * `Rejected('backup.damaged')`.
+ */
 export async function seal(
   source: AsyncIterable<Uint8Array>,
   bytes: number,
   recipient: Uint8Array,
   fingerprint: string,
   madeAt: number,
-): Promise<Readable> {
+): Promise<{ sealed: Readable; reopen(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> }> {
   const encrypter = new Encrypter();
   encrypter.addRecipient(bech32.encodeFromBytes('age', recipient));
   const args = ['countinghouse-backup', fingerprint, new Date(madeAt).toISOString(), `${bytes}`];
-  encrypter.addRecipient({ wrapFileKey: () => [new Stanza(args, new Uint8Array(0))] });
-  return Readable.fromWeb((await encrypter.encrypt(webStream(source))) as ReadableStream<Uint8Array>);
+  let fileKey: Uint8Array | null = null;
+  encrypter.addRecipient({
+    wrapFileKey(key) {
+      fileKey = Uint8Array.from(key);
+      return [new Stanza(args, new Uint8Array(0))];
+    },
+  });
+  const sealed = Readable.fromWeb((await encrypter.encrypt(webStream(source))) as ReadableStream<Uint8Array>);
+  return { sealed, reopen: (written) => decrypted(written, { unwrapFileKey: () => fileKey }) };
 }
 
 type WebStream = Parameters<Encrypter['encrypt']>[0] & globalThis.ReadableStream<Uint8Array>;
@@ -116,10 +127,15 @@ export async function* openSealed(
     return;
   }
   reader.back(head);
+  yield* decrypted(reader.rest(), ageIdentity(secret.privateKey));
+}
+
+/** Throws `Rejected('backup.damaged')`. */
+async function* decrypted(source: AsyncIterable<Uint8Array>, identity: string | Identity): AsyncGenerator<Uint8Array> {
   const decrypter = new Decrypter();
-  decrypter.addIdentity(ageIdentity(secret.privateKey));
+  decrypter.addIdentity(identity);
   try {
-    const content = await decrypter.decrypt(webStream(reader.rest()));
+    const content = await decrypter.decrypt(webStream(source));
     yield* content as ReadableStream<Uint8Array>;
   } catch (error) {
     // a read error of the disk does not mean that the file is damaged

@@ -56,7 +56,10 @@ export class Backups {
     timetable.at('backup', schedule, () => this.scheduled(folder));
   }
 
-  /** Makes a backup. Throws `Rejected` `backup.*`, and `Unavailable` while another backup is being made. */
+  /**
+   * Makes a backup; a damaged database raises an alert. Throws `Rejected` `backup.*`, and `Unavailable` while another backup
+   * is being made.
+   */
   async make(file: string): Promise<BackupMade> {
     if (this.#running) throw new Unavailable('Another backup is being made', BUSY_RETRY_SECONDS);
     const stop = new AbortController();
@@ -70,6 +73,19 @@ export class Backups {
   }
 
   async #make(file: string, signal: AbortSignal): Promise<BackupMade> {
+    try {
+      const made = await this.#copyAndPack(file, signal);
+      await end(this.#app, 'storage.damaged', DATABASE);
+      return made;
+    } catch (error) {
+      const isUnsound = error instanceof Rejected && error.code === 'backup.unsound';
+      if (isUnsound)
+        await raise(this.#app, 'storage.damaged', DATABASE, message('storage.damaged', { reason: reasonOf(error) }));
+      throw error;
+    }
+  }
+
+  async #copyAndPack(file: string, signal: AbortSignal): Promise<BackupMade> {
     await needBackupKey({ dataDir: this.#dataDir, file });
     const work = await withRoom(this.#dataDir, () => openWork(this.#dataDir));
     try {
@@ -85,7 +101,7 @@ export class Backups {
   }
 
   /**
-   * Makes a scheduled backup in the configured folder and deletes the oldest ones. Throws after it has raised an alert.
+   * Makes a scheduled backup in the configured folder and then deletes the oldest ones. Throws after it has raised an alert.
    */
   async scheduled(folder: string): Promise<void> {
     const now = this.#app.now();

@@ -80,6 +80,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Sie hat einige der Auszahlungen {ids} gezahlt, und die Blockchain zeigt nicht, welche: Fragen Sie die Empfänger, bevor Sie eine genehmigen, und lehnen Sie ab, was gezahlt ist.',
   'source.dropped': '{server}: {reason}',
   'source.left_out': 'Zahlungen an {address} werden nicht gesehen und zählen nicht: {reason}',
+  'storage.damaged':
+    '{reason}. Sehen Sie den Datenträger und das Protokoll des Systems an, behalten Sie dieses Datenverzeichnis, und stellen Sie die neueste Sicherung in einem neuen wieder her',
   'storage.trouble':
     'Nichts kann gespeichert werden: {reason}. Zahlungen werden nicht gesehen und Auszahlungen nicht gemacht. {advice}',
   'storage.low': 'Auf dem Datenträger der Daten sind noch {megabytes} MB frei: Schaffen Sie Platz, bevor er voll ist',

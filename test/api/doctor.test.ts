@@ -177,7 +177,7 @@ describe('with real money', () => {
     const { publicKey } = generateKeyPairSync('x25519');
     const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
     const make = async (name: string, at: number) => {
-      const sealed = await seal(Readable.from([Buffer.alloc(100)]), 100, raw, 'a'.repeat(8), at);
+      const { sealed } = await seal(Readable.from([Buffer.alloc(100)]), 100, raw, 'a'.repeat(8), at);
       await pipeline(sealed, createWriteStream(join(folder, name)));
     };
     const told = async () => (await found(bench, 'backup'))[0];

@@ -2,8 +2,8 @@
  * Makes a backup: one encrypted file with the database as of one moment, the vault (itself encrypted), the signer's
  * journal and the configuration. Needs no secret, so it is possible while the wallet is locked.
  *
- * Invariant: the file exists completely or not at all. The journal is copied after the database, so that it has
- * everything that was signed.
+ * Invariant: the file exists completely or not at all, and was opened and found sound before it gets its name. The
+ * journal is copied after the database, so that it has everything that was signed.
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -21,6 +21,7 @@ import { seal } from '../../wallet/sealed-file.ts';
 import { JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
 import { sweepDataDir } from './leftovers.ts';
+import { digestsOf, needSound, needWhole, reading } from './prove.ts';
 
 export const VAULT_FOLDER = 'vault';
 const WORK_PREFIX = 'backup-';
@@ -56,7 +57,8 @@ export type BackupMade = { file: string; bytes: number; manifest: Manifest };
 
 /**
  * Writes a backup of a data directory, also while its daemon runs. Throws `Rejected`: `backup.no_wallet`,
- * `backup.exists`, `backup.folder` (not writable, or no room).
+ * `backup.exists`, `backup.folder` (not writable, or no room), `backup.unsound` (the database is damaged), `backup.damaged`
+ * (the written file is).
  */
 export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   const { fingerprint, publicKey } = await needBackupKey(job);
@@ -65,16 +67,18 @@ export async function makeBackup(job: BackupJob): Promise<BackupMade> {
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   try {
     const content = join(work, CONTENT);
-    const manifest = await withRoom(job.dataDir, async () => {
+    const { manifest, digests } = await withRoom(job.dataDir, async () => {
       const collected = await collect(job, work, fingerprint);
+      needSound(join(work, DATABASE));
       // to a file first: the sealed content states its length, so that a truncated one is recognised without the key
       await pipeline(pack(collected.files), createWriteStream(content, { flags: 'wx', mode: 0o600 }));
-      return collected.manifest;
+      return { manifest: collected.manifest, digests: await digestsOf(collected.files) };
     });
     await rm(join(work, DATABASE));
     const { size } = await stat(content);
-    const sealed = await seal(createReadStream(content), size, publicKey, fingerprint, job.now);
+    const { sealed, reopen } = await seal(createReadStream(content), size, publicKey, fingerprint, job.now);
     await writing(file, () => pipeline(sealed, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true })));
+    await needWhole(reopen(createReadStream(partial)), digests);
     await rename(partial, file);
     await syncFolder(dirname(file));
     return { file, bytes: (await stat(file)).size, manifest };
@@ -129,14 +133,12 @@ async function collect(
   fingerprint: string,
 ): Promise<{ files: { name: string; path: string }[]; manifest: Manifest }> {
   const database = join(work, DATABASE);
-  if (given === undefined) copyDatabase(join(dataDir, DATABASE), database);
-  else settle(database);
-  const manifest: Manifest = {
-    release,
-    made_at: new Date(now).toISOString(),
-    fingerprint,
-    facts: storeFacts(database),
-  };
+  const facts = reading(() => {
+    if (given === undefined) copyDatabase(join(dataDir, DATABASE), database);
+    else settle(database);
+    return storeFacts(database);
+  });
+  const manifest: Manifest = { release, made_at: new Date(now).toISOString(), fingerprint, facts };
   const files = [
     { name: MANIFEST, path: join(work, MANIFEST) },
     { name: DATABASE, path: database },

@@ -9,7 +9,7 @@ import type { ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
-import { type AddressSample, addressSamples, storeFacts, storeProblems } from '../../store/snapshot.ts';
+import { type AddressSample, addressSamples, copyProblems, storeFacts } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
@@ -30,7 +30,7 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
   try {
     const manifest = await unpackInto(scratch, file, words);
     const database = scratch.db;
-    const problems = storeProblems(database);
+    const problems = copyProblems(database);
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
     }

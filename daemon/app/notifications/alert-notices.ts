@@ -41,7 +41,7 @@ export const UNDELIVERED = 'alert.undelivered';
 
 /** Kinds of alert that are sent during quiet hours too: money, or a service that has stopped. */
 const URGENT: ReadonlySet<string> = new Set([
-  ...['storage.full', 'storage.failing', 'storage.locked', 'ledger.differs', 'invoice.undone'],
+  ...['storage.damaged', 'storage.full', 'storage.failing', 'storage.locked', 'ledger.differs', 'invoice.undone'],
   ...['withdrawal.conflict', 'withdrawal.refused', 'withdrawals.halted', 'restore.unknown_spend'],
 ]);
 

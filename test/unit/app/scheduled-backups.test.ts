@@ -1,13 +1,16 @@
 /** Which scheduled backups are kept, whatever the clock says, and into which folder they go. */
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,6 +66,31 @@ async function days(count: number): Promise<string[]> {
   return made;
 }
 
+const PAGE = 4_096;
+
+function withDatabase<T>(file: string, work: (db: Database.Database) => T): T {
+  const db = new Database(file);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** The first page of a table or index, from 1. */
+const pageOf = (file: string, name: string): number =>
+  withDatabase(
+    file,
+    (db) => db.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').pluck().get(name) as number,
+  );
+
+/** Damages the end of a page, where its first rows are. */
+function overwrite(file: string, page: number): void {
+  const handle = openSync(file, 'r+');
+  writeSync(handle, Buffer.alloc(64, 0xa5), 0, 64, page * PAGE - 64);
+  closeSync(handle);
+}
+
 describe('the scheduled backups', () => {
   it('say that the disk is full, leave nothing, and are made once there is room', async () => {
     const { copyTo } = app.store;
@@ -80,6 +108,36 @@ describe('the scheduled backups', () => {
     await days(1);
     expect([names().length, alerts()]).toEqual([1, []]);
   });
+
+  /** Ways in which a database is damaged: the page of an index, of a table, the end of the file, a row that is gone. */
+  const damages: { [what: string]: (file: string) => void } = {
+    'an index': (file) => overwrite(file, pageOf(file, 'invoice_slug')),
+    'a table': (file) => overwrite(file, pageOf(file, 'business')),
+    'a table that nothing counts': (file) => overwrite(file, pageOf(file, 'setting')),
+    'the end': (file) => truncateSync(file, readFileSync(file).length - 4_096),
+    'a row': (file) => withDatabase(file, (db) => db.exec('DELETE FROM business')),
+  };
+  it.each(Object.keys(damages))(
+    'are not made of a damaged database: %s. Nothing is rotated, and it is told',
+    async (what) => {
+      const made = await days(KEEP);
+      const { copyTo } = app.store;
+      app.store.copyTo = async (to, signal) => {
+        await copyTo.call(app.store, to, signal);
+        damages[what]!(to);
+      };
+      for (let night = 0; night < KEEP; night++) {
+        await expect(backups.scheduled(folder)).rejects.toMatchObject({ code: 'backup.unsound' });
+        bench.at += DAY;
+      }
+      expect([names(), alerts()]).toEqual([made, ['backup.failed', 'storage.damaged']]);
+      await expect(backups.make(join(root, 'by hand.backup'))).rejects.toMatchObject({ code: 'backup.unsound' });
+      expect(readdirSync(root)).not.toContain('by hand.backup');
+      app.store.copyTo = copyTo;
+      const [next] = await days(1);
+      expect([names(), alerts()]).toEqual([[...made.slice(1), next], []]);
+    },
+  );
 
   it('that are kept are the newest, by what they say themselves', async () => {
     const made = await days(5);

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { pack } from '../../../daemon/app/backup/container.ts';
+import { digestsOf, needWhole } from '../../../daemon/app/backup/prove.ts';
 import { verifyBackup } from '../../../daemon/app/backup/verify.ts';
 import { backupSecretOf, openByWords, rawPublicKey } from '../../../daemon/wallet/backup-key.ts';
 import { ageIdentity, inspectSealed, openSealed, seal, sealedHeader } from '../../../daemon/wallet/sealed-file.ts';
@@ -28,10 +30,10 @@ const all = async (source: AsyncIterable<Uint8Array>): Promise<Buffer> => {
   for await (const part of source) parts.push(part);
   return Buffer.concat(parts);
 };
-const sealed = async (content: Uint8Array, sizes = [50_000]): Promise<Buffer> => {
-  const recipient = rawPublicKey(secret.privateKey);
-  return all(await seal(chunked(content, sizes), content.length, recipient, secret.fingerprint, MADE_AT));
-};
+const sealing = (content: Uint8Array, sizes = [50_000]) =>
+  seal(chunked(content, sizes), content.length, rawPublicKey(secret.privateKey), secret.fingerprint, MADE_AT);
+const sealed = async (content: Uint8Array, sizes?: number[]): Promise<Buffer> =>
+  all((await sealing(content, sizes)).sealed);
 const open = (file: Uint8Array, by = secret, sizes = [10_000]): Promise<Buffer> =>
   all(openSealed(chunked(file, sizes), by));
 
@@ -45,6 +47,37 @@ describe('a sealed file', () => {
       expect((await open(await sealed(content, [300_000, 17]))).equals(content)).toBe(true);
     },
   );
+
+  it('is read back without the secret by the one who sealed it, and a flipped bit is noticed', async () => {
+    const content = pattern(2 * CHUNK + 5);
+    const { sealed: file, reopen } = await sealing(content);
+    const written = await all(file);
+    expect((await all(reopen(chunked(written, [10_000])))).equals(content)).toBe(true);
+    for (const at of [30, written.length >> 1, written.length - 1]) {
+      const flipped = Buffer.from(written);
+      flipped[at]! ^= 1;
+      await expect(all(reopen(chunked(flipped, [10_000])))).rejects.toMatchObject({ code: 'backup.damaged' });
+    }
+    const another = await sealing(content);
+    await all(another.sealed);
+    await expect(all(another.reopen(chunked(written, [10_000])))).rejects.toMatchObject({ code: 'backup.damaged' });
+  });
+
+  it('of packed files must hold exactly what went in', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countinghouse-proof-'));
+    try {
+      const files = ['manifest.json', 'countinghouse.db'].map((name) => ({ name, path: join(folder, name) }));
+      for (const { path } of files) writeFileSync(path, path);
+      const [content, made] = [await all(pack(files)), await digestsOf(files)];
+      await needWhole(chunked(content, [100]), made);
+      writeFileSync(files[1]!.path, 'written later');
+      const other = await digestsOf(files);
+      for (const wrong of [other, new Map([...made].slice(1)), new Map([...made, ['countinghouse.toml', '']])])
+        await expect(needWhole(chunked(content, [100]), wrong)).rejects.toMatchObject({ code: 'backup.damaged' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 
   it('is the same whatever sizes the bytes come in', async () => {
     await fc.assert(
