@@ -24,8 +24,16 @@ export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>
 export type Told<E, F = Credit> = { facts: readonly F[]; teller: E };
 /** Whether the books have a fact in this block. */
 type IsStored<F> = (fact: F) => boolean;
-/** For each fact whether an endpoint has its block on its chain, with the same payment in it. */
-export type AreThere<E, F = Credit> = (endpoint: E, facts: readonly F[], signal: AbortSignal) => Promise<boolean[]>;
+/**
+ * For each fact whether an endpoint has its block on its chain, with the same payment in it. `agreed`: facts that have agreement
+ * already, and that the books do not have yet.
+ */
+export type AreThere<E, F = Credit> = (
+  endpoint: E,
+  facts: readonly F[],
+  signal: AbortSignal,
+  agreed: readonly F[],
+) => Promise<boolean[]>;
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
@@ -101,7 +109,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
       const facts = open.map(({ fact }) => fact);
-      const there = await this.#areThere(endpoint, facts, signal);
+      const agreed = [...this.#held.values()].filter(({ isAgreed }) => isAgreed).map(({ fact }) => fact);
+      const there = await this.#areThere(endpoint, facts, signal, agreed);
       for (const [i, one] of open.entries()) one.isAgreed = there[i] === true;
       return mine.every(({ isAgreed }) => isAgreed);
     };

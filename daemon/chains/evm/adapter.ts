@@ -19,9 +19,10 @@ import { EvmEndpoint } from './endpoint.ts';
 import { FINALITY_MS, Finality } from './finality.ts';
 import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
+import { OutgoingReader } from './outgoing.ts';
 import { HEAD_AGE_MS_MAX, POLL_MS, type Token, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
-import { type Sent, SentFinder } from './sent.ts';
+import { SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
 import { EvmSpending } from './spend/spending.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
@@ -79,11 +80,12 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const setting = `[networks.${network}.${chain}] rpc`;
     const { asked, sockets } = sortedUrls(urls);
     const tokens = tokensOf(network, chain, contracts);
-    const agreed = new Agreed(tokens, list);
+    const reader = new OutgoingReader(NATIVE_COIN[chain], tokens, list);
+    const agreed = new Agreed(tokens, list, reader);
     super({
       ...{ network, setting, urls: asked, list, alert, needsAgreement },
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
-      areThere: (endpoint, credits, signal) => agreed.areThere(endpoint, credits, signal),
+      areThere: (...asked) => agreed.areThere(...asked),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });
@@ -96,7 +98,11 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
     this.#sent = new SentFinder({
-      ...{ native: NATIVE_COIN[chain], tokens, list, endpoints: this.endpoints, needsAgreement },
+      native: NATIVE_COIN[chain],
+      reader,
+      list,
+      endpoints: this.endpoints,
+      needsAgreement,
     });
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
@@ -153,8 +159,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     credits.push(...(await this.#agreed.recovered(endpoint, unread, tipOf(checkpoint).height, signal)));
     const held = [...this.held(), ...credits];
     const view = viewOf(checkpoint, orphaned, step);
-    const sent: Sent = step.isFar ? { spends: [], debits: [] } : await this.#sent.look(endpoint, view, signal);
-    await this.#sent.addOutgoing(sent, endpoint, found.outgoing, view, signal);
+    const sent = await this.#sent.look(endpoint, found.outgoing, { ...view, isFar: step.isFar }, signal);
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar
       ? []
@@ -176,7 +181,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 
   protected override isDue(): boolean {
-    return this.#secondLook.isDue() || this.#native.isDue();
+    return this.#secondLook.isDue() || this.#native.isDue() || this.#sent.isDue();
   }
 
   async #credits(
@@ -204,7 +209,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       try {
         const found = await this.#transfers.find(endpoint, { from, to }, isLast ? blocks : [], pause, signal);
         for (const one of found.incoming) all.incoming.push(one);
-        for (const [txid, sender] of found.outgoing) all.outgoing.set(txid, sender);
+        for (const one of found.outgoing) all.outgoing.push(one);
         from = to + 1;
         this.#range = Math.min(this.#range + Math.ceil(this.#range / 10), RANGE_MAX);
       } catch (error) {

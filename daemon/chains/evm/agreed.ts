@@ -1,28 +1,46 @@
 /**
  * Whether an endpoint has payments that another operator's reported, or the books: in the same block, to the same address, and of
  * the same amount. A transaction of that id alone proves nothing, because who reported it may have changed its amount.
+ *
+ * Invariant: an endpoint affirms only by its own statements. Debits in the books count for nothing here unless it has them too: one
+ * that somebody invented would make room for a payment that never came.
  */
+import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Credit } from '../../domain/chain.ts';
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import type { OutgoingReader } from './outgoing.ts';
 import type { Token } from './params.ts';
 import { amountIn } from './transfers.ts';
+
+/** Transactions of one address that are asked for, in order to compare its present balance. */
+const DEBITS_ASKED_MAX = 200;
 
 type Payment = { credit: Credit; block: BlockId; address: string };
 
 export class Agreed {
   readonly #list: ScriptList;
+  readonly #reader: OutgoingReader;
   readonly #contracts: ReadonlyMap<string, string>;
 
-  constructor(tokens: readonly Token[], list: ScriptList) {
+  constructor(tokens: readonly Token[], list: ScriptList, reader: OutgoingReader) {
     this.#list = list;
+    this.#reader = reader;
     this.#contracts = new Map(tokens.map(({ asset, contract }) => [asset, contract]));
   }
 
-  /** For each credit whether the endpoint has it. One transaction may have thousands, so each is asked for once. */
-  async areThere(endpoint: EvmEndpoint, credits: readonly Credit[], signal: AbortSignal): Promise<boolean[]> {
+  /**
+   * For each credit whether the endpoint has it. One transaction may have thousands, so each is asked for once. `agreed`: credits that
+   * were affirmed before, and that the books do not have yet.
+   */
+  async areThere(
+    endpoint: EvmEndpoint,
+    credits: readonly Credit[],
+    signal: AbortSignal,
+    agreed: readonly Credit[] = [],
+  ): Promise<boolean[]> {
     const payments = credits.map((credit) => this.#paymentOf(credit));
     const heights = [...new Set(payments.flatMap((one) => one?.block.height ?? []))];
     const headers = new Map<number, Header | null>();
@@ -35,7 +53,7 @@ export class Agreed {
     for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries())
       receipts.set(txids[i] ?? '', receipt);
     const found: boolean[] = [];
-    const inside = new PaidInside(endpoint, this.#list, signal);
+    const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed }, signal);
     for (const payment of payments) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
       if (!payment || !header) found.push(false);
@@ -104,19 +122,26 @@ const isInside = ({ credit, block }: Payment): boolean => credit.txid === block.
 class PaidInside {
   readonly #endpoint: EvmEndpoint;
   readonly #list: ScriptList;
+  readonly #reader: OutgoingReader;
+  readonly #agreed: readonly Credit[];
   readonly #signal: AbortSignal;
   /** By address: what was found in its present balance alone. */
   readonly #found = new Map<string, bigint>();
 
-  constructor(endpoint: EvmEndpoint, list: ScriptList, signal: AbortSignal) {
-    this.#endpoint = endpoint;
-    this.#list = list;
+  constructor(
+    parts: { endpoint: EvmEndpoint; list: ScriptList; reader: OutgoingReader; agreed: readonly Credit[] },
+    signal: AbortSignal,
+  ) {
+    this.#endpoint = parts.endpoint;
+    this.#list = parts.list;
+    this.#reader = parts.reader;
+    this.#agreed = parts.agreed;
     this.#signal = signal;
   }
 
   /**
    * Whether the balance rose in a block by the amount, beside the transactions from and to the address. Endpoints keep the state of
-   * about 128 blocks: for an older one, whether the address holds it now beside all that the books have there.
+   * about 128 blocks: for an older one, whether the address has it now beside all that is known to have come there.
    */
   async has(payment: Payment, header: Header): Promise<boolean> {
     const { credit, address } = payment;
@@ -135,10 +160,38 @@ class PaidInside {
 
   async #isHeldNow({ credit: { targetId, amount }, address }: Payment): Promise<boolean> {
     const now = await this.#balance(address, await this.#endpoint.head(this.#signal));
+    const left = await this.#leftOf(targetId, amount.asset);
+    if (now === null || left === null) return false;
     const found = (this.#found.get(address) ?? 0n) + amount.units;
-    if (now === null || now < this.#list.unitsAt(targetId, amount.asset) + found) return false;
+    if (now + left < this.#cameTo(targetId, amount.asset) + found) return false;
     this.#found.set(address, found);
     return true;
+  }
+
+  /** All that came to a target in blocks by the books, and what was affirmed before. */
+  #cameTo(targetId: number, asset: AssetId): bigint {
+    const stored = this.#list.coinsOf(targetId).filter((coin) => coin.asset === asset && coin.blockHash !== null);
+    const known = new Set(stored.map(({ outpoint }) => outpoint));
+    const agreed = this.#agreed.filter(
+      (one) => one.targetId === targetId && one.amount.asset === asset && !known.has(one.id),
+    );
+    return [...stored, ...agreed.map(({ amount }) => amount)].reduce((sum, { units }) => sum + units, 0n);
+  }
+
+  /** All that left a target by the endpoint's own receipts. Null: too many transactions to ask for. */
+  async #leftOf(targetId: number, asset: AssetId): Promise<bigint | null> {
+    const [target] = this.#list.page(targetId - 1, 1);
+    const txids = [...new Set(this.#list.debitsAt(targetId, asset).map(({ id }) => id.slice(0, id.indexOf(':'))))];
+    if (target?.id !== targetId || txids.length > DEBITS_ASKED_MAX) return null;
+    const receipts = await this.#endpoint.receipts(txids, this.#signal);
+    const sendings = await this.#endpoint.sendingsOf(txids, this.#signal);
+    return txids.reduce((sum, _, i) => {
+      const [receipt, sending] = [receipts[i], sendings[i]];
+      if (!receipt || !sending) return sum;
+      const { debits } = this.#reader.taken({ target, receipt, sending }, 0);
+      const own = debits.filter(({ amount }) => amount.asset === asset);
+      return own.reduce((total, { amount }) => total + amount.units, sum);
+    }, 0n);
   }
 
   /**

@@ -355,11 +355,21 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return reply && 'result' in reply ? quantityOf(reply.result, 'nonce') : null;
   }
 
+  /** Transactions by their ids; null where it knows none. */
+  async sendingsOf(txids: readonly string[], signal: AbortSignal): Promise<(Sending | null)[]> {
+    const calls = txids.map((txid): Call => ['eth_getTransactionByHash', txid]);
+    const replies = await this.#many(calls, signal);
+    return replies.map((reply, i) => {
+      const value = this.#result(reply);
+      const sending = value === null ? null : sendingOf(value);
+      if (sending && sending.txid !== txids[i]) throw new Malformed('another transaction');
+      return sending;
+    });
+  }
+
   /** A transaction by its id; null where it knows none. */
   async sending(txid: string, signal: AbortSignal): Promise<Sending | null> {
-    const value = await this.#one(['eth_getTransactionByHash', txid], signal);
-    const sending = value === null ? null : sendingOf(value);
-    if (sending && sending.txid !== txid) throw new Malformed('another transaction');
+    const [sending = null] = await this.sendingsOf([txid], signal);
     return sending;
   }
 

@@ -4,33 +4,29 @@
  * address's transactions. Payments that this program did not plan, such as another machine's after a backup, appear in
  * the events of tokens, and in a balance below the books.
  *
- * Invariants. An amount left only if the receipt is successful; a failed transaction pays its fee and moves nothing. A token
- * may refuse by its answer alone, which no receipt has: then its event is missing, and the transaction failed as well. No
- * endpoint alone can say that a payment failed, or that a stranger's transaction took its place, if there is one of another
- * operator: the payment would be made again. Nor can it call a payment done that another endpoint does not have; a large one waits
+ * Invariant: where there are endpoints of several operators, nothing leaves the books and no nonce is used by the word of one: neither an
+ * amount, nor a fee, nor a failure. A false debit would explain money that never came, and a false failure would pay
+ * twice. What has no agreement yet is kept, and asked about again. One exception: a small payment of ours that succeeded counts
  * while no other operator answers.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint, Debit, SpendSeen } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
-import type { NeedsAgreement } from '../agreement.ts';
+import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
+import { Malformed } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
-import type { Receipt, Sending } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import type { Token } from './params.ts';
-import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
+import { nothingSent, type Outgoing, type OutgoingReader, type Sent } from './outgoing.ts';
+import { isInReceipt, type Left } from './transfers.ts';
 
-/** The maximum number of transactions that one step examines. */
-const OUTGOING_MAX = 500;
+/** Transactions whose receipts are held at a time. */
+const OUTGOING_PER_PAGE = 50;
 const SHORT_MAX = 20;
 const NONCES_MAX = 20n;
-
-/** The payments that left in a step. */
-export type Sent = { spends: SpendSeen[]; debits: Debit[] };
 
 type View = {
   checkpoint: Checkpoint;
@@ -39,73 +35,54 @@ type View = {
   timeOf: (hash: string) => number | undefined;
 };
 
+/** A transaction that waits for the word of another operator, or for the books. */
+type Waiting = Fact & Outgoing;
+
+type Parts = {
+  native: AssetId;
+  reader: OutgoingReader;
+  list: ScriptList;
+  endpoints: Endpoints<EvmEndpoint>;
+  needsAgreement: NeedsAgreement;
+};
+
 export class SentFinder {
-  readonly #native: AssetId;
-  readonly #tokens: ReadonlyMap<string, Token>;
-  readonly #list: ScriptList;
-  readonly #endpoints: Endpoints<EvmEndpoint>;
-  readonly #needsAgreement: NeedsAgreement;
+  readonly #parts: Parts;
+  readonly #agreement: Agreement<EvmEndpoint, Waiting>;
 
-  constructor(parts: {
-    native: AssetId;
-    tokens: readonly Token[];
-    list: ScriptList;
-    endpoints: Endpoints<EvmEndpoint>;
-    needsAgreement: NeedsAgreement;
-  }) {
-    this.#native = parts.native;
-    this.#tokens = new Map(parts.tokens.map((token) => [token.contract, token]));
-    this.#list = parts.list;
-    this.#endpoints = parts.endpoints;
-    this.#needsAgreement = parts.needsAgreement;
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#agreement = new Agreement(parts.endpoints, () => true, {
+      areThere: (other, facts, signal) => haveSame(other, facts, signal),
+      isStored: (fact) => this.#isStored(fact),
+    });
+  }
+
+  /** Whether something waits that may be asked about again. */
+  isDue(): boolean {
+    return this.#agreement.isDue();
   }
 
   /**
-   * The uses of reserved nonces up to the tip of a checkpoint, except those that are stored already. One without agreement is
-   * left out, and looked for again in the next step.
+   * What left up to the tip of a checkpoint: the uses of reserved nonces, except those that are stored already, and the transactions
+   * by which tokens left (`left`). What has no agreement is left out, and asked about again in the next step.
    */
-  async look(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Sent> {
-    const sent: Sent = { spends: [], debits: [] };
-    const open = this.#list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
-    if (open.length === 0) return sent;
-    const txids = open.flatMap((one) => one.txids);
-    const receipts = await endpoint.receipts(txids, signal);
-    const found = new Map(txids.map((txid, i) => [txid, receipts[i] ?? null]));
-    const counts = await this.#counts(endpoint, open, signal);
-    for (const one of open) {
-      const receipt = one.txids.map((txid) => found.get(txid)).find((each) => each !== null && each !== undefined);
-      const sending = receipt && (await endpoint.sending(receipt.txid, signal));
-      const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
-      if (receipt && sending && isOurs) {
-        const unheard = receipt.succeeded && !this.#isLarge(one.target.id, sending);
-        if (await this.#isAgreed(endpoint, { receipt, sending }, unheard, signal))
-          await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
-      } else if ((counts.get(one.target.id) ?? 0n) > one.nonce) await this.#search(sent, endpoint, one, view, signal);
-    }
-    return sent;
-  }
-
-  /**
-   * Adds the transactions by which tokens left, except those in `sent`. `outgoing`: the senders by transaction. Later steps do
-   * not look at these blocks again, so amounts leave the books without agreement; the nonce counts as used only with it.
-   */
-  async addOutgoing(
-    sent: Sent,
+  async look(
     endpoint: EvmEndpoint,
-    outgoing: ReadonlyMap<string, ListedScript>,
-    view: View,
+    left: readonly Left[],
+    view: View & { isFar: boolean },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Sent> {
+    // far from the head the checkpoint has one block, and nonces are those of the head
+    const sent = view.isFar ? nothingSent() : await this.#ofOpenNonces(endpoint, view, signal);
     const known = new Set(sent.debits.map(({ txid }) => txid));
-    const txids = [...outgoing.keys()].filter((txid) => !known.has(txid)).slice(0, OUTGOING_MAX);
-    for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries()) {
-      const target = outgoing.get(txids[i] ?? '');
-      const sending = receipt && (await endpoint.sending(receipt.txid, signal));
-      if (!receipt || !sending || !target) continue;
-      const agreed = await this.#isAgreed(endpoint, { receipt, sending }, false, signal);
-      const taken: Sent = agreed ? sent : { spends: [], debits: sent.debits };
-      await this.#take(taken, endpoint, { target, receipt, sending }, view, signal);
+    const waiting: Outgoing[] = [];
+    const fresh = left.filter(({ log }) => !known.has(log.txid));
+    for (let at = 0; at < fresh.length; at += OUTGOING_PER_PAGE) {
+      waiting.push(...(await outgoingOf(endpoint, fresh.slice(at, at + OUTGOING_PER_PAGE), signal)));
     }
+    await this.#judge(sent, endpoint, waiting, view, signal);
+    return sent;
   }
 
   /**
@@ -121,6 +98,7 @@ export class SentFinder {
   ): Promise<void> {
     const [first, last] = [view.checkpoint[0], view.checkpoint.at(-1)];
     if (!first || !last) return;
+    const found: Outgoing[] = [];
     for (const target of short.slice(0, SHORT_MAX)) {
       const address = hexOfScript(target.script);
       const before = await endpoint.nonceAfter(address, first, signal);
@@ -128,21 +106,76 @@ export class SentFinder {
       if (before === null || after === null) continue;
       for (let nonce = before; nonce < after && nonce - before < NONCES_MAX; nonce++) {
         const key = nonceKey(checksumAddress(target.script), nonce);
-        const found: Sent = { spends: [], debits: [] };
-        await this.#search(found, endpoint, { target, key, nonce, txids: [], usedIn: null }, view, signal);
-        if (this.#isNew(sent, found, target, view)) {
-          sent.spends.push(...found.spends);
-          sent.debits.push(...found.debits);
-        }
+        const one = await this.#search(endpoint, { target, key, nonce, txids: [], usedIn: null }, view, signal);
+        if (one && this.#isNew(sent, one, view)) found.push(one);
       }
+    }
+    if (found.length > 0) await this.#judge(sent, endpoint, found, view, signal);
+  }
+
+  /** Adds what is agreed of these transactions, and of those that waited. */
+  async #judge(
+    sent: Sent,
+    teller: EvmEndpoint,
+    outgoing: readonly Outgoing[],
+    view: View,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const facts = outgoing.map((one) => this.#factOf(one));
+    const known = new Set(sent.debits.map(({ id }) => id));
+    for (const fact of await this.#agreement.judge([{ facts, teller }], view.checkpoint, signal)) {
+      if (fact.block) await this.#take(sent, known, teller, fact, view, signal);
     }
   }
 
+  #factOf(one: Outgoing): Waiting {
+    const { target, receipt } = one;
+    const amount = { asset: this.#parts.native, units: receipt.fee };
+    const block: BlockId = { height: receipt.height, hash: receipt.blockHash };
+    return { id: `${receipt.txid}:${target.id}`, txid: receipt.txid, targetId: target.id, amount, block, ...one };
+  }
+
+  /** Whether the books have everything that a transaction took from its address. */
+  #isStored({ target, receipt, sending }: Waiting): boolean {
+    const { debits } = this.#parts.reader.taken({ target, receipt, sending }, 0);
+    return debits.every(({ id, amount }) =>
+      this.#parts.list
+        .debitsAt(target.id, amount.asset)
+        .some((stored) => stored.id === id && stored.block.hash === receipt.blockHash),
+    );
+  }
+
   /** Whether a transaction is neither in this step already nor stored in a block that is still on the chain. */
-  #isNew(sent: Sent, { debits: [first] }: Sent, { id: targetId }: ListedScript, { orphaned }: View): boolean {
-    if (!first || sent.debits.some(({ txid }) => txid === first.txid)) return false;
-    const stored = this.#list.debitsAt(targetId, this.#native).find(({ id }) => id === first.id);
-    return stored === undefined || orphaned.has(stored.block.hash);
+  #isNew(sent: Sent, { target, receipt }: Outgoing, { orphaned }: View): boolean {
+    if (sent.debits.some(({ txid }) => txid === receipt.txid)) return false;
+    const stored = this.#parts.list.debitsAt(target.id, this.#parts.native);
+    return !stored.some(({ id, block }) => id.startsWith(`${receipt.txid}:`) && !orphaned.has(block.hash));
+  }
+
+  /** The uses of nonces that open payments reserved. */
+  async #ofOpenNonces(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Sent> {
+    const sent = nothingSent();
+    const open = this.#parts.list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
+    if (open.length === 0) return sent;
+    const txids = open.flatMap((one) => one.txids);
+    const receipts = await endpoint.receipts(txids, signal);
+    const found = new Map(txids.map((txid, i) => [txid, receipts[i] ?? null]));
+    const counts = await this.#counts(endpoint, open, signal);
+    const known = new Set<string>();
+    for (const one of open) {
+      const receipt = one.txids.map((txid) => found.get(txid)).find((each) => each !== null && each !== undefined);
+      const sending = receipt && (await endpoint.sending(receipt.txid, signal));
+      const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
+      let outgoing: Outgoing | null = null;
+      if (receipt && sending && isOurs) outgoing = { target: one.target, receipt, sending };
+      else if ((counts.get(one.target.id) ?? 0n) > one.nonce) {
+        outgoing = await this.#search(endpoint, one, view, signal);
+      }
+      if (!outgoing) continue;
+      if (await this.#isAgreed(endpoint, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal))
+        await this.#take(sent, known, endpoint, outgoing, view, signal);
+    }
+    return sent;
   }
 
   /** How many transactions the senders have sent, by target. */
@@ -156,8 +189,8 @@ export class SentFinder {
     return new Map(listed.map(({ id }, i) => [id, counts[i] ?? 0n]));
   }
 
-  /** Finds the transaction that used a nonce in the blocks of the checkpoint. */
-  async #search(sent: Sent, endpoint: EvmEndpoint, one: OpenNonce, view: View, signal: AbortSignal): Promise<void> {
+  /** The transaction that used a nonce in the blocks of the checkpoint; null: none was found. */
+  async #search(endpoint: EvmEndpoint, one: OpenNonce, view: View, signal: AbortSignal): Promise<Outgoing | null> {
     const address = hexOfScript(one.target.script);
     const { checkpoint } = view;
     const isUsedBy = async (at: number): Promise<boolean> => {
@@ -167,7 +200,7 @@ export class SentFinder {
     };
     let low = 0;
     let high = checkpoint.length - 1;
-    if (!(await isUsedBy(high))) return;
+    if (!(await isUsedBy(high))) return null;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       if (await isUsedBy(middle)) high = middle;
@@ -177,103 +210,70 @@ export class SentFinder {
     const all = block ? await endpoint.sendings(block, signal) : [];
     const sending = all.find(({ from, nonce }) => from === address && nonce === one.nonce);
     const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
-    if (!sending || !receipt || !(await this.#isAgreed(endpoint, { receipt, sending }, false, signal))) return;
-    await this.#take(sent, endpoint, { target: one.target, receipt, sending }, view, signal);
+    return sending && receipt ? { target: one.target, receipt, sending } : null;
   }
 
-  /** Whether a payment is one that two operators must have. */
-  #isLarge(targetId: number, { to, value, transfer }: Sending): boolean {
-    const token = to === null ? undefined : this.#tokens.get(to);
-    const moved =
-      token && transfer ? { asset: token.asset, units: transfer.units } : { asset: this.#native, units: value };
-    return this.#needsAgreement([{ targetId, ...moved }]);
+  /** Whether it is a payment that succeeded, and that may count by the word of one operator. */
+  #isSmallSuccess(outgoing: Outgoing): boolean {
+    const { reader, needsAgreement } = this.#parts;
+    return !reader.hasFailed(outgoing) && !needsAgreement(reader.atStake(outgoing));
   }
 
   /** Whether an endpoint of another operator says the same. `unheard`: the result if no other one answers. */
-  async #isAgreed(
-    endpoint: EvmEndpoint,
-    { receipt, sending }: { receipt: Receipt; sending: Sending },
-    unheard: boolean,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    if (this.#endpoints.operators < 2) return true;
-    const agreed = await this.#endpoints.other(
+  async #isAgreed(endpoint: EvmEndpoint, one: Outgoing, unheard: boolean, signal: AbortSignal): Promise<boolean> {
+    const { endpoints } = this.#parts;
+    if (endpoints.operators < 2) return true;
+    const agreed = await endpoints.other(
       endpoint,
-      async (other) => {
-        const [theirs] = await other.receipts([receipt.txid], signal);
-        return (
-          isDeepStrictEqual(theirs, receipt) && isDeepStrictEqual(await other.sending(receipt.txid, signal), sending)
-        );
-      },
+      async (other) => (await haveSame(other, [one], signal))[0] === true,
       signal,
     );
     return agreed ?? unheard;
   }
 
-  /** Adds a transaction, unless its block is not on the chain up to the tip. */
+  /** Adds a transaction, unless its block is not on the chain up to the tip. `known`: the ids of debits that `sent` has. */
   async #take(
     sent: Sent,
+    known: Set<string>,
     endpoint: EvmEndpoint,
-    { target, receipt, sending }: { target: ListedScript; receipt: Receipt; sending: Sending },
+    outgoing: Outgoing,
     view: View,
     signal: AbortSignal,
   ): Promise<void> {
-    // an address can allow somebody else to move its tokens
-    const isSender = sending.from === hexOfScript(target.script);
-    if (receipt.height > tipOf(view.checkpoint).height) return;
-    const [header] = await endpoint.headers([receipt.height], signal);
-    if (header?.hash !== receipt.blockHash) return;
-    const block: BlockId = { height: header.height, hash: header.hash };
-    const blockTime = view.timeOf(block.hash) ?? header.timeMs;
-    const { txid } = receipt;
-    const asked = isSender ? this.#askedOf(sending) : null;
-    if (isSender) {
-      const outpoint = nonceKey(checksumAddress(target.script), sending.nonce);
-      const failed = !receipt.succeeded || (asked !== null && arrivedOf(receipt, target, asked) === 0n);
-      sent.spends.push({ outpoint, txid, block, blockTime, ...(failed && { failed }) });
-    }
-    const debit = (place: string, kind: Debit['kind'], asset: AssetId, units: bigint): void => {
-      if (units === 0n) return;
-      const amount = { asset, units };
-      sent.debits.push({ id: `${txid}:${place}`, txid, targetId: target.id, kind, amount, block, blockTime });
-    };
-    if (isSender) debit('fee', 'fee', this.#native, receipt.fee);
-    if (!receipt.succeeded) return;
-    const kindTo = (recipient: Uint8Array): Debit['kind'] => {
-      const to = this.#list.targetIdOf(recipient);
-      return to !== undefined && isOneAccount(this.#list, target.id, to) ? 'moved' : 'paid';
-    };
-    if (isSender && sending.to !== null) debit('0', kindTo(bytesOf(sending.to)), this.#native, sending.value);
-    for (const [place, log] of receipt.logs.entries()) {
-      const token = this.#tokens.get(log.contract);
-      if (!token || !isTransfer(log)) continue;
-      const [sender, recipient] = partiesOf(log);
-      if (!isSame(sender, target.script)) continue;
-      // a token may keep a part of what it was asked to transfer
-      const isKept = asked !== null && log.contract === asked.contract && !isSame(recipient, asked.to);
-      const kind = kindTo(recipient);
-      debit(`${place + 1}`, isKept && kind === 'paid' ? 'fee' : kind, token.asset, BigInt(log.data));
-    }
-  }
-
-  /** The transfer of a known token that a transaction asks for; null: none. */
-  #askedOf({ to, transfer }: Sending): Asked | null {
-    const isKnown = to !== null && this.#tokens.has(to);
-    return isKnown && transfer && transfer.units > 0n ? { contract: to, to: transfer.to } : null;
+    const { height, blockHash } = outgoing.receipt;
+    if (height > tipOf(view.checkpoint).height) return;
+    const [header] = await endpoint.headers([height], signal);
+    if (header?.hash !== blockHash) return;
+    const { spends, debits } = this.#parts.reader.taken(outgoing, view.timeOf(blockHash) ?? header.timeMs);
+    if (debits.some(({ id }) => known.has(id))) return;
+    for (const { id } of debits) known.add(id);
+    sent.spends.push(...spends);
+    sent.debits.push(...debits);
   }
 }
 
-type Asked = { contract: string; to: Uint8Array };
-
-/** The units that a recipient got of a token, by the events of a receipt. */
-function arrivedOf({ logs }: Receipt, from: ListedScript, { contract, to }: Asked): bigint {
-  return logs.reduce((sum, log) => {
-    if (log.contract !== contract || !isTransfer(log)) return sum;
-    const [sender, recipient] = partiesOf(log);
-    return isSame(sender, from.script) && isSame(recipient, to) ? sum + BigInt(log.data) : sum;
-  }, 0n);
+/** The transactions of events by which tokens left. Throws `Malformed` if the endpoint contradicts itself. */
+async function outgoingOf(endpoint: EvmEndpoint, left: readonly Left[], signal: AbortSignal): Promise<Outgoing[]> {
+  const txids = [...new Set(left.map(({ log }) => log.txid))];
+  const receipts = await endpoint.receipts(txids, signal);
+  const sendings = await endpoint.sendingsOf(txids, signal);
+  const found = new Map<string, Outgoing>();
+  for (const { log, from } of left) {
+    const at = txids.indexOf(log.txid);
+    const [receipt, sending] = [receipts[at], sendings[at]];
+    if (!receipt || !isInReceipt(log, receipt)) throw new Malformed('a log that its receipt does not have');
+    if (!sending) throw new Malformed('a receipt without its transaction');
+    found.set(`${log.txid}:${from.id}`, { target: from, receipt, sending });
+  }
+  return [...found.values()];
 }
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
-const bytesOf = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex.slice(2), 'hex'));
+/** For each transaction whether another endpoint has the same one, with the same receipt in the same block. */
+async function haveSame(other: EvmEndpoint, facts: readonly Outgoing[], signal: AbortSignal): Promise<boolean[]> {
+  const txids = facts.map(({ receipt }) => receipt.txid);
+  const receipts = await other.receipts(txids, signal);
+  const sendings = await other.sendingsOf(txids, signal);
+  return facts.map(
+    ({ receipt, sending }, i) => isDeepStrictEqual(receipts[i], receipt) && isDeepStrictEqual(sendings[i], sending),
+  );
+}

@@ -48,10 +48,13 @@ export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
 /** An event that pays a target of ours, not yet checked against its receipt. `moved`: an address of the same account sent it. */
 export type Incoming = { log: Log; token: Token; targetId: number; moved: boolean };
 
-/** Events of a step. `outgoing`: addresses of ours that tokens left, by the transaction. */
-export type Found = { incoming: Incoming[]; outgoing: Map<string, ListedScript> };
+/** An event by which tokens left an address of ours, not yet checked. */
+export type Left = { log: Log; from: ListedScript };
 
-export const nothingFound = (): Found => ({ incoming: [], outgoing: new Map() });
+/** Events of a step. */
+export type Found = { incoming: Incoming[]; outgoing: Left[] };
+
+export const nothingFound = (): Found => ({ incoming: [], outgoing: [] });
 
 /**
  * Finds transfers to our addresses, and from them; two lookups in the store for each event, whatever the number of
@@ -123,7 +126,7 @@ export class Transfers {
     if (!token || !isTransfer(log) || BigInt(log.data) === 0n) return;
     const [sender, recipient] = partiesOf(log);
     const [from, targetId] = [this.#watch.targetIdOf(sender), this.#watch.targetIdOf(recipient)];
-    if (from !== undefined) outgoing.set(log.txid, { id: from, script: sender });
+    if (from !== undefined) outgoing.push({ log, from: { id: from, script: sender } });
     if (targetId === undefined) return;
     const moved = from !== undefined && isOneAccount(this.#watch, from, targetId);
     incoming.push({ log, token, targetId, moved });
@@ -194,14 +197,7 @@ function creditOf(
 ): Credit {
   const header = headers.get(log.blockHash);
   const place = places.get(log.index);
-  const twin = place === undefined ? undefined : receipt?.logs[place];
-  const isSame =
-    twin !== undefined &&
-    twin.contract === log.contract &&
-    twin.data === log.data &&
-    twin.txid === log.txid &&
-    twin.topics.join() === log.topics.join();
-  if (!receipt || !isSame || !receipt.succeeded) throw new Malformed('a log that its receipt does not have');
+  if (!receipt || !isAt(log, receipt, place)) throw new Malformed('a log that its receipt does not have');
   if (receipt.blockHash !== log.blockHash) throw new Malformed('a receipt of another block than the log');
   if (!header || header.height !== log.height) throw new Malformed('a log of a block that is not on its chain');
   if (!mayHold(header.bloom, [log.contract, ...log.topics])) throw new Malformed('a log that its block does not admit');
@@ -217,6 +213,18 @@ function creditOf(
     ...(moved && { moved }),
   };
 }
+
+/** Whether a receipt is of a success, and has a log at a place. */
+function isAt(log: Log, { succeeded, logs }: Receipt, place: number | undefined): boolean {
+  const twin = place === undefined ? undefined : logs[place];
+  if (!succeeded || !twin) return false;
+  const isSame = twin.contract === log.contract && twin.data === log.data && twin.txid === log.txid;
+  return isSame && twin.topics.join() === log.topics.join();
+}
+
+/** Whether a receipt is of a success in the block of a log, and has it. */
+export const isInReceipt = (log: Log, receipt: Receipt): boolean =>
+  receipt.blockHash === log.blockHash && isAt(log, receipt, placesOf(receipt).get(log.index));
 
 /** Whether the endpoint may answer a smaller request after this error. */
 export const isTooMuch = (error: unknown): boolean =>

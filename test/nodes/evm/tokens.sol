@@ -29,6 +29,11 @@ abstract contract Balances {
     function payAll(address[] calldata to, uint256[] calldata value) external {
         for (uint256 i = 0; i < to.length; i++) move(msg.sender, to[i], value[i]);
     }
+
+    /// Several withdrawals in one transaction, as somebody makes them whom all these addresses have allowed it.
+    function takeAll(address[] calldata from, uint256[] calldata value) external {
+        for (uint256 i = 0; i < from.length; i++) move(from[i], msg.sender, value[i]);
+    }
 }
 
 /// Tether on Ethereum: 6 decimals, and a transfer that returns nothing; it can be paused and can block addresses.
