@@ -1,5 +1,6 @@
 /**
- * What a transaction took from an address of ours: amounts, fee, and the nonce that it used, from its receipt and its own bytes.
+ * Reads the amounts and the fee that a transaction took from an address of ours, and the nonce that it used, from its receipt and its
+ * own bytes.
  *
  * Invariant: an amount left only if the receipt is successful. A failed transaction pays its fee and moves nothing. A token may
  * refuse by its answer alone, which no receipt has: then its event is missing, and the transaction failed as well.
@@ -37,7 +38,7 @@ export class OutgoingReader {
     this.#list = list;
   }
 
-  /** What a transaction in a block took. `blockTime`: milliseconds since 1970. */
+  /** The amounts and the nonce that a transaction in a block took. `blockTime`: milliseconds since 1970. */
   taken({ target, receipt, sending }: Outgoing, blockTime: number): Sent {
     const block: BlockId = { height: receipt.height, hash: receipt.blockHash };
     const { txid } = receipt;

@@ -6,7 +6,7 @@
  *
  * Invariant: where there are endpoints of several operators, nothing leaves the books and no nonce is used by the word of one: neither an
  * amount, nor a fee, nor a failure. A false debit would explain money that never came, and a false failure would pay
- * twice. What has no agreement yet is kept, and asked about again. One exception: a small payment of ours that succeeded counts
+ * twice. A transaction without agreement is kept, and asked about again. One exception: a small payment of ours that succeeded counts
  * while no other operator answers.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -64,8 +64,8 @@ export class SentFinder {
   }
 
   /**
-   * What left up to the tip of a checkpoint: the uses of reserved nonces, except those that are stored already, and the transactions
-   * by which tokens left (`left`). What has no agreement is left out, and asked about again in the next step.
+   * The payments up to the tip of a checkpoint: the uses of reserved nonces, except those that are stored already, and the transactions
+   * by which tokens left (`left`). One without agreement is left out, and asked about again in the next step.
    */
   async look(
     endpoint: EvmEndpoint,
