@@ -464,6 +464,10 @@ function openSource(
       const text = message('source.left_out', { address, reason });
       void raise(app, 'source.left_out', `${key} ${address}`, text, network);
     },
+    onOdd({ txid: tx, block: { height }, reason }) {
+      const text = message('source.unreadable', { tx, height, chain, network, reason });
+      void raise(app, 'source.unreadable', `${key} ${tx}`, text, network);
+    },
   });
 }
 

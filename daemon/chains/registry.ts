@@ -14,6 +14,7 @@ import { builtInServers } from './utxo/electrum/servers/built-in.ts';
 import { Pins } from './utxo/electrum/servers/pins.ts';
 import type { UtxoChain } from './utxo/params.ts';
 import { MoneroAdapter } from './xmr/adapter.ts';
+import type { Odd } from './xmr/blocks.ts';
 import { builtInNodes } from './xmr/built-in.ts';
 
 /** A chain's configured sources. Lists are empty and values null if none is configured. */
@@ -48,6 +49,8 @@ type SourceContext = {
   alert: (server: string, message: string) => void;
   /** Called for a target whose payments are not seen, because no server gives its history. */
   leftOut: (targetId: number, message: string) => void;
+  /** Monero: called for a transaction in a block that cannot be read here. */
+  onOdd: (odd: Odd) => void;
 };
 
 /**
@@ -95,9 +98,9 @@ const accounts =
 function monero({ network, settings, context, byDefault }: Source): ChainAdapter | null {
   const urls = byDefault ? builtInNodes(network) : settings.monerod;
   if (urls.length === 0) return null;
-  const { list, alert, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
+  const { list, alert, onOdd, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
   const reach = { proxy, proxyForAll, pins: new Pins(join(folder, `XMR-${network}.certificates.json`)) };
-  return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, reach });
+  return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, onOdd, reach });
 }
 
 const OPENERS: { readonly [C in ChainId]: (source: Source) => ChainAdapter | null } = {

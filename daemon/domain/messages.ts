@@ -62,6 +62,8 @@ export const MESSAGES = {
   'source.left_out': 'Payments to {address} are not seen, and do not count: {reason}',
   'storage.damaged':
     '{reason}. Look at the disk and at the log of the system, keep this data directory, and restore the newest backup into a new one',
+  'source.unreadable':
+    'Transaction {tx} in block {height} of {chain} cannot be read by this program ({reason}). If it pays you, nothing here shows that. Install a newer version, then have the blocks read again: `countinghouse source rescan {chain} --network {network}`',
   'storage.trouble': 'Nothing can be stored: {reason}. Payments are not seen and withdrawals not made. {advice}',
   'storage.low': 'The disk of the data directory has {megabytes} MB left: free some room before it is full',
   'storage.log': 'The write-ahead log {state}. {advice}',
@@ -252,6 +254,7 @@ export const ALERT_KINDS = [
     'storage.low',
     'webhook.failed',
   ],
+  'source.unreadable',
   ...['withdrawal.coin_missing', 'withdrawal.conflict', 'withdrawal.lost', 'withdrawal.not_sent'],
   ...['withdrawal.refused', 'withdrawal.reopened', 'withdrawal.revived', 'withdrawal.short'],
   ...['withdrawal.undone', 'withdrawal.unsigned', 'withdrawal.waiting', 'withdrawals.halted'],

@@ -11,11 +11,11 @@ type KeptTransaction = { firstIndex: number; transaction: Transaction };
 const INDEX_BYTES = 8;
 const HASH_BYTES = 32;
 
-/** `prunableHash`, `pruned`: hex, as a node sends them. */
-export function writeKept(firstIndex: number, prunableHash: string, pruned: string): Uint8Array {
+/** `prunableHash`: hex. `pruned`: the bytes without signatures; of version 1, whose id is the hash of all, with them. */
+export function writeKept(firstIndex: number, prunableHash: string, pruned: Uint8Array): Uint8Array {
   const index = Buffer.alloc(INDEX_BYTES);
   index.writeBigUInt64LE(BigInt(firstIndex));
-  return Buffer.concat([index, Buffer.from(prunableHash, 'hex'), Buffer.from(pruned, 'hex')]);
+  return Buffer.concat([index, Buffer.from(prunableHash, 'hex'), pruned]);
 }
 
 /** The inverse; its id is the hash of its bytes. The index is only a node's statement. Throws `Malformed`. */

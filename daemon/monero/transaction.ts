@@ -1,11 +1,12 @@
 /**
- * Parses Monero's transactions and blocks: the fields that a receiver needs, and their ids, which are checked against the
- * hash that was asked for. Format: `cryptonote_basic` and `ringct` of the Monero project.
+ * Parses Monero's transactions: the fields that a receiver needs, and the id, which is checked against the one that was asked for.
+ * Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
-import { varint } from './varint.ts';
+import { type Extra, readExtra } from './extra.ts';
+import { Reader } from './reader.ts';
 
 export type Output = {
   /** The one-time public key, 32 bytes. */
@@ -22,6 +23,8 @@ export type Output = {
 
 export type Transaction = {
   id: string;
+  /** 1: the amounts are in the open. Since 2017 only outputs of an amount that hardly any other has are spent by such a one. */
+  version: 1 | 2;
   unlockTime: bigint;
   isCoinbase: boolean;
   keyImages: string[];
@@ -32,29 +35,13 @@ export type Transaction = {
   fee: bigint;
 } & Extra;
 
-type Extra = {
-  /** The public keys for the shared secrets: one for all outputs, and one for each output if there are several. */
-  publicKeys: Uint8Array[];
-  outputKeys: Uint8Array[];
-  /** Data for the receiver: an encrypted payment id. */
-  nonces: Uint8Array[];
-  /** Whether there is any other data, readable or not. */
-  hasMore: boolean;
-};
-
-export type Block = { hash: string; previous: string; timeMs: number; coinbase: Transaction; txids: string[] };
-
 const KEY_BYTES = 32;
+/** Of version 1: two scalars for each member of a ring. */
+const SIGNATURE_BYTES = 2 * KEY_BYTES;
 const INPUT_COINBASE = 0xff;
 const INPUT_KEY = 0x02;
 const OUTPUT_KEY = 0x02;
 const OUTPUT_TAGGED_KEY = 0x03;
-const EXTRA_PADDING = 0x00;
-const EXTRA_PUBLIC_KEY = 0x01;
-const EXTRA_NONCE = 0x02;
-const EXTRA_MERGE_MINING = 0x03;
-const EXTRA_OUTPUT_KEYS = 0x04;
-const EXTRA_MINERGATE = 0xde;
 /** `rct::RCTType`. From Bulletproof2 on amounts take 8 bytes. */
 const RCT_NONE = 0;
 const RCT_SIMPLE = 2;
@@ -62,9 +49,6 @@ const RCT_COMPACT_FROM = 4;
 const RCT_MAX = 6;
 const SEALED_BYTES = 8;
 const SEALED_BYTES_BEFORE = 64;
-/** Inputs, outputs, ring members or hashes: more than any block holds. */
-const COUNT_MAX = 1_000_000;
-const VARINT_BYTES_MAX = 10;
 /** In place of the hash of the signatures: the signatures follow, and are parsed. */
 const PARSED = 'parsed';
 /** Bulletproofs+: A, A1, B, r1, s1, d1. */
@@ -72,82 +56,69 @@ const PROOF_KEYS = 6;
 /** Amounts have 64 bits. */
 const RANGE_BITS_LOG = 6;
 
-/** Reads bytes in order; throws `Malformed` past their end. */
-class Reader {
-  readonly bytes: Uint8Array;
-  at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-
-  take(count: number): Uint8Array {
-    const end = this.at + count;
-    if (end > this.bytes.length) throw new Malformed('bytes that end too early');
-    const part = this.bytes.subarray(this.at, end);
-    this.at = end;
-    return part;
-  }
-
-  byte(): number {
-    return this.take(1)[0] ?? 0;
-  }
-
-  varint(): bigint {
-    let value = 0n;
-    for (let i = 0; i < VARINT_BYTES_MAX; i++) {
-      const byte = this.byte();
-      value |= BigInt(byte & 0x7f) << BigInt(7 * i);
-      if (byte < 0x80) return value;
-    }
-    throw new Malformed('a number that is too long');
-  }
-
-  count(): number {
-    const value = this.varint();
-    if (value > BigInt(COUNT_MAX)) throw new Malformed(`a list of ${value}`);
-    return Number(value);
-  }
-}
-
 /**
- * A transaction from all its bytes, or from those without its signatures and their hash (hex). Throws `Malformed`.
+ * A transaction from all its bytes, or from those without its signatures and their hash (hex). One of version 1 needs all, because its
+ * id is the hash of all. Throws `Malformed`.
  */
 export function parseTransaction(bytes: Uint8Array, prunableHash?: string): Transaction {
   const reader = new Reader(bytes);
   const transaction = readTransaction(reader, prunableHash);
-  if (prunableHash !== undefined && reader.at !== bytes.length) throw new Malformed('bytes after a transaction');
+  if (reader.at !== bytes.length) throw new Malformed('bytes after a transaction');
   return transaction;
 }
 
-/** `prunableHash`: undefined: the signatures are the rest of the bytes; 'parsed': they follow, and are parsed. */
-function readTransaction(reader: Reader, prunableHash?: string): Transaction {
-  const start = reader.at;
+/** Everything before the signatures' part. `height`: of the block that a coinbase was made for. */
+type Prefix = Omit<Transaction, 'id' | 'fee'> & { height: number | null };
+
+function readPrefix(reader: Reader): Prefix {
   const version = reader.varint();
   if (version !== 1n && version !== 2n) throw new Malformed(`a transaction of version ${version}`);
   const unlockTime = reader.varint();
-  const { isCoinbase, keyImages, rings } = readInputs(reader);
+  const inputs = readInputs(reader);
   const outputs = readOutputs(reader);
-  const extra = reader.take(reader.count());
+  const extra = readExtra(reader.take(reader.count()));
+  return {
+    version: version === 1n ? 1 : 2,
+    unlockTime,
+    ...inputs,
+    isCoinbase: inputs.height !== null,
+    outputs,
+    ...extra,
+  };
+}
+
+/** The length of the prefix at the beginning of a transaction's bytes. Throws `Malformed`. */
+export function prefixLength(bytes: Uint8Array): number {
+  const reader = new Reader(bytes);
+  readPrefix(reader);
+  return reader.at;
+}
+
+/** Whether bytes are of a transaction whose id is the hash of all of them. */
+export const isWhollyHashed = (bytes: Uint8Array): boolean => bytes[0] === 1;
+
+/**
+ * `prunableHash`: undefined: the signatures are the rest of the bytes; 'parsed': they follow, and are parsed. `height`: see `Prefix`.
+ */
+export function readTransaction(reader: Reader, prunableHash?: string): Transaction & { height: number | null } {
+  const start = reader.at;
+  const prefix = readPrefix(reader);
   const prefixEnd = reader.at;
-  const prefixHash = keccak_256(reader.bytes.subarray(start, prefixEnd));
-  const keys = readExtra(extra);
-  const common = { unlockTime, isCoinbase, keyImages, rings, fee: 0n, outputs, ...keys };
-  if (version === 1n) {
-    // The signatures have no length before them. A transaction of version 1 is always the end of the bytes.
-    if (!isCoinbase) reader.at = reader.bytes.length;
-    return { id: bytesToHex(keccak_256(reader.bytes.subarray(start, reader.at))), ...common };
+  if (prefix.version === 1) {
+    for (const ring of prefix.rings) reader.take(ring.length * SIGNATURE_BYTES);
+    return { id: bytesToHex(keccak_256(reader.bytes.subarray(start, reader.at))), ...prefix, fee: 0n };
   }
-  common.fee = readRingBase(reader, outputs, keyImages.length);
+  const prefixHash = keccak_256(reader.bytes.subarray(start, prefixEnd));
+  const fee = readRingBase(reader, prefix.outputs, prefix.keyImages.length);
   const baseHash = keccak_256(reader.bytes.subarray(prefixEnd, reader.at));
   const hasProof = reader.bytes[prefixEnd] !== RCT_NONE;
-  const rest = hasProof ? readProofs(reader, rings, outputs.length, prunableHash) : null;
+  const rest = hasProof ? readProofs(reader, prefix.rings, prefix.outputs.length, prunableHash) : null;
   const restHash = rest
     ? keccak_256(rest)
     : hasProof
       ? Buffer.from(prunableHash ?? '', 'hex')
       : new Uint8Array(KEY_BYTES);
-  return { id: bytesToHex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...common };
+  return { id: bytesToHex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...prefix, fee };
 }
 
 /** The bytes of the signatures; null where only their hash is known. */
@@ -169,15 +140,14 @@ function readProofs(reader: Reader, rings: bigint[][], outputs: number, prunable
   return reader.bytes.subarray(start, reader.at);
 }
 
-function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[]; rings: bigint[][] } {
+function readInputs(reader: Reader): Pick<Prefix, 'height' | 'keyImages' | 'rings'> {
   const keyImages: string[] = [];
   const rings: bigint[][] = [];
-  let isCoinbase = false;
+  let height: number | null = null;
   for (let left = reader.count(); left > 0; left--) {
     const type = reader.byte();
     if (type === INPUT_COINBASE) {
-      isCoinbase = true;
-      reader.varint();
+      height = Number(reader.varint());
     } else if (type === INPUT_KEY) {
       reader.varint();
       const ring: bigint[] = [];
@@ -187,7 +157,7 @@ function readInputs(reader: Reader): { isCoinbase: boolean; keyImages: string[];
       keyImages.push(bytesToHex(reader.take(KEY_BYTES)));
     } else throw new Malformed(`an input of type ${type}`);
   }
-  return { isCoinbase, keyImages, rings };
+  return { height, keyImages, rings };
 }
 
 function readOutputs(reader: Reader): Output[] {
@@ -201,36 +171,6 @@ function readOutputs(reader: Reader): Output[] {
     outputs.push({ key, viewTag, clearUnits, sealedUnits: null, commitment: null });
   }
   return outputs;
-}
-
-/**
- * The keys in `extra`, which the sender may fill with anything. The first unreadable field ends it, as in Monero's own
- * wallet.
- */
-function readExtra(extra: Uint8Array): Extra {
-  const publicKeys: Uint8Array[] = [];
-  const outputKeys: Uint8Array[] = [];
-  const nonces: Uint8Array[] = [];
-  let hasMore = false;
-  const reader = new Reader(extra);
-  try {
-    while (reader.at < extra.length) {
-      const tag = reader.byte();
-      if (tag === EXTRA_PUBLIC_KEY) publicKeys.push(reader.take(KEY_BYTES));
-      else if (tag === EXTRA_OUTPUT_KEYS) {
-        for (let left = reader.count(); left > 0; left--) outputKeys.push(reader.take(KEY_BYTES));
-      } else if (tag === EXTRA_NONCE) nonces.push(reader.take(reader.count()));
-      else {
-        hasMore = true;
-        if (tag === EXTRA_MERGE_MINING || tag === EXTRA_MINERGATE) reader.take(reader.count());
-        else if (tag !== EXTRA_PADDING) break;
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof Malformed)) throw error;
-    hasMore = true;
-  }
-  return { publicKeys, outputKeys, nonces, hasMore };
 }
 
 /** Returns the fee. */
@@ -255,42 +195,4 @@ export function parseSigned(data: Uint8Array): { transaction: Transaction; bytes
   const transaction = readTransaction(reader, PARSED);
   const bytes = data.subarray(0, reader.at);
   return { transaction, bytes };
-}
-
-/** A block from its bytes: header, coinbase and the ids of its transactions. Throws `Malformed`. */
-export function parseBlock(bytes: Uint8Array): Block {
-  const reader = new Reader(bytes);
-  reader.varint();
-  reader.varint();
-  const seconds = Number(reader.varint());
-  const previous = bytesToHex(reader.take(KEY_BYTES));
-  reader.take(4);
-  const headerEnd = reader.at;
-  const coinbase = readTransaction(reader);
-  const txids: string[] = [];
-  for (let left = reader.count(); left > 0; left--) txids.push(bytesToHex(reader.take(KEY_BYTES)));
-  const leaves = [coinbase.id, ...txids].map((id) => Buffer.from(id, 'hex'));
-  const hashed = Buffer.concat([bytes.subarray(0, headerEnd), treeHash(leaves), varint(leaves.length)]);
-  const hash = bytesToHex(keccak_256(Buffer.concat([varint(hashed.length), hashed])));
-  return { hash, previous, timeMs: seconds * 1_000, coinbase, txids };
-}
-
-/** The root of the tree over a block's transactions (`crypto/tree-hash.c`). */
-function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
-  const pair = (a: Uint8Array, b: Uint8Array): Uint8Array => keccak_256(Buffer.concat([a, b]));
-  const [first, second] = leaves;
-  if (!first) throw new Malformed('a block without a coinbase');
-  if (!second) return first;
-  if (leaves.length === 2) return pair(first, second);
-  // The largest power of two below the number of leaves; the leaves beyond it are paired first.
-  const width = 2 ** Math.floor(Math.log2(leaves.length - 1));
-  const alone = 2 * width - leaves.length;
-  let row: Uint8Array[] = leaves.slice(0, alone);
-  for (let i = alone; i < leaves.length; i += 2) row.push(pair(leaves[i] as Uint8Array, leaves[i + 1] as Uint8Array));
-  while (row.length > 1) {
-    const next: Uint8Array[] = [];
-    for (let i = 0; i < row.length; i += 2) next.push(pair(row[i] as Uint8Array, row[i + 1] as Uint8Array));
-    row = next;
-  }
-  return row[0] as Uint8Array;
 }

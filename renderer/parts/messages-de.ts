@@ -82,6 +82,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'source.left_out': 'Zahlungen an {address} werden nicht gesehen und zählen nicht: {reason}',
   'storage.damaged':
     '{reason}. Sehen Sie den Datenträger und das Protokoll des Systems an, behalten Sie dieses Datenverzeichnis, und stellen Sie die neueste Sicherung in einem neuen wieder her',
+  'source.unreadable':
+    'Die Transaktion {tx} in Block {height} von {chain} kann dieses Programm nicht lesen ({reason}). Falls sie an Sie zahlt, zeigt das hier nichts. Installieren Sie eine neuere Version und lassen Sie dann die Blöcke neu lesen: `countinghouse source rescan {chain} --network {network}`',
   'storage.trouble':
     'Nichts kann gespeichert werden: {reason}. Zahlungen werden nicht gesehen und Auszahlungen nicht gemacht. {advice}',
   'storage.low': 'Auf dem Datenträger der Daten sind noch {megabytes} MB frei: Schaffen Sie Platz, bevor er voll ist',

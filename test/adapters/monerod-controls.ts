@@ -47,7 +47,7 @@ export class MoneroScene {
   ): MoneroAdapter {
     return new MoneroAdapter({
       ...{ network: 'regtest', urls, list, accounts: () => [this.account] },
-      ...{ needsAgreement: () => true, alert: () => {}, pollMs: 100, blocksPerStep: 5 },
+      ...{ needsAgreement: () => true, alert: () => {}, onOdd: () => {}, pollMs: 100, blocksPerStep: 5 },
       ...options,
     });
   }

@@ -213,6 +213,7 @@ export class Appliance {
           `${chain} ${target}`,
           message('source.left_out', { address: `${target}`, reason }),
         ),
+      onOdd: () => {},
     });
     if (!adapter) return null;
     if (!isEvm(chain)) {

@@ -51,6 +51,7 @@ export function transactionOf(
 ): Transaction {
   return {
     id: id.repeat(64),
+    version: 2,
     unlockTime: 0n,
     isCoinbase: false,
     keyImages: ['aa'.repeat(32)],

@@ -9,11 +9,12 @@ import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress, S
 import { isValidAddress } from '../../monero/address.ts';
 import { type ScriptList, type StoredCoin, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
-import { changed, extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
+import { extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, FORK_BLOCKS_MAX, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
+import { type Odd, wholeBlocks } from './blocks.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { type Reach, straight } from './reach.ts';
@@ -34,6 +35,8 @@ export type MoneroOptions = {
   reach?: Reach;
   /** Called when a node gave a false answer. `server`: the node's address. */
   alert: (server: string, message: string) => void;
+  /** Called for a transaction in a block that cannot be read here. */
+  onOdd: (odd: Odd) => void;
   pollMs?: number;
   blocksPerStep?: number;
   /** The time limit of one request to a node. */
@@ -67,11 +70,12 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #list: ScriptList;
   readonly spending: Spending;
   readonly #alert: MoneroOptions['alert'];
+  readonly #onOdd: MoneroOptions['onOdd'];
   #comparedAtMs = performance.now();
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
-    const { network, urls, list, accounts, alert, needsAgreement, reach = straight() } = options;
+    const { network, urls, list, accounts, alert, onOdd, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
       ...{ network, setting, urls, list, alert, needsAgreement, areThere },
@@ -86,7 +90,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
-    this.#search = new Search(this.#scanner, this.endpoints, alert);
+    this.#search = new Search(this.#scanner, this.endpoints, alert, onOdd);
     const isStored = ({ spend: { outpoint, txid }, block }: SpendFact): boolean => {
       const coin = list.coin(outpoint);
       return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
@@ -94,6 +98,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, { areThere, isStored });
     this.#list = list;
     this.#alert = alert;
+    this.#onOdd = onOdd;
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
@@ -190,14 +195,10 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const pause = slices();
     const credits: Credit[] = [];
     const spends: SpendSeen[] = [];
-    for (const header of headers) {
-      const block = await node.block(header.hash, signal);
+    for await (const { header, coinbase, transactions } of wholeBlocks(node, headers, signal, this.#onOdd)) {
       const where = { block: idOf(header), blockTime: header.timeMs };
-      credits.push(...(await this.#scanner.find(block.coinbase, where, pause)));
-      const known = await node.transactions(block.txids, signal);
-      for (const txid of block.txids) {
-        const { transaction, kept } = known.get(txid) ?? {};
-        if (!transaction) throw changed();
+      credits.push(...(await this.#scanner.find(coinbase, where, pause)));
+      for (const { transaction, kept } of transactions) {
         credits.push(...(await this.#scanner.find(transaction, where, pause, kept ?? undefined)));
         spends.push(...this.#scanner.spends(transaction, where));
       }
@@ -253,6 +254,6 @@ async function areThere(node: MoneroNode, facts: readonly Fact[], signal: AbortS
 async function transactionsIn(node: MoneroNode, block: BlockId, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const [header] = await node.headers([block.height], signal);
   if (header?.hash !== block.hash) return new Set();
-  const { coinbase, txids } = await node.block(block.hash, signal);
+  const { coinbase, txids } = await node.block(header, signal);
   return new Set([coinbase.id, ...txids]);
 }

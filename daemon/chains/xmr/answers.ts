@@ -5,6 +5,8 @@ import type { LinkedHeader } from '../checkpoint.ts';
 
 export const HEADERS_PER_REQUEST = 500;
 export const TRANSACTIONS_PER_REQUEST = 50;
+/** Of transactions with their signatures, which may have 150,000 bytes each. */
+export const WHOLE_PER_REQUEST = 10;
 const POOL_HASHES_MAX = 50_000;
 const OUTPUTS_PER_REQUEST = 1_000;
 /** Why a node does not take a transaction. */
@@ -40,7 +42,7 @@ const SentTransaction = z.object({
   tx_hash: Hash,
   as_hex: Hex.default(''),
   pruned_as_hex: Hex.default(''),
-  prunable_hash: z.string().default(''),
+  prunable_hash: Hex.default(''),
   in_pool: z.boolean(),
   double_spend_seen: z.boolean(),
   block_height: Height.optional(),
@@ -77,8 +79,19 @@ export const headerOf = ({ height, hash, prev_hash, timestamp }: z.infer<typeof 
   timeMs: timestamp * 1_000,
 });
 
-/** Pruned nodes, and restricted ones, send a transaction without its signatures, and their hash. */
-export function transactionOf({ as_hex, pruned_as_hex, prunable_hash }: z.infer<typeof SentTransaction>): Transaction {
-  if (pruned_as_hex === '') return parseTransaction(Buffer.from(as_hex, 'hex'));
-  return parseTransaction(Buffer.from(pruned_as_hex, 'hex'), prunable_hash);
+export type SentTransaction = z.infer<typeof SentTransaction>;
+
+/** Nodes send a transaction without its signatures, and their hash, or whole. */
+export function transactionOf(sent: SentTransaction): Transaction {
+  const { bytes, prunableHash } = bytesOf(sent);
+  return parseTransaction(bytes, sent.as_hex === '' ? prunableHash : undefined);
 }
+
+/** `prunableHash`: hex, of nothing but zeros where there is none. */
+export function bytesOf({ as_hex, pruned_as_hex, prunable_hash }: SentTransaction): SentBytes {
+  const bytes = Buffer.from(as_hex === '' ? pruned_as_hex : as_hex, 'hex');
+  return { bytes, prunableHash: prunable_hash === '' ? NO_HASH : prunable_hash };
+}
+
+type SentBytes = { bytes: Uint8Array; prunableHash: string };
+const NO_HASH = '00'.repeat(32);

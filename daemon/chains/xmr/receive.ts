@@ -15,10 +15,8 @@ import { openOutput } from '../../monero/output.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import type { Pause } from '../slices.ts';
 
-/** Outputs of one transaction: consensus allows 16; a coinbase of a mining pool has more. */
-const OUTPUTS_MAX = 2_000;
-/** A transaction has one; some wallets wrote two. */
-const PUBLIC_KEYS_MAX = 4;
+/** A transaction has one, some wallets wrote two; no node relays more than 1,060 bytes of `extra`, where 32 have room. */
+const PUBLIC_KEYS_MAX = 32;
 
 /** An output that pays a subaddress. `spendKey`: the subaddress's own public spend key, 32 bytes. */
 type Received = { n: number; spendKey: Uint8Array; units: bigint };
@@ -45,11 +43,14 @@ export class Receiver {
     }
   }
 
-  /** The same in one turn; null for each output of others. */
+  /** The same in one turn; null for each output of others, and for each key. */
   *found(transaction: Transaction): Generator<Received | null> {
-    const shared = transaction.publicKeys.slice(0, PUBLIC_KEYS_MAX).map((key) => this.#secret(key));
-    const outputs = transaction.outputs.slice(0, OUTPUTS_MAX);
-    for (const [n, output] of outputs.entries()) {
+    const shared: (Uint8Array | null)[] = [];
+    for (const key of transaction.publicKeys.slice(0, PUBLIC_KEYS_MAX)) {
+      shared.push(this.#secret(key));
+      yield null;
+    }
+    for (const [n, output] of transaction.outputs.entries()) {
       const own = transaction.outputKeys[n];
       const secrets = own ? [...shared, this.#secret(own)] : shared;
       let found: Received | null = null;

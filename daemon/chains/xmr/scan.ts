@@ -19,6 +19,13 @@ const LOCK_BLOCKS = 10;
 /** One-time keys of known credits that are kept in memory from one step to the next. */
 const KEYS_KEPT_MAX = 10_000;
 
+/**
+ * A coinbase has an unlock time for its maturity; in any other transaction, an unlock time makes a payment unspendable. An output of
+ * version 1 is in no ring that is made here: its like are those of exactly its amount.
+ */
+const isUnspendable = ({ version, isCoinbase, unlockTime }: Transaction): boolean =>
+  version === 1 || (!isCoinbase && unlockTime !== 0n);
+
 type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
@@ -54,9 +61,7 @@ export class Scanner {
           replaceable: false,
           maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
           ...(where && base && { base: base() }),
-          // A coinbase has an unlock time for its maturity. In any other transaction, an unlock time makes a payment
-          // unspendable.
-          ...(!transaction.isCoinbase && transaction.unlockTime !== 0n && { locked: true }),
+          ...(isUnspendable(transaction) && { locked: true }),
         });
       }
     }

@@ -6,9 +6,9 @@
  * of its own, because nothing else compares them. A search that finds no agreement is not counted, and is made again.
  */
 import type { Searched, SpendSeen } from '../../domain/chain.ts';
-import { Malformed } from '../../domain/errors.ts';
 import { changed, idOf, type LinkedHeader } from '../checkpoint.ts';
 import type { Endpoints } from '../endpoints.ts';
+import { type Odd, wholeBlocks } from './blocks.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
 
@@ -26,13 +26,20 @@ export class Search {
   readonly #scanner: Scanner;
   readonly #nodes: Nodes;
   readonly #alert: (server: string, message: string) => void;
+  readonly #onOdd: (odd: Odd) => void;
   #notBefore = 0;
 
-  /** `alert`: called when two nodes have different blocks. */
-  constructor(scanner: Scanner, nodes: Nodes, alert: (server: string, message: string) => void) {
+  /** `alert`: called when two nodes have different blocks. `onOdd`: see `wholeBlocks`. */
+  constructor(
+    scanner: Scanner,
+    nodes: Nodes,
+    alert: (server: string, message: string) => void,
+    onOdd: (odd: Odd) => void,
+  ) {
     this.#scanner = scanner;
     this.#nodes = nodes;
     this.#alert = alert;
+    this.#onOdd = onOdd;
   }
 
   /** Whether a step may be made now. */
@@ -53,13 +60,11 @@ export class Search {
       return null;
     }
     const spends: SpendSeen[] = [];
-    for (const header of headers) {
-      if (!header) throw changed();
-      const { txids } = await node.block(header.hash, signal);
+    const there = headers.filter((header) => header !== null);
+    if (there.length < headers.length) throw changed();
+    for await (const { header, transactions } of wholeBlocks(node, there, signal, this.#onOdd)) {
       const where = { block: idOf(header), blockTime: header.timeMs };
-      const known = await node.transactions(txids, signal);
-      if (txids.some((txid) => !known.has(txid))) throw new Malformed('a block without its transactions');
-      for (const { transaction } of known.values()) spends.push(...this.#scanner.spends(transaction, where));
+      for (const { transaction } of transactions) spends.push(...this.#scanner.spends(transaction, where));
     }
     return { spends, searched: { to, newest, isWhole: to >= tip } };
   }

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { watchList } from '../../../daemon/app/addresses/watch.ts';
 import { learnKeyImages } from '../../../daemon/app/withdrawals/key-images.ts';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
+import type { LinkedHeader } from '../../../daemon/chains/checkpoint.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
 import { Search } from '../../../daemon/chains/xmr/search.ts';
-import { Malformed } from '../../../daemon/domain/errors.ts';
 import type { ImagesRequest, Signer } from '../../../daemon/wallet/signer/port.ts';
 import { Bench } from './bench.ts';
 
@@ -59,14 +59,19 @@ it('searches every block since the coin came, each again until its spends are st
   const node = {
     headers: async (heights: number[]) =>
       heights.map((height) => ({ height, hash: `${height}`, parent: '', timeMs: 1 })),
-    block: async (hash: string) => ({ txids: [hash] }),
+    block: async ({ hash }: LinkedHeader) => ({ version: 16, txids: [hash] }),
     transactions: async ([id]: string[]) => {
       const keyImages = id === `${from + 120}` ? [`image of ${coin(0).id}`] : [];
       return new Map([[id, { transaction: { id, keyImages } }]]);
     },
   } as unknown as MoneroNode;
   const alone = { operators: 1, other: async () => undefined };
-  const search = new Search(new Scanner('mainnet', list, () => []), alone, () => {});
+  const search = new Search(
+    new Scanner('mainnet', list, () => []),
+    alone,
+    () => {},
+    () => {},
+  );
   const step = async (isStored: boolean) => {
     const wanted = list.unsearched?.();
     if (!wanted) return null;
@@ -100,7 +105,7 @@ describe('one node that lies in a search for spends', () => {
       name: 'a node',
       headers: async (heights: number[]) =>
         heights.map((height) => ({ height, hash: hashOf(height), parent: '', timeMs: 1 })),
-      block: async (hash: string) => ({ txids: [`in ${hash}`] }),
+      block: async ({ hash }: LinkedHeader) => ({ version: 16, txids: [`in ${hash}`] }),
       transactions: async ([id]: string[]) => {
         const keyImages = id === 'in 7' ? [IMAGE] : [];
         return hides && id === 'in 7' ? new Map() : new Map([[id, { transaction: { id, keyImages } }]]);
@@ -121,7 +126,8 @@ describe('one node that lies in a search for spends', () => {
       },
     };
     const scanner = new Scanner('mainnet', list, () => []);
-    return { search: new Search(scanner, nodes, (_, message) => alerts.push(message)), alerts };
+    const alert = (_: string, message: string) => alerts.push(message);
+    return { search: new Search(scanner, nodes, alert, () => {}), alerts };
   };
 
   it('hides no spend by blocks of its own, and is asked again later', async () => {
@@ -134,7 +140,9 @@ describe('one node that lies in a search for spends', () => {
 
   it('hides no spend by leaving a transaction out', async () => {
     const { search } = searching([nodeOf()]);
-    await expect(search.step(nodeOf(undefined, true), wanted, signal)).rejects.toThrow(Malformed);
+    await expect(search.step(nodeOf(undefined, true), wanted, signal)).rejects.toThrow(
+      'the chain changed while it was read',
+    );
   });
 
   it('is not believed alone while the other node is down, without an alert', async () => {

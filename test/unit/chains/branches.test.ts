@@ -55,15 +55,22 @@ function adapterOf(nodes: readonly Node[]): MoneroAdapter {
   vi.spyOn(spied, 'headers').mockImplementation(function (this: MoneroNode, heights) {
     return of(this).headers(heights);
   });
-  vi.spyOn(spied, 'block').mockImplementation(async (hash) => ({
-    ...{ hash, previous: '', timeMs: 0, txids: [] },
+  vi.spyOn(spied, 'block').mockImplementation(async ({ height, hash, parent, timeMs }) => ({
+    ...{ version: 16, height, hash, previous: parent, timeMs, txids: [] },
     coinbase: transactionOf('c', [], { isCoinbase: true }),
   }));
   vi.spyOn(spied, 'transactions').mockResolvedValue(new Map());
   vi.spyOn(spied, 'pool').mockResolvedValue([]);
   return new MoneroAdapter({
     ...{ network: 'regtest', urls: nodes.map(({ name }) => `http://${name}:18081`), list: new FactBook() },
-    ...{ accounts: () => [], needsAgreement: () => true, alert: () => {}, pollMs: 60_000, blocksPerStep: 20 },
+    ...{
+      accounts: () => [],
+      needsAgreement: () => true,
+      alert: () => {},
+      onOdd: () => {},
+      pollMs: 60_000,
+      blocksPerStep: 20,
+    },
   });
 }
 

@@ -77,7 +77,7 @@ function paying(script: Uint8Array, units: bigint): Paid {
     ...[varint(1), varint(0), Uint8Array.of(3), key, Uint8Array.of(viewTagOf(shared, 0))],
     ...[varint(33), Uint8Array.of(1), publicKey, Uint8Array.of(6), varint(1_000), sealed(clear, scalar), committed],
   ];
-  const kept = writeKept(1_000, hex(randomBytes(32)), hex(Buffer.concat(parts)));
+  const kept = writeKept(1_000, hex(randomBytes(32)), Buffer.concat(parts));
   const txid = readKept(kept).transaction.id;
   return { txid, outpoint: `${txid}:0`, kept: hex(kept), key: hex(key), commitment: hex(committed) };
 }

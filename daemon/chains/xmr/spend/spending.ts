@@ -208,7 +208,8 @@ export class MoneroSpending extends OfSource implements Spending {
 
   whyLocked(base: Uint8Array | null): string {
     if (base === null) return 'Its sender locked it. The block that has it will tell until when';
-    const { unlockTime } = readKept(base).transaction;
+    const { unlockTime, version } = readKept(base).transaction;
+    if (version === 1) return 'It is of the kind from before 2017. Another wallet with the 25 words can spend it';
     if (unlockTime === 0n) return 'An earlier output has the same one-time key, and only one of them can ever be spent';
     return `Its sender locked it until ${lockEnd(unlockTime)}. It can be spent after that, by another wallet with the 25 words`;
   }
