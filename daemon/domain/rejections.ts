@@ -35,7 +35,7 @@ export type RejectCode =
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
   | 'discovery.too_many'
-  | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'limit' | 'locked' | 'service' | 'unsupported'}`
+  | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
   | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed' | 'unknown'}`

@@ -31,6 +31,7 @@ import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { type Content, checkSigned } from '../../../daemon/wallet/signer/xmr/check.ts';
+import { signWithLibrary } from '../../../daemon/wallet/signer/xmr/library.ts';
 import { slowHash } from '../../../daemon/wallet/signer/xmr/slow-hash.ts';
 import { approve, codeOf, hex, PASSPHRASE, SEED, useClock, walletFolder } from './signer-kit.ts';
 
@@ -90,6 +91,9 @@ function ringAround({ key, commitment: committed }: Paid): RingMember[] {
       : { index: 995 + i, key: randomPoint(), commitment: randomPoint() },
   );
 }
+
+/** An encoding that no point has. */
+const NO_POINT = `02${'00'.repeat(31)}`;
 
 let uuids = 0;
 type Wish = { address: string; units: bigint };
@@ -344,6 +348,20 @@ describe('an order is refused', () => {
       },
     ],
     [
+      'signer.input',
+      'with a decoy that is no point of the curve',
+      (o) => {
+        o.rings[0]![7]!.key = 'ff'.repeat(32);
+      },
+    ],
+    [
+      'signer.input',
+      'with a decoy whose commitment is no point of the curve',
+      (o) => {
+        o.rings[1]![9]!.commitment = NO_POINT;
+      },
+    ],
+    [
       'signer.unsupported',
       'without rings',
       (o) => {
@@ -354,6 +372,17 @@ describe('an order is refused', () => {
     const asked = one();
     spoil(asked);
     expect(await codeOf(session.sign(asked))).toBe(code);
+  });
+
+  it('by the library, whatever it dislikes, and the next one is signed', async () => {
+    const secret = moneroSecretOf(SEED, 'regtest', 0);
+    const spendKey = hex(scalarBytes(secret.spend));
+    const owner = { spendKey, accounts: 1, addresses: 1 };
+    for (const unsigned of ['', 'zz', '00'.repeat(500), hex(Buffer.from('Monero unsigned tx set\u0005'))]) {
+      expect(await codeOf(signWithLibrary('regtest', owner, unsigned))).toBe('signer.library');
+    }
+    expect(await codeOf(signWithLibrary('regtest', { ...owner, spendKey: 'zz' }, ''))).toMatch(/^(signer|mnemonic)\./);
+    expect((await session.sign(one())).txid).toMatch(/^[0-9a-f]{64}$/);
   });
 
   it('that would pay a second time beside a first, which shares no key image with it', async () => {

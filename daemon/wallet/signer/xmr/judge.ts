@@ -10,7 +10,7 @@ import type { AccountKey } from '../../../domain/chain.ts';
 import { Malformed, Rejected } from '../../../domain/errors.ts';
 import type { MoneroPlan, RingMember } from '../../../domain/spend.ts';
 import { addressAt, positionOf, subaddressOffset } from '../../../monero/address.ts';
-import { keyImageOf, Point, scalarBytes, sharedSecret } from '../../../monero/curve.ts';
+import { keyImageOf, Point, pointOf, scalarBytes, sharedSecret } from '../../../monero/curve.ts';
 import { readKept } from '../../../monero/kept.ts';
 import { type OpenedOutput, openOutput } from '../../../monero/output.ts';
 import { type ImportedMonero, type MoneroSecret, moneroAccount, moneroSecretOf } from '../../accounts.ts';
@@ -131,10 +131,15 @@ function judgeRing({ own: key, commitment, outpoint }: Found, ring: readonly Rin
   const isAscending = ring.every(({ index }, at) => at === 0 || index > (ring[at - 1] as RingMember).index);
   const own = ring.filter((member) => member.key === key);
   if (ring.length !== RING_MEMBERS || !isAscending) throw badInput(`the ring of ${outpoint} is not of sixteen outputs`);
+  if (!ring.every((member) => isPoint(member.key) && isPoint(member.commitment))) {
+    throw badInput(`the ring of ${outpoint} has what is no output of a chain`);
+  }
   if (own.length !== 1 || (commitment !== null && own[0]?.commitment !== commitment)) {
     throw badInput(`the ring of ${outpoint} does not have it`);
   }
 }
+
+const isPoint = (hex: string): boolean => pointOf(Buffer.from(hex, 'hex')) !== null;
 
 /** Checks that every output is one payment of the intents, or the only change. */
 function judgeOutputs({ plan, purpose, withdrawals }: MoneroOrder, { account, network }: Owner): void {

@@ -44,7 +44,7 @@ async function load(): Promise<Module> {
 
 /**
  * Signs an unsigned file (hex) with a private spend key (hex). Returns the signed file, and the transaction's id and
- * private keys as the library reports them. Throws on what the library refuses: a bug, because the file was made here.
+ * private keys as the library reports them. Throws `Rejected('signer.library')` on what the library refuses.
  */
 export async function signWithLibrary(
   network: Network,
@@ -95,10 +95,23 @@ const WORDS = 25;
 const WORDS_CHARS_MAX = 1_000;
 const SMALL = { accountLookahead: 1, subaddressLookahead: 1 };
 
-/** Calls a function with a wallet of the library, and closes it. */
+/**
+ * Calls a function with a wallet of the library, and closes it. Throws `Rejected`: `signer.library` whatever way the library fails in,
+ * and then loads it anew the next time, because its memory may be damaged.
+ */
 async function withWallet<T>(made: object, use: (module: Module, wallet: number) => T): Promise<T> {
   loading ??= load();
   const module = await loading;
+  try {
+    return await withOpen(module, made, use);
+  } catch (error) {
+    if (error instanceof Rejected) throw error;
+    loading = undefined;
+    throw new Rejected('signer.library', `The library for Monero refuses: ${reasonOf(module, error)}`);
+  }
+}
+
+async function withOpen<T>(module: Module, made: object, use: (module: Module, wallet: number) => T): Promise<T> {
   const config = { password: '', language: 'English', restoreHeight: 0, ...made };
   const wallet = await new Promise<number | string>((done) => {
     module.create_full_wallet(JSON.stringify(config), '', done);
@@ -112,12 +125,19 @@ async function withWallet<T>(made: object, use: (module: Module, wallet: number)
   }
   try {
     return use(module, wallet);
-  } catch (error) {
-    if (typeof error !== 'number') throw error;
-    throw new Error(`the library for Monero: ${module.get_exception_message(error)}`);
   } finally {
     await new Promise<void>((done) => {
       module.close(wallet, false, done);
     });
   }
+}
+
+/** The library throws numbers, which stand for its exceptions, and errors of WebAssembly. */
+function reasonOf(module: Module, error: unknown): string {
+  try {
+    if (typeof error === 'number') return module.get_exception_message(error);
+  } catch {
+    return 'it does not say why';
+  }
+  return error instanceof Error ? error.message : String(error);
 }
