@@ -29,6 +29,7 @@ const COIN = 100_000_000n;
 /** More than these take many transactions to send away: that is left out. */
 const COINS_MAX = 450;
 const PARTS_MAX = 3;
+const WEIGHED_MAX = 18;
 const SWEEP_ROUNDS_MAX = 8;
 const TOO_MANY_COINS = 'it takes more than one transaction';
 const BLOCKS_PER_ROUND = 4;
@@ -43,8 +44,11 @@ const TURN_MS_MAX = Number(process.env.SIMULATION_TURN_MS ?? 500);
 const isOwn = ({ wallet }: World, coin: UtxoChain, script: string): boolean =>
   wallet.placeOf(coin, script) !== undefined;
 
-/** Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. */
-export function judgeSigned(world: World, order: SignOrder, raw: string): void {
+/**
+ * Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. `invented`: by a thief, who
+ * may take the coins of other payments.
+ */
+export function judgeSigned(world: World, order: SignOrder, raw: string, invented?: 'invented'): void {
   const coin = order.plan.chain as UtxoChain;
   const network = world.network(coin);
   const tx = network.read(Buffer.from(raw, 'hex'));
@@ -52,14 +56,14 @@ export function judgeSigned(world: World, order: SignOrder, raw: string): void {
   for (const { script, units } of tx.outputs) {
     if (!isOwn(world, coin, script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
   }
-  judgeUnshared(world, network, new Set(order.withdrawals.map(({ intent }) => intent.uuid)), tx);
+  if (!invented) judgeUnshared(world, network, new Set(order.withdrawals.map(({ intent }) => intent.uuid)), tx);
   let feeMax = 0n;
   for (const { intent, approval } of order.withdrawals) {
     const approved = world.approvals.get(intent.uuid);
     const script = intent.address === 'self' ? null : world.script(coin, intent.address);
     const paid = script === null ? 0n : (byAddress.get(script) ?? 0n);
     if (script !== null) byAddress.delete(script);
-    judgeVersion(world, network, intent.uuid, tx);
+    if (!invented) judgeVersion(world, network, intent.uuid, tx);
     if (approval.by === 'policy' && !approved) continue;
     if (!approved) throw new Fault(`${tx.txid} is signed for ${intent.uuid}, which nobody approved`);
     feeMax += approved.feeMax;
@@ -105,24 +109,35 @@ function isImpossible(network: Network, tx: Tx, depth = 6): boolean {
   });
 }
 
-/** What a policy lets go in any 24 hours, fees as they are signed, is within what was granted. */
+/**
+ * What a policy lets go in any 24 hours is within what was granted: of all transactions that it signed, those that can be mined
+ * beside each other, each with its whole fee.
+ */
 function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): void {
   const now = world.time.truth;
-  for (const { intent } of order.withdrawals) {
-    if (world.approvals.has(intent.uuid)) continue;
-    const units = intent.units === 'all' ? network.feeOf(tx) : BigInt(intent.units);
-    const fee = network.feeOf(tx) / BigInt(order.withdrawals.length);
-    const before = world.policySpends.get(intent.uuid);
-    const total = units + fee;
-    if (!before || before.units < total) {
-      world.policySpends.set(intent.uuid, { coin: network.name, units: total, at: before?.at ?? now });
-    }
-  }
-  const spent = [...world.policySpends.values()].filter((one) => one.coin === network.name && one.at > now - DAY_MS);
-  const sum = spent.reduce((all, { units }) => all + units, 0n);
+  const units = order.withdrawals.reduce((sum, { intent }) => {
+    return world.approvals.has(intent.uuid) || intent.units === 'all' ? sum : sum + BigInt(intent.units);
+  }, network.feeOf(tx));
+  if (!world.policySpends.has(tx.txid)) world.policySpends.set(tx.txid, { coin: network.name, tx, units, at: now });
+  const lately = [...world.policySpends.values()].filter((one) => one.coin === network.name && one.at > now - DAY_MS);
+  const sum = mostTogether(lately);
   const most = granted(world, network.name);
   if (sum > most)
     throw new Fault(`the policy let go ${sum} ${network.name} in a day, fees included: ${most} were granted`);
+}
+
+type Weighed = { tx: Tx; units: bigint };
+
+/** The highest sum of transactions of which no two spend the same coin; of very many, of the newest. */
+function mostTogether(all: readonly Weighed[]): bigint {
+  const [first, ...rest] = all.slice(-WEIGHED_MAX);
+  if (!first) return 0n;
+  const without = mostTogether(rest);
+  const outpoints = new Set(first.tx.inputs.map(({ outpoint }) => outpoint));
+  const beside = rest.filter(({ tx }) => !tx.inputs.some(({ outpoint }) => outpoints.has(outpoint)));
+  // where nothing conflicts with it, it is a part of every highest sum
+  const withIt = first.units + (beside.length === rest.length ? without : mostTogether(beside));
+  return withIt > without ? withIt : without;
 }
 
 /** What may be checked at any time: nobody was paid what was not approved, or twice. */

@@ -238,11 +238,13 @@ export async function decideInbox(world: World): Promise<string> {
 /** Lets withdrawals go by themselves within limits, or by hand again. */
 export async function changePolicy(world: World): Promise<string> {
   const automatic = world.random.chance(0.6);
+  // of a small limit, fees are a large part
+  const usd = world.step % 3 > 0 ? POLICY_USD : POLICY_USD / 8;
   const policy = {
     business: `${world.business.id}`,
     mode: automatic ? ('automatic' as const) : ('manual' as const),
-    per_withdrawal_usd: automatic ? `${POLICY_USD}` : null,
-    per_day_usd: automatic ? `${POLICY_USD * 2}` : null,
+    per_withdrawal_usd: automatic ? `${usd}` : null,
+    per_day_usd: automatic ? `${usd * 2}` : null,
   };
   try {
     const { grants } = await world.appliance.operator('policy.grants', policy);

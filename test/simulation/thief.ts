@@ -129,6 +129,88 @@ function burn(order: SignOrder): { first: SignOrder; second: SignOrder } | null 
   return { first, second };
 }
 
+const UNBATCHED_EVERY = 3;
+const UNBATCHED = 4;
+const UNBATCHED_UNITS = 20_000n;
+
+/** Coins of the account that nobody has spent, by the chain. */
+function coinsAtHand(world: World, plan: UtxoPlan): UtxoPlan['inputs'][number][] {
+  const { miner, txs } = world.network(plan.chain as UtxoChain);
+  const found: UtxoPlan['inputs'][number][] = [];
+  for (const [outpoint, spender] of miner.coins) {
+    const [txid = '', n] = outpoint.split(':');
+    const made = txs.get(txid)?.outputs[Number(n)];
+    const place = made && world.wallet.placeOf(plan.chain as UtxoChain, made.script);
+    if (spender !== null || !made || !place || made.units < 100_000n) continue;
+    const [branch = 0, index = 0] = place.split('/').map(Number);
+    const script = Buffer.from(made.script, 'hex');
+    const sequence = plan.inputs[0]?.sequence ?? 0xffff_ffff;
+    found.push({ outpoint, units: made.units, script, branch: branch as 0 | 1, index, confirmations: 1, sequence });
+    if (found.length === UNBATCHED) break;
+  }
+  return found;
+}
+
+/**
+ * Payments that a policy lets go, invented by the thief: signed in one transaction, and then each alone. Those are no versions
+ * of each other, so that all of them can be mined, each with its own fee.
+ */
+async function unbatch(world: World, order: SignOrder, sign: Sign): Promise<void> {
+  const [given] = order.withdrawals;
+  const { plan } = order;
+  if (!isUtxo(plan) || !('previous' in order) || given?.approval.by !== 'policy') return;
+  const chain = plan.chain as UtxoChain;
+  const change = plan.outputs.find(({ kind }) => kind === 'change');
+  const coins = coinsAtHand(world, plan);
+  if (!change || coins.length < 2) return;
+  const parts = coins.map((coin, i) => {
+    const address = world.stranger(chain);
+    const script = scriptOf(address, chain, 'regtest') as Uint8Array;
+    const output = { kind: 'payout' as const, address, script, units: UNBATCHED_UNITS };
+    const uuid = `${given.intent.uuid.slice(0, -4)}${(world.step % 256).toString(16).padStart(2, '0')}${i.toString(16).padStart(2, '0')}`;
+    return { coin, output, uuid, address };
+  });
+  const orderOf = (some: typeof parts): SignOrder => {
+    const inputs = some.map(({ coin }) => coin);
+    const outputs = [...some.map(({ output }) => output), { ...change, units: 0n }];
+    const total = inputs.reduce((sum, { units }) => sum + units, 0n) - UNBATCHED_UNITS * BigInt(some.length);
+    // what may go in one payment is half of what may go in a day
+    const granted = world.grants.findLast(({ coin }) => coin === chain)?.perDay ?? 0n;
+    const limits = [feeLimit(chain, { inputs, outputs }, false), total / 2n, (granted * 2n) / 5n];
+    const fee = limits.reduce((least, one) => (one < least ? one : least));
+    const last = { ...change, units: total - fee };
+    const previous: Record<string, string> = {};
+    for (const { outpoint } of inputs) {
+      const [txid = ''] = outpoint.split(':');
+      const tx = world.network(chain).txs.get(txid);
+      if (tx) previous[txid] = world.network(chain).base(tx);
+    }
+    return {
+      ...structuredClone(order),
+      purpose: 'pay',
+      plan: { ...plan, inputs, outputs: [...some.map(({ output }) => output), last], fee },
+      withdrawals: some.map(({ uuid, address }) => ({
+        intent: {
+          ...given.intent,
+          uuid,
+          address,
+          units: `${UNBATCHED_UNITS}`,
+          sweep: false,
+          coins: null,
+          feeMax: `${fee}`,
+        },
+        approval: { by: 'policy' as const },
+      })),
+      previous,
+    } as SignOrder;
+  };
+  for (const some of [parts, ...parts.map((one) => [one])]) {
+    const wanted = orderOf(some);
+    const signed = await tried(sign, wanted);
+    if (signed) judgeSigned(world, wanted, signed.raw, 'invented');
+  }
+}
+
 /** What a thief in the daemon does with an order. Whatever is signed is judged at once. */
 export async function steal(world: World, order: SignOrder, sign: Sign): Promise<SignedSpend> {
   const burning = burn(order);
@@ -138,6 +220,8 @@ export async function steal(world: World, order: SignOrder, sign: Sign): Promise
     const signed = wanted && (await tried(sign, wanted));
     if (signed) judgeSigned(world, wanted, signed.raw);
   }
+  // no draw of its own: seeds go on as before
+  if (world.step % UNBATCHED_EVERY > 0) await unbatch(world, asked, sign);
   const honest = await sign(asked);
   judgeSigned(world, asked, honest.raw);
   keep(world, asked);

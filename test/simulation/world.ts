@@ -97,8 +97,8 @@ export class World {
   /** By uuid. */
   readonly approvals = new Map<string, Approval>();
   readonly grants: Grant[] = [];
-  /** By uuid: what a policy let go of it, the highest fee that was signed included. */
-  readonly policySpends = new Map<string, { coin: UtxoChain; units: bigint; at: number }>();
+  /** By id: what a policy let go in a transaction, its fee included. */
+  readonly policySpends = new Map<string, { coin: UtxoChain; tx: Tx; units: bigint; at: number }>();
   /** By uuid: the transactions signed for it that left the machine, or may have. */
   readonly signed = new Map<string, Tx[]>();
   /** Those of machines that were lost: what no node has of them, nobody has. */
