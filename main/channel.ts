@@ -8,7 +8,7 @@
 import { type IpcMain, type IpcMainInvokeEvent, ipcMain, type WebContents } from 'electron';
 import type { z } from 'zod';
 import { OperatorError } from '../daemon/contract/client.ts';
-import { type Call, isMethod, type Method, OPERATOR, type Params } from '../daemon/contract/operator.ts';
+import { type Call, isMethod, type Method, OPERATOR, type Params, rulesOf } from '../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
 import { DESKTOP, type DesktopMethod, type DesktopParams, isDesktopMethod } from '../daemon/operator/desktop.ts';
 import { CHANNELS } from './limits.ts';
@@ -21,15 +21,8 @@ type Answer =
   | { ok: false; status: number; error: { code: string; message: string; field?: string } }
   | { ok: false; status: 0 };
 
-/**
- * The page has no use for these: sign-in links are for browsers, and this process seals passphrases and asks the user for
- * files itself.
- */
-const REFUSED: ReadonlySet<Method> = new Set([
-  ...(['console.open', 'wallet.sealKey', 'wallet.unlock', 'wallet.authorize', 'wallet.passphrase'] as const),
-  ...(['wallet.custody', 'wallet.keychain', 'wallet.revoke'] as const),
-  ...(['backup.make', 'backup.drill', 'backup.drillOpen'] as const),
-]);
+/** The page has no use for the others: this process seals passphrases and asks the user for files itself. */
+const isOfPage = (method: Method): boolean => (rulesOf(method).scope ?? 'page') === 'page';
 
 const refused = (status: number, code: string, message: string): Answer => ({
   ok: false,
@@ -56,7 +49,7 @@ async function answer(call: Call, methods: DesktopMethods, method: unknown, inpu
     const params = DESKTOP[method].safeParse(input);
     return params.success ? { ok: true, result: await carryOut(methods, method, params.data) } : misfit(params.error);
   }
-  if (typeof method !== 'string' || !isMethod(method) || REFUSED.has(method)) {
+  if (typeof method !== 'string' || !isMethod(method) || !isOfPage(method)) {
     return refused(404, 'method.unknown', 'There is no such method');
   }
   const params = OPERATOR[method].params.safeParse(input);

@@ -65,8 +65,8 @@ export function httpBridge(): Bridge {
     call,
     subscribe: (listener) => subscribe(call, listener),
     session: async () => ({ place: 'browser', ...((await post(SESSION_PATH, {})) as Omit<Session, 'place'>) }),
-    lockToCounter: async () => {
-      await post(`${SESSION_PATH}/lock`, {});
+    lockToCounter: async (business) => {
+      await post(`${SESSION_PATH}/lock`, { business });
     },
     downloadBackup: async () => {
       const made = (await post(`${SESSION_PATH}/backup`, {})) as { path: string; bytes: number; made_at: string };

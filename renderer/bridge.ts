@@ -57,8 +57,8 @@ export type Bridge = {
   subscribe(listener: (news: News) => void): () => void;
   /** Throws `SignedOut`, `NotConnected`. */
   session(): Promise<Session>;
-  /** Restricts this session to the counter; it cannot be undone from here. Absent where the place has no such lock. */
-  lockToCounter?(): Promise<void>;
+  /** Restricts this session to the counter of a business; it cannot be undone from here. Absent where the place has no such lock. */
+  lockToCounter?(business: number): Promise<void>;
   signOut?(): Promise<void>;
   /** Has a backup made, into the browser's downloads or into the file that the user chooses; null: the user chose none. */
   downloadBackup?(): Promise<{ file: string | null; bytes: number; made_at: string } | null>;

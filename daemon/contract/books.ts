@@ -1,6 +1,7 @@
 /** The operator API's methods about reconciliation and the export for accounting. */
 import { z } from 'zod';
-import { method, Text } from './operator-shapes.ts';
+import { changes, reads } from './method.ts';
+import { Text } from './operator-shapes.ts';
 
 const Units = z.string();
 
@@ -8,7 +9,7 @@ const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.i
 
 export const BOOKS = {
   /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
-  'ledger.prove': method(
+  'ledger.prove': changes(
     z.strictObject({ chain: Text.optional() }),
     z.object({
       chains: z.array(
@@ -36,7 +37,7 @@ export const BOOKS = {
     }),
   ),
   /** Receipts, payments and fees, in pages that may be short; `next` is the cursor of the next call. */
-  'export.page': method(
+  'export.page': reads(
     z.strictObject({
       business: Text.optional(),
       /** Days in the time zone of each business, both included. */

@@ -1,6 +1,7 @@
 /** The operator API's methods about the console. */
 import { z } from 'zod';
-import { Id, Instant, method, Nothing } from './operator-shapes.ts';
+import { changes, reads } from './method.ts';
+import { Id, Instant, Nothing } from './operator-shapes.ts';
 
 export const ConsoleSessionShape = z.object({
   id: Id,
@@ -14,8 +15,8 @@ export const ConsoleSessionShape = z.object({
 
 export const CONSOLE = {
   /** Opens the console's listener and makes a sign-in link, which works once. */
-  'console.open': method(Nothing, z.object({ url: z.string(), ends_at: Instant })),
-  'console.list': method(Nothing, z.object({ sessions: z.array(ConsoleSessionShape) })),
+  'console.open': changes(Nothing, z.object({ url: z.string(), ends_at: Instant }), { scope: 'machine' }),
+  'console.list': reads(Nothing, z.object({ sessions: z.array(ConsoleSessionShape) })),
   /** Ends one session, or all of them. */
-  'console.end': method(z.strictObject({ id: Id.optional() }), z.object({ ended: z.int().min(0) })),
+  'console.end': changes(z.strictObject({ id: Id.optional() }), z.object({ ended: z.int().min(0) })),
 } as const;

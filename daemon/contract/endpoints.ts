@@ -1,7 +1,8 @@
 /** The operator API's methods about event endpoints, to which shops' signed events are sent. */
 import { z } from 'zod';
 import { EVENT_TYPES } from '../domain/merchant.ts';
-import { Id, Instant, method, Nothing, Page, Text } from './operator-shapes.ts';
+import { changes, reads } from './method.ts';
+import { Id, Instant, Nothing, Page, Text } from './operator-shapes.ts';
 
 const URL_CHARS_MAX = 2_048;
 
@@ -43,8 +44,8 @@ const DeliveryShape = z.object({
 const One = z.strictObject({ id: Id });
 
 export const ENDPOINTS = {
-  'endpoint.list': method(Nothing, z.object({ endpoints: z.array(EndpointShape) })),
-  'endpoint.add': method(
+  'endpoint.list': reads(Nothing, z.object({ endpoints: z.array(EndpointShape) })),
+  'endpoint.add': changes(
     z.strictObject({
       business: Text,
       url: z.string().min(1).max(URL_CHARS_MAX),
@@ -53,19 +54,19 @@ export const ENDPOINTS = {
     z.object({ endpoint: WithSecret }),
   ),
   /** Makes a new secret. The former one signs beside it for a day. */
-  'endpoint.rotate': method(One, z.object({ endpoint: WithSecret })),
-  'endpoint.enable': method(One, z.object({ endpoint: EndpointShape })),
+  'endpoint.rotate': changes(One, z.object({ endpoint: WithSecret })),
+  'endpoint.enable': changes(One, z.object({ endpoint: EndpointShape })),
   /** Sends it nothing until it is enabled; its events wait. */
-  'endpoint.pause': method(One, z.object({ endpoint: EndpointShape })),
+  'endpoint.pause': changes(One, z.object({ endpoint: EndpointShape })),
   /**
    * Sends one signed event of the type `endpoint.test` now, even to a disabled endpoint, and waits for the answer. It is not in the
    * log, and not repeated.
    */
-  'endpoint.test': method(
+  'endpoint.test': changes(
     One,
     z.object({ status: z.int().nullable(), error: z.string().nullable(), milliseconds: z.int() }),
   ),
-  'endpoint.remove': method(One, z.object({})),
-  'delivery.list': method(Page, z.object({ deliveries: z.array(DeliveryShape), next: Id.nullable() })),
-  'delivery.resend': method(One, z.object({})),
+  'endpoint.remove': changes(One, z.object({})),
+  'delivery.list': reads(Page, z.object({ deliveries: z.array(DeliveryShape), next: Id.nullable() })),
+  'delivery.resend': changes(One, z.object({})),
 } as const;

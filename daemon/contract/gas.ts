@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { EVM_CHAINS } from '../domain/evm.ts';
-import { Decimal, Id, Instant, Millis, method, PositiveDecimal, Text } from './operator-shapes.ts';
+import { changes, ofBusiness, reads } from './method.ts';
+import { Decimal, Id, Instant, Millis, PositiveDecimal, Text } from './operator-shapes.ts';
 
 const Units = z.string().regex(/^\d{1,30}$/);
 const Chain = z.enum(EVM_CHAINS);
@@ -97,9 +98,9 @@ const DEFAULT_SHARE_PERCENT = 10;
 
 export const GAS = {
   /** Every account of Ethereum and BNB Smart Chain. */
-  'gas.status': method(z.strictObject({ business: Text.optional() }), z.object({ desks: z.array(DeskShape) })),
+  'gas.status': reads(z.strictObject({ business: Text.optional() }), z.object({ desks: z.array(DeskShape) })),
   /** The present cost of collecting. */
-  'gas.forecast': method(
+  'gas.forecast': reads(
     DeskRef.extend({
       min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),
       /** An address whose cost is a larger share of its worth is marked `dear`. */
@@ -135,7 +136,7 @@ export const GAS = {
   /**
    * Begins a plan, which replaces an earlier one. The grant's `feeMax` and `until` are the plan's. `price_max`: gwei.
    */
-  'gas.collect': method(
+  'gas.collect': changes(
     DeskRef.extend({
       min_usd: PositiveDecimal.default(DEFAULT_MIN_USD),
       price_max: PositiveDecimal.nullable().default(null),
@@ -147,7 +148,8 @@ export const GAS = {
       signed: SignedGas,
     }),
     z.object({ plan: PlanShape }),
+    { approves: ofBusiness },
   ),
   /** Ends a plan. `signed`: a grant of nothing, which ends the wallet's grant too. */
-  'gas.stop': method(DeskRef.extend({ signed: SignedGas }), z.object({ plan: PlanShape.nullable() })),
+  'gas.stop': changes(DeskRef.extend({ signed: SignedGas }), z.object({ plan: PlanShape.nullable() })),
 } as const;

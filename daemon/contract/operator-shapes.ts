@@ -29,9 +29,6 @@ export const AccountKeySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),
 ]);
 
-/** A method by its parameters and its result. */
-export const method = <P extends z.ZodType, R extends z.ZodType>(params: P, result: R) => ({ params, result });
-
 export const Nothing = z.strictObject({});
 export const TEXT_CHARS_MAX = 300;
 export const Text = z.string().min(1).max(TEXT_CHARS_MAX);

@@ -12,6 +12,7 @@ import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { GAS } from './gas.ts';
+import { type AnyMethod, changes, reads } from './method.ts';
 import {
   AccountKeySchema,
   AlertCursor,
@@ -27,7 +28,6 @@ import {
   InvoiceShape,
   KeyShape,
   MessageShape,
-  method,
   NewKeyShape,
   Nothing,
   PAGE_MAX,
@@ -88,10 +88,10 @@ const NewBusiness = z.strictObject({
 });
 
 export const OPERATOR = {
-  status: method(Nothing, StatusShape),
+  status: reads(Nothing, StatusShape),
 
   /** Checks the service, and reports its state and the necessary actions. */
-  doctor: method(
+  doctor: reads(
     Nothing,
     z.object({
       findings: z.array(
@@ -107,17 +107,18 @@ export const OPERATOR = {
     }),
   ),
 
-  'business.list': method(Nothing, z.object({ businesses: z.array(BusinessShape) })),
+  'business.list': reads(Nothing, z.object({ businesses: z.array(BusinessShape) })),
   /** The number of the next account of a network, from which its keys are derived. */
-  'business.nextAccount': method(
+  'business.nextAccount': reads(
     z.strictObject({ network: z.enum(NETWORKS) }),
     z.object({ account_no: z.int().min(0) }),
   ),
-  'business.add': method(
+  'business.add': changes(
     NewBusiness,
     z.object({ business: BusinessShape, key: NewKeyShape, client: ClientShape.nullable() }),
+    { approves: ({ network }) => ({ by: 'network', network }) },
   ),
-  'business.change': method(
+  'business.change': changes(
     z.strictObject({
       business: BusinessRef,
       name: Text.optional(),
@@ -129,7 +130,7 @@ export const OPERATOR = {
   ),
 
   /** Its appearance to payers. An absent field stays unchanged; null restores the default. `logo`: in base64. */
-  'business.brand': method(
+  'business.brand': changes(
     z.strictObject({
       business: BusinessRef,
       name: Text.nullish(),
@@ -141,11 +142,11 @@ export const OPERATOR = {
     z.object({ business: BusinessShape }),
   ),
 
-  'key.list': method(
+  'key.list': reads(
     z.strictObject({ business: BusinessRef.optional(), revoked: z.boolean().default(false) }),
     z.object({ keys: z.array(KeyShape) }),
   ),
-  'key.add': method(
+  'key.add': changes(
     z.strictObject({
       business: BusinessRef,
       name: Name,
@@ -153,23 +154,24 @@ export const OPERATOR = {
       per_minute: PerMinute.nullable().default(null),
     }),
     z.object({ key: NewKeyShape }),
+    { approves: ({ business, scopes }) => (scopes.includes('withdraw') ? { by: 'business', business } : null) },
   ),
-  'key.revoke': method(z.strictObject({ id: Id }), z.object({})),
+  'key.revoke': changes(z.strictObject({ id: Id }), z.object({})),
 
-  'client.list': method(
+  'client.list': reads(
     z.strictObject({ business: BusinessRef.optional(), revoked: z.boolean().default(false) }),
     z.object({ clients: z.array(ClientShape) }),
   ),
-  'client.add': method(NewClient.extend({ business: BusinessRef }), z.object({ client: ClientShape })),
+  'client.add': changes(NewClient.extend({ business: BusinessRef }), z.object({ client: ClientShape })),
   /** An absent field stays unchanged. `client`: its number or its public id. */
-  'client.change': method(
+  'client.change': changes(
     z.strictObject({ client: Text, origins: Texts.optional(), hosts: Texts.optional() }),
     z.object({ client: ClientShape }),
   ),
-  'client.revoke': method(z.strictObject({ client: Text }), z.object({})),
+  'client.revoke': changes(z.strictObject({ client: Text }), z.object({})),
 
   /** Newest first. Reads a bounded number of invoices: a page may be short, even empty, and still have a next one. */
-  'invoice.list': method(
+  'invoice.list': reads(
     Page.extend({
       business: BusinessRef.optional(),
       status: z.enum(INVOICE_STATUSES).optional(),
@@ -183,22 +185,22 @@ export const OPERATOR = {
     }),
     z.object({ invoices: z.array(InvoiceShape), next }),
   ),
-  'invoice.show': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
-  'invoice.cancel': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
-  'invoice.markPaid': method(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
+  'invoice.show': reads(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
+  'invoice.cancel': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
+  'invoice.markPaid': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
 
   /** Asks for a withdrawal that refunds a paid invoice; it waits for an approval. Default: all that is left. */
-  'invoice.refund': method(
+  'invoice.refund': changes(
     z.strictObject({ invoice: Text, address: Text, amount: Text.optional(), crypto: Text.optional() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
 
-  'inbox.list': method(Page, z.object({ items: z.array(InboxShape), next })),
+  'inbox.list': reads(Page, z.object({ items: z.array(InboxShape), next })),
   /** Tokens that this program does not know, at addresses of ours. */
-  'inbox.unknownTokens': method(Page, z.object({ tokens: z.array(UnknownTokenShape), next })),
-  'webhook.list': method(Page, z.object({ webhooks: z.array(WebhookShape), next })),
+  'inbox.unknownTokens': reads(Page, z.object({ tokens: z.array(UnknownTokenShape), next })),
+  'webhook.list': reads(Page, z.object({ webhooks: z.array(WebhookShape), next })),
   /** Sends a webhook again, and answers after that attempt. */
-  'webhook.resend': method(
+  'webhook.resend': changes(
     z.strictObject({ id: Id }),
     z.object({ status: z.int().nullable(), error: z.string().nullable(), webhook: WebhookShape }),
   ),
@@ -212,24 +214,31 @@ export const OPERATOR = {
   ...SHOP,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
-  'maintenance.free': method(
+  'maintenance.free': changes(
     Nothing,
     z.object({ transactions: z.int().min(0), attempts: z.int().min(0), alerts: z.int().min(0) }),
   ),
 
-  'alert.list': method(
+  'alert.list': reads(
     z.strictObject({ limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX), after: AlertCursor.optional() }),
     z.object({ alerts: z.array(AlertShape), next: AlertCursor.nullable() }),
   ),
   /** Sends a test message over every configured channel. */
-  'alert.test': method(
+  'alert.test': changes(
     Nothing,
     z.object({ channels: z.array(z.object({ channel: z.string(), error: z.string().nullable() })) }),
   ),
-  'alert.seen': method(z.strictObject({ ids: z.array(Id).min(1).max(PAGE_MAX) }), z.object({ closed: z.int().min(0) })),
+  'alert.seen': changes(
+    z.strictObject({ ids: z.array(Id).min(1).max(PAGE_MAX) }),
+    z.object({ closed: z.int().min(0) }),
+  ),
 } as const;
 
 export type Method = keyof typeof OPERATOR;
+
+/** The rules of a method, for whoever looks at any of them. */
+export const rulesOf = (method: Method): AnyMethod => OPERATOR[method];
+
 /** The parameters as a caller passes them: fields with a default are optional. */
 export type Params<M extends Method> = z.input<(typeof OPERATOR)[M]['params']>;
 /** The parameters after parsing, with defaults filled in. */

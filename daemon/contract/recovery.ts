@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import type { DrillReport } from '../domain/drill.ts';
 import { JUMPS_SEARCHED } from '../domain/indices.ts';
-import { AccountKeySchema, Gap, HighestUsed, Instant, method, Nothing } from './operator-shapes.ts';
+import { byPassphrase, changes, reads } from './method.ts';
+import { AccountKeySchema, Gap, HighestUsed, Instant, Nothing } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
@@ -22,19 +23,23 @@ const Report: z.ZodType<DrillReport> = z.object({
 
 export const RECOVERY = {
   /** Makes a backup at an absolute path on the daemon's machine; answers when it is complete. */
-  'backup.make': method(
+  'backup.make': changes(
     z.strictObject({ file: Path }),
     z.object({ file: z.string(), bytes: z.int().min(0), made_at: z.string(), fingerprint: z.string() }),
+    { scope: 'browser' },
   ),
   /**
    * Begins the drill of a backup at an absolute path: a process of its own, to whose X25519 key (hex) the wallet's
    * passphrase is sealed for the purpose `drill`. A separate signer has no drill here: its vault is elsewhere.
    */
-  'backup.drill': method(z.strictObject({ file: Path }), z.object({ seal_key: z.string() })),
+  'backup.drill': changes(z.strictObject({ file: Path }), z.object({ seal_key: z.string() }), { scope: 'browser' }),
   /** Answers when the passphrase was right; the drill then runs by itself. */
-  'backup.drillOpen': method(z.strictObject({ sealed: SealedShape }), z.object({})),
+  'backup.drillOpen': changes(z.strictObject({ sealed: SealedShape }), z.object({}), {
+    scope: 'browser',
+    approves: byPassphrase,
+  }),
   /** The last drill since the service was started. */
-  'backup.drillStatus': method(
+  'backup.drillStatus': reads(
     Nothing,
     z.object({
       drill: z
@@ -53,9 +58,9 @@ export const RECOVERY = {
     }),
   ),
   /** Notes that a backup was opened and found whole. */
-  'backup.drilled': method(Nothing, z.object({})),
+  'backup.drilled': changes(Nothing, z.object({})),
   /** Whether this service was restored and waits for the operator's confirmation. */
-  'restore.status': method(
+  'restore.status': reads(
     Nothing,
     z.object({
       quarantined: z.boolean(),
@@ -71,7 +76,7 @@ export const RECOVERY = {
     }),
   ),
   /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
-  'wallet.discover': method(
+  'wallet.discover': changes(
     z.strictObject({
       network: z.enum(NETWORKS),
       birthday: z.iso.datetime(),
@@ -83,7 +88,7 @@ export const RECOVERY = {
     }),
     z.object({}),
   ),
-  'wallet.discovery': method(
+  'wallet.discovery': reads(
     Nothing,
     z.object({
       running: z.boolean(),
@@ -104,5 +109,5 @@ export const RECOVERY = {
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),
     }),
   ),
-  'restore.confirm': method(Nothing, z.object({})),
+  'restore.confirm': changes(Nothing, z.object({}), { approves: byPassphrase }),
 } as const;

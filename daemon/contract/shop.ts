@@ -1,15 +1,7 @@
 /** The operator API's methods about selling: invoices made by hand, search, takings, the counter, and why one is unpaid. */
 import { z } from 'zod';
-import {
-  Decimal,
-  Id,
-  Instant,
-  InvoiceDetailShape,
-  InvoiceShape,
-  method,
-  TEXT_CHARS_MAX,
-  Text,
-} from './operator-shapes.ts';
+import { changes, reads } from './method.ts';
+import { Decimal, Id, Instant, InvoiceDetailShape, InvoiceShape, TEXT_CHARS_MAX, Text } from './operator-shapes.ts';
 
 const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as EUR');
 /** In a fiat currency. */
@@ -59,17 +51,19 @@ const PlaySchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('outage'), business: Text, crypto: Text, down: z.boolean() }),
 ]);
 
+const Crypto = z.string().min(1).max(20);
+
 export const SHOP = {
   /** The sandbox's controls. `pay` with `crypto` asks for that coin first. `tx_id`: of the payment, if it made one. */
-  'sandbox.play': method(PlaySchema, z.object({ tx_id: z.string().nullable() })),
+  'sandbox.play': changes(PlaySchema, z.object({ tx_id: z.string().nullable() })),
   /** The OpenAPI document of the merchant and browser APIs. */
-  'api.show': method(z.strictObject({}), z.object({ document: z.record(z.string(), z.unknown()) })),
+  'api.show': reads(z.strictObject({}), z.object({ document: z.record(z.string(), z.unknown()) })),
   /**
    * Sends one request of the OpenAPI document to this service's own API, for a business of the sandbox alone. `parameters`: those of
    * the document by their names. `body`: as it is sent. `key`: an API key of the sandbox, which is not kept; without one the call has
    * a key that exists for its duration only. Throws `Rejected`: `params`, `key.network`, `key.not_found`, `client.not_found`.
    */
-  'api.try': method(
+  'api.try': changes(
     z.strictObject({
       business: Text,
       operation: Text,
@@ -87,7 +81,7 @@ export const SHOP = {
     }),
   ),
   /** An invoice by hand, of any amount from a cent. */
-  'invoice.create': method(
+  'invoice.create': changes(
     z.strictObject({
       business: Text,
       amount: Amount,
@@ -102,7 +96,7 @@ export const SHOP = {
    * Finds invoices by one known fact: its id or UUID, the shop's reference, an address, a transaction, or the amount
    * ("60" or "60.00 EUR"), newest first. `as`: how the text was understood.
    */
-  'invoice.find': method(
+  'invoice.find': reads(
     z.strictObject({ text: Text, limit: z.int().min(1).max(FOUND_MAX).default(FOUND_MAX) }),
     z.object({ invoices: z.array(InvoiceShape), as: z.array(z.string()) }),
   ),
@@ -110,7 +104,7 @@ export const SHOP = {
    * Why an invoice is not paid. `text`: a transaction, an address or a link that a customer has sent, instead of or
    * besides the invoice.
    */
-  'invoice.explain': method(
+  'invoice.explain': reads(
     z.strictObject({ invoice: Text.nullable().default(null), text: Text.nullable().default(null) }),
     z.object({
       verdict: z.enum(VERDICTS),
@@ -132,7 +126,7 @@ export const SHOP = {
     }),
   ),
   /** Confirmed money that counts for invoices, by day or month of the business's time zone, newest first. */
-  'takings.list': method(
+  'takings.list': reads(
     z.strictObject({ business: Text, by: z.enum(['day', 'month']), periods: z.int().min(1).max(PERIODS_MAX) }),
     z.object({
       periods: z.array(
@@ -148,7 +142,7 @@ export const SHOP = {
     }),
   ),
   /** The facts about its business that a till needs. */
-  'counter.show': method(
+  'counter.show': reads(
     z.strictObject({ business: Text.optional() }),
     z.object({
       business: Id,
@@ -158,9 +152,10 @@ export const SHOP = {
       cryptos: z.array(z.object({ crypto: z.string(), ready: z.boolean() })),
       sales: z.array(Sold),
     }),
+    { counter: 'business' },
   ),
   /** A sale: an invoice at the counter. */
-  'counter.sell': method(
+  'counter.sell': changes(
     z.strictObject({
       business: Id,
       amount: Amount,
@@ -168,10 +163,13 @@ export const SHOP = {
       note: Label(200),
     }),
     z.object({ invoice: z.string() }),
+    { counter: 'business' },
   ),
-  /** A sale as the till shows it. `crypto` asks for that coin. */
-  'counter.sale': method(
-    z.strictObject({ invoice: Text, crypto: z.string().min(1).max(20).optional() }),
+  /** Asks for a coin. */
+  'counter.choose': changes(z.strictObject({ invoice: Text, crypto: Crypto }), z.object({}), { counter: 'invoice' }),
+  /** A sale as the till shows it. `crypto`: its code is for that coin, if it was asked for. */
+  'counter.sale': reads(
+    z.strictObject({ invoice: Text, crypto: Crypto.optional() }),
     z.object({
       sale: Sold,
       /** The content of the QR code: the payment link, or the coin's own. */
@@ -185,6 +183,7 @@ export const SHOP = {
       price_until: Instant.nullable(),
       updated_at: Instant,
     }),
+    { counter: 'invoice' },
   ),
-  'counter.cancel': method(z.strictObject({ invoice: Text }), z.object({})),
+  'counter.cancel': changes(z.strictObject({ invoice: Text }), z.object({}), { counter: 'invoice' }),
 } as const;

@@ -1,7 +1,8 @@
 /** The operator API's methods about chain sources: nodes, and servers of the light client. */
 import { z } from 'zod';
 import { SERVER_STATES } from '../domain/chain.ts';
-import { method, Nothing } from './operator-shapes.ts';
+import { changes, reads } from './method.ts';
+import { Nothing } from './operator-shapes.ts';
 
 const Block = z.object({ height: z.int(), hash: z.string() });
 
@@ -39,9 +40,9 @@ const SourceShape = z.object({
 });
 
 export const SOURCES = {
-  'source.list': method(Nothing, z.object({ sources: z.array(SourceShape) })),
+  'source.list': reads(Nothing, z.object({ sources: z.array(SourceShape) })),
   /** Searches every address of a chain in the background. A node is asked for all blocks since the accounts' birthdays. */
-  'source.rescan': method(
+  'source.rescan': changes(
     z.strictObject({ network: z.string().max(20), chain: z.string().max(20) }),
     z.object({ begun: z.boolean() }),
   ),

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { CHAINS } from '../domain/assets.ts';
-import { AccountKeySchema, Decimal, Id, Instant, method, Nothing, Page, Text } from './operator-shapes.ts';
+import { byPassphrase, changes, reads } from './method.ts';
+import { AccountKeySchema, Decimal, Id, Instant, Nothing, Page, Text } from './operator-shapes.ts';
 
 const WalletShape = z.object({
   /** `none`: there is no wallet. While it is locked, withdrawals wait; everything else works. */
@@ -31,24 +32,28 @@ export const SealedShape = z.strictObject({
 });
 
 export const WALLET = {
-  'wallet.status': method(Nothing, z.object({ wallet: WalletShape })),
+  'wallet.status': reads(Nothing, z.object({ wallet: WalletShape })),
   /** The X25519 public key (hex) of the signer process, which this starts. Each start has a new key. */
-  'wallet.sealKey': method(Nothing, z.object({ seal_key: z.string() })),
+  'wallet.sealKey': reads(Nothing, z.object({ seal_key: z.string() }), { scope: 'browser' }),
   /** `sealed`: the passphrase, for the purpose `unlock`. */
-  'wallet.unlock': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+  'wallet.unlock': changes(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape }), {
+    scope: 'browser',
+    approves: byPassphrase,
+  }),
   /**
    * `sealed`: payments or limits with the passphrase (`Authorization` in daemon/wallet/signer/port.ts), for the purpose
    * `authorize`. The MACs are in the order of the request. The wallet stays locked if it is.
    */
-  'wallet.authorize': method(
+  'wallet.authorize': changes(
     z.strictObject({ sealed: SealedShape }),
     z.object({ macs: z.object({ approvals: z.array(z.string()), grants: z.array(z.string()) }) }),
+    { scope: 'browser', approves: byPassphrase },
   ),
   /**
    * `sealed`: a task with the wallet's secrets (`CustodyTask` in daemon/wallet/signer/port.ts), for the purpose
    * `custody`. Words are sealed to the key in the task.
    */
-  'wallet.custody': method(
+  'wallet.custody': changes(
     z.strictObject({ sealed: SealedShape }),
     z.object({
       fingerprint: z.string(),
@@ -57,9 +62,10 @@ export const WALLET = {
       /** Beside `accounts`: another program or machine may have given out addresses of the words. */
       used: z.boolean().exactOptional(),
     }),
+    { scope: 'browser', approves: byPassphrase },
   ),
   /** The addresses that were given to payers, newest first, in pages that may be short; or those that `text` names. */
-  'address.list': method(
+  'address.list': reads(
     Page.extend({ business: Text, chain: z.enum(CHAINS).optional(), text: Text.optional() }),
     z.object({
       addresses: z.array(
@@ -84,16 +90,22 @@ export const WALLET = {
    * `on`: opens the wallet from the keychain of the service's user, now and whenever it is needed; refused unless that
    * works. Off: locks it, if it was opened so by this method.
    */
-  'wallet.keychain': method(z.strictObject({ on: z.boolean() }), z.object({ wallet: WalletShape })),
-  'wallet.lock': method(Nothing, z.object({ wallet: WalletShape })),
+  'wallet.keychain': changes(z.strictObject({ on: z.boolean() }), z.object({ wallet: WalletShape }), {
+    scope: 'machine',
+  }),
+  'wallet.lock': changes(Nothing, z.object({ wallet: WalletShape })),
   /** `sealed`: `{"old","new"}` as JSON, for the purpose `change passphrase`. */
-  'wallet.passphrase': method(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape })),
+  'wallet.passphrase': changes(z.strictObject({ sealed: SealedShape }), z.object({ wallet: WalletShape }), {
+    scope: 'browser',
+    approves: byPassphrase,
+  }),
   /**
    * Invalidates every earlier approval and limit. `next` and `mac`: made by the operator's client with the passphrase.
    * The wallet must be unlocked.
    */
-  'wallet.revoke': method(
+  'wallet.revoke': changes(
     z.strictObject({ next: z.string().regex(/^[0-9a-f]{32}$/), mac: z.string().regex(/^[0-9a-f]{64}$/) }),
     z.object({ wallet: WalletShape }),
+    { scope: 'browser', approves: byPassphrase },
   ),
 } as const;

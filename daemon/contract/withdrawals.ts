@@ -8,18 +8,8 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { POLICY_MODES } from '../domain/policy.ts';
 import { SPEEDS, WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 import { CollectShape, SignedGas } from './gas.ts';
-import {
-  Decimal,
-  Id,
-  Instant,
-  MessageShape,
-  Millis,
-  method,
-  Nothing,
-  Page,
-  PositiveDecimal,
-  Text,
-} from './operator-shapes.ts';
+import { byPassphrase, changes, ofBusiness, reads } from './method.ts';
+import { Decimal, Id, Instant, MessageShape, Millis, Nothing, Page, PositiveDecimal, Text } from './operator-shapes.ts';
 
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
@@ -228,18 +218,19 @@ const OutcomeShape = z.object({
 
 export const WITHDRAWALS = {
   /** Newest first. With `state`, a page may be short, even empty, and still have a `next`. */
-  'withdrawal.list': method(
+  'withdrawal.list': reads(
     Page.extend({ business: Text.optional(), state: z.enum(WITHDRAWAL_STATES).optional() }),
     z.object({ withdrawals: z.array(WithdrawalShape), next: Id.nullable() }),
   ),
-  'withdrawal.show': method(z.strictObject({ id: WithdrawalNumber }), z.object({ withdrawal: WithdrawalDetailShape })),
+  'withdrawal.show': reads(z.strictObject({ id: WithdrawalNumber }), z.object({ withdrawal: WithdrawalDetailShape })),
   /** `amount` null: everything, less the fee. */
-  'withdrawal.add': method(
+  'withdrawal.add': changes(
     z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
     z.object({ withdrawal: WithdrawalShape }),
+    { approves: ({ business }) => ({ by: 'policy', business }) },
   ),
   /** All that is known about an address to be paid, for the operator to compare it with. */
-  'withdrawal.recipient': method(
+  'withdrawal.recipient': reads(
     z.strictObject({ business: Text, crypto: Text, address: Text }),
     z.object({
       valid: z.boolean(),
@@ -260,7 +251,7 @@ export const WITHDRAWALS = {
    * The unsigned transaction of a proposal, as it would be signed now. `preview` null: it cannot be planned yet, for the
    * reason in `why`. A `pay` can be approved all the same, and waits.
    */
-  'withdrawal.propose': method(
+  'withdrawal.propose': reads(
     ProposalShape,
     z.object({
       withdrawals: z.array(WithdrawalShape),
@@ -272,46 +263,57 @@ export const WITHDRAWALS = {
     }),
   ),
   /** Carries a proposal out. `outcome`: the result of a replacement or a bump after some seconds; else null. */
-  'withdrawal.approve': method(
+  'withdrawal.approve': changes(
     z.strictObject({ proposal: ProposalShape, approvals: Approvals, gas: SignedGas.default(null) }),
     z.object({ withdrawals: z.array(WithdrawalShape), outcome: OutcomeShape.nullable() }),
+    {
+      approves: ({ proposal }) => {
+        if (proposal.kind === 'bump') return { by: 'business', business: proposal.business };
+        return { by: 'withdrawals', ids: proposal.kind === 'batch' ? proposal.ids : [proposal.id] };
+      },
+    },
   ),
-  'withdrawal.reject': method(
+  'withdrawal.reject': changes(
     z.strictObject({ id: WithdrawalNumber, reason: Text.optional() }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
   /** Frees a deposit whose bump no node accepts. */
-  'withdrawal.giveUpBump': method(z.strictObject({ business: Text, crypto: Text, outpoint: Text }), z.object({})),
+  'withdrawal.giveUpBump': changes(z.strictObject({ business: Text, crypto: Text, outpoint: Text }), z.object({})),
 
-  'policy.show': method(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
+  'policy.show': reads(z.strictObject({ business: Text }), z.object({ policy: PolicyShape })),
   /** The limits that the wallet must be granted for such a policy. Each is signed (`policyMac`) and passed to `set`. */
-  'policy.grants': method(PolicyParams, z.object({ grants: z.array(GrantShape) })),
-  'policy.set': method(PolicyParams.extend({ grants: SignedGrants }), z.object({ policy: PolicyShape })),
+  'policy.grants': reads(PolicyParams, z.object({ grants: z.array(GrantShape) })),
+  'policy.set': changes(PolicyParams.extend({ grants: SignedGrants }), z.object({ policy: PolicyShape }), {
+    approves: ofBusiness,
+  }),
 
-  'addressBook.list': method(z.strictObject({ business: Text }), z.object({ addresses: z.array(AddressShape) })),
-  'addressBook.add': method(
+  'addressBook.list': reads(z.strictObject({ business: Text }), z.object({ addresses: z.array(AddressShape) })),
+  'addressBook.add': changes(
     z.strictObject({ business: Text, chain: z.enum(CHAINS), address: Text, label: Text }),
     z.object({ address: AddressShape }),
+    { approves: ofBusiness },
   ),
   /** The limits that the wallet must be granted again, for the policy in force, if this address is removed. */
-  'addressBook.grants': method(
+  'addressBook.grants': reads(
     z.strictObject({ id: Id }),
     z.object({ grants: z.array(GrantShape), policy: PolicyParams.omit({ business: true }) }),
   ),
-  'addressBook.remove': method(z.strictObject({ id: Id, grants: SignedGrants }), z.object({ address: AddressShape })),
+  'addressBook.remove': changes(z.strictObject({ id: Id, grants: SignedGrants }), z.object({ address: AddressShape }), {
+    approves: byPassphrase,
+  }),
 
   /** Counts the deposit for the invoice at whose address it came. */
-  'inbox.accept': method(z.strictObject({ id: Id }), z.object({ invoice: z.string(), status: z.string() })),
+  'inbox.accept': changes(z.strictObject({ id: Id }), z.object({ invoice: z.string(), status: z.string() })),
   /** Drafts a withdrawal of this deposit, less the fee. */
-  'inbox.refund': method(z.strictObject({ id: Id, address: Text }), z.object({ withdrawal: WithdrawalShape })),
-  'inbox.keep': method(z.strictObject({ id: Id }), z.object({})),
+  'inbox.refund': changes(z.strictObject({ id: Id, address: Text }), z.object({ withdrawal: WithdrawalShape })),
+  'inbox.keep': changes(z.strictObject({ id: Id }), z.object({})),
 
   /**
    * The names of things that changed since a cursor. Waits up to `wait_seconds` for the first; without a cursor,
    * returns one at once. `missed`: the cursor is too old or of another start of the service, so everything must be read
    * again.
    */
-  'events.next': method(
+  'events.next': reads(
     z.strictObject({ cursor: z.string().max(100).optional(), wait_seconds: z.int().min(0).max(20).default(20) }),
     z.object({
       events: z.array(
@@ -327,15 +329,16 @@ export const WITHDRAWALS = {
       cursor: z.string(),
       missed: z.boolean(),
     }),
+    { counter: 'events' },
   ),
   /** The configuration in force, without secrets. */
-  'settings.show': method(
+  'settings.show': reads(
     Nothing,
     z.object({ settings: z.array(z.object({ key: z.string(), value: z.string(), origin: z.string() })) }),
   ),
 
   /** The value of one coin; null: no rate is valid. */
-  'rates.list': method(
+  'rates.list': reads(
     Nothing,
     z.object({
       rates: z.array(

@@ -281,7 +281,7 @@ it.each(['{"last":1,"sessions":[{"id":1,"hash":"x"}]}', '', '{', '[]'])(
 describe('a session', () => {
   it('that is locked to the counter sells and does nothing else, and cannot unlock itself', async () => {
     const till = await signIn();
-    expect((await till.ask('/session/lock')).status).toBe(200);
+    expect((await till.ask('/session/lock', { business: 1 })).status).toBe(200);
     expect((await till.ask('/session')).body).toEqual({ scope: 'counter', approvals: true });
     for (const method of ['status', 'business.list', 'key.list', 'console.end', 'wallet.lock', 'invoice.list']) {
       expect([method, (await till.ask(`/call/${method}`)).status]).toEqual([method, 403]);
@@ -377,7 +377,7 @@ describe('an upload of a backup', () => {
     expect(await kept()).toHaveLength(1);
     expect((await stat(join(daemon.dataDir, (await kept())[0]!))).mode & 0o777).toBe(0o600);
     const till = await signIn();
-    await till.ask('/session/lock');
+    await till.ask('/session/lock', { business: 1 });
     const refused: [number, () => Promise<{ status: number }>][] = [
       [400, () => send('x'.repeat(43), 0, 'piece')],
       [400, () => send(code, 5, 'piece')],

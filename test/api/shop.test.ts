@@ -86,7 +86,7 @@ describe("why isn't this paid", () => {
   it('says what happened, step by step', async () => {
     const slug = await make('40');
     expect((await verdict(slug)).verdict).toBe('not_chosen');
-    await call('counter.sale', { invoice: slug, crypto: 'BTC' });
+    await daemon.call('POST', `/invoice/rp/${slug}`, { crypto: 'BTC' });
     expect((await verdict(slug)).verdict).toBe('waiting');
     await daemon.call('POST', '/sandbox/pay', { invoice_id: slug, amount: '0.0005' });
     await verdictIs(slug, 'short');
@@ -154,14 +154,17 @@ describe('the counter', () => {
     const { invoice } = await call('counter.sell', { business: 1, amount: '4.20', currency: 'EUR' });
     const any = await call('counter.sale', { invoice });
     expect(any).toMatchObject({ code: `${daemon.url}/pay/${invoice}`, crypto: null });
+    expect((await call('counter.sale', { invoice, crypto: 'LTC' })).code).toBe(any.code);
+    await call('counter.choose', { invoice, crypto: 'LTC' });
     const one = await call('counter.sale', { invoice, crypto: 'LTC' });
     expect(one).toMatchObject({ crypto: 'LTC', crypto_amount: '0.084' });
     expect(one.code).toMatch(/^litecoin:rltc1[a-z0-9]+\?amount=0\.084$/);
     await call('counter.cancel', { invoice });
     const other = await make('13');
-    expect(await refusal(daemon.dataDir, 'counter.cancel', { invoice: other })).toMatchObject({
-      code: 'invoice.not_found',
-    });
+    const none = { code: 'invoice.not_found' };
+    expect(await refusal(daemon.dataDir, 'counter.cancel', { invoice: other })).toMatchObject(none);
+    expect(await refusal(daemon.dataDir, 'counter.sale', { invoice: other })).toMatchObject(none);
+    expect(await refusal(daemon.dataDir, 'counter.choose', { invoice: other, crypto: 'LTC' })).toMatchObject(none);
     expect((await call('counter.show', {})).sales).toMatchObject([{ invoice, status: 'canceled', amount: '4.2' }]);
   });
 });

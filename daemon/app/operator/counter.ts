@@ -5,6 +5,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
+import type { Reader } from '../../store/store.ts';
 import { withAddress } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
 import { createInvoice, decideInvoice, findInvoice } from '../invoices/invoices.ts';
@@ -60,25 +61,35 @@ export async function salesOf(app: App, business: Business): Promise<InvoiceView
 
 export type Sale = { view: InvoiceView; code: string };
 
-/** A sale, in a coin if one is asked for. Throws `Rejected` and `Unavailable` as `requestPayment` and `changeCoin`. */
+/** The counter's invoice. Throws `Rejected('invoice.not_found')` for every other one. */
+export function findSale(reader: Reader, slug: string): InvoiceRow {
+  const invoice = findInvoice(reader, slug);
+  if (invoice.origin !== 'counter') throw new Rejected('invoice.not_found', 'Invoice not found', 'invoice');
+  return invoice;
+}
+
+/** Asks for an invoice's payment in a coin. Throws `Rejected` and `Unavailable` as `requestPayment` and `changeCoin`. */
+export async function chooseCoin(app: App, { id, business_id, slug }: InvoiceRow, crypto: string): Promise<void> {
+  const business = app.directory.business(business_id);
+  const payment = app.store.get(paymentOf, { invoice_id: id });
+  if (payment?.asset === crypto) return;
+  await withAddress(app, (tx, waited) =>
+    payment
+      ? changeCoin(app, business, findInvoice(tx, slug), crypto, tx, waited)
+      : requestPayment(app, business, findInvoice(tx, slug), () => crypto, tx, waited),
+  );
+}
+
+/** A sale with its code. `crypto`: the coin of the code. Throws as `findSale`. */
 export async function saleOf(app: App, slug: string, crypto: string | undefined): Promise<Sale> {
-  const invoice = findInvoice(app.store, slug);
-  const business = app.directory.business(invoice.business_id);
-  const payment = app.store.get(paymentOf, { invoice_id: invoice.id });
-  if (crypto !== undefined && payment?.asset !== crypto) {
-    await withAddress(app, (tx, waited) =>
-      payment
-        ? changeCoin(app, business, findInvoice(tx, slug), crypto, tx, waited)
-        : requestPayment(app, business, findInvoice(tx, slug), () => crypto, tx, waited),
-    );
-  }
-  const view = await readInvoice(app, business, slug);
+  const { business_id } = findSale(app.store, slug);
+  const view = await readInvoice(app, app.directory.business(business_id), slug);
   return { view, code: codeOf(app, view, crypto) };
 }
 
-/** Without a coin the payment link, on which the customer chooses. */
+/** Without a coin, or in another one than was asked for, the payment link, on which the customer chooses. */
 function codeOf(app: App, { invoice, payment }: InvoiceView, crypto: string | undefined): string {
-  if (!payment || crypto === undefined) return `${app.publicUrl}/pay/${invoice.slug}`;
+  if (!payment || payment.asset.symbol !== crypto) return `${app.publicUrl}/pay/${invoice.slug}`;
   const units = payment.remaining > 0n ? payment.remaining : payment.amount;
   return paymentUri(payment.asset, payment.row.address, units) ?? payment.row.address;
 }
@@ -86,8 +97,6 @@ function codeOf(app: App, { invoice, payment }: InvoiceView, crypto: string | un
 /** Cancels a sale of the counter, no other invoice. Throws `Rejected('invoice.not_found')`. */
 export async function cancelSale(app: App, slug: string): Promise<void> {
   await app.store.write((tx) => {
-    const invoice = findInvoice(tx, slug);
-    if (invoice.origin !== 'counter') throw new Rejected('invoice.not_found', 'Invoice not found', 'invoice');
-    decideInvoice(app, invoice, 'cancel', tx);
+    decideInvoice(app, findSale(tx, slug), 'cancel', tx);
   });
 }

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { findBusiness } from '../../app/operator/find.ts';
 import {
   CALL_PATH,
   CHANNEL_HEADER,
@@ -31,7 +32,7 @@ import { ConsoleDoor } from './door.ts';
 import { Downloads } from './downloads.ts';
 import { Entrance, tooMany } from './entrance.ts';
 import { consoleFiles } from './files.ts';
-import { refusal } from './rights.ts';
+import { allowed, visible } from './rights.ts';
 import { type ConsoleSession, ConsoleSessions } from './sessions.ts';
 import { Uploads } from './uploads.ts';
 
@@ -61,6 +62,8 @@ const HEADERS = {
 /** Has a browser drop the workers and the storage of this origin (Clear Site Data, W3C). */
 const FORGET = { 'clear-site-data': '"storage"' };
 const UPLOAD_PLACE = /^([\w-]{43})\/(\d{1,15})$/;
+const OK = 200;
+const Lock = z.strictObject({ business: z.int().min(1) });
 const Upload = z.strictObject({ bytes: z.int().min(1) });
 
 /** The console of a running daemon. Its listener opens with the first link, or at once if there are sessions. */
@@ -223,13 +226,15 @@ export class ConsoleServer {
   async #call(session: ConsoleSession, name: string, body: unknown, response: ServerResponse): Promise<Answer> {
     if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
     const { app } = this.#context;
-    const rights = { scope: session.scope, approvals: app.config.console.approvals };
-    const refused = refusal(app, name, body, rights);
-    if (refused !== null) return failure(403, 'console.refused', refused);
+    const { scope, business } = session;
+    const rights = { scope, business, approvals: app.config.console.approvals };
+    const may = allowed(app, name, body, rights);
+    if ('refused' in may) return failure(403, 'console.refused', may.refused);
     const open = this.#open.get(session.id) ?? new Set();
     this.#open.set(session.id, open.add(response));
     try {
-      return await run(this.#context, name, body);
+      const answer = await run(this.#context, name, may.body);
+      return answer.status === OK ? { ...answer, body: visible(app, name, answer.body, rights) } : answer;
     } finally {
       open.delete(response);
       if (open.size === 0) this.#open.delete(session.id);
@@ -247,11 +252,20 @@ export class ConsoleServer {
     return { status: 200, body: { file: await this.#uploads.add(code, Number(offset), piece) } };
   }
 
+  /** A locked session stays with its counter. */
+  async #lock(session: ConsoleSession, body: unknown): Promise<Answer> {
+    const params = Lock.safeParse(body);
+    if (!params.success) return failure(422, 'params', 'Give the business of the counter');
+    const { id } = findBusiness(this.#context.app, `${params.data.business}`);
+    if (session.scope === 'all') await this.sessions.lock(session.id, id);
+    return { status: 200, body: {} };
+  }
+
   async #change(session: ConsoleSession, path: string, body: unknown): Promise<Answer> {
     const { approvals } = this.#context.app.config.console;
     if (path === SESSION_PATH) return { status: 200, body: { scope: session.scope, approvals } };
-    if (path === `${SESSION_PATH}/lock`) await this.sessions.lock(session.id);
-    else if (path === `${SESSION_PATH}/end`) await this.end(session.id);
+    if (path === `${SESSION_PATH}/lock`) return this.#lock(session, body);
+    if (path === `${SESSION_PATH}/end`) await this.end(session.id);
     else if (path === `${SESSION_PATH}/backup` && session.scope === 'all') {
       return { status: 200, body: await this.#downloads.make() };
     } else if (path === `${SESSION_PATH}/upload` && this.#mayUpload(session)) {

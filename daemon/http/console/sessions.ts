@@ -32,6 +32,8 @@ const Stored = z.object({
       page: z.string(),
       name: z.string(),
       scope: ConsoleSessionShape.shape.scope,
+      /** The counter's, if it is locked to one. */
+      business: z.int().nullable(),
       createdAt: z.int(),
       usedAt: z.int(),
     }),
@@ -120,6 +122,7 @@ export class ConsoleSessions {
       page: said.page,
       name: name.slice(0, NAME_CHARS_MAX),
       scope: 'all',
+      business: null,
       createdAt: now,
       usedAt: now,
     };
@@ -151,9 +154,10 @@ export class ConsoleSessions {
     return this.#sessions.filter(({ usedAt }) => usedAt >= since);
   }
 
-  /** Restricts a session to the counter, for ever. */
-  async lock(id: number): Promise<void> {
-    this.#sessions = this.#sessions.map((one) => (one.id === id ? { ...one, scope: 'counter' } : one));
+  /** Restricts a session to the counter of a business, for ever. */
+  async lock(id: number, business: number): Promise<void> {
+    const locked = { scope: 'counter', business } as const;
+    this.#sessions = this.#sessions.map((one) => (one.id === id ? { ...one, ...locked } : one));
     await this.#store();
   }
 

@@ -1,7 +1,15 @@
 /** Executes one request to the operator API and returns its answer in the contract's form. */
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { isMethod, type Method, OPERATOR, OPERATOR_PATH, type Parsed, type Result } from '../../contract/operator.ts';
+import {
+  isMethod,
+  type Method,
+  OPERATOR,
+  OPERATOR_PATH,
+  type Parsed,
+  type Result,
+  rulesOf,
+} from '../../contract/operator.ts';
 import { PROOF_PATH } from '../../contract/proof.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { answersTo } from '../../domain/rejections.ts';
@@ -10,9 +18,6 @@ import { type Gate, Refused, readJson } from './gate.ts';
 import { METHODS } from './methods.ts';
 
 export type Answer = { status: number; headers?: Record<string, string>; body: unknown };
-
-const READING =
-  /^status$|\.(list|show|find|explain|sale|status|sealKey|next|nextAccount|grants|recipient|propose|drillStatus)$/;
 
 export const failure = (status: number, code: string, message: string, field?: string): Answer => ({
   status,
@@ -39,7 +44,7 @@ export async function run<M extends Method>(context: Context, method: M, body: u
   // both tables have the same keys: a method's schema yields what its function takes
   const work = METHODS[method] as (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
   const result = await context.app.store.urgently(() => work(context, params.data as Parsed<M>));
-  if (!READING.test(method)) context.app.log.info({ method }, 'the operator made a change');
+  if (rulesOf(method).does === 'changes') context.app.log.info({ method }, 'the operator made a change');
   return { status: 200, body: result };
 }
 

@@ -1,7 +1,17 @@
 /** Methods about selling: invoices by hand, search, takings, the counter. */
 import type { App } from '../../app/app.ts';
+import { findInvoice } from '../../app/invoices/invoices.ts';
 import type { InvoiceView } from '../../app/invoices/views.ts';
-import { cancelSale, coinsOf, type Sale, saleOf, salesOf, sell } from '../../app/operator/counter.ts';
+import {
+  cancelSale,
+  chooseCoin,
+  coinsOf,
+  findSale,
+  type Sale,
+  saleOf,
+  salesOf,
+  sell,
+} from '../../app/operator/counter.ts';
 import { assetOfVerdict, explain, type Verdict } from '../../app/operator/explain.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { showInvoice } from '../../app/operator/invoices.ts';
@@ -41,7 +51,7 @@ async function play({ app, extra: { sandbox } }: Context, action: Parsed<'sandbo
   if (business.network !== 'sandbox') throw new Rejected('params', `${business.name} takes real money`, 'business');
   switch (action.action) {
     case 'pay':
-      if (action.crypto !== undefined) await saleOf(app, action.invoice, action.crypto);
+      if (action.crypto !== undefined) await chooseCoin(app, findInvoice(app.store, action.invoice), action.crypto);
       return (await sandbox.pay(business, action.invoice)).txid;
     case 'pay-late':
       return (await sandbox.payLate(business, action.invoice)).txid;
@@ -96,6 +106,10 @@ export const SHOP_METHODS: Methods = {
     const wanted = { amount, currency, crypto: 'ALL', orderId: null, description: note, origin: 'counter' as const };
     const { slug } = await sell(app, findBusiness(app, `${business}`), wanted);
     return { invoice: slug };
+  },
+  'counter.choose': async ({ app }, { invoice, crypto }) => {
+    await chooseCoin(app, findSale(app.store, invoice), crypto);
+    return {};
   },
   'counter.sale': async ({ app }, { invoice, crypto }) => saleJson(await saleOf(app, invoice, crypto)),
   'counter.cancel': async ({ app }, { invoice }) => {

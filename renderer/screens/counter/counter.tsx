@@ -82,17 +82,17 @@ function Top({ shop, sound, onSound, locked, t }: TopProps): ReactNode {
             <Icon name="lock" /> <span className="till-word">{t('locked')}</span>
           </span>
         ) : (
-          <Unlocked t={t} />
+          <Unlocked business={shop.business} t={t} />
         )}
       </div>
     </header>
   );
 }
 
-function Unlocked({ t }: { t: T }): ReactNode {
+function Unlocked({ business, t }: { business: number; t: T }): ReactNode {
   const { bridge } = useData();
   const [asking, setAsking] = useState(false);
-  const lock = (): void => void bridge.lockToCounter?.().then(() => location.reload());
+  const lock = (): void => void bridge.lockToCounter?.(business).then(() => location.reload());
   return (
     <>
       {bridge.lockToCounter && (

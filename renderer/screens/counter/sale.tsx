@@ -21,6 +21,11 @@ export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
   const [crypto, setCrypto] = useState<string | undefined>();
   const input = { invoice: slug, ...(crypto === undefined ? {} : { crypto }) };
   const found = useCall('counter.sale', input, { every: READ_EVERY_MS });
+  const choose = useChange('counter.choose', 'counter.', 'invoice.');
+  const chosen = (wanted: string | undefined): void => {
+    if (wanted === undefined) setCrypto(undefined);
+    else choose.mutate({ invoice: slug, crypto: wanted }, { onSuccess: () => setCrypto(wanted) });
+  };
   const paid = found.data?.sale.status === 'paid';
   const played = useRef(false);
   useEffect(() => {
@@ -40,8 +45,8 @@ export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
             data={data}
             shop={shop}
             crypto={crypto}
-            onCrypto={setCrypto}
-            error={found.error}
+            onCrypto={chosen}
+            error={choose.error ?? found.error}
             onNext={onNext}
             t={t}
           />
@@ -77,7 +82,7 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
         <p className="till-price">{amount}</p>
         <p className="till-scan quiet">{t('scan')}</p>
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
-        {crypto !== undefined && data.crypto_amount && (
+        {crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
           <p className="figure">
             {exact(data.crypto_amount, language)} {shortName(crypto)}
           </p>
