@@ -16,6 +16,7 @@ import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
 import { unlockSource } from './app/operator/unlocking.ts';
 import { AccountDiscovery } from './app/recovery/account-discovery.ts';
+import { Instance } from './app/recovery/instance.ts';
 import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
 import { KeyRing } from './app/shops/keys.ts';
@@ -76,6 +77,8 @@ type DaemonOptions = {
   givesMemoryBack?: boolean;
   /** Milliseconds since 1970; tests bring their own clock. */
   now?: () => number;
+  /** Instead of INDICES_JUMPED: to derive so many addresses takes a minute, which tests do not have. */
+  jump?: number;
   log?: Log;
 };
 
@@ -93,6 +96,7 @@ export type Daemon = {
 const VAULT_FOLDER = 'vault';
 /** The console's sessions, which its listener keeps. */
 const SESSIONS_FILE = 'console.json';
+const STAMP_MS = 60_000;
 /** The time that one part of the service may take to stop. */
 const PART_STOP_MS_MAX = 4_000;
 
@@ -141,6 +145,7 @@ type Parts = {
   sandbox: Sandbox;
   sandboxAccounts: SandboxAccounts;
   timetable: Timetable;
+  instance: Instance;
   /** Set by the workers once they run. */
   hooks: {
     fill: () => void;
@@ -226,6 +231,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     signer,
     log,
     now,
+    jump: options.jump,
     publicUrl: '',
     wake: {
       pool: () => hooks.fill(),
@@ -243,7 +249,9 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   connectChains(app, sandbox, options.dataDir);
   const sandboxAccounts: SandboxAccounts = (accountNo) =>
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
-  return { app, sandbox, sandboxAccounts, timetable: new Timetable(app), hooks };
+  const instance = await Instance.begin(app, options.dataDir);
+  cleanup.push(() => instance.stop());
+  return { app, sandbox, sandboxAccounts, timetable: new Timetable(app), instance, hooks };
 }
 
 /** Opens the servers and returns the address of the public one. */
@@ -344,7 +352,7 @@ function onDemand(context: Context): Consoles {
 }
 
 /** Starts the workers. */
-async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup): Promise<void> {
+async function work({ app, sandbox, timetable, instance, hooks }: Parts, cleanup: Cleanup): Promise<void> {
   const loops = new SyncLoops(as(app, 'chains'));
   hooks.chain = (key) => loops.wake(key);
   cleanup.push(() => loops.stop());
@@ -369,13 +377,17 @@ async function work({ app, sandbox, timetable, hooks }: Parts, cleanup: Cleanup)
   cleanup.push(() => liveRates.stop());
   liveRates.begin();
   const jobs = new Jobs(app);
-  hooks.fill = () => jobs.fill();
+  hooks.fill = () => {
+    jobs.fill();
+    instance.touch();
+  };
   hooks.business = () => {
     jobs.fill();
     loops.begin();
     liveRates.begin();
   };
   jobs.start(timetable);
+  timetable.every('stamp', STAMP_MS, () => instance.stamp());
   cleanup.push(() => jobs.stop());
   hooks.webhooks();
   timetable.onStep = () => liveRates.clockSet();

@@ -26,6 +26,8 @@ export type App = {
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** By how much indices and numbers jump when the data turns out to be older than what happened; absent: INDICES_JUMPED. */
+  readonly jump?: number | undefined;
   /** The address for payers, without a slash at the end. Known once the port is. */
   publicUrl: string;
   /** Called after a commit that made work for a worker. */

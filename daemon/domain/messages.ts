@@ -26,6 +26,10 @@ export const MESSAGES = {
     'The clock of this machine is {minutes} minutes ahead: quotes and due dates go by it. Set it: timedatectl set-ntp true',
   'clock.behind':
     'The clock of this machine is {minutes} minutes behind: quotes and due dates go by it. Set it: timedatectl set-ntp true',
+  'data.moved':
+    'This data was copied or moved to {folder}. If the service that it was copied from still runs, stop one of the two: two services with one wallet give out the same addresses',
+  'data.older':
+    '{reason}. So this data is older than what happened, or another machine has the same wallet. Nothing is signed and no address is given out until you confirm. Stop every other copy, look through the withdrawals, and then: countinghouse restore confirm',
   'endpoint.disabled':
     '{business}: event endpoint {id} ({url}) was disabled: {reason}. Once it works: countinghouse endpoint enable {id}',
   'endpoint.gone': 'it answered 410 Gone',
@@ -45,6 +49,11 @@ export const MESSAGES = {
   'ledger.differs_missed': '{found}. If another program with the same words received it, this finds it: {command}',
   'ledger.late': 'The nightly proof of the books was not made after {done}, and is late since {due}. The log says why',
   'ledger.unproved': 'The books of {chain} could not be proved: {reason}',
+  'older.address': 'Address {address} ({chain}) was paid, and the database never gave it out',
+  'older.backup': 'A backup was made at {made}, and the database ends at {end}',
+  'older.database': 'The database is an earlier one than that of the last run',
+  'older.journal': 'The signer made {count} signatures that the database does not know',
+  'older.spend': 'Transaction {tx} ({chain}) spends money of this wallet, and this service did not make it',
   'restore.far':
     'Restores have moved this wallet {jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores {jumps}',
   'restore.hidden_recipient':
@@ -132,6 +141,7 @@ export const MESSAGES = {
   'wait.collect': '{reason}. Collect the deposit addresses into the tank first, then take everything',
   'wait.collected': 'Its money is collected into the tank first',
   'wait.collected_but': 'Its money is collected into the tank first. {reason}',
+  'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
   'wait.may_be_paid': 'it may have been paid after the backup: make sure that it was not before you approve it',
   'wait.needless': 'there was no reason for it any more',
@@ -242,6 +252,7 @@ export const MESSAGES = {
 export const ALERT_KINDS = [
   ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
   ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
+  ...['data.moved', 'data.older'],
   ...['endpoint.disabled', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
   ...['ledger.differs', 'ledger.late', 'ledger.unproved'],
   ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],

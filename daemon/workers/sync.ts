@@ -111,6 +111,7 @@ export class SyncLoop {
       await beginChain(this.#app, this.#chain, await adapter.begin(birthday, signal));
       return 0;
     }
+    this.#chain.startedFrom ??= this.#chain.syncs === 0 ? since : null;
     const beganAt = this.#app.now();
     const update = await adapter.sync(since, signal);
     if (update === null) {

@@ -43,6 +43,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Die Uhr dieses Computers geht {minutes} Minuten vor: Kurse und Fristen richten sich nach ihr. Stellen Sie sie: timedatectl set-ntp true',
   'clock.behind':
     'Die Uhr dieses Computers geht {minutes} Minuten nach: Kurse und Fristen richten sich nach ihr. Stellen Sie sie: timedatectl set-ntp true',
+  'data.moved':
+    'Diese Daten wurden nach {folder} kopiert oder verschoben. Läuft der Dienst noch, von dem sie stammen, beenden Sie einen der beiden: Zwei Dienste mit einer Wallet geben dieselben Adressen aus',
+  'data.older':
+    '{reason}. Diese Daten sind also älter als das, was geschehen ist, oder ein anderer Rechner hat dieselbe Wallet. Nichts wird signiert und keine Adresse ausgegeben, bis Sie bestätigen. Beenden Sie jede andere Kopie, sehen Sie die Auszahlungen durch, und dann: countinghouse restore confirm',
   'endpoint.disabled':
     '{business}: Die Adresse für Ereignisse {id} ({url}) wurde abgeschaltet: {reason}. Sobald sie wieder geht: countinghouse endpoint enable {id}',
   'endpoint.gone': 'Sie antwortete 410 Gone',
@@ -65,6 +69,11 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ledger.late':
     'Seit {done} wurden die Bücher nicht mehr geprüft; die nächste nächtliche Prüfung war am {due} fällig. Das Protokoll sagt, warum',
   'ledger.unproved': 'Die Bücher von {chain} konnten nicht geprüft werden: {reason}',
+  'older.address': 'An die Adresse {address} ({chain}) wurde gezahlt, und die Datenbank hat sie nie ausgegeben',
+  'older.backup': 'Eine Sicherung stammt von {made}, und die Datenbank endet bei {end}',
+  'older.database': 'Die Datenbank ist eine frühere als die des letzten Laufs',
+  'older.journal': 'Der Signierer hat {count} Signaturen gemacht, von denen die Datenbank nichts weiß',
+  'older.spend': 'Die Transaktion {tx} ({chain}) gibt Geld dieser Wallet aus, und dieser Dienst hat sie nicht gemacht',
   'restore.far':
     'Wiederherstellungen haben diese Wallet {jumps}-mal weitergerückt. Schreiben Sie diese Zahl neben ihre Wörter: Ohne eine Zahlung dazwischen findet restore words das Geld nur mit --restores {jumps}',
   'restore.hidden_recipient':
@@ -158,6 +167,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.collect': '{reason}. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',
   'wait.collected': 'Ihr Geld wird zuerst in den Tank eingesammelt',
   'wait.collected_but': 'Ihr Geld wird zuerst in den Tank eingesammelt. {reason}',
+  'wait.first_view': 'Nichts wird signiert, bevor seine Blockchain seit dem Start gelesen wurde',
   'wait.locked': 'Die Wallet ist gesperrt',
   'wait.may_be_paid':
     'Sie kann nach der Sicherung bezahlt worden sein: Vergewissern Sie sich, dass das nicht so ist, bevor Sie sie genehmigen',

@@ -10,57 +10,23 @@ import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tipOf } from '../../chains/adapter.ts';
-import { isUtxo } from '../../chains/derive.ts';
-import type { ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
-import { message, templateOf } from '../../domain/messages.ts';
-import {
-  accountsToJump,
-  automaticPolicies,
-  beginWithdrawals,
-  chainStates,
-  doubtUnsigned,
-  jumpWithdrawals,
-  keepPaying,
-  lastDebit,
-  lastWithdrawal,
-  leaveSpend,
-  readyIndices,
-  skipWebhooks,
-  suspendPolicy,
-  unsignedPlans,
-} from '../../store/queries/restore.ts';
-import { saveSetting } from '../../store/queries/settings.ts';
-import { skippedOf } from '../../store/queries/skipped.ts';
-import { dropKeys, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
+import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { storeProblems } from '../../store/snapshot.ts';
-import { Store, type Tx } from '../../store/store.ts';
+import { Store } from '../../store/store.ts';
 import type { BackupSecret } from '../../wallet/backup-key.ts';
 import { exists } from '../../wallet/files.ts';
 import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
-import { skip } from '../addresses/skipped.ts';
-import { insertIn } from '../alerts.ts';
-import { endPlan } from '../gas/plans.ts';
-import { QUARANTINE_SETTING, type QuarantineRecord } from '../recovery/quarantine.ts';
-import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
+import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
-
-/** Account chains, and chains with one change address, need change addresses only on the sandbox. */
-const CHANGE_JUMPED_ELSEWHERE = 100;
-/** The backup holds the simulated chains themselves: nothing was paid on them after it. */
-const JUMPED_IN_SANDBOX = 100;
 
 const VAULT = 'vault';
 const WORK_PREFIX = 'restore-';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
-/** Shown to the operator at a withdrawal that was unsigned in the backup. */
-export const MAY_BE_PAID = message('wait.may_be_paid');
 
 /** The header of a backup file. Throws `Rejected`: `backup.format`, `backup.missing`. */
 export async function backupHeader(file: string): Promise<SealedHeader> {
@@ -182,63 +148,6 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
     await rm(join(folder, leftover), { force: true });
 }
 
-/** Marks a restored database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
-export function beginQuarantine(tx: Tx, { made_at }: Pick<Manifest, 'made_at'>, now: number, jump: number): void {
-  const heights = tx
-    .all(chainStates, {})
-    .map(({ chain_key, checkpoint }) => [chain_key, tipOf(checkpoint).height] as const);
-  const record: QuarantineRecord = {
-    since: now,
-    backup_made_at: made_at,
-    last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
-    heights: Object.fromEntries(heights),
-    last_debit: tx.get(lastDebit, {})?.id ?? 0,
-    policies: suspendPolicies(tx),
-  };
-  tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
-  tx.run(skipWebhooks, {});
-  dropUnsigned(tx);
-  tx.run(doubtUnsigned, { problem: MAY_BE_PAID.text, problem_template: templateOf(MAY_BE_PAID), now });
-  for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
-    const [network, chain] = chain_key.split(':') as [Network, ChainId];
-    const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
-    const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
-    // also takes back ready addresses, which may have been given out since
-    const next = nextReceiving(tx, id, next_index);
-    skip(tx, id, 0, [{ from: next, to: next + far }]);
-    skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
-    beginUnknownSpends(tx, { id, chain_key }, now);
-    endPlan(tx, id, 'stopped', 'A restore ends every grant of gas: approve another plan');
-  }
-  tellJumps(tx, now);
-  const by = { by: jump };
-  if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
-}
-
-/** Tells the operator what a search by the words alone must be told, if it would not look so far by itself. */
-function tellJumps(tx: Tx, now: number): void {
-  const skipped = tx.all(accountsToJump, {}).flatMap(({ id }) => tx.all(skippedOf, { account_id: id }));
-  const total = new Map<string, number>();
-  for (const { account_id, branch, from_index, to_index } of skipped) {
-    const key = `${account_id}/${branch}`;
-    total.set(key, (total.get(key) ?? 0) + to_index - from_index);
-  }
-  const jumps = Math.ceil(Math.max(0, ...total.values()) / INDICES_JUMPED);
-  if (jumps <= JUMPS_SEARCHED) return;
-  insertIn(tx, now, null, 'restore.far', `${jumps}`, message('restore.far', { jumps }));
-}
-
-/**
- * The index from which on no address of an account was given out when the backup was made. Ready addresses do not count: they
- * would move a wallet that is restored often farther than a search by its words looks.
- */
-function nextReceiving(tx: Tx, account_id: number, next_index: number): number {
-  const ready = tx.all(readyIndices, { account_id });
-  let next = next_index;
-  while (ready.pop()?.idx === next - 1) next--;
-  return next;
-}
-
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */
 async function revokeApprovals(folder: string, { journalKey, fingerprint }: BackupSecret, now: number): Promise<void> {
   // a separate signer has its wallet elsewhere
@@ -248,31 +157,6 @@ async function revokeApprovals(folder: string, { journalKey, fingerprint }: Back
   } catch (error) {
     // with a damaged journal nothing is signed, and its replacement begins with a new epoch
     if (!(error instanceof Rejected) || error.code !== 'signer.journal') throw error;
-  }
-}
-
-/**
- * Suspends approval policies: shops may repeat requests made after the backup, since their idempotency keys are lost,
- * so such withdrawals wait for the operator. Returns the names of the businesses that had a policy.
- */
-function suspendPolicies(tx: Tx): string[] {
-  const found = tx.all(automaticPolicies, {});
-  for (const { id } of found) tx.run(suspendPolicy, { business_id: id });
-  return found.map(({ name }) => name);
-}
-
-/** Drops unsigned plans of the backup: after a restore every signature needs a new approval. */
-function dropUnsigned(tx: Tx): void {
-  for (const { id, spend_id } of tx.all(unsignedPlans, {})) {
-    tx.run(dropKeys, { version_id: id });
-    tx.run(dropPayouts, { version_id: id });
-    tx.run(dropVersion, { id });
-    const newest = tx.all(versionsOf, { spend_id }).at(-1);
-    if (newest) tx.run(keepPaying, { version_id: newest.id });
-    else {
-      tx.run(leaveSpend, { spend_id });
-      tx.run(dropSpend, { id: spend_id });
-    }
   }
 }
 

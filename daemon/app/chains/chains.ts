@@ -4,7 +4,7 @@
  */
 import type { ChainAdapter } from '../../chains/adapter.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
-import { type ChainKey, chainKey } from '../../domain/chain.ts';
+import { type ChainKey, type Checkpoint, chainKey } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 
 /** A chain whose last complete sync began longer ago takes no new payments. */
@@ -28,6 +28,8 @@ export class ChainRuntime {
   /** The latest possible current time by the newest blocks, milliseconds since 1970; null where blocks have no time. */
   latestNow: number | null = null;
   tipHeight: number | null = null;
+  /** The blocks from which it was read since the start; null before the first pass. */
+  startedFrom: Checkpoint | null = null;
   /** Commits since the start that changed a balance. */
   entriesMoved = 0;
   /** Whether the source last said that it is behind. */

@@ -39,6 +39,7 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { tellDepth } from '../notifications/news.ts';
+import { unknownAddresses, unknownSpends } from '../recovery/older.ts';
 import { noteSearched } from '../withdrawals/key-images.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
@@ -186,7 +187,13 @@ class Facts {
 
   /** Blocks of the past, with the tip at a height. */
   past(tipHeight: number): Phase[] {
-    return [this.credits(tipHeight, 0), this.spends(tipHeight), ...this.reported.debits(), this.asked(tipHeight)];
+    return [
+      this.credits(tipHeight, 0),
+      this.spends(tipHeight),
+      ...this.reported.debits(),
+      ...unknownSpends(this.app, this.chain, this.update),
+      this.asked(tipHeight),
+    ];
   }
 
   /** `syncedAt`: when the last complete sync began, milliseconds since 1970; 0 before the first. */
@@ -334,9 +341,11 @@ class Ingestion extends Facts {
       this.#undo(undone, height),
       ...absent,
       ...this.reported.before(undone),
+      ...unknownAddresses(this.app, this.chain, this.update),
       this.credits(height, this.chain.syncedAt || storedSyncedAt),
       this.spends(height),
       ...this.reported.debits(),
+      ...unknownSpends(this.app, this.chain, this.update),
       noteUnknownTokens(this.app, this.chain.key, this.update.unknownTransfers ?? []),
       this.asked(height),
       this.#valued(height),

@@ -1,30 +1,39 @@
 /**
- * The quarantine of a restored appliance, whose data may be older than what really happened. Until the operator
+ * The quarantine of an appliance whose data may be older than what really happened: after a restore, or after it was found out
+ * (`older.ts`). Until the operator
  * confirms, it syncs and shows data, but does not sign, notify, approve by policy or give out addresses. Its next
  * addresses jump ahead of every one that may have been given out after the backup, and the skipped ones are watched.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import type { Template } from '../../domain/messages.ts';
+import { accountsToRescan } from '../../store/queries/businesses.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
+import { endIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 
 export const QUARANTINE_SETTING = 'quarantine';
+/** The alert that the data is older than what really happened. */
+export const OLDER = 'data.older';
 /** The record of the last ended quarantine. */
 const RESTORED_SETTING = 'restored';
 
 /**
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
  * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
- * backup, 0 for none.
+ * backup, 0 for none. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
+ * chains whose blocks are read again with the skipped addresses.
  */
 export type QuarantineRecord = {
   since: number;
-  backup_made_at: string;
+  backup_made_at: string | null;
   last_withdrawal: number;
   heights: Record<string, number>;
   last_debit?: number;
   policies?: string[];
+  why?: Template;
+  read_again?: readonly string[];
 };
 
 const RETRY_SECONDS = 300;
@@ -44,10 +53,7 @@ export function restoredFrom(reader: Reader): QuarantineRecord | null {
 /** Throws `Unavailable` during the quarantine. `what`: the request, as in "New payments wait …". */
 export function refuseInQuarantine(reader: Reader, what: string): void {
   if (!quarantineOf(reader)) return;
-  throw new Unavailable(
-    `${what} wait until the operator has confirmed that this restored service takes over`,
-    RETRY_SECONDS,
-  );
+  throw new Unavailable(`${what} wait until the operator has confirmed that this service takes over`, RETRY_SECONDS);
 }
 
 /** Ends the quarantine on the operator's confirmation. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
@@ -65,7 +71,12 @@ export function endQuarantine(app: App, tx: Tx): void {
       `Not caught up with its chain yet: ${names}. Wait, or take it out of the configuration`,
     );
   }
+  const unread = (record.read_again ?? []).filter((key) => tx.all(accountsToRescan, { chain_key: key }).length > 0);
+  if (unread.length > 0) {
+    throw new Rejected('restore.not_ready', `Blocks are being read again: ${unread.join(', ')}. Try again later`);
+  }
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
+  endIn(app, tx, OLDER, '');
   tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: app.now() });
   tx.afterCommit(() => {
     app.wake.pool();

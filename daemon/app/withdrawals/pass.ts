@@ -56,7 +56,7 @@ export async function passWithdrawals(
     await matchSpends(app, chain);
     return { waits: true };
   }
-  const held = await whyHeld(app, chain);
+  const held = chain.syncs === 0 ? message('wait.first_view') : await whyHeld(app, chain);
   const waits = [
     await signAll(app, chain, held),
     await claimAll(app, chain, progress, held),

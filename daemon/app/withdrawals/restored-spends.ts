@@ -40,8 +40,15 @@ type Unknown = {
 };
 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
-type Looked = { height: number; debitId: number };
+type Looked = { since: number; height: number; debitId: number };
 const lookedTo = new WeakMap<ChainRuntime, Looked>();
+
+/** How far the spends of this quarantine were checked. */
+function lookedIn(chain: ChainRuntime, { since }: QuarantineRecord): Looked | undefined {
+  const found = lookedTo.get(chain);
+  return found?.since === since ? found : undefined;
+}
+
 /** By chain: transactions of another program that cannot be read. The operator was alerted. */
 const unreadable = new WeakMap<ChainRuntime, Set<string>>();
 
@@ -53,7 +60,7 @@ function* unknownSpends(
   reader: Reader,
   chain: ChainRuntime,
   record: QuarantineRecord,
-  after = lookedTo.get(chain)?.debitId ?? record.last_debit ?? 0,
+  after = lookedIn(chain, record)?.debitId ?? record.last_debit ?? 0,
 ): Generator<Unknown, number> {
   yield* unknownSpendsOfCoins(reader, chain, record);
   return yield* unknownDebits(reader, chain, record, after);
@@ -87,7 +94,7 @@ function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: Quar
   const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
   // a reorganisation may have put others into the last blocks that the backup knew
   let height =
-    Math.max(record.heights[key] ?? 0, lookedTo.get(chain)?.height ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+    Math.max(record.heights[key] ?? 0, lookedIn(chain, record)?.height ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let id = Number.MAX_SAFE_INTEGER; ; ) {
     const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
     for (const { spent_txid, spent_block_hash } of page) {
@@ -117,11 +124,11 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   // before that, coins and change may be missing in the store
   if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
-  if (quarantine && (!hasLookedEverywhere(app, chain) || whyChainUnknown(app.store, chain) !== null)) return;
+  if (quarantine && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null)) return;
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
-      lookedTo.set(chain, { height: tipHeightOf(app.store, chain), debitId: unknown });
+      lookedTo.set(chain, { since: record.since, height: tipHeightOf(app.store, chain), debitId: unknown });
       return;
     }
     after = unknown.after ?? after;
@@ -176,8 +183,8 @@ function isInDoubt(app: App, { key }: ChainRuntime): boolean {
 
 /** The number of syncs when the search ended, and when the next one was requested. */
 type Look = { endedAfter: number; askedAfter: number };
-/** By chain: the end of the search by a source that needs the addresses to search; null until then. */
-const looked = new WeakMap<ChainRuntime, Look | null>();
+/** By chain: the search by a source that needs the addresses to search, and its end; null until then. */
+const looked = new WeakMap<ChainRuntime, { since: number; end: Look | null }>();
 /** The sync under way at the end of the search may have begun before it; the next one did not. */
 const SYNCS_AFTER_LOOK = 2;
 
@@ -186,20 +193,18 @@ const SYNCS_AFTER_LOOK = 2;
  * address watches only the active ones by itself. Starts the search if needed. The result is stored after further
  * complete syncs, which are counted, because clocks may jump.
  */
-function hasLookedEverywhere(app: App, chain: ChainRuntime): boolean {
+function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: QuarantineRecord): boolean {
   const { adapter, syncs } = chain;
   if (!adapter.rescan || !adapter.rescanning) return true;
-  let look = looked.get(chain);
-  if (look === undefined) {
+  const search = looked.get(chain);
+  if (search?.since !== since) {
     adapter.rescan();
-    looked.set(chain, null);
+    looked.set(chain, { since, end: null });
     return false;
   }
-  if (look === null) {
-    if (adapter.rescanning()) return false;
-    look = { endedAfter: syncs, askedAfter: -1 };
-    looked.set(chain, look);
-  }
+  if (search.end === null && adapter.rescanning()) return false;
+  search.end ??= { endedAfter: syncs, askedAfter: -1 };
+  const look = search.end;
   if (syncs >= look.endedAfter + SYNCS_AFTER_LOOK) return true;
   // once for each: an incomplete sync is repeated anyway
   if (look.askedAfter !== syncs) app.wake.chain(chain.key);
@@ -229,7 +234,7 @@ export async function takeOver(app: App): Promise<void> {
     endQuarantine(app, tx);
     for (const chain of app.chains.all()) {
       if (!chain.adapter.spending || !record || chain.dormant) continue;
-      if (!hasLookedEverywhere(app, chain)) {
+      if (!hasLookedEverywhere(app, chain, record)) {
         throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
       }
       const why = whyChainUnknown(tx, chain);

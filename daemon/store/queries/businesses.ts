@@ -55,6 +55,11 @@ export const rescanAccount = statement((p: { id: number }) =>
   sqlite.updateTable('account').set({ rescan: '[]' }).where('id', '=', p.id).where('rescan', 'is', null),
 );
 
+/** The same from a block on. */
+export const rescanFrom = statement((p: { id: number; to: string }) =>
+  sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', 'is', null),
+);
+
 export const setNextIndex = update('account', ['next_index'], 'id');
 
 export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_used_at', 'revoked_at'));

@@ -178,6 +178,7 @@ export class Bench {
       unstored: new UnstoredAlerts(),
       log: createLog({ level: 'silent', format: 'json' }),
       now,
+      jump: 20,
       publicUrl: 'http://127.0.0.1',
       wake: {
         webhooks: () => {},

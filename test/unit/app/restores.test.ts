@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { derive, takeAddress } from '../../../daemon/app/addresses/pool.ts';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
-import { beginQuarantine } from '../../../daemon/app/backup/restore.ts';
+import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { EARLIER_RESTORES_MAX, JUMPS_SEARCHED, jumpAfter } from '../../../daemon/domain/indices.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
-import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/backup/restore.ts';
+import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';

@@ -1,5 +1,7 @@
 /** Withdrawals whose coins leave the chain: what can still be done, what is reserved, and how it ends. */
 import { describe, expect, it } from 'vitest';
+import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
@@ -284,8 +286,13 @@ describe('a coin that is not the preferred conflict key', () => {
     const thief = pay.chain.payment(Buffer.from(`0014${'11'.repeat(20)}`, 'hex'), 1_000n, [`${young!.txid}:0`]);
     pay.chain.mineThese([thief]);
     await pay.sync();
-    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.conflict']);
-    expect(pay.row(id)).toMatchObject({ state: 'broadcast', held: true });
+    // nobody else has the keys: another machine, or data that is older than the chain
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['data.older']);
+    expect(pay.row(id).state).toBe('broadcast');
+    for (const account of pay.app.directory.accounts()) await deriveSkipped(pay.app, account, () => false);
+    await pay.round();
+    await takeOver(pay.app);
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.coin_missing', 'restore.unknown_spend']);
     pay.chain.mine(BURIED_BLOCKS.LTC - 1);
     await pay.sync();
     expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict' });

@@ -105,6 +105,11 @@ async function version(spendId: number, txid: string, inputs: string[], pays: nu
 }
 
 const row = (id: number): WithdrawalRow => bench.app.store.get(withdrawalById, { id })!;
+/** Spends up to now may be those of another program with the same words. */
+const usedElsewhere = () =>
+  bench.app.store.write((tx) =>
+    tx.run({ sql: 'UPDATE account SET gap = 20, past_until = 1000000', bind: () => [] }, {}),
+  );
 const stateOf = (id: number): string => row(id).state;
 const spendState = (id: number): string => bench.app.store.get(spendById, { id })!.state;
 const available = (): bigint => availableUnits(bench.app.store, bench.accountId, 'BTC');
@@ -151,6 +156,7 @@ describe('a signed withdrawal', () => {
   });
 
   it('fails only when what somebody else made of its coin is buried', async () => {
+    await usedElsewhere();
     const { id, spendId } = await signed(coin, 'v1');
     await bench.tell({ blocks: BURIED - 1, spends: () => [spentBy('stranger', BURIED - 2)] });
     expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', true, 'open']);
@@ -161,6 +167,7 @@ describe('a signed withdrawal', () => {
   });
 
   it('that had failed and is in a block after all has paid, and the operator is told', async () => {
+    await usedElsewhere();
     const { id } = await signed(coin, 'v1');
     await bench.tell({ blocks: BURIED, spends: () => [spentBy('stranger', BURIED - 1)] });
     expect(stateOf(id)).toBe('failed');
@@ -186,6 +193,7 @@ describe('a signed withdrawal', () => {
   });
 
   it('that was only planned is touched by nothing', async () => {
+    await usedElsewhere();
     const { id } = await signed(coin, 'v1');
     const { store } = bench.app;
     // as before its bytes were stored
@@ -228,6 +236,7 @@ describe('change', () => {
   });
 
   it('that was spent on falls with the transaction that made it', async () => {
+    await usedElsewhere();
     const parent = await signed(coin, 'v1');
     const paidBack = () => [bench.credit(change, 149_999_400n, null, { txid: 'v1' })];
     await bench.tell({ credits: paidBack, spends: () => [spentBy('v1', null)] });

@@ -1,0 +1,187 @@
+/**
+ * The stamp of this instance: a counter in the database and, always behind it, in a file beside it. A database that comes back
+ * older has a lower counter than the file. At the start the signer's journal and the backup folder are asked, too, whether they
+ * know more than the database; what the whole folder has lost, the chain tells (`older.ts`).
+ *
+ * Another machine, another disk or a copied folder alone begin no quarantine: they are normal after a move. They are told.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Message, message } from '../../domain/messages.ts';
+import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import { undecidedSpendsOfKey, versionByTxid } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import { readBackupKey } from '../../wallet/backup-key.ts';
+import { isMissing, replaceFile } from '../../wallet/files.ts';
+import { placeIn, type Recorded, recordedIn } from '../../wallet/signer/recorded.ts';
+import { raise } from '../alerts.ts';
+import type { App } from '../app.ts';
+import { DATABASE } from '../backup/container.ts';
+import { newestBackup } from '../backup/folder.ts';
+import { VAULT_FOLDER } from '../backup/make.ts';
+import { beginAsOlder } from './older.ts';
+import { quarantineOf } from './quarantine.ts';
+
+const SETTING = 'instance';
+const FILE = 'instance.json';
+const MACHINE_FILE = '/etc/machine-id';
+/** Everything that is given out within this time is counted together. */
+const PAUSE_MS = 1_000;
+/** The database is stamped every minute. A backup tells the time at which it began. */
+const BACKUP_AHEAD_MS_MIN = 3 * 60_000;
+
+/** `at`: the latest time at which it was stamped, milliseconds since 1970. `journal`: where the signer's journal was then. */
+const Stored = z.object({
+  id: z.string(),
+  count: z.int(),
+  at: z.number(),
+  journal: z.object({ beginning: z.string(), lines: z.int() }).nullable(),
+});
+type Stored = z.infer<typeof Stored>;
+
+/** `machine`: a hash; null where machines have no id. */
+const Beside = z.object({
+  id: z.string(),
+  count: z.int(),
+  machine: z.string().nullable(),
+  inode: z.number(),
+  folder: z.string(),
+});
+type Beside = z.infer<typeof Beside>;
+
+export class Instance {
+  readonly #app: App;
+  readonly #folder: string;
+  #stored: Stored;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+
+  private constructor(app: App, folder: string) {
+    this.#app = app;
+    this.#folder = folder;
+    this.#stored = storedIn(app.store) ?? { id: randomUUID(), count: 0, at: 0, journal: null };
+  }
+
+  /** Looks whether the database is an older one, and begins the quarantine then. To be called before anything is given out. */
+  static async begin(app: App, folder: string): Promise<Instance> {
+    const instance = new Instance(app, folder);
+    const beside = await besideIn(folder);
+    const reason = quarantineOf(app.store) ? null : await instance.#whyOlder(beside);
+    if (reason) await app.store.write((tx) => beginAsOlder(app, tx, reason));
+    else if (beside) await instance.#tellMoved(beside);
+    await instance.#write(beside?.count ?? 0);
+    return instance;
+  }
+
+  /** To be called after something was given out or signed, and every minute. */
+  touch(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#writing = this.stamp();
+    }, PAUSE_MS).unref();
+  }
+
+  /** Never throws: without it a rollback is noticed by other signs, or by an earlier stamp. */
+  async stamp(): Promise<void> {
+    try {
+      await this.#write(0);
+    } catch (error) {
+      this.#app.log.warn({ error }, 'the stamp of this service was not stored');
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#writing;
+    await this.stamp();
+  }
+
+  /** First the database, so that the file is never ahead of it. */
+  async #write(atLeast: number): Promise<void> {
+    const { id, count, at } = this.#stored;
+    const now = this.#app.now();
+    const journal = await placeIn(join(this.#folder, VAULT_FOLDER));
+    const next: Stored = { id, count: Math.max(count, atLeast) + 1, at: Math.max(at, now), journal };
+    await this.#app.store.write((tx) =>
+      tx.run(saveSetting, { key: SETTING, value: JSON.stringify(next), updated_at: now }),
+    );
+    this.#stored = next;
+    const beside: Beside = { ...(await placeOf(this.#folder, id)), id, count: next.count };
+    await replaceFile(join(this.#folder, FILE), `${JSON.stringify(beside)}\n`);
+  }
+
+  async #whyOlder(beside: Beside | null): Promise<Message | null> {
+    // without an account nothing was given out
+    if (!this.#app.directory.accounts().some(({ chainKey }) => !chainKey.startsWith('sandbox:'))) return null;
+    const { id, count } = this.#stored;
+    if (beside && (beside.id !== id || beside.count > count)) return message('older.database');
+    return (await this.#journalAhead()) ?? (await this.#backupAhead());
+  }
+
+  async #journalAhead(): Promise<Message | null> {
+    const { journal } = this.#stored;
+    if (journal === null) return null;
+    const place = { beginning: journal.beginning, after: journal.lines };
+    const { signed } = await recordedIn(join(this.#folder, VAULT_FOLDER), place);
+    const chains = [...new Set(this.#app.directory.accounts().map(({ chainKey }) => chainKey))];
+    const unknown = signed.filter((one) => !isKnown(this.#app.store, chains, one)).length;
+    return unknown > 0 ? message('older.journal', { count: unknown }) : null;
+  }
+
+  async #backupAhead(): Promise<Message | null> {
+    const { folder } = this.#app.config.backup;
+    const { at } = this.#stored;
+    // a service of an earlier release has no such time
+    if (folder === null || at === 0) return null;
+    const key = await readBackupKey(join(this.#folder, VAULT_FOLDER)).catch(() => null);
+    const made = key && (await newestBackup(folder, key.fingerprint, this.#app.now()).catch(() => null));
+    if (made === null || made <= at + BACKUP_AHEAD_MS_MIN) return null;
+    return message('older.backup', { made: new Date(made).toISOString(), end: new Date(at).toISOString() });
+  }
+
+  async #tellMoved(before: Beside): Promise<void> {
+    const { machine, inode, folder } = await placeOf(this.#folder, before.id);
+    const isOtherMachine = machine !== null && before.machine !== null && machine !== before.machine;
+    if (isOtherMachine) this.#app.log.warn('this data was on another machine before');
+    // disks that are mounted anew may number their files anew
+    if (inode === before.inode || (!isOtherMachine && folder === before.folder)) return;
+    this.#app.log.warn({ folder }, 'this data was copied or moved');
+    await raise(this.#app, 'data.moved', folder, message('data.moved', { folder }));
+  }
+}
+
+function storedIn(reader: Reader): Stored | null {
+  const row = reader.get(settingOf, { key: SETTING });
+  return row ? Stored.parse(JSON.parse(row.value)) : null;
+}
+
+async function besideIn(folder: string): Promise<Beside | null> {
+  try {
+    return Beside.parse(JSON.parse(await readFile(join(folder, FILE), 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+async function placeOf(folder: string, salt: string): Promise<Pick<Beside, 'machine' | 'inode' | 'folder'>> {
+  const text = await readFile(MACHINE_FILE, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return '';
+    throw error;
+  });
+  const id = text.trim();
+  const machine = id === '' ? null : createHash('sha256').update(`${salt} ${id}`).digest('hex');
+  const { ino } = await stat(join(folder, DATABASE));
+  return { machine, inode: ino, folder };
+}
+
+/** Whether the database has a signature, or the plan that it was made for: a crash came between the two. */
+function isKnown(reader: Reader, chains: readonly string[], { txid, keys }: Recorded): boolean {
+  return chains.some(
+    (chain_key) =>
+      reader.get(versionByTxid, { txid, chain_key }) !== undefined ||
+      keys.some((conflict_key) => reader.all(undecidedSpendsOfKey, { conflict_key, chain_key }).length > 0),
+  );
+}

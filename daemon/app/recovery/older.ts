@@ -1,0 +1,150 @@
+/**
+ * Data that is older than the chain. A data directory may come back older without a restore, and another machine may run with
+ * the same wallet. Whatever shows that begins the same quarantine as a restore, in the transaction that stores it. A chain
+ * gives out no address and signs nothing before its first complete view since the start, so the rule comes first.
+ *
+ * Invariant: only what cannot be invented counts. A transaction in a block that spends a coin of ours, or pays the fee from an
+ * address of ours, was signed with our keys. An unconfirmed one counts from a source that checks signatures.
+ *
+ * The simulated chains are part of the database, so that they are never ahead of it.
+ */
+import { isUtxo } from '../../chains/derive.ts';
+import type { BlockId, ChainUpdate, Credit } from '../../domain/chain.ts';
+import { INDICES_JUMPED } from '../../domain/indices.ts';
+import { type Message, message, templateOf } from '../../domain/messages.ts';
+import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
+import { creditByOutpoint, targetById } from '../../store/queries/credits.ts';
+import { debitByRef } from '../../store/queries/debits.ts';
+import { doubtedWithdrawal } from '../../store/queries/restore.ts';
+import { versionByTxid } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { isTaken, kinTarget } from '../addresses/kin.ts';
+import { insertIn } from '../alerts.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import type { Phase } from '../chains/ingest.ts';
+import { type Beginning, beginQuarantine } from './begin-quarantine.ts';
+import { OLDER, quarantineOf } from './quarantine.ts';
+
+/** Facts that one step looks at. */
+const PAGE = 32;
+
+/** Begins the quarantine, unless there is one. `reason`: what shows that the data is older. */
+export function beginAsOlder(
+  app: App,
+  tx: Tx,
+  reason: Message,
+  where: Pick<Beginning, 'heights' | 'lastDebit'> = {},
+): void {
+  if (quarantineOf(tx)) return;
+  const now = app.now();
+  const readAgain = beginReadingAgain(app, tx);
+  beginQuarantine(tx, { made_at: null, why: templateOf(reason), readAgain, ...where }, now, app.jump ?? INDICES_JUMPED);
+  insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
+  tx.afterCommit(() => {
+    app.log.error({ reason: reason.text }, 'the data is older than what happened: the service is quarantined');
+    app.wake.pool();
+    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+  });
+}
+
+/**
+ * Blocks since the start were read without the addresses that are skipped now. Returns the chains that read them again; a
+ * source that is asked for addresses needs no blocks.
+ */
+function beginReadingAgain(app: App, tx: Tx): string[] {
+  const again = new Set<string>();
+  for (const { id, chainKey } of app.directory.accounts()) {
+    const chain = app.chains.find(chainKey);
+    if (!chain || isSimulated(chain) || chain.startedFrom === null || chain.adapter.rescan) continue;
+    tx.run(rescanFrom, { id, to: JSON.stringify(chain.startedFrom) });
+    again.add(chainKey);
+  }
+  return [...again];
+}
+
+const isSimulated = ({ adapter }: ChainRuntime): boolean => adapter.network === 'sandbox';
+
+/** Looks for a spend of ours that nobody here made. To be run once the facts of the update are stored. */
+export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate): Phase[] {
+  const seen = isSimulated(chain) ? [] : spendsIn(chain, update);
+  const look: Phase = (tx, at) => {
+    const page = seen.slice(at, at + PAGE);
+    // payments that a restored service may have made are taken over without the operator
+    if (page.length === 0 || quarantineOf(tx) || tx.get(doubtedWithdrawal, { chain_key: chain.key })) return null;
+    const found = page.find((one) => isUnknown(tx, chain, one));
+    if (!found) return { at: at + PAGE };
+    const reason = message('older.spend', { tx: found.txid, chain: chain.key });
+    beginAsOlder(app, tx, reason, placeOf(tx, chain, found));
+    return null;
+  };
+  return seen.length > 0 ? [look] : [];
+}
+
+/** `ref`: of a debit; `outpoint`: of a coin. */
+type Spent = { txid: string; block: BlockId | null } & ({ ref: string } | { outpoint: string });
+
+function spendsIn({ adapter }: ChainRuntime, { spends, debits = [] }: ChainUpdate): Spent[] {
+  // a fee is paid by the one who signs; a contract may move tokens of ours without us
+  const fees = debits.filter(({ kind }) => kind === 'fee').map(({ id: ref, txid, block }) => ({ ref, txid, block }));
+  const isBelieved = ({ block }: Spent): boolean => block !== null || provesSpends(adapter);
+  return [...(isUtxo(adapter.chain) || adapter.keyImages ? spends : []), ...fees].filter(isBelieved);
+}
+
+/** Whether a spend that is in no block is known to be signed: a node checks it, a server says it. */
+const provesSpends = ({ chain, wholeHistories }: ChainRuntime['adapter']): boolean =>
+  isUtxo(chain) && wholeHistories !== true;
+
+function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
+  const chain_key = chain.key;
+  if (reader.get(versionByTxid, { txid: spent.txid, chain_key })) return false;
+  const row =
+    'ref' in spent
+      ? reader.get(debitByRef, { ref: spent.ref, chain_key })
+      : reader.get(creditByOutpoint, { outpoint: spent.outpoint, chain_key });
+  return row !== undefined && isOfOurTime(reader, row.account_id, spent.block);
+}
+
+/** Another program may have used a wallet before it came here. */
+function isOfOurTime(reader: Reader, id: number, block: BlockId | null): boolean {
+  const account = reader.get(accountById, { id });
+  if (!account) return false;
+  if (account.gap === null) return true;
+  return account.past_until !== null && (block === null || block.height > account.past_until);
+}
+
+/** Where the search for unknown spends begins. */
+function placeOf(reader: Reader, { key }: ChainRuntime, spent: Spent): Pick<Beginning, 'heights' | 'lastDebit'> {
+  const id = 'ref' in spent ? reader.get(debitByRef, { ref: spent.ref, chain_key: key })?.id : undefined;
+  return {
+    ...(spent.block && { heights: { [key]: spent.block.height - 1 } }),
+    ...(id !== undefined && { lastDebit: id - 1 }),
+  };
+}
+
+/**
+ * Looks for payments to addresses that the books never gave out, in what happened while the service was away. To be run before
+ * the update's credits are stored.
+ */
+export function unknownAddresses(app: App, chain: ChainRuntime, { credits }: ChainUpdate): Phase[] {
+  const isFirstView = chain.startedFrom !== null && chain.syncs === 0 && !isSimulated(chain);
+  const look: Phase = (tx, at) => {
+    const page = credits.slice(at, at + PAGE);
+    if (page.length === 0 || quarantineOf(tx)) return null;
+    const found = page.find((credit) => isNeverGivenOut(tx, chain, credit));
+    if (!found) return { at: at + PAGE };
+    const address = tx.get(targetById, { id: found.targetId })?.address ?? '';
+    beginAsOlder(app, tx, message('older.address', { address, chain: chain.key }));
+    return null;
+  };
+  return isFirstView && credits.length > 0 ? [look] : [];
+}
+
+function isNeverGivenOut(reader: Reader, { key }: ChainRuntime, { id, targetId, block }: Credit): boolean {
+  const target = reader.get(targetById, { id: targetId });
+  if (block === null || target?.branch !== 0 || target.invoice_id !== null) return false;
+  if (isTaken(kinTarget(reader, target)) || reader.get(creditByOutpoint, { outpoint: id, chain_key: key }))
+    return false;
+  // of a wallet that came from elsewhere, another program may have given it out
+  return reader.get(accountById, { id: target.account_id })?.gap === null;
+}
