@@ -1,11 +1,12 @@
 /**
- * Alerts for the operator: at most one open alert per kind and subject, until it is marked as seen. An alert that
- * cannot be stored, because the disk is full or locked, stays in memory until it can.
+ * Alerts for the operator: at most one open alert per kind and subject, until it is marked as seen. It always has the
+ * newest text. When its cause changes (`causeOf`), channels send it again, within their limit of one message an hour. An
+ * alert that cannot be stored, because the disk is full or locked, stays in memory until it can.
  */
 import type { Network } from '../domain/assets.ts';
-import { type AlertKind, type Message, templateOf } from '../domain/messages.ts';
-import { openAlertOf } from '../store/queries/alert-notices.ts';
-import { type AlertRow, closeAlertsOf, insertAlert } from '../store/queries/effects.ts';
+import { type AlertKind, causeOf, type Message, storedMessage, templateOf } from '../domain/messages.ts';
+import { openAlertOf, tellAgain } from '../store/queries/alert-notices.ts';
+import { type AlertRow, changeAlert, closeAlertsOf, insertAlert, rewordAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 
@@ -20,13 +21,14 @@ type UnstoredAlert = {
   network: Network | null;
 };
 
-/** Alerts that wait for the disk, oldest first. As in the store, the first of a kind and subject counts. */
+/** Alerts that wait for the disk, oldest first. As in the store, one of a kind and subject has its newest text. */
 export class UnstoredAlerts {
   readonly #waiting = new Map<string, UnstoredAlert>();
 
   add(alert: UnstoredAlert): void {
     const key = `${alert.kind} ${alert.subject}`;
-    if (!this.#waiting.has(key) && this.#waiting.size < UNSTORED_MAX) this.#waiting.set(key, alert);
+    const { created_at } = this.#waiting.get(key) ?? alert;
+    if (this.#waiting.has(key) || this.#waiting.size < UNSTORED_MAX) this.#waiting.set(key, { ...alert, created_at });
   }
 
   all(): UnstoredAlert[] {
@@ -39,8 +41,8 @@ export class UnstoredAlerts {
 }
 
 /**
- * Raises an alert; without effect if one of the same kind and subject is open. `network`: null for the appliance
- * itself. Never throws, because it often reports a fault.
+ * Raises an alert, or updates the open one of the same kind and subject. `network`: null for the appliance itself. Never
+ * throws, because it often reports a fault.
  */
 export async function raise(
   app: App,
@@ -51,7 +53,8 @@ export async function raise(
 ): Promise<void> {
   const alert = { kind, subject, ...columnsOf(message), created_at: app.now(), network };
   try {
-    await app.store.write((tx) => tx.run(insertAlert, alert));
+    if (app.store.get(openAlertOf, { kind, subject })?.message === message.text) return;
+    await app.store.write((tx) => put(tx, alert, app));
   } catch (error) {
     app.log.error({ kind, subject, message: message.text, error }, 'an alert could not be stored');
     app.unstored.add(alert);
@@ -64,7 +67,8 @@ export async function raise(
  * the program itself (`raise`).
  */
 export function raiseIn(app: App, tx: Tx, network: Network, kind: AlertKind, subject: string, message: Message): void {
-  if (network !== 'sandbox') insertIn(tx, app.now(), network, kind, subject, message);
+  if (network === 'sandbox') return;
+  put(tx, { kind, subject, ...columnsOf(message), created_at: app.now(), network }, app);
 }
 
 /** The same where no service runs. `created_at`: milliseconds since 1970. */
@@ -76,10 +80,32 @@ export function insertIn(
   subject: string,
   message: Message,
 ): void {
-  tx.run(insertAlert, { kind, subject, ...columnsOf(message), created_at, network });
+  put(tx, { kind, subject, ...columnsOf(message), created_at, network }, null);
+}
+
+/** `app`: null where no service runs. */
+function put(tx: Tx, alert: UnstoredAlert, app: App | null): void {
+  const { kind, subject, message, template, created_at } = alert;
+  const open = tx.get(openAlertOf, { kind, subject });
+  if (!open) tx.run(insertAlert, alert);
+  else if (open.message !== message) {
+    const isSame = open.template !== null && template !== null && causeOf(open.template) === causeOf(template);
+    if (isSame) tx.run(rewordAlert, { id: open.id, message, template });
+    else {
+      tx.run(changeAlert, { id: open.id, message, template, changed_at: created_at });
+      tx.run(tellAgain, { alert_id: open.id });
+      tx.afterCommit(() => app?.operatorEvents.tell('alert', `${open.id}`, message));
+    }
+  }
 }
 
 const columnsOf = (message: Message) => ({ message: message.text, template: templateOf(message) });
+
+/** The message of the open alert of a subject; null: none is open. */
+export function openMessage({ store }: App, kind: AlertKind, subject: string): Message | null {
+  const open = store.get(openAlertOf, { kind, subject });
+  return open === undefined ? null : storedMessage(open.message, open.template);
+}
 
 /** Closes the alerts of a subject. Reads first, so that useless calls are cheap. Never throws. */
 export async function end(app: App, kind: AlertKind, subject: string): Promise<void> {
@@ -101,7 +127,7 @@ export async function storeWaitingAlerts(app: App): Promise<void> {
   const waiting = app.unstored.all();
   if (waiting.length === 0 || app.store.health().trouble !== null) return;
   await app.store.write((tx) => {
-    for (const alert of waiting) tx.run(insertAlert, alert);
+    for (const alert of waiting) put(tx, alert, app);
   });
   for (const alert of waiting) app.unstored.drop(alert);
 }

@@ -45,7 +45,7 @@ export const MESSAGES = {
     '{business}: {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
   'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
   'ledger.differs': '{chain} at block {height}: {reason}',
-  'ledger.differs_more': '{chain} at block {height}: {reason} and {count} more',
+  'ledger.differs_more': '{chain} at block {height}: {reason} and {count} more, which `countinghouse ledger` shows',
   'ledger.differs_missed': '{found}. If another program with the same words received it, this finds it: {command}',
   'ledger.late': 'The nightly proof of the books was not made after {done}, and is late since {due}. The log says why',
   'ledger.unproved': 'The books of {chain} could not be proved: {reason}',
@@ -78,6 +78,8 @@ export const MESSAGES = {
   'storage.log': 'The write-ahead log {state}. {advice}',
   'webhook.failed':
     '{business}: the notification of invoice {invoice} to {host} failed: {reason}. It is not sent again by itself: countinghouse webhook resend {id}',
+  'webhook.failed_more':
+    '{business}: {times} notifications to {host} failed since the first one did: {reason}. None is sent again by itself: `countinghouse webhook list` shows them',
   'webhook.status': 'it answered {status}',
   'withdrawal.coin_missing': 'Withdrawal {id}. {reason}',
   'withdrawal.conflict':
@@ -95,7 +97,11 @@ export const MESSAGES = {
   'withdrawal.undone': 'A chain reorganisation undid the payment of withdrawal {id}: it is being sent again',
   'withdrawal.unsigned':
     '{business}: withdrawal {id} is approved and not signed. Is the wallet locked? `countinghouse wallet status`',
+  'withdrawal.unsigned_more':
+    '{business}: withdrawals from {id} to {newest} are approved and not signed. Is the wallet locked? `countinghouse wallet status`',
   'withdrawal.waiting': '{business}: withdrawal {id} waits for you. `countinghouse withdrawal list` shows it',
+  'withdrawal.waiting_more':
+    '{business}: withdrawals wait for you, from {id} to {newest}. `countinghouse withdrawal list` shows them',
   'withdrawal.waits': 'Withdrawal {id} waits. {reason}',
   'withdrawals.halted': 'Withdrawals of {chain} were halted by a bug: {reason}',
 
@@ -206,6 +212,7 @@ export const MESSAGES = {
   'doctor.backup_off': 'none is made by itself',
   'doctor.backup_unneeded': 'no real money is taken yet',
   'doctor.backup_unreadable': '{folder} cannot be read',
+  'doctor.books_differ': 'the books of {chain} differ from the chain in {count} places, the first: {reason}',
   'doctor.books_never': 'last proved on no day',
   'doctor.books_old': 'last proved on {at}',
   'doctor.books_proved': 'proved on {at}, or since the start',
@@ -304,6 +311,20 @@ export const messageIn = (value: Value | null): Message | null => (typeof value 
 /** The part of a message that is stored beside its text. */
 export type Template = Pick<Message, 'code' | 'values'>;
 export const templateOf = ({ code, values }: Message): Template => ({ code, values });
+
+/** Values that grow and shrink while the cause of a message stays the same. */
+const MEASURES: ReadonlySet<string> = new Set([
+  ...['days', 'depth', 'done', 'due', 'finalized', 'height', 'hours', 'megabytes', 'minutes', 'times'],
+]);
+
+/** The same for two texts about the same cause: the code, and the values that are no measures. */
+export const causeOf = ({ code, values }: Template): string =>
+  JSON.stringify([code, Object.entries(values).flatMap(([name, value]) => causeIn(name, value))]);
+
+function causeIn(name: string, value: Value): string[] {
+  if (MEASURES.has(name)) return [];
+  return [name, typeof value === 'object' ? causeOf(value) : `${value}`];
+}
 
 /** The message of two columns; null without a text, and for a text that has no code. */
 export const storedMessage = (text: string | null, template: Template | null): Message | null =>

@@ -17,6 +17,8 @@ export const ALERT_TABLES = {
     ended_at: maybe(time),
     /** The message's code and values; null in alerts of earlier releases. */
     template: maybe(json<Template>()),
+    /** When its cause last changed while it was open; null: never. */
+    changed_at: maybe(time),
   },
   /** The notices of alerts that a channel must send or has sent. A row is deleted when no further notice can follow. */
   alert_notice: {

@@ -159,8 +159,8 @@ export class Backups {
       ['backup.broken', broken],
     ] as const;
     for (const [kind, [file, ...others]] of kinds) {
-      if (file === undefined) continue;
-      await raise(this.#app, kind, folder, message(kind, { count: others.length + 1, folder, file }));
+      if (file === undefined) await end(this.#app, kind, folder);
+      else await raise(this.#app, kind, folder, message(kind, { count: others.length + 1, folder, file }));
     }
   }
 }

@@ -149,7 +149,9 @@ export class SyncLoop {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#unreadable.add(rescan.account.id);
-      await this.#alert('chain.past', message('chain.past', { reason: reasonOf(error) }));
+      const { key, adapter } = this.#chain;
+      const text = message('chain.past', { reason: reasonOf(error) });
+      await raise(this.#app, 'chain.past', `${key} account ${rescan.account.id}`, text, adapter.network);
     }
     return true;
   }

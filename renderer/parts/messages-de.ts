@@ -63,7 +63,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'invoice.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
   'ledger.differs': '{chain} bei Block {height}: {reason}',
-  'ledger.differs_more': '{chain} bei Block {height}: {reason} und {count} weitere',
+  'ledger.differs_more': '{chain} bei Block {height}: {reason} und {count} weitere, die `countinghouse ledger` zeigt',
   'ledger.differs_missed':
     '{found}. Hat ein anderes Programm mit denselben Wörtern es empfangen, findet es dieser Befehl: {command}',
   'ledger.late':
@@ -99,6 +99,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'storage.log': 'Das Protokoll der Datenbank {state}. {advice}',
   'webhook.failed':
     '{business}: Die Nachricht über die Rechnung {invoice} an {host} ist fehlgeschlagen: {reason}. Sie wird nicht von selbst wiederholt: countinghouse webhook resend {id}',
+  'webhook.failed_more':
+    '{business}: Seit der ersten sind {times} Benachrichtigungen an {host} fehlgeschlagen: {reason}. Keine wird von selbst noch einmal gesendet: `countinghouse webhook list` zeigt sie',
   'webhook.status': 'Er antwortete {status}',
   'withdrawal.coin_missing': 'Auszahlung {id}. {reason}',
   'withdrawal.conflict':
@@ -118,7 +120,11 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Eine Reorganisation der Blockchain hat die Zahlung der Auszahlung {id} aufgehoben: Sie wird erneut gesendet',
   'withdrawal.unsigned':
     '{business}: Die Auszahlung {id} ist genehmigt und nicht signiert. Ist die Wallet gesperrt? `countinghouse wallet status`',
+  'withdrawal.unsigned_more':
+    '{business}: Auszahlungen von {id} bis {newest} sind freigegeben und nicht unterschrieben. Ist die Wallet gesperrt? `countinghouse wallet status`',
   'withdrawal.waiting': '{business}: Die Auszahlung {id} wartet auf Sie. `countinghouse withdrawal list` zeigt sie',
+  'withdrawal.waiting_more':
+    '{business}: Auszahlungen warten auf Sie, von {id} bis {newest}. `countinghouse withdrawal list` zeigt sie',
   'withdrawal.waits': 'Die Auszahlung {id} wartet. {reason}',
   'withdrawals.halted': 'Die Auszahlungen von {chain} wurden durch einen Programmfehler angehalten: {reason}',
 
@@ -235,6 +241,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.backup_off': 'Von selbst wird keine gemacht',
   'doctor.backup_unneeded': 'Noch wird kein echtes Geld angenommen',
   'doctor.backup_unreadable': '{folder} kann nicht gelesen werden',
+  'doctor.books_differ': 'Die Bücher von {chain} weichen an {count} Stellen von der Blockchain ab, zuerst: {reason}',
   'doctor.books_never': 'Noch nie geprüft',
   'doctor.books_old': 'Zuletzt geprüft am {at}',
   'doctor.books_proved': 'Geprüft am {at} oder seit dem Start',

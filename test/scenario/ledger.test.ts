@@ -105,10 +105,22 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       `${balance} 400000001`,
     ]);
     db.prepare('UPDATE credit SET units = ?, gone = 1 WHERE id = ?').run(credit.units, credit.id);
-    expect(await prove()).toEqual([
+    const told = async () =>
+      (await operatorClient(service.dataDir)('alert.list', {})).alerts.find(({ kind }) => kind === 'ledger.differs');
+    const books = async () =>
+      (await operatorClient(service.dataDir)('doctor', {})).findings.filter(({ subject }) => subject === 'books');
+    const [first, one] = [await told(), await books()];
+    expect(first).toMatchObject({ subject: 'regtest:LTC', message: expect.stringContaining(credit.outpoint) });
+    expect(one).toMatchObject([{ level: 'problem', text: expect.stringContaining('in 2 places') }]);
+    const later = await prove();
+    expect(later).toEqual([
       `${credit.outpoint}: the source holds 100000000 units that our books do not know`,
       `${balance} 300000000`,
     ]);
+    // the open alert tells the differences of the latest proof
+    const now = await told();
+    expect(now?.id).toBe(first?.id);
+    for (const text of later) expect(now?.message).toContain(text);
     db.prepare('UPDATE credit SET gone = 0, outpoint = ? WHERE id = ?').run(`${'ab'.repeat(32)}:0`, credit.id);
     expect(await prove()).toHaveLength(2);
     db.prepare('UPDATE credit SET outpoint = ?, spent_txid = ?, spent_block_height = 1 WHERE id = ?').run(
@@ -123,9 +135,8 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     db.prepare('UPDATE credit SET spent_txid = NULL, spent_block_height = NULL WHERE id = ?').run(credit.id);
     db.close();
     expect(await prove()).toEqual([]);
-    const { alerts } = await operatorClient(service.dataDir)('alert.list', {});
-    const raised = alerts.find(({ kind }) => kind === 'ledger.differs');
-    expect(raised).toMatchObject({ subject: 'regtest:LTC', message: expect.stringContaining(credit.outpoint) });
+    expect(await told()).toBeUndefined();
+    expect((await books()).map(({ level }) => level)).not.toContain('problem');
   });
 
   it('gives an accountant every receipt with its value, in a file that is safe to open', async () => {

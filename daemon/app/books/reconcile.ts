@@ -9,7 +9,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import { type Pause, slices } from '../../chains/slices.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
-import { networkOf } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
 import { accountById } from '../../store/queries/businesses.ts';
@@ -29,13 +28,13 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { keyState } from '../withdrawals/keys.ts';
 import { UNKNOWN } from '../withdrawals/settle.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
+import { noteDifferences } from './differences.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
 
 /** Some milliseconds to read; what is done with them ends its turn by time. */
 const IDS_A_PAGE = 250;
 const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
-const NAMED_IN_ALERT_MAX = 5;
 const MOVED_RETRY_SECONDS = 30;
 /** How often, and how many times, to check whether the sync has come as far as the source. */
 const LOOK_MS = 500;
@@ -60,13 +59,16 @@ export type Reconciliation = {
   lines: ReconciledAsset[];
   /** Whether the source's own record was compared; false on simulated chains. */
   compared: boolean;
+  /** The differences, up to a limit. */
   problems: string[];
+  /** How many there are. */
+  differences: number;
   /** Whether the source holds a coin that the books do not know. */
   missed: boolean;
 };
 
 /**
- * Reconciles one chain, and raises an alert if something differs. Throws `Unavailable` if the source does not answer,
+ * Reconciles one chain. An alert names what differs, for as long as it does. Throws `Unavailable` if the source does not answer,
  * is reorganised repeatedly, or cannot tell what is held.
  */
 export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
@@ -79,7 +81,7 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
     const report = await compare(app, chain, tip, { held: held ?? null, balances: balances ?? null });
     // the rows were read while blocks left the chain
     if (!has(checkpointOf(app.store, chain), tip)) continue;
-    if (report.problems.length > 0) await alertOf(app, report);
+    await noteDifferences(app, report);
     return report;
   }
   throw new Unavailable(`${chain.key} was reorganised whenever it was to be proved`, MOVED_RETRY_SECONDS);
@@ -143,6 +145,7 @@ function watchedAccounts(app: App, chain: ChainRuntime): WatchedAccount[] {
 class Proof {
   readonly lines = new Map<string, ReconciledAsset>();
   readonly problems: string[] = [];
+  differences = 0;
   readonly #app: App;
   readonly #chain: ChainRuntime;
   readonly #tip: BlockId;
@@ -184,6 +187,7 @@ class Proof {
   }
 
   problem(text: string): void {
+    this.differences += 1;
     if (this.problems.length < PROBLEMS_MAX) this.problems.push(text);
   }
 
@@ -246,7 +250,6 @@ class Proof {
   /** Reports the remaining differences after every entry was read. `isStill`: whether no entry changed meanwhile. */
   async finish(pause: Pause, isStill: () => boolean): Promise<void> {
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
-      if (this.problems.length >= PROBLEMS_MAX) break;
       this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
     }
     await eachInTurns(this.#balances?.held ?? [], pause, (one) => {
@@ -349,6 +352,7 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: Sour
     lines: [...proof.lines.values()],
     compared: record.held !== null || record.balances !== null,
     problems: proof.problems,
+    differences: proof.differences,
     missed: proof.missed,
   };
 }
@@ -377,15 +381,4 @@ async function eachInTurns<Item>(
     const wait = pause();
     if (wait) await wait;
   }
-}
-
-async function alertOf(app: App, { chain, tip, problems, missed }: Reconciliation): Promise<void> {
-  if (quarantineOf(app.store)) return;
-  const [network, name] = chain.split(':');
-  const named = { chain, height: tip.height, reason: problems.slice(0, NAMED_IN_ALERT_MAX).join('; ') };
-  const count = problems.length - NAMED_IN_ALERT_MAX;
-  const found = count > 0 ? message('ledger.differs_more', { ...named, count }) : message('ledger.differs', named);
-  const command = `countinghouse source rescan ${name} --network ${network}`;
-  const text = missed ? message('ledger.differs_missed', { found, command }) : found;
-  await raise(app, 'ledger.differs', chain, text, networkOf(chain));
 }

@@ -1,6 +1,6 @@
 /**
- * Chooses the messages about alerts for the operator's channels (e-mail and the like): each alert once, and its end. A
- * channel sends one message an hour for each kind and subject. Later news waits until that hour is over, and is sent if it
+ * Chooses the messages about alerts for the operator's channels (e-mail and the like): each alert once for each cause, and
+ * its end. A channel sends one message an hour for each kind and subject. Later news waits until that hour is over, and is sent if it
  * still holds.
  */
 import {
@@ -25,12 +25,15 @@ export type Notice = {
   subject: string;
   message: string;
   created_at: number;
+  changed_at: number | null;
   seen_at: number | null;
   ended_at: number | null;
   network: string | null;
 };
 
 const BATCH_MAX = 50;
+/** More than a message takes: those that have to wait must not keep the others from being sent. */
+const LOOKED_AT_MAX = 1_000;
 const INTAKE_MAX = 200;
 const TOLD_KEPT_MAX = 500;
 /** An alert of this age is not sent any more: the channel was unavailable for all that time. */
@@ -66,6 +69,9 @@ export async function takeInAlerts(app: App, channel: string): Promise<void> {
   });
 }
 
+const isStale = ({ created_at, changed_at }: Notice, now: number): boolean =>
+  now - (changed_at ?? created_at) >= NEWS_MS_MAX;
+
 /** The messages that a channel has to send now. `passed`: ends that are not sent, because the alert was raised again. */
 export type News = { raised: Notice[]; ended: Notice[]; passed: Notice[] };
 
@@ -78,8 +84,9 @@ export function newsOf(app: App, channel: string, quiet: boolean): News {
   };
   const due = (notice: Notice): boolean => (!quiet || isUrgent(notice.kind)) && !inHour(notice);
   const raised = app.store
-    .all(noticesOf, { channel, state: 'new', limit: BATCH_MAX })
-    .filter((notice) => notice.seen_at === null && now - notice.created_at < NEWS_MS_MAX && due(notice));
+    .all(noticesOf, { channel, state: 'new', limit: LOOKED_AT_MAX })
+    .filter((notice) => notice.seen_at === null && !isStale(notice, now) && due(notice))
+    .slice(0, BATCH_MAX);
   const again = new Set(raised.map(({ kind, subject }) => `${kind} ${subject}`));
   const closed = app.store
     .all(closedNotices, { channel, limit: BATCH_MAX })
@@ -98,7 +105,7 @@ export async function dropSettled(app: App, channel: string): Promise<void> {
   const now = app.now();
   const old = app.store
     .all(noticesOf, { channel, state: 'new', limit: INTAKE_MAX })
-    .filter(({ seen_at, created_at }) => seen_at !== null || now - created_at >= NEWS_MS_MAX);
+    .filter((notice) => notice.seen_at !== null || isStale(notice, now));
   const seen = app.store.all(closedNotices, { channel, limit: BATCH_MAX }).filter(({ ended_at }) => ended_at === null);
   if (old.length + seen.length === 0) return;
   await app.store.write((tx) => {

@@ -32,7 +32,7 @@ import {
 } from '../../store/queries/shop-events.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { FLAG } from '../invoices/settle.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -186,12 +186,14 @@ function save(app: App, tx: Tx, row: EndpointRow): void {
   tx.afterCommit(() => app.directory.load(app.store));
 }
 
+const DISABLED = 'endpoint.disabled';
+
 function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number | null, reason: Message): void {
   save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: reason.text });
   const { name, network } = app.directory.business(endpoint.business_id);
   const { id, url } = endpoint;
   const text = message('endpoint.disabled', { business: name, id, url, reason });
-  raiseIn(app, tx, network, 'endpoint.disabled', `${id}`, text);
+  raiseIn(app, tx, network, DISABLED, `${id}`, text);
 }
 
 /** Deletes a bounded number of events older than a month. */
@@ -239,6 +241,7 @@ export function rotateSecret(app: App, tx: Tx, id: number): EndpointRow {
 export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   const row = endpointOf(tx, id);
   save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
+  endIn(app, tx, DISABLED, `${id}`);
   tx.afterCommit(app.wake.shopEvents);
   return endpointOf(tx, id);
 }

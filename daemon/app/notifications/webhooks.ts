@@ -6,6 +6,7 @@
 import { Rejected } from '../../domain/errors.ts';
 import { STATUS_FAILED_MIN } from '../../domain/merchant.ts';
 import { message, type Value } from '../../domain/messages.ts';
+import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
   alertSince,
   finishWebhookAttempt,
@@ -103,12 +104,21 @@ function endFailure(app: App, tx: Tx, { url }: WebhookRow): void {
   endIn(app, tx, FAILED, new URL(url).host);
 }
 
-/** Alerts the operator of a failed notification, once an hour per host. */
+/**
+ * Alerts the operator of a failed notification, once an hour per host. An open alert counts the later ones and has the
+ * newest reason.
+ */
 function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, reason: Value): void {
   const invoice = tx.get(invoiceById, { id: invoice_id });
   const { host } = new URL(url);
-  if (!invoice || tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) return;
-  const { name, network } = app.directory.business(invoice.business_id);
-  const text = message('webhook.failed', { business: name, invoice: invoice.slug, host, reason, id });
-  raiseIn(app, tx, network, FAILED, host, text);
+  if (!invoice) return;
+  const { name: business, network } = app.directory.business(invoice.business_id);
+  const open = tx.get(openAlertOf, { kind: FAILED, subject: host });
+  if (open) {
+    const times = Number(open.template?.values.times ?? 1) + 1;
+    raiseIn(app, tx, network, FAILED, host, message('webhook.failed_more', { business, times, host, reason }));
+  } else if (!tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) {
+    const text = message('webhook.failed', { business, invoice: invoice.slug, host, reason, id });
+    raiseIn(app, tx, network, FAILED, host, text);
+  }
 }

@@ -12,9 +12,12 @@ import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
 import { isAway } from '../../wallet/signer/port.ts';
+import { openMessage } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
+import { DATABASE } from '../backup/container.ts';
 import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
+import { differencesOf } from '../books/differences.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { daysUntilFull, FREE_BYTES_LOW, megabytesOf, stuckLog } from '../storage.ts';
@@ -85,7 +88,7 @@ export async function examine(app: App, dataDir: string): Promise<Finding[]> {
     ['certificate', () => certificate(app)],
     ['sources', () => sources(app)],
     ['backup', () => backups(app, dataDir)],
-    ['books', () => [proof(app)]],
+    ['books', () => proof(app)],
     ['wallet', () => wallet(app)],
     ['alerts', () => alerts(app)],
   ];
@@ -116,6 +119,8 @@ function disk(app: App): Finding[] {
   const { freeBytes, trouble } = app.store.health();
   if (trouble !== null)
     return [problem('disk', message('doctor.disk_refuses', { reason: trouble.message }), message('advice.disk_log'))];
+  const damage = openMessage(app, 'storage.damaged', DATABASE);
+  if (damage !== null) return [problem('disk', damage, message('advice.disk_log'))];
   if (freeBytes === null) return [];
   const megabytes = megabytesOf(freeBytes);
   if (freeBytes < FREE_BYTES_LOW)
@@ -244,6 +249,8 @@ async function backupsIn(app: App, folder: string, dataDir: string): Promise<Fin
   const key = await readBackupKey(join(dataDir, VAULT_FOLDER)).catch(() => null);
   const made = await newestBackup(folder, key?.fingerprint ?? null, app.now()).catch(() => 'unreadable' as const);
   const advice = message('advice.alert_list_why');
+  const failed = openMessage(app, 'backup.failed', folder);
+  if (failed !== null) return problem('backup', failed, advice);
   if (made === 'unreadable')
     return problem('backup', message('doctor.backup_unreadable', { folder }), message('advice.mounted'));
   if (made === null) return problem('backup', message('doctor.backup_missing', { folder }), advice);
@@ -256,7 +263,22 @@ async function backupsIn(app: App, folder: string, dataDir: string): Promise<Fin
 const isRecent = (app: App, at: number, daysMax: number): boolean =>
   days(app.now() - at) < daysMax && at <= app.now() + CLOCK_MS_MAX;
 
-function proof(app: App): Finding {
+function proof(app: App): Finding[] {
+  const differing = app.chains.all().flatMap(({ key: chain, adapter }) => {
+    const found = adapter.network === 'sandbox' ? null : differencesOf(app, chain);
+    if (found === null) return [];
+    const text = message('doctor.books_differ', { chain, count: found.count, reason: found.first });
+    return [problem('books', text, message('advice.ledger'))];
+  });
+  const unproved = app.chains.all().flatMap(({ key }) => {
+    const text = openMessage(app, 'ledger.unproved', key);
+    return text === null ? [] : [warning('books', text, message('advice.ledger'))];
+  });
+  const found = [...differing, ...unproved];
+  return found.length > 0 ? found : [lastProof(app)];
+}
+
+function lastProof(app: App): Finding {
   const made = jobDoneAt(app, 'proof');
   if (made !== null && isRecent(app, made, PROOF_DAYS_MAX))
     return ok('books', message('doctor.books_proved', { at: toIso(made) }));

@@ -2,9 +2,9 @@
  * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
  * made.
  */
-import { message } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
-import { withdrawalWaitingSince } from '../../store/queries/monitoring.ts';
+import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { end, raise } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
@@ -14,6 +14,11 @@ const MS_PER_MINUTE = 60_000;
 /** An operator who requests a withdrawal and approves it within this time gets no alert. */
 const WAITING_MS_MAX = 15 * MS_PER_MINUTE;
 const UNSIGNED_MS_MAX = 15 * MS_PER_MINUTE;
+/** The states in which a withdrawal may stay so long without an alert. */
+const OVERDUE = [
+  { kind: 'withdrawal.waiting', state: 'requested', ms: WAITING_MS_MAX },
+  { kind: 'withdrawal.unsigned', state: 'approved', ms: UNSIGNED_MS_MAX },
+] as const;
 /** A failed job is tried again meanwhile. */
 const LATE_MS_MAX = 6 * MS_PER_HOUR;
 
@@ -24,19 +29,18 @@ export const PROOF_SCHEDULE = '40 2 * * *';
 export async function tellWaiting(app: App): Promise<void> {
   for (const { id, name, network } of app.directory.businesses()) {
     if (network === 'sandbox') continue;
-    const since = (state: string, ms: number) =>
-      app.store.get(withdrawalWaitingSince, { business_id: id, state, before: app.now() - ms });
-    const asked = since('requested', WAITING_MS_MAX);
-    if (asked) {
-      const text = message('withdrawal.waiting', { business: name, id: asked.id });
-      await raise(app, 'withdrawal.waiting', `${id}`, text, network);
-    } else await end(app, 'withdrawal.waiting', `${id}`);
-    const unsigned = since('approved', UNSIGNED_MS_MAX);
-    if (unsigned) {
-      const text = message('withdrawal.unsigned', { business: name, id: unsigned.id });
-      await raise(app, 'withdrawal.unsigned', `${id}`, text, network);
-    } else await end(app, 'withdrawal.unsigned', `${id}`);
+    for (const { kind, state, ms } of OVERDUE) {
+      const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });
+      const { oldest = null, newest = null } = found ?? {};
+      if (oldest === null || newest === null) await end(app, kind, `${id}`);
+      else await raise(app, kind, `${id}`, overdue(kind, name, oldest, newest), network);
+    }
   }
+}
+
+function overdue(kind: (typeof OVERDUE)[number]['kind'], business: string, id: number, newest: number): Message {
+  if (id === newest) return message(kind, { business, id });
+  return message(`${kind}_more`, { business, id, newest });
 }
 
 /** To be called every minute. A job that never ran counts from its registration. */

@@ -275,5 +275,6 @@ function alertForeign(app: App, tx: Tx, spend: SpendRow, withdrawals: readonly W
       ? message('payment.withdrawal', { ids })
       : message('payment.own', { address: `${spend.subject}` });
   const text = message('withdrawal.conflict', { tx: txid, payment });
-  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', txid, text);
+  // one transaction may conflict with several payments
+  raiseIn(app, tx, networkOf(spend.chain_key), 'withdrawal.conflict', `${txid} ${spend.id}`, text);
 }

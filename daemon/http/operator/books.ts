@@ -51,7 +51,8 @@ async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
   }
 }
 
-function shown({ chain, tip, compared, lines, problems }: Reconciliation): Proved {
+function shown({ chain, tip, compared, lines, problems, differences }: Reconciliation): Proved {
+  const more = differences - problems.length;
   return {
     chain,
     height: tip.height,
@@ -66,7 +67,7 @@ function shown({ chain, tip, compared, lines, problems }: Reconciliation): Prove
         held: coins(held),
       };
     }),
-    problems,
+    problems: more > 0 ? [...problems, `${more} more differences`] : problems,
     error: null,
   };
 }

@@ -18,13 +18,28 @@ export const alertsAbove = statement((p: { id: number; limit: number }) =>
 export const openAlertOf = statement((p: { kind: string; subject: string }) =>
   sqlite
     .selectFrom('alert')
-    .select(['id', 'message', 'created_at'])
+    .select(['id', 'message', 'template', 'created_at'])
     .where('kind', '=', p.kind)
     .where('subject', '=', p.subject)
     .where('seen_at', 'is', null),
 );
 
 export const insertNotice = insert('alert_notice', ['channel', 'alert_id', 'state'], 'ignore');
+
+/** Has every channel that sent an alert send it again. Its end is still sent, too. */
+export const tellAgain = statement((p: { alert_id: number }) =>
+  sqlite
+    .insertInto('alert_notice')
+    .orIgnore()
+    .columns(['channel', 'alert_id', 'state'])
+    .expression((from) =>
+      from
+        .selectFrom('alert_notice')
+        .select(['channel', 'alert_id', sql.lit('new').as('state')])
+        .where('state', '=', sql.lit('told'))
+        .where('alert_id', '=', p.alert_id),
+    ),
+);
 
 export const dropNotice = remove('alert_notice', 'channel', 'state', 'alert_id');
 
@@ -33,7 +48,7 @@ export const noticesOf = statement((p: { channel: string; state: string; limit: 
   sqlite
     .selectFrom('alert_notice')
     .innerJoin('alert', 'alert.id', 'alert_notice.alert_id')
-    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'seen_at', 'ended_at', 'network'])
+    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'changed_at', 'seen_at', 'ended_at', 'network'])
     .where('channel', '=', p.channel)
     .where('state', '=', p.state)
     .orderBy('alert_notice.alert_id')
@@ -47,7 +62,7 @@ export const closedNotices = statement((p: { channel: string; limit: number }) =
   sqlite
     .selectFrom('alert_notice')
     .innerJoin('alert', 'alert.id', 'alert_notice.alert_id')
-    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'seen_at', 'ended_at', 'network'])
+    .select(['alert.id', 'kind', 'subject', 'message', 'created_at', 'changed_at', 'seen_at', 'ended_at', 'network'])
     .where('channel', '=', p.channel)
     .where('state', '=', sql.lit('told'))
     .where('seen_at', 'is not', null)

@@ -49,7 +49,7 @@ export const webhookAttempts = statement((p: { webhook_id: number }) =>
 );
 
 /** One open alert per kind and subject. */
-export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at'), 'ignore');
+export const insertAlert = insert('alert', columnsBut('alert', 'id', 'seen_at', 'ended_at', 'changed_at'), 'ignore');
 
 /** 0 for alerts about real money or the appliance itself, 1 for the rest. Written as in the index. */
 const RANK = sql<number>`(network IS NOT NULL AND network <> 'mainnet')`;
@@ -87,6 +87,9 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
 
 /** Corrects the text of an open alert. */
 export const rewordAlert = update('alert', ['message', 'template'], 'id');
+
+/** Gives an open alert another cause. */
+export const changeAlert = update('alert', ['message', 'template', 'changed_at'], 'id');
 
 /** Closes the alerts of a subject whose cause is over. */
 export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>

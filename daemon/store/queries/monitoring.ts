@@ -34,17 +34,19 @@ export const withdrawalsWaiting = statement((p: { business_id: number; state: st
   ),
 );
 
-/** Returns a withdrawal of a business in a state that was last changed before a time, if there is one. */
-export const withdrawalWaitingSince = statement((p: { business_id: number; state: string; before: number }) =>
+/** The oldest and the newest withdrawal of a business in a state that were last changed before a time; null: there is none. */
+export const withdrawalsWaitingSince = statement((p: { business_id: number; state: string; before: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['id', 'updated_at'])
+    .select(({ fn }) => [
+      fn.min<number | null>('id').as('oldest'),
+      fn.max<number | null>('id').as('newest'),
+      fn.min<number | null>('updated_at').as('since'),
+    ])
     .where('business_id', '=', p.business_id)
     .where(sql<boolean>`state IN ('requested', 'approved')`)
     .where('state', '=', p.state)
-    .where('updated_at', '<=', p.before)
-    .orderBy('id')
-    .limit(1),
+    .where('updated_at', '<=', p.before),
 );
 
 export const spendsOpen = statement((p: { chain_key: string }) =>

@@ -121,7 +121,7 @@ export class AlertWorker {
     const raised: Notice[] = [
       {
         ...{ id: 0, kind, subject: 'data directory', message, network: null },
-        ...{ created_at: this.#app.now(), seen_at: null, ended_at: null },
+        ...{ created_at: this.#app.now(), changed_at: null, seen_at: null, ended_at: null },
       },
     ];
     if (await this.#send(state, { raised, ended: [], passed: [] })) this.#toldUnstored.set(key, at);
@@ -148,7 +148,7 @@ export class AlertWorker {
     state.notBefore = this.#passed() + Math.min(RETRY_MS_MIN * 2 ** state.fails, RETRY_MS_MAX);
     state.fails += 1;
     this.#app.log.warn({ channel: channel.name, why, times: state.fails }, 'alerts could not be told');
-    if (state.fails !== FAILS_BEFORE_ALERT) return;
+    if (state.fails < FAILS_BEFORE_ALERT) return;
     const text = message('alert.undelivered', { channel: channel.name, reason: why });
     await raise(this.#app, UNDELIVERED, channel.name, text);
   }

@@ -107,6 +107,19 @@ describe('a notification that fails', () => {
     expect(open(bench)).toHaveLength(2);
   });
 
+  it('after another one is counted in the open alert, with its reason', async () => {
+    const bench = await Bench.open();
+    const texts = () => bench.app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 }).map((row) => row.message);
+    await fail(bench, 'merchant', 'https://shop.example/a', 500);
+    await fail(bench, 'merchant', 'https://shop.example/b', 500);
+    await fail(bench, 'merchant', 'https://shop.example/c', null);
+    expect(texts()).toEqual([
+      expect.stringMatching(/: 3 notifications to shop.example failed .*: the connection was refused/),
+    ]);
+    await fail(bench, 'merchant', 'https://shop.example/d', 200);
+    expect(texts()).toEqual([]);
+  });
+
   it('of a browser is none: anybody could ring it', async () => {
     const bench = await Bench.open();
     await fail(bench, 'client', 'https://shop.example/a', null);
@@ -264,7 +277,15 @@ describe('a withdrawal', () => {
     bench.at += 2 * MINUTE;
     await tellWaiting(app);
     expect(open(bench)).toEqual([['withdrawal.waiting', `${bench.businessId}`]]);
+    const other = await pay.request(COIN / 4n);
+    bench.at += 16 * MINUTE;
+    await tellWaiting(app);
+    const texts = () => app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 }).map((row) => row.message);
+    expect(texts()).toEqual([expect.stringContaining(`withdrawals wait for you, from ${id} to ${other}`)]);
     await pay.approve(id);
+    await tellWaiting(app);
+    expect(texts()).toEqual([expect.stringContaining(`withdrawal ${other} waits for you`)]);
+    await pay.reject(other);
     await tellWaiting(app);
     expect(open(bench)).toEqual([]);
     await pay.round();

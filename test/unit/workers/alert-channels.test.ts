@@ -11,6 +11,7 @@ import { end, raise } from '../../../daemon/app/alerts.ts';
 import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { type Message, message } from '../../../daemon/domain/messages.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { compose } from '../../../daemon/workers/alerts/channel.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
@@ -93,7 +94,7 @@ const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const titles = (asked: Asked[]): string[] => asked.map(({ body }) => (JSON.parse(body) as { title: string }).title);
 
 it('a long text is cut to what every channel takes, between two characters', () => {
-  const one = { id: 1, subject: 'x', network: null, created_at: 0, seen_at: null, ended_at: null };
+  const one = { id: 1, subject: 'x', network: null, created_at: 0, changed_at: null, seen_at: null, ended_at: null };
   for (const filling of ['a', 'ä', '€', '🪙']) {
     for (const before of ['', 'b', 'bb', 'bbb']) {
       const raised = [{ ...one, kind: 'chain.alert', message: before + filling.repeat(4_000) }];
@@ -339,6 +340,58 @@ describe('what is told when', () => {
     expect(titles(asked)[1]).toMatch(/: 2 alerts$/);
     bench.at = new Date(2026, 0, 3, 12).getTime();
     expect(isQuiet(app)).toBe(false);
+  });
+
+  it('another cause of an open alert once the hour is over, and its end; not a measure that grows', async () => {
+    const { app, tick, asked, open } = await channel();
+    const away = (minutes: number, reason: string) => message('chain.away', { chain: 'mainnet:BTC', minutes, reason });
+    const raised = (text: Message) => raise(app, 'chain.away', 'mainnet:BTC', text);
+    const texts = () => asked.map(({ body }) => /(Over: )?\S+ has been away for \d+ minutes[^:]*: \w+/.exec(body)![0]);
+    await raised(away(5, 'refused'));
+    await tick();
+    for (let minutes = 6; minutes < 130; minutes++) {
+      await raised(away(minutes, 'refused'));
+      await tick(MINUTE);
+    }
+    expect(asked).toHaveLength(1);
+    await raised(away(130, 'forged'));
+    await tick();
+    expect(texts()[1]).toContain('130 minutes, and payers are not offered it: forged');
+    await raised(away(131, 'silent'));
+    await raised(away(132, 'behind'));
+    await tick(50 * MINUTE);
+    expect(asked).toHaveLength(2);
+    await tick(10 * MINUTE);
+    expect(texts()[2]).toContain('132 minutes, and payers are not offered it: behind');
+    expect(open()).toEqual(['chain.away']);
+    // changed and over before the next message: only the end is news
+    await raised(away(190, 'refused'));
+    await end(app, 'chain.away', 'mainnet:BTC');
+    await tick(61 * MINUTE);
+    expect(texts().slice(3)).toEqual([expect.stringContaining('190 minutes')]);
+    expect(asked.at(-1)!.body).toContain('Over: ');
+    await tick(120 * MINUTE);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('a cause that is new though the alert is weeks old', async () => {
+    const { app, tick, asked } = await channel();
+    await raise(app, 'backup.failed', 'a', said('the disk is full'));
+    await tick();
+    await tick(21 * 24 * HOUR);
+    await raise(app, 'backup.failed', 'a', { ...said('the disk is gone'), values: { reason: 'gone' } });
+    await tick();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]!.body).toContain('the disk is gone');
+  });
+
+  it('an urgent alert, however many others wait for the end of their hour or of the night', async () => {
+    const { app, bench, tick, asked } = await channel({ 'alerts.quiet_hours': '22:00-07:00' });
+    bench.at = new Date(2026, 0, 2, 23, 30).getTime();
+    for (let n = 0; n < 120; n++) await raise(app, 'browser.full', `${n}`, said('full'));
+    await raise(app, 'storage.full', 'c', said('disk'));
+    await tick();
+    expect(titles(asked)).toEqual([expect.stringMatching(/the disk is full$/)]);
   });
 
   it('what was raised while the service was down, and nothing twice after a restart', async () => {
