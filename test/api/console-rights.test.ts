@@ -144,6 +144,16 @@ describe('a session that is locked to the counter', () => {
     expect((await till.call('counter.cancel', { invoice: own })).status).toBe(200);
   });
 
+  it('hears nothing more by a call that it made before', async () => {
+    const session = await signIn(open);
+    const { cursor } = (await session.call('events.next', { wait_seconds: 0 })).body;
+    const waiting = session.call('events.next', { cursor, wait_seconds: 5 }).catch(() => null);
+    await session.call('status');
+    expect((await session.page.ask('/session/lock', { business: 1 })).status).toBe(200);
+    await open.call('POST', '/invoice', { amount: 4_711, crypto: 'ALL' });
+    expect((await waiting)?.body.events ?? []).toEqual([]);
+  });
+
   it('stays with its counter', async () => {
     await till.page.ask('/session/lock', { business: other });
     expect((await till.call('counter.show')).body).toMatchObject({ business: 1 });

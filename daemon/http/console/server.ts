@@ -111,15 +111,20 @@ export class ConsoleServer {
 
   /** Ends one session or all, with the answers that wait. */
   async end(id: number | null): Promise<number> {
+    this.#hangUp(id);
+    return this.sessions.end(id);
+  }
+
+  /** Ends the answers that wait: of one session, or of all. */
+  #hangUp(id: number | null): void {
     for (const [session, answers] of this.#open) {
       if (id === null || id === session) for (const answer of answers) answer.destroy();
     }
-    return this.sessions.end(id);
   }
 
   async close(): Promise<void> {
     const server = await this.#server?.catch(() => undefined);
-    for (const answers of this.#open.values()) for (const answer of answers) answer.destroy();
+    this.#hangUp(null);
     await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
     if (server) await closeServer(server);
   }
@@ -257,7 +262,11 @@ export class ConsoleServer {
     const params = Lock.safeParse(body);
     if (!params.success) return failure(422, 'params', 'Give the business of the counter');
     const { id } = findBusiness(this.#context.app, `${params.data.business}`);
-    if (session.scope === 'all') await this.sessions.lock(session.id, id);
+    if (session.scope === 'all') {
+      await this.sessions.lock(session.id, id);
+      // calls that were let in before could still answer with what the counter may not see
+      this.#hangUp(session.id);
+    }
     return { status: 200, body: {} };
   }
 
