@@ -1,6 +1,7 @@
 /** The Core-RPC adapter on bcoin (BTC) and bcash (BCH): real chains, whose RPC departs from Core's in places. */
 import { describe, expect, it } from 'vitest';
 import { coreAdapter } from '../../daemon/chains/utxo/core.ts';
+import { minedBlock } from '../nodes/mined-block.ts';
 import { hasNpmNodes, NpmNode, npmNodesTitle } from '../nodes/npm-node.ts';
 import { type ChainControls, conformance } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
@@ -24,6 +25,21 @@ describe.skipIf(!hasNpmNodes)(npmNodesTitle('on real nodes from npm'), () => {
       /points at a node of another chain: it does not know BTC addresses/,
     );
     await stranger.close();
+    await node.stop();
+  });
+
+  it('bcash takes a block that was mined by hand, with one of two payments', async () => {
+    const node = await NpmNode.start('bcash');
+    await node.fund();
+    const paid = await node.pay([{ address: await node.newAddress(), units: 100_000n }]);
+    const left = await node.pay([{ address: await node.newAddress(), units: 200_000n }]);
+    const previous = await node.rpc<string>('getbestblockhash');
+    const { height, mediantime } = await node.rpc<{ height: number; mediantime: number }>('getblockheader', [previous]);
+    const transactions = [await node.rpc<string>('getrawtransaction', [paid])];
+    const block = minedBlock({ previous, height: height + 1, timeSeconds: mediantime + 1, transactions });
+    expect(await node.rpc('submitblock', [block])).toBeNull();
+    expect(await node.rpc('getblockcount')).toBe(height + 1);
+    expect(await node.rpc('getrawmempool')).toEqual([left]);
     await node.stop();
   });
 });

@@ -36,6 +36,7 @@ describe.each(OWN_WAYS.flatMap(({ own, server }) => (server ? [{ own, server }] 
       conformance({
         name: server.name,
         rewardMaturity: 100,
+        neverBehind: server.neverBehind,
         start: async () => {
           const kind = ownNode(own)!;
           const node = await Litecoind.start({ kind: { ...kind, options: [...kind.options, ...server.needs] } });

@@ -12,10 +12,11 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptOf } from '../../daemon/chains/utxo/address.ts';
-import { parseTransaction } from '../../daemon/chains/utxo/block.ts';
+import { type ParsedTransaction, parseTransaction } from '../../daemon/chains/utxo/block.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import { writeTransaction } from '../adapters/fixtures/serial.ts';
 import { spawnBound } from '../support/bound-child.ts';
+import { minedBlock } from './mined-block.ts';
 
 /** The program itself, unless the environment names another: Debian's /usr/bin/litecoind writes to the home folder. */
 const PROGRAM = process.env.COUNTINGHOUSE_TEST_LITECOIND ?? '/usr/lib/litecoin/litecoind';
@@ -73,13 +74,18 @@ export class Litecoind {
     const options = kind.chain === 'LTC' && !mweb ? [...kind.options, WITHOUT_MWEB] : kind.options;
     const node = new Litecoind(await freePort(), folder, kind, options);
     await node.launch();
-    await node.rpc('createwallet', ['payer']);
+    if (!node.#hasOneWallet) await node.rpc('createwallet', ['payer']);
     node.#address = await node.rpc<string>('getnewaddress', []);
     return node;
   }
 
   get url(): string {
     return `http://user:p%40ss%3Aword@127.0.0.1:${this.port}`;
+  }
+
+  /** BCHN opens a wallet of its own accord; a second one would have to be named in every call. */
+  get #hasOneWallet(): boolean {
+    return this.kind.chain === 'BCH';
   }
 
   async launch(options: string[] = []): Promise<void> {
@@ -101,7 +107,7 @@ export class Litecoind {
         '-fallbackfee=0.0002',
         '-dbcache=4',
         ...this.#options,
-        ...(known ? ['-wallet=payer'] : []),
+        ...(known && !this.#hasOneWallet ? ['-wallet=payer'] : []),
         ...options,
       ],
       { stdio: 'ignore' },
@@ -200,14 +206,19 @@ export class Litecoind {
     return hex;
   }
 
-  /** A signed transaction that spends the inputs of an unconfirmed one to `outputs`, and the rest to the payer. */
+  /** A transaction that the wallet knows, also one that has left the mempool. */
+  async #walletTransaction(txid: string): Promise<ParsedTransaction> {
+    const { hex } = await this.rpc<{ hex: string }>('gettransaction', [txid]);
+    return parseTransaction(Buffer.from(hex, 'hex'), this.kind.chain);
+  }
+
+  /** A signed transaction that spends the inputs of one of the wallet's to `outputs`, and the rest to the payer. */
   async conflictOf(txid: string, outputs: { units: bigint; script: Uint8Array }[] = []): Promise<string> {
-    const { vin } = await this.rpc<{ vin: { txid: string; vout: number }[] }>('getrawtransaction', [txid, true]);
-    const inputs = vin.map((input) => ({ txid: input.txid, vout: input.vout, sequence: SEQUENCE_REPLACEABLE }));
+    const spent = (await this.#walletTransaction(txid)).inputs;
+    const inputs = spent.map((input) => ({ txid: input.txid, vout: input.vout, sequence: SEQUENCE_REPLACEABLE }));
     let units = outputs.reduce((left, output) => left - output.units, -REPLACEMENT_FEE_UNITS);
     for (const input of inputs) {
-      const { hex } = await this.rpc<{ hex: string }>('gettransaction', [input.txid]);
-      units += parseTransaction(Buffer.from(hex, 'hex'), this.kind.chain).outputs[input.vout]?.units ?? 0n;
+      units += (await this.#walletTransaction(input.txid)).outputs[input.vout]?.units ?? 0n;
     }
     const change = { units, script: this.script(await this.newAddress()) };
     return this.#signed(writeTransaction({ inputs, outputs: [...outputs, change] }).toString('hex'));
@@ -220,11 +231,26 @@ export class Litecoind {
   }
 
   /** Replaces an unconfirmed payment by one that goes elsewhere: where nodes replace nothing, in a block. */
-  async replace(txid: string): Promise<string> {
-    if (this.kind.chain === 'BCH') {
-      return this.rpc<string>('generateblock', [await this.newAddress(), [await this.conflictOf(txid)]]);
+  async replace(txid: string): Promise<void> {
+    const conflict = await this.conflictOf(txid);
+    if (this.kind.chain === 'BCH') await this.#mineOnly([conflict]);
+    else await this.rpc('sendrawtransaction', [conflict]);
+  }
+
+  /** Mines a block with these transactions and no others of the mempool. */
+  async #mineOnly(transactions: string[]): Promise<void> {
+    if (this.kind.chain !== 'BCH') {
+      // A reward of its own, or a block mined within the second could be one that was invalidated.
+      await this.rpc('generateblock', [await this.newAddress(), transactions]);
+      return;
     }
-    return this.rpc<string>('sendrawtransaction', [await this.conflictOf(txid)]);
+    const previous = await this.rpc<string>('getbestblockhash', []);
+    const tip = await this.rpc<{ height: number; mediantime: number }>('getblockheader', [previous]);
+    const timeSeconds = Math.max(tip.mediantime + 1, Math.floor(Date.now() / 1000));
+    const refused = await this.rpc<string | null>('submitblock', [
+      minedBlock({ previous, height: tip.height + 1, timeSeconds, transactions }),
+    ]);
+    if (refused !== null) throw new Error(`submitblock: ${refused}`);
   }
 
   /**
@@ -241,10 +267,8 @@ export class Litecoind {
     await this.rpc('invalidateblock', [await this.rpc<string>('getblockhash', [height - depth + 1])]);
     const conflicts: string[] = [];
     for (const txid of drop ? orphaned : []) conflicts.push(await this.conflictOf(txid));
-    // A reward of its own, or a block mined within the second could be the very one that was invalidated.
-    const rewardTo = await this.newAddress();
-    await this.rpc('generateblock', [rewardTo, conflicts]);
-    for (let i = 0; i < depth; i++) await this.rpc('generateblock', [rewardTo, []]);
+    await this.#mineOnly(conflicts);
+    for (let i = 0; i < depth; i++) await this.#mineOnly([]);
   }
 
   /** Lets the wallet send by itself, which paying into and out of the extension block (MWEB) needs. */

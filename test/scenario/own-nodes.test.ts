@@ -141,7 +141,10 @@ ${chain} = "80"
       async () => {
         const address = await node.newAddress();
         const { withdrawal } = await operator.call('withdrawal.add', {
-          ...{ business: 'Own', crypto: chain, address, amount: null },
+          business: 'Regtest shop',
+          crypto: chain,
+          address,
+          amount: null,
         });
         await until('it can be shown', async () => {
           const { preview } = await operator.call('withdrawal.propose', { kind: 'pay', id: `${withdrawal.id}` });
