@@ -50,7 +50,7 @@ const ENTRIES = [
 ];
 
 const TOP_LEVEL = new Set([
-  ...['LICENSE', 'CHANGELOG.md'],
+  ...['LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
   ...['package.json', 'electron-builder.yml', 'main', 'renderer', 'daemon', 'resources', 'test', 'README.md'],
   // where their tools insist on finding them
   ...['package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'vite.config.ts'],
