@@ -106,6 +106,35 @@ export class Endpoints<E extends Endpoint> {
   }
 
   /**
+   * The statements of different operators' endpoints, one of each, the asked one first, until that `isEnough`. The others have `otherMs`
+   * together. Like `first` where nobody says anything.
+   */
+  async several<T>(
+    use: (endpoint: E, signal: AbortSignal) => Promise<T>,
+    isEnough: (said: readonly T[]) => boolean,
+    otherMs: number,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const own = await this.first(async (endpoint) => ({ endpoint, said: await use(endpoint, signal) }), signal);
+    assert(own, 'an endpoint that answers says something');
+    const heard = new Set([this.operatorOf(own.endpoint)]);
+    const said = [own.said];
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(otherMs)]);
+    for (const state of this.#inOrder()) {
+      if (isEnough(said)) break;
+      if (heard.has(state.operator)) continue;
+      try {
+        said.push(await this.#used(state, (endpoint) => use(endpoint, soon), soon));
+        heard.add(state.operator);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof Unavailable || soon.aborted)) throw error;
+      }
+    }
+    return said;
+  }
+
+  /**
    * Endpoints of other operators than this one that deny something, one of each; null if one affirms it. Undecided ones, and those
    * that do not answer, have no vote.
    */

@@ -64,6 +64,9 @@ export function gasCommands(root: Command, io: Io): void {
   withPassphrase(onChain('stop'))
     .description('end the plan, and take its grant back from the wallet')
     .action(action(io, stop));
+  onChain('resume')
+    .description('let a plan go on that halted because one of its transactions failed on the chain')
+    .action(action(io, resume));
 }
 
 function chainOf(text: string): EvmChain {
@@ -180,6 +183,11 @@ async function stop(session: Session, options: PassphraseOption, ...given: unkno
   const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now() });
   const done = await session.call('gas.stop', { business, chain, signed });
   session.print(done, () => (done.plan ? `The plan is ${done.plan.state}.\n` : 'There was no plan.\n'));
+}
+
+async function resume(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const done = await session.call('gas.resume', { business: String(given[0]), chain: given[1] as EvmChain });
+  session.print(done, () => 'The plan goes on.\n');
 }
 
 type Wanted = { business: string; chain: EvmChain; feeMax: bigint; until: number };

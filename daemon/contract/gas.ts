@@ -58,6 +58,8 @@ const PlanShape = z.object({
   /** Whether it collects nothing but what approved withdrawals wait for. */
   only_needed: z.boolean(),
   state: z.enum(['open', 'done', 'stopped']),
+  /** One of its transactions failed on the chain: it begins nothing until `gas.resume`. */
+  halted: z.boolean(),
   /** The reason why it waits. */
   problem: z.string().nullable(),
 });
@@ -152,4 +154,6 @@ export const GAS = {
   ),
   /** Ends a plan. `signed`: a grant of nothing, which ends the wallet's grant too. */
   'gas.stop': changes(DeskRef.extend({ signed: SignedGas }), z.object({ plan: PlanShape.nullable() })),
+  /** Lets a plan go on that halted because one of its transactions failed on the chain. */
+  'gas.resume': changes(DeskRef, z.object({ plan: PlanShape.nullable() }), { approves: ofBusiness }),
 } as const;

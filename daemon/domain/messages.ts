@@ -34,6 +34,8 @@ export const MESSAGES = {
     '{business}: event endpoint {id} ({url}) was disabled: {reason}. Once it works: countinghouse endpoint enable {id}',
   'endpoint.gone': 'it answered 410 Gone',
   'endpoint.silent': 'nothing arrived for three days',
+  'gas.halted':
+    'A payment between our own addresses failed on the chain: {address}, in transaction {tx}. It moved nothing, and its fee is paid. So that no more fees are lost, the plan for {chain} begins nothing until you let it go on: `countinghouse gas resume {business} {chain}`',
   'gas.refused': '{asset} at {address} cannot be collected: {reason}',
   'inbox.deposit':
     '{business}: a deposit of {amount} {asset} counts for no invoice and waits for you. Accept, refund or keep it: in the console under Inbox, or with `countinghouse inbox list`',
@@ -260,7 +262,7 @@ export const ALERT_KINDS = [
   ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
   ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
   ...['data.moved', 'data.older'],
-  ...['endpoint.disabled', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
+  ...['endpoint.disabled', 'gas.halted', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
   ...['ledger.differs', 'ledger.late', 'ledger.unproved'],
   ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
   ...[

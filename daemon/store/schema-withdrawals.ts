@@ -167,6 +167,10 @@ export const WITHDRAWAL_TABLES = {
     /** The hours of each day at which it collects, minutes since midnight in the business's time zone; null: at any time. */
     day_from: maybe(int),
     day_to: maybe(int),
+    /** 1: one of its transactions failed on the chain, so it begins nothing until an operator lets it go on. */
+    halted: flag,
+    /** The newest spend that halted it; 0: none. It halts no plan again. */
+    halted_by: int,
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

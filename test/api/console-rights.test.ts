@@ -13,7 +13,15 @@ const METHODS = Object.keys(OPERATOR).filter(isMethod);
 const ABSENT = 'Abcdefghijkl';
 /** A signer of its own could refuse more: these are the methods after which money leaves, or somebody may spend it, with no other word of the operator. */
 const SPENDING = [
-  ...['addressBook.add', 'addressBook.remove', 'backup.drillOpen', 'business.add', 'gas.collect', 'key.add'],
+  ...[
+    'addressBook.add',
+    'addressBook.remove',
+    'backup.drillOpen',
+    'business.add',
+    'gas.collect',
+    'gas.resume',
+    'key.add',
+  ],
   ...['policy.set', 'restore.confirm', 'wallet.authorize', 'wallet.custody', 'wallet.passphrase', 'wallet.revoke'],
   ...['wallet.unlock', 'withdrawal.add', 'withdrawal.approve'],
 ];
@@ -195,6 +203,7 @@ describe('with approvals = false', () => {
       ['addressBook.add', { business, chain: 'LTC', address, label: 'Cold storage' }],
       ['policy.set', { business, mode: 'manual' }],
       ['gas.collect', { business, chain: 'ETH', begins_at: 1, ends_at: 2, fee_max: '1', signed: null }],
+      ['gas.resume', { business, chain: 'ETH' }],
       ['restore.confirm', {}],
     ];
     for (const [method, body] of refused)

@@ -53,9 +53,10 @@ async function planInSandbox(app: App, { key: chain_key, adapter }: ChainRuntime
   const { account_id } = waiting;
   const limits = { min_usd: 0n, price_max: null, fee_max: SANDBOX_FEE_MAX, used: 0n };
   const any = { only_needed: false, day_from: null, day_to: null };
+  const halts = { halted: false, halted_by: plan?.halted_by ?? 0 };
   const times = { begins_at: now, ends_at: now + SANDBOX_PLAN_MS, created_at: now };
   await app.store.write((tx) =>
-    tx.run(saveGasPlan, { account_id, chain_key, ...limits, ...any, ...times, state: 'open', problem: null }),
+    tx.run(saveGasPlan, { account_id, chain_key, ...limits, ...any, ...times, ...halts, state: 'open', problem: null }),
   );
 }
 
@@ -76,6 +77,7 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
   if (!desk) return null;
   let why = await hurry(app, desk, plan, feeRate);
+  if (plan.halted) return why ?? 'One of its transactions failed on the chain: let it go on when you know why';
   const finds = findsOf(app, desk, feeRate);
   const waiting = waitingAt(app, desk);
   const needed = new Set(neededFor(app, desk, finds, waiting.tried).finds);

@@ -3,11 +3,15 @@
  * and its end. The daemon keeps to the minimum worth, the price of gas and the beginning; the signer to cost and end.
  */
 import { minuteOfDay } from '../../domain/calendar.ts';
+import { chainOf, networkOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { type GasPlanRow, gasPlanOf, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
+import { message } from '../../domain/messages.ts';
+import { type GasPlanRow, gasPlanOf, haltGasPlan, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
+import type { SpendRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { GAS_GRANT_MS_MAX } from '../../wallet/signer/limits.ts';
 import type { GasGrant } from '../../wallet/signer/port.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { Desk } from './finds.ts';
 
@@ -27,6 +31,8 @@ type Daily = { from: number; to: number };
 
 /** A proposal for a highest cost: with room for a price that doubles. */
 export const FEE_MAX_FACTOR = 2n;
+
+const HALTED = 'gas.halted';
 
 /** A grant with the operator's MAC. */
 export type SignedGasGrant = { grant: GasGrant; mac: string };
@@ -68,12 +74,18 @@ export async function collectForWithdrawals(app: App, desk: Desk, signed: Signed
   };
 }
 
-type Terms = Omit<GasPlanRow, 'account_id' | 'chain_key' | 'used' | 'state' | 'problem' | 'created_at'>;
+type Terms = Omit<
+  GasPlanRow,
+  'account_id' | 'chain_key' | 'used' | 'state' | 'problem' | 'created_at' | 'halted' | 'halted_by'
+>;
 
 /** Stores an open plan of which nothing is used. */
 function save(app: App, tx: Tx, { account, chain }: Desk, terms: Terms): void {
   const place = { account_id: account.id, chain_key: chain.key };
-  tx.run(saveGasPlan, { ...terms, ...place, used: 0n, state: 'open', problem: null, created_at: app.now() });
+  const before = tx.get(gasPlanOf, { account_id: account.id });
+  const halts = { halted: false, halted_by: before?.halted_by ?? 0 };
+  tx.run(saveGasPlan, { ...terms, ...place, ...halts, used: 0n, state: 'open', problem: null, created_at: app.now() });
+  endIn(app, tx, HALTED, `${account.id}`);
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
@@ -114,6 +126,30 @@ export const planOf = (app: App, { account }: Desk): GasPlanRow | undefined =>
 export function endPlan(tx: Tx, account_id: number, state: 'done' | 'stopped', problem: string | null): void {
   const plan = tx.get(gasPlanOf, { account_id });
   if (plan?.state === 'open') tx.run(updateGasPlan, { account_id, used: plan.used, state, problem });
+}
+
+/**
+ * Halts an open plan after one of its transactions failed on the chain, which paid its fee for nothing: the next would probably fail,
+ * too. Each spend halts a plan once.
+ */
+export function haltPlan(app: App, tx: Tx, { id, account_id, chain_key, subject }: SpendRow, txid: string): void {
+  const plan = tx.get(gasPlanOf, { account_id });
+  if (plan?.state !== 'open' || plan.halted_by >= id) return;
+  tx.run(haltGasPlan, { account_id, halted: true, halted_by: id });
+  const business = app.directory.business(app.directory.businessOfAccount(account_id)).id;
+  const text = message('gas.halted', { address: `${subject}`, tx: txid, chain: chainOf(chain_key), business });
+  raiseIn(app, tx, networkOf(chain_key), HALTED, `${account_id}`, text);
+}
+
+/** Lets a halted plan go on. Throws `Rejected('gas.plan')`. */
+export async function resumePlan(app: App, { account, chain }: Desk): Promise<void> {
+  await app.store.write((tx) => {
+    const plan = tx.get(gasPlanOf, { account_id: account.id });
+    if (plan?.state !== 'open' || !plan.halted) throw new Rejected('gas.plan', 'No plan is halted here');
+    tx.run(haltGasPlan, { account_id: account.id, halted: false, halted_by: plan.halted_by });
+    endIn(app, tx, HALTED, `${account.id}`);
+    tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  });
 }
 
 /** Stores why a plan waits; null: it does not wait. Writes only if the text changed. */

@@ -34,6 +34,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { haltPlan } from '../gas/plans.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
@@ -92,6 +93,8 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const buried = BURIED_BLOCKS[chain.adapter.chain];
   const planned = versions.length > known.length;
   const decided = !planned && known.length > 0 && known.every((one) => isDecided(one, buried));
+  const reverted = spend.subject === null ? undefined : known.find(hasFailed);
+  if (reverted) haltPlan(app, tx, spend, `${reverted.version.txid}`);
   // nobody here can send or replace what another machine made, and to spend its coins makes it impossible
   const isLost = spend.purpose === UNKNOWN && !seen;
   const stuck = !decided && !planned && (isLost || isStuck(tx, spend, known));

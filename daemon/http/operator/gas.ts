@@ -2,7 +2,7 @@
 import type { App } from '../../app/app.ts';
 import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, missingFor } from '../../app/gas/finds.ts';
 import type { CollectTerms } from '../../app/gas/needed.ts';
-import { FEE_MAX_FACTOR, planOf, startPlan, stopPlan } from '../../app/gas/plans.ts';
+import { FEE_MAX_FACTOR, planOf, resumePlan, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { gasHours } from '../../app/gas/prices.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
@@ -67,6 +67,11 @@ export const GAS_METHODS: Methods = {
   'gas.stop': async ({ app }, params) => {
     const desk = await deskOf(app, findBusiness(app, params.business), params.chain);
     await stopPlan(app, desk, params.signed);
+    return { plan: planJson(app, desk) };
+  },
+  'gas.resume': async ({ app }, params) => {
+    const desk = await deskOf(app, findBusiness(app, params.business), params.chain);
+    await resumePlan(app, desk);
     return { plan: planJson(app, desk) };
   },
 };
@@ -167,7 +172,7 @@ function planJson(app: App, desk: Desk): PlanJson | null {
     ...{ begins_at: toIso(row.begins_at), ends_at: toIso(row.ends_at), only_needed: row.only_needed },
     daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
     state: row.state as PlanJson['state'],
-    problem: row.problem,
+    ...{ halted: row.halted, problem: row.problem },
   };
 }
 

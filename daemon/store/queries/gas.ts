@@ -11,6 +11,8 @@ export const saveGasPlan = insert('gas_plan', columnsBut('gas_plan'), ['account_
 
 export const updateGasPlan = update('gas_plan', ['used', 'state', 'problem'], 'account_id');
 
+export const haltGasPlan = update('gas_plan', ['halted', 'halted_by'], 'account_id');
+
 /** The plans of a chain that are not over. */
 export const openGasPlans = statement((p: { chain_key: string }) =>
   sqlite

@@ -37,8 +37,31 @@ export function Plan({ desk, plan }: PlanProps): ReactNode {
           [t('planUsed'), <Coin key="used" amount={plan.used} crypto={desk.coin} whole />],
         ]}
       />
+      {plan.halted && <Resume desk={desk} />}
       <Stop desk={desk} />
     </section>
+  );
+}
+
+/** Lets the plan go on after one of its transactions failed. */
+function Resume({ desk }: { desk: Desk }): ReactNode {
+  const t = useText(TEXTS);
+  const { bridge, client } = useData();
+  const connection = useConnection();
+  const [error, setError] = useState<Error | null>(null);
+  const resume = async (): Promise<void> => {
+    await bridge
+      .call('gas.resume', { business: `${desk.business_id}`, chain: desk.chain })
+      .then(() => setError(null), setError);
+    await client.invalidateQueries({ queryKey: ['gas.desks'] });
+  };
+  return (
+    <>
+      {error && <Problem error={error} means={t('begunShown')} />}
+      <button type="button" className="button" disabled={!connection.up} onClick={() => void resume()}>
+        {t('resume')}
+      </button>
+    </>
   );
 }
 

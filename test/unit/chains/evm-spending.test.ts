@@ -90,7 +90,7 @@ describe('the next nonce', () => {
   });
 
   it('is any that two operators tell, and that the only one tells', async () => {
-    expect((await planned(sourceOf({ price: fair, nonce: 9n }, { nonce: 9n }), 7n)).nonce).toBe(9n);
+    expect((await planned(sourceOf({ price: fair, nonce: 9n }, { price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
     expect((await planned(sourceOf({ price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
   });
 });
@@ -149,6 +149,82 @@ describe('a recipient with code', () => {
     });
     expect((await planned(answers(800_000n), 0n)).gasLimit).toBe(1_000_000n);
     await expect(planned(answers(800_001n), 0n)).rejects.toMatchObject({ code: 'spend.refused' });
+  });
+});
+
+describe('the gas of a transfer', () => {
+  const token = { asset: 'USDT_ERC20' as const, payouts: [{ address: STRANGER, units: 5n }] };
+  const rich = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
+  const funds = { ...rich, units: { USDT_ERC20: 500n, ETH: COIN } };
+  const holdings = {
+    balances: () => [funds],
+    balance: () => funds,
+    ...{ nextNonce: (_: string, used: bigint) => used, coins: () => [], coin: () => assert.fail() },
+  };
+  const source = (...told: (Gas | null)[]) =>
+    sourceOf(...told.map((gas): Answers => (gas === null ? null : { price: fair, nonce: 0n, gas })));
+  const limit = async (...told: (Gas | null)[]): Promise<bigint> =>
+    (await planned(source(...told), 0n, { ...token, holdings })).gasLimit;
+  const reverted = new RpcError(3, 'execution reverted');
+
+  it('of a token is never less than its transfer was seen to need, whatever the only endpoint tells', async () => {
+    expect(await limit(21_504n)).toBe(65_000n);
+    expect(await limit(0n)).toBe(65_000n);
+    expect(await limit(21_504n, null)).toBe(65_000n);
+    expect(await limit(100_000n)).toBe(125_000n);
+  });
+
+  it('is the higher one of what two operators tell', async () => {
+    for (const told of [[30_000n, 90_000n] as const, [90_000n, 30_000n] as const]) {
+      expect(await limit(...told)).toBe(112_500n);
+    }
+    expect((await planned(source(21_000n, 42_000n), 0n)).gasLimit).toBe(52_500n);
+  });
+
+  it('is the middle one of three where two are far from each other', async () => {
+    expect(await limit(21_504n, 90_000n, 100_000n)).toBe(112_500n);
+    expect(await limit(700_000n, 90_000n, 100_000n)).toBe(125_000n);
+    expect(await limit(90_000n, 700_000n, 100_000n)).toBe(125_000n);
+  });
+
+  it('is told by two of three where one says that the chain would refuse it, or that it would not', async () => {
+    expect(await limit(reverted, 60_000n, 60_000n)).toBe(75_000n);
+    expect(await limit(60_000n, reverted, 60_000n)).toBe(75_000n);
+    for (const told of [[60_000n, reverted, reverted] as const, [reverted, 60_000n, reverted] as const]) {
+      await expect(limit(...told)).rejects.toMatchObject({ code: 'spend.refused' });
+    }
+  });
+
+  it('is asked for again while one of two says that the chain would refuse it', async () => {
+    for (const told of [[60_000n, reverted] as const, [reverted, 60_000n] as const]) {
+      await expect(limit(...told)).rejects.toMatchObject({
+        code: 'spend.refused',
+        message: expect.stringContaining('one of two operators'),
+      });
+    }
+    expect(await limit(60_000n, null)).toBe(75_000n);
+  });
+});
+
+describe('the base fee', () => {
+  const base = (...all: (bigint | null)[]): Promise<bigint> =>
+    sourceOf(...all.map((one): Answers => (one === null ? null : { price: price(one * GWEI, GWEI) })))
+      .gasPrice(signal())
+      .then((told) => told.base / GWEI);
+
+  it('is the higher one of two operators that are a few blocks apart', async () => {
+    expect(await base(10n, 12n)).toBe(12n);
+    expect(await base(12n, 10n)).toBe(12n);
+    expect(await base(10n, null)).toBe(10n);
+    expect(await base(10n)).toBe(10n);
+  });
+
+  it('is the middle one of three where two are far from each other, and nobody’s where only two answer', async () => {
+    expect(await base(1_000n, 10n, 12n)).toBe(12n);
+    expect(await base(1n, 10n, 12n)).toBe(10n);
+    expect(await base(10n, 1n, 12n)).toBe(10n);
+    await expect(base(1n, 10n)).rejects.toThrow(/Two operators' endpoints tell base fees that are far from each other/);
+    await expect(base(1_000n, 10n, null)).rejects.toThrow(Unavailable);
   });
 });
 

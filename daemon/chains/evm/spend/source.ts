@@ -19,8 +19,10 @@ const FAST_BLOCKS = 2;
 export const TIP_PLAIN = 2_000_000_000n;
 /** Honest endpoints differ by how far back they look. */
 const TIP_FACTOR = 2n;
-/** How long the price of another operator is waited for. */
-const SECOND_PRICE_MS = 2_000;
+/** How long other operators than the asked one are waited for. */
+const OTHERS_MS = 2_000;
+/** With three of them a single one that lies is outvoted. */
+const OPERATORS_MAX = 3;
 const RETRY_SECONDS = 5;
 /** Messages of nodes that have the transaction already. */
 const KNOWN = /already known|already imported|known transaction/i;
@@ -43,23 +45,20 @@ export class EvmSource implements SpendingSource {
     return (price > 0n ? price : 1n) * 1_000n;
   }
 
-  /** A tip is paid in full, so where another operator's endpoint answers, it limits the tip of the asked one. */
+  /**
+   * The base fee is the one that operators agree on (`agreedOf`). A tip is paid in full, so where another operator's endpoint answers,
+   * it limits the tip of the asked one. Throws `Unavailable` while two operators alone tell base fees that are far from each other.
+   */
   async gasPrice(signal: AbortSignal): Promise<GasPrice> {
-    const own = await this.#ask(async (endpoint) => ({ endpoint, price: await endpoint.gasPrice(signal) }), signal);
-    const { base, tip } = own.price;
-    if (tip <= TIP_PLAIN || this.#endpoints.operators < 2) return own.price;
-    const other = await this.#otherPrice(own.endpoint, signal);
-    return { base, tip: other ? minOf(tip, maxOf(TIP_FACTOR * other.tip, TIP_PLAIN)) : tip };
-  }
-
-  async #otherPrice(than: EvmEndpoint, signal: AbortSignal): Promise<GasPrice | undefined> {
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(SECOND_PRICE_MS)]);
-    try {
-      return await this.#endpoints.other(than, (endpoint) => endpoint.gasPrice(soon), soon);
-    } catch (error) {
-      if (signal.aborted || !soon.aborted) throw error;
-      return undefined;
+    const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.gasPrice(limit);
+    const isEnough = (told: readonly GasPrice[]) => areEnough(told.map(({ base }) => base));
+    const told = await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal);
+    const bases = told.map(({ base }) => base);
+    if (told.length === 2 && !areNear(bases)) {
+      throw new Unavailable("Two operators' endpoints tell base fees that are far from each other", RETRY_SECONDS);
     }
+    const [tip = 0n, other = tip] = told.map((one) => one.tip);
+    return { base: agreedOf(bases), tip: minOf(tip, maxOf(TIP_FACTOR * other, TIP_PLAIN)) };
   }
 
   /**
@@ -94,12 +93,18 @@ export class EvmSource implements SpendingSource {
     throw new Unavailable(text, RETRY_SECONDS);
   }
 
-  /** The gas that a transaction needs now. Throws `Rejected('spend.refused')` if it would fail. */
+  /**
+   * The gas that a transaction needs now, as operators agree (`agreedOf`). Throws `Rejected('spend.refused')` if it would fail, also
+   * while one of two operators says so.
+   */
   async gas(call: EvmCall, signal: AbortSignal): Promise<bigint> {
-    const { gas, returned } = await this.#tried((endpoint) => endpoint.trial(call, signal), signal);
-    // a token may refuse by returning false; many return nothing (USDT on Ethereum)
-    if (/^0x0{64}$/.test(returned)) throw refused('it answers no');
-    return gas;
+    const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => tried(endpoint, call, limit);
+    const told = await this.#endpoints.several(ask, areDecided, OTHERS_MS, signal);
+    const allowed = gasIn(told);
+    const [refusal, ...others] = told.flatMap((one) => one.refusal ?? []);
+    if (refusal === undefined || allowed.length > others.length + 1) return agreedOf(allowed);
+    const isTie = allowed.length > others.length;
+    throw refused(isTie ? `${refusal} (says one of two operators, and nobody can tell which one is right)` : refusal);
   }
 
   async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
@@ -131,25 +136,49 @@ export class EvmSource implements SpendingSource {
     if (first && !errors.includes(null)) throw new Rejected('broadcast.refused', first.message);
   }
 
-  /** Simulates a transaction with the first endpoint that can. */
-  async #tried<T>(use: (endpoint: EvmEndpoint) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const result = await this.#ask(async (endpoint): Promise<T | RpcError> => {
-      try {
-        return await use(endpoint);
-      } catch (thrown) {
-        if (!(thrown instanceof RpcError) || isLimit(thrown) || NO_STATE.test(thrown.message)) throw thrown;
-        return thrown;
-      }
-    }, signal);
-    if (result instanceof RpcError) throw refused(result.message);
-    return result;
-  }
-
   async #ask<T>(use: (endpoint: EvmEndpoint) => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
     const result = await this.#endpoints.first(use, signal);
     if (result === undefined) throw new Unavailable('No endpoint has an answer', RETRY_SECONDS);
     return result;
   }
+}
+
+type Tried = { gas: bigint; refusal?: undefined } | { gas?: undefined; refusal: string };
+
+/** An endpoint's statement about a transaction that it simulates. */
+async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal): Promise<Tried> {
+  try {
+    const { gas, returned } = await endpoint.trial(call, signal);
+    // a token may refuse by returning false; many return nothing (USDT on Ethereum)
+    return /^0x0{64}$/.test(returned) ? { refusal: 'it answers no' } : { gas };
+  } catch (thrown) {
+    if (!(thrown instanceof RpcError) || isLimit(thrown) || NO_STATE.test(thrown.message)) throw thrown;
+    return { refusal: thrown.message };
+  }
+}
+
+/** Whether honest endpoints that are a few blocks apart may tell these: the base fee rises by half within four blocks. */
+const areNear = (told: readonly bigint[]): boolean => told.reduce(maxOf, 0n) <= 2n * told.reduce(minOf);
+
+const areEnough = (told: readonly bigint[]): boolean =>
+  told.length >= OPERATORS_MAX || (told.length > 1 && areNear(told));
+
+const gasIn = (told: readonly Tried[]): bigint[] => told.flatMap(({ gas }) => gas ?? []);
+
+/** Whether no further operator needs to be asked about a transaction that was simulated. */
+function areDecided(told: readonly Tried[]): boolean {
+  const gas = gasIn(told);
+  return (
+    told.length >= OPERATORS_MAX || (gas.length === 0 ? told.length > 1 : gas.length === told.length && areEnough(gas))
+  );
+}
+
+/** The middle one of what three operators tell; the higher one of two, because what is too low fails, and costs its fee. */
+function agreedOf(told: readonly bigint[]): bigint {
+  const sorted = told.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const agreed = sorted[Math.floor(sorted.length / 2)];
+  assert(agreed !== undefined, 'an operator tells a number');
+  return agreed;
 }
 
 const refused = (why: string): Rejected =>
