@@ -101,6 +101,9 @@ export const MESSAGES = {
     '{business}: withdrawal {id} is approved and not signed. Is the wallet locked? `countinghouse wallet status`',
   'withdrawal.unsigned_more':
     '{business}: withdrawals from {id} to {newest} are approved and not signed. Is the wallet locked? `countinghouse wallet status`',
+  'withdrawal.unsigned_why': '{business}: withdrawal {id} is approved, and its transaction cannot be made: {reason}',
+  'withdrawal.unsigned_more_why':
+    '{business}: withdrawals from {id} to {newest} are approved and not signed. The transaction of {id} cannot be made: {reason}',
   'withdrawal.waiting': '{business}: withdrawal {id} waits for you. `countinghouse withdrawal list` shows it',
   'withdrawal.waiting_more':
     '{business}: withdrawals wait for you, from {id} to {newest}. `countinghouse withdrawal list` shows them',

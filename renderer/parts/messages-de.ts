@@ -124,6 +124,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Die Auszahlung {id} ist genehmigt und nicht signiert. Ist die Wallet gesperrt? `countinghouse wallet status`',
   'withdrawal.unsigned_more':
     '{business}: Auszahlungen von {id} bis {newest} sind freigegeben und nicht unterschrieben. Ist die Wallet gesperrt? `countinghouse wallet status`',
+  'withdrawal.unsigned_why':
+    '{business}: Die Auszahlung {id} ist freigegeben, und ihre Transaktion kann nicht gemacht werden: {reason}',
+  'withdrawal.unsigned_more_why':
+    '{business}: Auszahlungen von {id} bis {newest} sind freigegeben und nicht unterschrieben. Die Transaktion von {id} kann nicht gemacht werden: {reason}',
   'withdrawal.waiting': '{business}: Die Auszahlung {id} wartet auf Sie. `countinghouse withdrawal list` zeigt sie',
   'withdrawal.waiting_more':
     '{business}: Auszahlungen warten auf Sie, von {id} bis {newest}. `countinghouse withdrawal list` zeigt sie',

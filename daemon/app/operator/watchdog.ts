@@ -2,12 +2,14 @@
  * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
  * made.
  */
-import { type Message, message } from '../../domain/messages.ts';
+import { type Message, message, textOf, type Value } from '../../domain/messages.ts';
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
+import { versionsOf } from '../../store/queries/withdrawals.ts';
 import { end, raise } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
+import { storedProblem, withdrawalOf } from '../withdrawals/rows.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -33,14 +35,35 @@ export async function tellWaiting(app: App): Promise<void> {
       const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });
       const { oldest = null, newest = null } = found ?? {};
       if (oldest === null || newest === null) await end(app, kind, `${id}`);
-      else await raise(app, kind, `${id}`, overdue(kind, name, oldest, newest), network);
+      else
+        await raise(app, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }), network);
     }
   }
 }
 
-function overdue(kind: (typeof OVERDUE)[number]['kind'], business: string, id: number, newest: number): Message {
-  if (id === newest) return message(kind, { business, id });
-  return message(`${kind}_more`, { business, id, newest });
+/** Why the transaction of an approved withdrawal is not made yet; null: nobody said, or the wallet is locked. */
+function whyWaits({ store }: App, id: number): Value | null {
+  const row = withdrawalOf(store, id);
+  const versions = row.spend_id === null ? [] : store.all(versionsOf, { spend_id: row.spend_id });
+  const unsigned = versions.find(({ txid, problem }) => txid === null && problem !== null);
+  const why = storedProblem(unsigned ?? row);
+  return why === null || textOf(why) === message('wait.locked').text ? null : why;
+}
+
+/** `oldest`, `newest`: ids. `why`: of the oldest one. */
+type Waiting = { oldest: number; newest: number; why: Value | null };
+
+function overdue(
+  kind: (typeof OVERDUE)[number]['kind'],
+  business: string,
+  { oldest: id, newest, why }: Waiting,
+): Message {
+  const isMore = id !== newest;
+  if (kind === 'withdrawal.unsigned' && why !== null) {
+    if (isMore) return message('withdrawal.unsigned_more_why', { business, id, newest, reason: why });
+    return message('withdrawal.unsigned_why', { business, id, reason: why });
+  }
+  return isMore ? message(`${kind}_more`, { business, id, newest }) : message(kind, { business, id });
 }
 
 /** To be called every minute. A job that never ran counts from its registration. */

@@ -298,6 +298,33 @@ describe('a withdrawal', () => {
     await tellWaiting(app);
     expect(open(bench)).toEqual([]);
   });
+
+  it('whose transaction cannot be made for 15 minutes is an alert that says why', async () => {
+    const pay = await PayBench.open();
+    const { app, bench } = pay;
+    await pay.deposits([COIN]);
+    const spending = bench.chain.adapter.spending!;
+    const { unsigned } = spending;
+    spending.unsigned = () => Promise.reject(new Unavailable('two nodes do not agree', 60));
+    const ids = [await pay.withdraw(COIN / 2n), await pay.withdraw(COIN / 4n)];
+    await pay.round();
+    bench.at += 16 * MINUTE;
+    await tellWaiting(app);
+    const texts = () => app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 }).map((row) => row.message);
+    expect(texts()).toEqual([
+      `Shop: withdrawals from ${ids[0]} to ${ids[1]} are approved and not signed. The transaction of ${ids[0]} ` +
+        'cannot be made: two nodes do not agree',
+    ]);
+    await pay.reject(ids[1]!);
+    await tellWaiting(app);
+    expect(texts()).toEqual([
+      `Shop: withdrawal ${ids[0]} is approved, and its transaction cannot be made: two nodes do not agree`,
+    ]);
+    spending.unsigned = unsigned;
+    await pay.round();
+    await tellWaiting(app);
+    expect([pay.row(ids[0]!).state, texts()]).toEqual(['broadcast', []]);
+  });
 });
 
 describe('a deposit in the inbox', () => {

@@ -1,5 +1,9 @@
-/** What a spending of Monero reads of the chain for its rings: pages that stay, and outputs that can be spent. */
-import { expect, it } from 'vitest';
+/**
+ * What a spending of Monero reads of the chain for its rings: pages that stay, copies that nothing changes, and outputs that two
+ * operators describe alike.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { Endpoints, Undecided } from '../../../daemon/chains/endpoints.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { pickDecoys } from '../../../daemon/chains/xmr/spend/decoys.ts';
 import { NodeSource } from '../../../daemon/chains/xmr/spend/source.ts';
@@ -7,36 +11,175 @@ import { Unavailable } from '../../../daemon/domain/errors.ts';
 
 const HEIGHT = 180_000;
 const PER_BLOCK = 3;
+const limit = () => AbortSignal.timeout(5_000);
+/** A turn of the event loop, as an answer from a network takes at least. */
+const turn = () => new Promise((done) => setImmediate(done));
 
-it('goes on with the outputs of the chain where it failed, and reads the newest blocks again', async () => {
-  const asked: number[] = [];
-  let left = 2;
-  let limits = 0;
-  const node = {
-    head: async () => ({ height: HEIGHT }),
-    outputCounts: async (from: number, to: number) => {
-      if (left-- === 0) throw new Unavailable('the node is away', 5);
-      asked.push(from);
-      return { base: 0, counts: new Array<number>(to - from + 1).fill(PER_BLOCK) };
+/** A node of a chain with as many outputs in each block. */
+class Chain {
+  height = HEIGHT;
+  perBlock = PER_BLOCK;
+  readonly asked: number[] = [];
+  /** Pages that it answers before it goes away. */
+  left = Number.POSITIVE_INFINITY;
+  /** The key that it tells of an output. */
+  keyOf = (index: number): string => index.toString(16).padStart(64, '0');
+
+  readonly node = {
+    name: '',
+    identify: async () => {},
+    close: () => {},
+    head: async () => {
+      await turn();
+      return { height: this.height };
     },
-  } as unknown as MoneroNode;
-  const source = new NodeSource({ first: (use) => use(node), each: async (use) => [await use(node)] });
-  const limit = () => {
-    limits++;
-    return AbortSignal.timeout(1_000);
+    outputCounts: async (from: number, to: number) => {
+      await turn();
+      if (this.left-- === 0) throw new Unavailable('the node is away', 5);
+      this.asked.push(from);
+      return { base: 0, counts: new Array<number>(to - from + 1).fill(this.perBlock) };
+    },
+    outputs: async (indices: readonly number[]) => {
+      await turn();
+      return indices.map((index) => ({
+        index,
+        key: this.keyOf(index),
+        commitment: 'ee'.repeat(32),
+        unlocked: index < (this.height - 8) * PER_BLOCK,
+      }));
+    },
   };
-  await expect(source.distribution(limit)).rejects.toThrow('the node is away');
-  const { counts } = await source.distribution(limit);
-  expect(asked).toEqual([0, 50_000, 100_000, 150_000]);
-  // each request has a time limit of its own
-  expect(limits).toBe(4 + 1 + 2);
-  expect(counts.length).toBe(HEIGHT + 1);
-  expect(counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
-  asked.length = 0;
-  expect((await source.distribution(limit)).counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
-  expect(asked).toEqual([HEIGHT + 1 - 720]);
-  const decoys = pickDecoys({ startHeight: 0, counts }, 74);
-  expect(new Set(decoys).size).toBe(74);
-  // ten blocks are locked
-  expect(Math.max(...decoys)).toBeLessThan((HEIGHT - 8) * PER_BLOCK);
+}
+
+const opened: Endpoints<MoneroNode>[] = [];
+const told: [server: string, what: string][] = [];
+afterEach(() => {
+  for (const endpoints of opened.splice(0)) endpoints.close();
+  told.length = 0;
+});
+
+/** A source over nodes of as many operators. */
+function sourceOf(...chains: Chain[]): NodeSource {
+  const nodes = [...chains];
+  const open = (url: string): MoneroNode => {
+    const node = nodes.shift()!.node;
+    node.name = new URL(url).hostname;
+    return node as unknown as MoneroNode;
+  };
+  const urls = chains.map((_, at) => `http://operator-${at}.example`);
+  const endpoints = new Endpoints<MoneroNode>('monerod', urls, open, (...alert) => told.push(alert));
+  opened.push(endpoints);
+  return new NodeSource(endpoints);
+}
+
+describe('the numbers of outputs', () => {
+  it('are read on from where it failed, and those of the newest blocks again', async () => {
+    const chain = new Chain();
+    chain.left = 2;
+    let limits = 0;
+    const counted = () => {
+      limits++;
+      return limit();
+    };
+    const source = sourceOf(chain);
+    await expect(source.distribution(counted)).rejects.toThrow('the node is away');
+    // it is asked again although it just failed, because there is no other
+    const { counts } = await source.distribution(counted);
+    expect(chain.asked).toEqual([0, 50_000, 100_000, 150_000]);
+    // each request has a time limit of its own
+    expect(limits).toBe(4 + 1 + 2);
+    expect(counts.length).toBe(HEIGHT + 1);
+    expect(counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
+    chain.asked.length = 0;
+    expect((await source.distribution(limit)).counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
+    expect(chain.asked).toEqual([HEIGHT + 1 - 720]);
+    const decoys = pickDecoys({ startHeight: 0, counts }, 74);
+    expect(new Set(decoys).size).toBe(74);
+    // ten blocks are locked
+    expect(Math.max(...decoys)).toBeLessThan((HEIGHT - 8) * PER_BLOCK);
+  });
+
+  it('are right for plans that are made at the same time, and stay as they are when the chain changes', async () => {
+    const chain = new Chain();
+    const source = sourceOf(chain);
+    const plans = await Promise.all([source.distribution(limit), source.distribution(limit)]);
+    for (const { counts } of plans) expect([counts.length, counts.at(-1)]).toEqual([HEIGHT + 1, (HEIGHT + 1) * 3]);
+    // each page once
+    expect(chain.asked).toEqual([0, 50_000, 100_000, 150_000]);
+    for (let round = 1; round <= 20; round++) {
+      chain.height = HEIGHT + (round % 2 === 0 ? round : -round);
+      const all = await Promise.all(Array.from({ length: 4 }, () => source.distribution(limit)));
+      for (const { counts } of all) {
+        expect([counts.length, counts.at(-1)]).toEqual([chain.height + 1, (chain.height + 1) * PER_BLOCK]);
+        expect(Math.max(...pickDecoys({ startHeight: 0, counts }, 74))).toBeLessThan((chain.height - 8) * PER_BLOCK);
+      }
+    }
+    for (const { counts } of plans) expect([counts.length, counts.at(-1)]).toEqual([HEIGHT + 1, (HEIGHT + 1) * 3]);
+  });
+
+  it('are not believed when another operator contradicts them; two others tell which one is wrong', async () => {
+    const [liar, honest, third] = [new Chain(), new Chain(), new Chain()];
+    liar.perBlock = 9;
+    const contradiction = sourceOf(liar, honest).distribution(limit);
+    await expect(contradiction).rejects.toBeInstanceOf(Undecided);
+    await expect(contradiction).rejects.toThrow(/operator-0\.example and operator-1\.example do not agree on how many/);
+    const { counts } = await sourceOf(liar, honest, third).distribution(limit);
+    expect(counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
+    expect(told).toEqual([['operator-0.example', expect.stringContaining('another answer than two others')]]);
+  });
+
+  it('are believed while the other operator is behind, is away, or has another newest block', async () => {
+    const [behind, away, fresh] = [new Chain(), new Chain(), new Chain()];
+    behind.height = HEIGHT - 50;
+    away.left = 0;
+    const asked = fresh.node.outputCounts;
+    fresh.node.outputCounts = async (from, to) => {
+      const page = await asked(from, to);
+      return { ...page, counts: page.counts.map((count, at) => (from + at > HEIGHT - 9 ? count + 1 : count)) };
+    };
+    for (const other of [behind, away, fresh]) {
+      const { counts } = await sourceOf(new Chain(), other).distribution(limit);
+      expect(counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
+    }
+    expect(told).toEqual([]);
+  });
+});
+
+describe('an output', () => {
+  const own = { at: 500, key: new Chain().keyOf(500) };
+  const indices = Array.from({ length: 75 }, (_, at) => at * 100);
+  const unlockedIn = async (source: NodeSource) =>
+    (await source.outputs(indices, own, limit())).filter(({ unlocked }) => unlocked).map(({ index }) => index);
+
+  it('that two operators describe differently is no decoy', async () => {
+    const [liar, honest] = [new Chain(), new Chain()];
+    const right = liar.keyOf;
+    liar.keyOf = (index) => (index % 300 === 0 ? 'bad'.padEnd(64, '0') : right(index));
+    const same = indices.filter((index) => index % 300 !== 0);
+    expect(await unlockedIn(sourceOf(liar, honest))).toEqual(same);
+    expect(await unlockedIn(sourceOf(honest, liar))).toEqual(same);
+    expect(told).toEqual([]);
+  });
+
+  it('is taken from the right node where most are false: two others tell which, or our own output does', async () => {
+    const liar = new Chain();
+    liar.keyOf = (index) => (index === own.at ? own.key : 'bad'.padEnd(64, '0'));
+    await expect(unlockedIn(sourceOf(liar, new Chain()))).rejects.toThrow(/do not agree on which outputs/);
+    expect(await unlockedIn(sourceOf(liar, new Chain(), new Chain()))).toEqual(indices);
+    expect(told).toHaveLength(1);
+    liar.keyOf = () => 'bad'.padEnd(64, '0');
+    expect(await unlockedIn(sourceOf(liar, new Chain()))).toEqual(indices);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toEqual([
+      'operator-0.example',
+      expect.stringContaining('another output of the chain where ours is'),
+    ]);
+  });
+
+  it('is taken from the one node that answers', async () => {
+    const away = new Chain();
+    away.node.outputs = () => Promise.reject(new Unavailable('it is away', 1));
+    expect(await unlockedIn(sourceOf(new Chain(), away))).toEqual(indices);
+    expect(await unlockedIn(sourceOf(new Chain()))).toEqual(indices);
+  });
 });

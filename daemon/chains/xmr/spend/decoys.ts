@@ -54,12 +54,16 @@ function lowerBound(list: readonly number[], value: number, end: number): number
   return from;
 }
 
+/** The outputs that are old enough to be decoys have the numbers below this one. */
+export const oldEnough = ({ counts }: Distribution): number => counts[counts.length - LOCK_BLOCKS] ?? 0;
+
 /**
  * Numbers of `count` different outputs that can be spent, in random order. Throws `Unavailable` if the chain has fewer.
  */
-export function pickDecoys({ counts }: Distribution, count: number): number[] {
+export function pickDecoys(distribution: Distribution, count: number): number[] {
+  const { counts } = distribution;
   const end = counts.length - (LOCK_BLOCKS - 1);
-  const usable = counts[end - 1] ?? 0;
+  const usable = oldEnough(distribution);
   if (end < 1 || usable < count) throw new Unavailable('The chain has too few outputs for a ring yet', 60);
   const blocks = Math.min(counts.length, BLOCKS_PER_YEAR);
   const recent = (counts.at(-1) as number) - (counts[counts.length - blocks - 1] ?? 0);

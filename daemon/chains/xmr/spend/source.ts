@@ -1,16 +1,11 @@
 /** The nodes as a source for spending: rates, outputs for rings, and sending. */
 import { Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
-import type { RingMember } from '../../../domain/spend.ts';
 import { parseSigned } from '../../../monero/transaction.ts';
-import type { Endpoints } from '../../endpoints.ts';
 import type { MoneroNode } from '../node.ts';
 import type { Distribution } from './decoys.ts';
+import { type ChainOutput, ChainOutputs, type MoneroNodes, type Own } from './outputs.ts';
 import type { MoneroSource } from './spending.ts';
 
-/** The blocks in one request for numbers of outputs. */
-const BLOCKS_PER_PAGE = 50_000;
-/** The last blocks, which a reorganisation may change. They are requested each time. */
-const BLOCKS_ASKED_AGAIN = 720;
 const RETRY_SECONDS = 5;
 /** The places of the recommended fees for confirmation in the very next blocks, soon, and later. */
 const FAST = 2;
@@ -26,12 +21,12 @@ const WEIGHT_PER_RATE = 1_000n;
 const FEE_PER_BYTE_MIN = 20_000;
 
 export class NodeSource implements MoneroSource {
-  readonly #endpoints: Pick<Endpoints<MoneroNode>, 'first' | 'each'>;
-  /** The outputs up to each old block. They never change; 2 million blocks take 16 MB. */
-  readonly #counts: number[] = [];
+  readonly #endpoints: MoneroNodes;
+  readonly #outputs: ChainOutputs;
 
-  constructor(endpoints: Pick<Endpoints<MoneroNode>, 'first' | 'each'>) {
+  constructor(endpoints: MoneroNodes) {
     this.#endpoints = endpoints;
+    this.#outputs = new ChainOutputs(endpoints);
   }
 
   async feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
@@ -48,30 +43,12 @@ export class NodeSource implements MoneroSource {
     return Buffer.from(kept()).toString('hex');
   }
 
-  /** The pages that were read stay, so that another call goes on where one failed: mainnet has about seventy. */
-  async distribution(limit: () => AbortSignal): Promise<Distribution> {
-    const { height } = await this.#first((node, signal) => node.head(signal), limit());
-    const counts = this.#counts;
-    counts.length = Math.min(counts.length, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
-    while (counts.length <= height) {
-      const from = counts.length;
-      const to = Math.min(height, from + BLOCKS_PER_PAGE - 1);
-      const page = await this.#first((node, signal) => node.outputCounts(from, to, signal), limit());
-      let sum = counts.at(-1) ?? page.base;
-      for (const count of page.counts) {
-        sum += count;
-        if (!Number.isSafeInteger(sum)) {
-          counts.length = from;
-          throw new Malformed('more outputs than there can be');
-        }
-        counts.push(sum);
-      }
-    }
-    return { startHeight: 0, counts };
+  distribution(limit: () => AbortSignal): Promise<Distribution> {
+    return this.#outputs.distribution(limit);
   }
 
-  outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]> {
-    return this.#first((node) => node.outputs(indices, signal), signal);
+  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+    return this.#outputs.outputs(indices, own, signal);
   }
 
   /** A transaction that the node has already is refused as a double spend of itself, which counts as success. */

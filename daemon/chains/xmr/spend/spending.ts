@@ -32,13 +32,16 @@ import {
   type Spending,
 } from '../../spending.ts';
 import type { Scanner } from '../scan.ts';
-import { type Distribution, pickDecoys } from './decoys.ts';
+import { type Distribution, oldEnough, pickDecoys } from './decoys.ts';
+import type { ChainOutput, Own } from './outputs.ts';
 import { feeOf, planMonero, weightOf } from './plan.ts';
 
 /** Members of a ring besides the spent output. */
 const DECOYS = 15;
 /** The requested number is higher, because miners' rewards are locked for 60 blocks, and other outputs for ten. */
 const DECOYS_CHOSEN = 74;
+/** How often others are added to the decoys of one output. */
+const ROUNDS_MAX = 3;
 const RETRY_SECONDS = 60;
 /** Nodes' normal rate on mainnet in 2024 and 2025, per 1,000 of weight. */
 const FALLBACK_RATE = 80_000n * 1_000n;
@@ -48,8 +51,8 @@ const TXID_CHARS = 64;
 export interface MoneroSource extends SpendingSource {
   /** `limit`: the time limit of one request; there are several. */
   distribution(limit: () => AbortSignal): Promise<Distribution>;
-  /** The outputs with these numbers. */
-  outputs(indices: readonly number[], signal: AbortSignal): Promise<(RingMember & { unlocked: boolean })[]>;
+  /** The outputs with these numbers, of which one is ours. */
+  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]>;
 }
 
 export class MoneroSpending extends OfSource implements Spending {
@@ -138,17 +141,18 @@ export class MoneroSpending extends OfSource implements Spending {
     const { inputs } = moneroPlan(plan);
     const previous: Record<string, string> = {};
     const rings: RingMember[][] = [];
+    const distribution = await this.#source.distribution(kept.limit);
     for (const { outpoint, decoys } of inputs) {
       const txid = outpoint.slice(0, TXID_CHARS);
       const base = kept.base(txid);
       const ask = () => this.transaction(txid, kept.blockOf(outpoint), kept.limit());
       previous[txid] ??= base ? Buffer.from(base).toString('hex') : await ask();
       const n = Number(outpoint.slice(TXID_CHARS + 1));
-      let ring = await this.#ring(ownOutput(previous[txid], n), decoys, kept.limit());
+      let ring = await this.#ring(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
       if (ring === null) {
         // a node told a wrong number once, or its block gave way to another one just now
         previous[txid] = await ask();
-        ring = await this.#ring(ownOutput(previous[txid], n), decoys, kept.limit());
+        ring = await this.#ring(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
       }
       if (ring === null) throw new Unavailable('The node has another output under the number of ours', RETRY_SECONDS);
       rings.push(ring);
@@ -157,22 +161,31 @@ export class MoneroSpending extends OfSource implements Spending {
   }
 
   /**
-   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used. Null if
-   * another output has the number of ours.
+   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used. Others are added
+   * where these do not suffice: the chain may have changed since they were chosen, or a node that lied then chose them. Null if another
+   * output has the number of ours.
    */
-  async #ring(own: Own, decoys: readonly number[], signal: AbortSignal): Promise<RingMember[] | null> {
-    const numbers = [...new Set([own.at, ...decoys])].toSorted((a, b) => a - b);
-    const known = new Map((await this.#source.outputs(numbers, signal)).map((output) => [output.index, output]));
-    const real = known.get(own.at);
-    if (real?.key !== own.key) return null;
-    const others = decoys.filter((index) => index !== own.at && known.get(index)?.unlocked).slice(0, DECOYS);
-    if (others.length < DECOYS) throw new Unavailable('Too few outputs of the chain can be spent yet', RETRY_SECONDS);
-    return [own.at, ...others]
-      .toSorted((a, b) => a - b)
-      .map((at) => {
-        const { index, key, commitment } = known.get(at) as RingMember;
-        return { index, key, commitment };
-      });
+  async #ring(own: Own, { decoys, distribution }: Chosen, limit: () => AbortSignal): Promise<RingMember[] | null> {
+    const isOther = (index: number): boolean => index !== own.at && index < oldEnough(distribution);
+    const asked = new Set(decoys.filter(isOther));
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const isShort = round > 0 || asked.size < DECOYS;
+      if (isShort) for (const index of pickDecoys(distribution, DECOYS_CHOSEN).filter(isOther)) asked.add(index);
+      // those that were asked for before are among them, so that the node learns nothing by a comparison
+      const numbers = [own.at, ...asked].toSorted((a, b) => a - b);
+      const outputs = await this.#source.outputs(numbers, own, limit());
+      const known = new Map(outputs.map((output) => [output.index, output]));
+      if (known.get(own.at)?.key !== own.key) return null;
+      const others = [...asked].filter((index) => known.get(index)?.unlocked).slice(0, DECOYS);
+      if (others.length < DECOYS) continue;
+      return [own.at, ...others]
+        .toSorted((a, b) => a - b)
+        .map((at) => {
+          const { index, key, commitment } = known.get(at) as RingMember;
+          return { index, key, commitment };
+        });
+    }
+    throw new Unavailable('Too few outputs of the chain can be spent yet', RETRY_SECONDS);
   }
 
   /**
@@ -231,8 +244,8 @@ function lockEnd(unlockTime: bigint): string {
   return new Date(Number(unlockTime) * 1_000).toISOString().slice(0, 10);
 }
 
-/** An output by its number among all of the chain, and its one-time key (hex). */
-type Own = { at: number; key: string };
+/** The decoys of a plan, in their order, and the outputs that the chain has now. */
+type Chosen = { decoys: readonly number[]; distribution: Distribution };
 
 /** Output `n` of a kept transaction (hex). */
 function ownOutput(kept: string, n: number): Own {

@@ -1,0 +1,154 @@
+/**
+ * Reads the outputs of the chain, from which rings are chosen. A node's word about them has no proof, so another operator's
+ * node must say the same where one is configured and answers. A lie moves no money: nodes refuse a ring with a false
+ * member, and a chosen one narrows among how many outputs a payment hides.
+ */
+import { Malformed, Unavailable } from '../../../domain/errors.ts';
+import type { RingMember } from '../../../domain/spend.ts';
+import { type Endpoints, Undecided } from '../../endpoints.ts';
+import type { MoneroNode } from '../node.ts';
+import type { Distribution } from './decoys.ts';
+
+/** The blocks in one request for numbers of outputs. */
+const BLOCKS_PER_PAGE = 50_000;
+/** The last blocks, which a reorganisation may change. They are requested each time. */
+const BLOCKS_ASKED_AGAIN = 720;
+/** The newest blocks, which honest nodes may not have yet, or have another one of. Their outputs are no decoys yet. */
+const BLOCKS_UNSETTLED = 9;
+const RETRY_SECONDS = 5;
+/** Of the requested outputs at least this part must be said alike. One that is not said alike is not used. */
+const ALIKE_OF = 2;
+/** The other operators that must contradict a node before it counts as the one that is wrong. */
+const DENIERS_MIN = 2;
+
+export type MoneroNodes = Pick<Endpoints<MoneroNode>, 'first' | 'each' | 'deniers' | 'operators'>;
+export type ChainOutput = RingMember & { unlocked: boolean };
+/** One of our outputs: its number, and its one-time key (hex). */
+export type Own = { at: number; key: string };
+type Page = { base: number; counts: readonly number[] };
+
+export class ChainOutputs {
+  readonly #nodes: MoneroNodes;
+  /**
+   * The outputs up to each old block. They never change; 2 million blocks take 16 MB. Only `#read` changes it, of which one runs at a
+   * time.
+   */
+  readonly #counts: number[] = [];
+  #reading: Promise<Distribution> | null = null;
+
+  constructor(nodes: MoneroNodes) {
+    this.#nodes = nodes;
+  }
+
+  /**
+   * A copy, which nothing changes afterwards. Callers at the same time share one reading, with the time limits of the first. The pages
+   * that were read stay, so that another call goes on where one failed: mainnet has about seventy.
+   */
+  distribution(limit: () => AbortSignal): Promise<Distribution> {
+    this.#reading ??= this.#read(limit).finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  async #read(limit: () => AbortSignal): Promise<Distribution> {
+    const { height } = await this.#first((node, signal) => node.head(signal), limit());
+    const counts = this.#counts;
+    counts.length = Math.min(counts.length, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
+    while (counts.length <= height) {
+      const from = counts.length;
+      const range = { from, to: Math.min(height, from + BLOCKS_PER_PAGE - 1), settled: height - BLOCKS_UNSETTLED };
+      const page = await this.#first((node, signal) => this.#page(node, range, signal), limit());
+      let sum = counts.at(-1) ?? page.base;
+      for (const count of page.counts) {
+        sum += count;
+        if (!Number.isSafeInteger(sum)) {
+          counts.length = from;
+          throw new Malformed('more outputs than there can be');
+        }
+        counts.push(sum);
+      }
+    }
+    return { startHeight: 0, counts: counts.slice() };
+  }
+
+  async #page(node: MoneroNode, { from, to, settled }: Range, signal: AbortSignal): Promise<Page> {
+    const mine = await node.outputCounts(from, to, signal);
+    const agreed = Math.min(to, settled);
+    if (agreed < from) return mine;
+    await this.#needAffirmed(
+      node,
+      'how many outputs the blocks of Monero have',
+      async (other) => {
+        if ((await other.head(signal)).height < agreed) return null;
+        const theirs = await other.outputCounts(from, agreed, signal);
+        const isSame = theirs.counts.every((count, at) => count === mine.counts[at]);
+        return isSame && (from > 0 || theirs.base === mine.base);
+      },
+      signal,
+    );
+    return mine;
+  }
+
+  /**
+   * The outputs with these numbers. One that two operators describe differently counts as locked. `own`: an output of ours among them,
+   * whose key is known here; a node that has another one there is wrong if any node has this one.
+   */
+  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+    return this.#first((node) => this.#outputs(node, indices, own, signal), signal);
+  }
+
+  async #outputs(node: MoneroNode, indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+    const mine = await node.outputs(indices, signal);
+    const place = indices.indexOf(own.at);
+    let said = mine;
+    await this.#needAffirmed(
+      node,
+      'which outputs Monero has',
+      async (other) => {
+        const theirs = await other.outputs(indices, signal);
+        if (theirs[place]?.key === own.key && mine[place]?.key !== own.key) throw new Contradicted();
+        said = mine.map((one, at) => ({ ...one, unlocked: one.unlocked && isAlike(one, theirs[at]) }));
+        const alike = mine.filter((one, at) => isAlike(one, theirs[at])).length;
+        return alike * ALIKE_OF >= mine.length;
+      },
+      signal,
+    ).catch((error: unknown) => {
+      if (!(error instanceof Contradicted)) throw error;
+      throw new Malformed('another output of the chain where ours is');
+    });
+    return said;
+  }
+
+  /**
+   * Asks other operators whether they say the same; null: one has no say. Throws `Undecided` if one denies it, and takes the node for the
+   * one that is wrong if two do. Where nobody else answers, the node is believed.
+   */
+  async #needAffirmed(
+    node: MoneroNode,
+    what: string,
+    affirms: (other: MoneroNode) => Promise<boolean | null>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.#nodes.operators < 2) return;
+    const denying = await this.#nodes.deniers(node, affirms, signal);
+    if (denying === null || denying.length === 0) return;
+    if (denying.length >= DENIERS_MIN) throw new Malformed(`another answer than two others, on ${what}`);
+    const names = `${node.name} and ${denying.map(({ name }) => name).join()}`;
+    throw new Undecided(
+      `${names} do not agree on ${what}: one of them is wrong or lies. Take it out of monerod in the configuration, or add a third one, which decides`,
+    );
+  }
+
+  async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const answer = await this.#nodes.first((node) => ask(node, signal), signal);
+    if (answer === undefined) throw new Unavailable('no node answers', RETRY_SECONDS);
+    return answer;
+  }
+}
+
+type Range = { from: number; to: number; settled: number };
+class Contradicted extends Error {}
+
+const isAlike = (one: ChainOutput, other: ChainOutput | undefined): boolean =>
+  other !== undefined && one.key === other.key && one.commitment === other.commitment;

@@ -1,0 +1,114 @@
+/** The rings of a payment of Monero: whom they are made of when the chain is not what it was when the payment was planned. */
+import { describe, expect, it } from 'vitest';
+import type { ScriptList } from '../../../daemon/chains/adapter.ts';
+import type { KeptTransactions } from '../../../daemon/chains/spending.ts';
+import type { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import { type MoneroSource, MoneroSpending } from '../../../daemon/chains/xmr/spend/spending.ts';
+import type { MoneroPlan } from '../../../daemon/domain/spend.ts';
+import { writeKept } from '../../../daemon/monero/kept.ts';
+import { varint } from '../../../daemon/monero/varint.ts';
+
+const BLOCKS = 1_000;
+const PER_BLOCK = 2;
+/** The outputs of the last blocks are too young. */
+const OLD_ENOUGH = (BLOCKS - 9) * PER_BLOCK;
+const OWN_AT = 600;
+const keyOf = (index: number): string => index.toString(16).padStart(64, '0');
+
+/** A coinbase with one output, as a node has it at a place of the chain. */
+function kept(at: number): Buffer {
+  const bytes = [
+    ...[varint(2), varint(60), varint(1), Uint8Array.of(0xff), varint(7)],
+    ...[varint(1), varint(5), Uint8Array.of(2), Buffer.from(keyOf(OWN_AT), 'hex'), varint(0), Uint8Array.of(0)],
+  ];
+  return Buffer.from(writeKept(at, '00'.repeat(32), Buffer.concat(bytes)));
+}
+
+class Source implements MoneroSource {
+  readonly asked: number[][] = [];
+  counts = Array.from({ length: BLOCKS }, (_, at) => (at + 1) * PER_BLOCK);
+  isUnlocked = (index: number): boolean => index < OLD_ENOUGH;
+  firstIndex = OWN_AT;
+
+  distribution = async () => ({ startHeight: 0, counts: this.counts });
+  outputs = async (indices: readonly number[]) => {
+    this.asked.push([...indices]);
+    if (indices.some((index) => index >= BLOCKS * PER_BLOCK)) throw new Error('the chain has no such output');
+    return indices.map((index) => ({
+      ...{ index, key: keyOf(index), commitment: 'ee'.repeat(32) },
+      unlocked: this.isUnlocked(index),
+    }));
+  };
+  transaction = async () => kept(this.firstIndex).toString('hex');
+  feeRate = async () => 0n;
+  broadcast = async () => {};
+}
+
+const OUTPOINT = `${'ab'.repeat(32)}:0`;
+const planned = (decoys: number[]): MoneroPlan => ({
+  ...{ kind: 'monero', network: 'regtest', chain: 'XMR', accountNo: 0, outputs: [], fee: 0n, weight: 0 },
+  inputs: [{ outpoint: OUTPOINT, units: 5n, script: new Uint8Array(), branch: 0, index: 0, confirmations: 60, decoys }],
+});
+
+/** The numbers of the ring that is made of a plan's decoys. */
+async function ringOf(source: Source, decoys: number[], at = OWN_AT): Promise<number[]> {
+  const spending = new MoneroSpending('regtest', source, {} as ScriptList, {} as Scanner);
+  const previous: KeptTransactions = {
+    signed: () => null,
+    base: () => kept(at),
+    blockOf: () => null,
+    limit: () => AbortSignal.timeout(1_000),
+  };
+  const { rings } = await spending.unsigned(planned(decoys), previous);
+  return rings[0]!.map(({ index }) => index);
+}
+
+describe('a ring', () => {
+  const right = Array.from({ length: 74 }, (_, n) => 100 + n);
+
+  it('is made of the first decoys of its plan that can be spent, and our output', async () => {
+    const source = new Source();
+    source.isUnlocked = (index) => index % 2 === 0 && index < OLD_ENOUGH;
+    const wanted = right.filter((index) => index % 2 === 0).slice(0, 15);
+    expect(await ringOf(source, right)).toEqual([...wanted, OWN_AT]);
+    // the node does not learn which of them are used
+    expect(source.asked).toEqual([[...right, OWN_AT]]);
+  });
+
+  it('has others instead of decoys that the chain does not have, or not deep enough', async () => {
+    const beyond = Array.from({ length: 44 }, (_, n) => BLOCKS * PER_BLOCK + n * 100);
+    const young = Array.from({ length: 30 }, (_, n) => OLD_ENOUGH + (n % 18));
+    for (const decoys of [[...beyond, ...right.slice(0, 30)], [...beyond, ...young], young, []]) {
+      const source = new Source();
+      const ring = await ringOf(source, decoys);
+      expect(new Set(ring).size).toBe(16);
+      expect(ring).toContain(OWN_AT);
+      expect(Math.max(...ring)).toBeLessThan(OLD_ENOUGH);
+      expect(ring).toEqual(ring.toSorted((a, b) => a - b));
+      expect(Math.max(...source.asked.flat())).toBeLessThan(OLD_ENOUGH);
+    }
+  });
+
+  it('has others besides where too few of its plan can be spent, asked for together with them', async () => {
+    const source = new Source();
+    source.isUnlocked = (index) => index < OLD_ENOUGH && !(index >= 110 && index < 174);
+    const ring = await ringOf(source, right);
+    expect(ring).toEqual(expect.arrayContaining([...right.slice(0, 10), OWN_AT]));
+    expect(source.asked).toHaveLength(2);
+    expect(source.asked[1]).toEqual(expect.arrayContaining(source.asked[0]!));
+  });
+
+  it('is not made while too few outputs can be spent, and asks three times at the most', async () => {
+    const source = new Source();
+    source.isUnlocked = () => false;
+    await expect(ringOf(source, right)).rejects.toThrow('Too few outputs');
+    expect(source.asked).toHaveLength(3);
+  });
+
+  it('has our output where it is now, when a node named another place of it', async () => {
+    expect(await ringOf(new Source(), right, 42)).toEqual([...right.slice(0, 15), OWN_AT]);
+    const source = new Source();
+    source.firstIndex = 43;
+    await expect(ringOf(source, right, 42)).rejects.toThrow('another output under the number of ours');
+  });
+});
