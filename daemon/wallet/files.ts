@@ -75,7 +75,7 @@ export async function exists(file: string): Promise<boolean> {
 /** Whether a file operation failed because the file does not exist. */
 export const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT');
 
-const hasCode = (error: unknown, code: string): boolean =>
+export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/;

@@ -18,7 +18,7 @@ import { copyDatabase, settle, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
 import { isTemporary, syncFolder } from '../../wallet/files.ts';
 import { seal } from '../../wallet/sealed-file.ts';
-import { JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
+import { HOLDER_FILE, JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
 import { sweepDataDir } from './leftovers.ts';
 import { digestsOf, needSound, needWhole, reading } from './prove.ts';
@@ -153,7 +153,7 @@ async function filesOf(dataDir: string, folder: string, work: string): Promise<{
   const entries = await readdir(join(dataDir, folder), { withFileTypes: true }).catch(() => []);
   // in order: the head of the signer's files may be behind its journal, but not ahead of it
   const names = entries
-    .filter((entry) => entry.isFile() && !isTemporary(entry.name))
+    .filter((entry) => entry.isFile() && !isTemporary(entry.name) && entry.name !== HOLDER_FILE)
     .map((entry) => `${folder}/${entry.name}`)
     .sort();
   await mkdir(join(work, folder), { recursive: true, mode: 0o700 });

@@ -53,6 +53,10 @@ const STATUS_MS = 60_000;
 /** The wait between two attempts to unlock automatically. */
 const RETRY_MS = 60_000;
 
+const JOINED =
+  'two signers wrote to the record of signatures at once, as after a sudden end of the service. All their signatures are kept and ' +
+  'count; limits that were granted meanwhile have to be granted anew';
+
 const WRITES: ReadonlySet<Call['call']> = new Set([
   'unlock',
   'change',
@@ -140,6 +144,7 @@ export class SignerClient implements Signer {
     const status = await this.#ask({ call: 'unlock', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
     this.#unlocked = true;
     this.#failedAt = null;
+    if (status.wasJoined) this.#options.log(JOINED);
     return status;
   }
 

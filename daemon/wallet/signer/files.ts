@@ -9,3 +9,5 @@ export const HEAD_FILE = 'signer-journal.head';
 /** Beside a new wallet until the operator has proved to have its words. */
 export const UNPROVED_FILE = 'words-unproved';
 export const ATTEMPTS_FILE = 'signer-attempts.json';
+/** Names the process that writes to the folder. No copy and no backup of the folder is to have it. */
+export const HOLDER_FILE = 'signer.lock';

@@ -34,6 +34,8 @@ export type SignerStatus = {
   retryAfterSeconds: number;
   /** The operator has still to prove to have the words of a new wallet. */
   wordsUnproved: boolean;
+  /** The record of signatures had lines of two signers at once when it was opened. They are joined, and nothing is lost. */
+  wasJoined?: boolean | undefined;
 };
 
 /** Whether a separate signer does not answer, so that it counts as locked: a locked wallet has a fingerprint. */

@@ -4,7 +4,8 @@
  * JSON.
  *
  * Invariant: no answer and no error carries a secret. Locking ends the process, which frees its memory. The end of
- * stdin, which means the end of the daemon, ends it too.
+ * stdin, which means the end of the daemon, ends it too. While it is unlocked it alone writes to the wallet's folder, and
+ * it writes nothing once the daemon has ended.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -15,6 +16,7 @@ import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
 import { CustodyTaskShape } from './custody-wire.ts';
 import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
+import { type Hold, holdFolder } from './holder.ts';
 import { needTimely } from './limits.ts';
 import { readLines } from './lines.ts';
 import {
@@ -35,6 +37,7 @@ import { AuthorizationShape, decodeImages, decodeOrder, encodeSigned, LINE_BYTES
 const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0) });
 /** A process that was not unlocked ends after this time. */
 const UNUSED_MS = 10 * 60_000;
+const BEAT_MS = 1_000;
 
 /** The calls that count as a use of the wallet. A status request does not keep it unlocked. */
 const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'custody', 'sign', 'grant', 'revoke']);
@@ -42,7 +45,9 @@ const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'cust
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(folder, VAULT_FILE);
 let pair = sealPair();
+const parent = process.ppid;
 let session: Session | null = null;
+let hold: Hold | null = null;
 let lockAt: number | null = null;
 let timer: NodeJS.Timeout | undefined;
 /** Set by a request to lock: the process answers and ends. */
@@ -59,7 +64,34 @@ function used(): void {
 /** Wipes the secrets and ends the process. */
 async function end(): Promise<void> {
   await session?.close();
+  await hold?.release();
   process.exit(0);
+}
+
+/** A process whose parent ended belongs to another one. Nobody waits for its signatures, and another signer may have begun. */
+const isOrphan = (): boolean => process.ppid !== parent;
+
+setInterval(() => {
+  if (isOrphan()) process.exit(1);
+  // a full disk takes no sign of life; the folder is then another's after a while, which the next signature notices
+  hold?.beat().catch(() => {});
+}, BEAT_MS).unref();
+
+const beforeWriteOf = (taken: Hold) => async (): Promise<void> => {
+  if (!(await taken.isOurs()) || isOrphan()) process.exit(1);
+};
+
+async function openSession(passphrase: string): Promise<Session> {
+  const taken = await holdFolder(folder);
+  try {
+    const opened = await Session.open(folder, passphrase, Date.now, beforeWriteOf(taken));
+    await hold?.release();
+    hold = taken;
+    return opened;
+  } catch (error) {
+    await taken.release();
+    throw error;
+  }
 }
 
 async function status(): Promise<SignerStatus> {
@@ -72,6 +104,7 @@ async function status(): Promise<SignerStatus> {
     lockAt,
     retryAfterSeconds: await retryAfterSeconds(folder, Date.now()),
     wordsUnproved: await exists(join(folder, UNPROVED_FILE)),
+    ...(session?.wasJoined ? { wasJoined: true } : {}),
   };
 }
 
@@ -79,7 +112,7 @@ const isWrong = (error: unknown): boolean => error instanceof Rejected && error.
 
 async function unlock(sealed: Sealed): Promise<SignerStatus> {
   const passphrase = unseal(pair, SEAL_UNLOCK, sealed);
-  const opened = await attempt(folder, Date.now, () => Session.open(folder, passphrase, Date.now), isWrong);
+  const opened = await attempt(folder, Date.now, () => openSession(passphrase), isWrong);
   await session?.close();
   session = opened;
   used();

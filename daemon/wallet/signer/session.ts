@@ -15,7 +15,8 @@ import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac
 import { judgeOrder } from './families.ts';
 import { VAULT_FILE } from './files.ts';
 import { gasSubjectOf } from './gas.ts';
-import { Journal, type Line } from './journal.ts';
+import { Journal, StaleJournal } from './journal.ts';
+import type { Line } from './journal-line.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { subjectOf, type Witness } from './permission.ts';
@@ -24,18 +25,22 @@ import type { Grant, ImagesRequest, SignOrder } from './port.ts';
 /** How far the operator's clock may be ahead of this machine's for a grant. */
 const GRANT_AHEAD_MS = 3_600_000;
 
+type OpenJournal = () => Promise<Journal>;
+
 export class Session {
   readonly #seed: Buffer;
   readonly #imported: readonly ImportedMonero[];
   readonly #approvalKey: Buffer;
   readonly #journalKey: Buffer;
-  readonly #journal: Journal;
+  readonly #openJournal: OpenJournal;
+  #journal: Journal;
+  #wasJoined = false;
   readonly #now: () => number;
 
   private constructor(
     { seed, imported }: { seed: Buffer; imported: readonly ImportedMonero[] },
     keys: { approval: Buffer; journal: Buffer },
-    journal: Journal,
+    { journal, openJournal }: { journal: Journal; openJournal: OpenJournal },
     now: () => number,
   ) {
     this.#seed = seed;
@@ -43,17 +48,28 @@ export class Session {
     this.#approvalKey = keys.approval;
     this.#journalKey = keys.journal;
     this.#journal = journal;
+    this.#openJournal = openJournal;
     this.#now = now;
   }
 
-  /** Opens the vault and the journal. Throws `Rejected`: `vault.*`, `signer.journal`. */
-  static async open(folder: string, passphrase: string, now: () => number): Promise<Session> {
+  /**
+   * Opens the vault and the journal. `beforeWrite` is called right before a line is written, and nothing is written if it throws.
+   * Throws `Rejected`: `vault.*`, `signer.journal`.
+   */
+  static async open(
+    folder: string,
+    passphrase: string,
+    now: () => number,
+    beforeWrite: () => Promise<void> = async () => {},
+  ): Promise<Session> {
     const secret = await openVault(join(folder, VAULT_FILE), passphrase);
     const seed = await seedOf(secret.mnemonic, secret.passphrase);
     const keys = { approval: approvalKey(seed), journal: journalKey(seed) };
     try {
-      const journal = await Journal.open(folder, keys.journal, masterFingerprint(seed), now());
-      return new Session({ seed, imported: secret.monero }, keys, journal, now);
+      const fingerprint = masterFingerprint(seed);
+      const openJournal = () => Journal.open(folder, keys.journal, fingerprint, now(), { beforeWrite });
+      const opened = { journal: await openJournal(), openJournal };
+      return new Session({ seed, imported: secret.monero }, keys, opened, now);
     } catch (error) {
       for (const secretBytes of [seed, keys.approval, keys.journal]) secretBytes.fill(0);
       throw error;
@@ -65,8 +81,31 @@ export class Session {
     await this.#journal.close();
   }
 
+  /** Whether the journal had lines of a second signer, which are joined now. */
+  get wasJoined(): boolean {
+    return this.#wasJoined || this.#journal.wasJoined;
+  }
+
   /** Throws `Rejected`: see `Signer.sign`. */
-  async sign(order: SignOrder): Promise<SignedSpend> {
+  sign(order: SignOrder): Promise<SignedSpend> {
+    return this.#upToDate(() => this.#sign(order));
+  }
+
+  /** If another process wrote to the journal, reads it again and judges by what it says now. */
+  async #upToDate<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StaleJournal)) throw error;
+      const former = this.#journal;
+      this.#wasJoined = this.wasJoined;
+      this.#journal = await this.#openJournal();
+      await former.close();
+      return work();
+    }
+  }
+
+  async #sign(order: SignOrder): Promise<SignedSpend> {
     const judged = await this.#judge(order);
     const signed = await judged.sign();
     await this.#journal.append(lineOf(order, judged, signed, this.#now()));
@@ -94,7 +133,11 @@ export class Session {
   /**
    * Throws `Rejected('signer.approval')` if the MAC is not the operator's, or the grant is older than the current one.
    */
-  async grant(grant: Grant, mac: string): Promise<void> {
+  grant(grant: Grant, mac: string): Promise<void> {
+    return this.#upToDate(() => this.#grant(grant, mac));
+  }
+
+  async #grant(grant: Grant, mac: string): Promise<void> {
     const now = this.#now();
     const { grants, gasGrants } = this.#journal.memory;
     const before = 'kind' in grant ? gasGrants.get(gasSubjectOf(grant)) : grants.get(subjectOf(grant));
@@ -118,7 +161,11 @@ export class Session {
   }
 
   /** Throws `Rejected('signer.approval')` if the MAC does not end the current epoch. */
-  async revoke(next: string, mac: string): Promise<void> {
+  revoke(next: string, mac: string): Promise<void> {
+    return this.#upToDate(() => this.#revoke(next, mac));
+  }
+
+  async #revoke(next: string, mac: string): Promise<void> {
     if (!sameMac(mac, revocationMac(this.#approvalKey, this.#epoch, next))) {
       throw new Rejected('signer.approval', "The operator's word does not belong to the approvals of now");
     }

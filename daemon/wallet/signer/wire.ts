@@ -270,6 +270,8 @@ export const StatusShape = z.object({
   lockAt: z.number().nullable(),
   retryAfterSeconds: z.number(),
   wordsUnproved: z.boolean(),
+  /** Absent in release 0.1.0. */
+  wasJoined: z.boolean().optional(),
 });
 
 /** Converts a signed transaction to JSON values. */

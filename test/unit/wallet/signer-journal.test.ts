@@ -13,7 +13,8 @@ import { Store } from '../../../daemon/store/store.ts';
 import { openByWords } from '../../../daemon/wallet/backup-key.ts';
 import { journalKey } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { Journal, type Line } from '../../../daemon/wallet/signer/journal.ts';
+import { Journal } from '../../../daemon/wallet/signer/journal.ts';
+import type { Line } from '../../../daemon/wallet/signer/journal-line.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, SEED, WORDS } from './signer-kit.ts';
 

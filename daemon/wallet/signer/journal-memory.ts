@@ -1,0 +1,103 @@
+/** The memory of a journal: the signatures that were given out, and the limits that are left. */
+import { maxOf } from '../../domain/money.ts';
+import type { Epoch } from './approval.ts';
+import { gasSubjectOf } from './gas.ts';
+import type { Line } from './journal-line.ts';
+import { DAY_MS, type Memory, type PolicySpend, type Signed, type SignedChange, subjectOf } from './permission.ts';
+import type { GasGrant, PolicyGrant } from './port.ts';
+
+type SignLine = Extract<Line, { kind: 'sign' }>;
+
+/** `isBeside`: the line is of a second signer, which did not know the lines before it. `epoch`: the one that it was written in. */
+type Place = { isBeside: boolean; epoch: Epoch };
+
+export class JournalMemory implements Memory {
+  readonly signed = new Map<string, Signed>();
+  readonly changes = new Map<string, SignedChange>();
+  readonly grants = new Map<string, PolicyGrant>();
+  readonly gasGrants = new Map<string, GasGrant>();
+  readonly gasUsed = new Map<string, bigint>();
+  /** Oldest first. */
+  readonly epochs: Epoch[] = [];
+  policySpends: PolicySpend[] = [];
+  isFresh = false;
+
+  get epoch(): Epoch {
+    return this.epochs.at(-1) ?? null;
+  }
+
+  take(line: Line, { isBeside, epoch }: Place): void {
+    switch (line.kind) {
+      case 'start':
+        this.epochs.push(line.epoch ?? null);
+        this.isFresh = line.fresh ?? false;
+        return;
+      case 'revoked':
+        this.epochs.push(line.epoch);
+        this.grants.clear();
+        this.gasGrants.clear();
+        return;
+      case 'grant':
+        this.#grant(line.grant, isBeside);
+        return;
+      case 'gas':
+        this.#grantGas(line.grant, isBeside);
+        return;
+      case 'sign':
+        this.#sign(line, epoch);
+    }
+  }
+
+  /**
+   * Of two signers that did not know of each other, one may have been told smaller limits. So such limits allow nothing until
+   * newer ones are granted.
+   */
+  #grant(grant: PolicyGrant, isBeside: boolean): void {
+    const subject = subjectOf(grant);
+    const before = this.grants.get(subject)?.issuedAt ?? 0;
+    if (!isBeside && grant.issuedAt >= before) this.grants.set(subject, grant);
+    else {
+      const issuedAt = Math.max(before, grant.issuedAt);
+      this.grants.set(subject, { ...grant, issuedAt, perWithdrawal: '0', perDay: '0' });
+    }
+  }
+
+  #grantGas(grant: GasGrant, isBeside: boolean): void {
+    const subject = gasSubjectOf(grant);
+    const before = this.gasGrants.get(subject)?.issuedAt ?? 0;
+    if (!isBeside && grant.issuedAt >= before) this.gasGrants.set(subject, grant);
+    else this.gasGrants.set(subject, { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeMax: '0' });
+    this.gasUsed.delete(subject);
+  }
+
+  #sign(line: SignLine, epoch: Epoch): void {
+    if (line.spentGas) {
+      const { subject, units } = line.spentGas;
+      this.gasUsed.set(subject, (this.gasUsed.get(subject) ?? 0n) + BigInt(units));
+    }
+    if (line.change) {
+      const { account, index } = line.change;
+      const highest = Math.max(index, this.changes.get(account)?.index ?? 0);
+      this.changes.set(account, { index: highest, epochs: this.epochs.length });
+    }
+    // all withdrawals of a batch share it
+    const version = { txid: line.txid, keys: line.inputs, epoch };
+    for (const { uuid, identity, feeMax, byPolicy } of line.entries) {
+      const before = this.signed.get(uuid);
+      const versions = before?.versions ?? [];
+      const known = before?.policyFee ?? null;
+      this.signed.set(uuid, {
+        identity,
+        // the same transaction requested again is not a new version
+        versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
+        feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
+        policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
+      });
+    }
+    for (const { subject, units } of [line.spent, line.spentFee].filter((use) => use !== undefined)) {
+      // relative to the newest line, so that a clock that was set back does not drop recent spends
+      this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * DAY_MS);
+      this.policySpends.push({ at: line.at, subject, units: BigInt(units) });
+    }
+  }
+}
