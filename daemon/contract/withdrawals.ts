@@ -237,11 +237,18 @@ export const WITHDRAWALS = {
       /** In the address book. */
       label: z.string().nullable(),
       since: Instant.nullable(),
-      /** The payments to this recipient: to this address, or to one that has the same label in the address book. */
+      /**
+       * The completed payments to this recipient that the operator approved: to this address, or to one that has the same label in the
+       * address book.
+       */
       paid: z.int().min(0),
       /** The newest of them. */
       last: z.object({ address: z.string(), at: Instant }).nullable(),
-      /** Other known addresses with the same beginning and end. */
+      /** When the operator first approved one to this very address. */
+      first_approved_at: Instant.nullable(),
+      /** The payments to this address that went out without asking the operator. */
+      unasked: z.int().min(0),
+      /** Other known addresses with the same beginning and end. They count before anything that speaks for this one. */
       lookalikes: z.array(z.object({ address: z.string(), label: z.string().nullable(), paid_at: Instant.nullable() })),
       /** The highest amount among the business's 200 newest withdrawals of this crypto that were paid. */
       most: Decimal.nullable(),

@@ -127,6 +127,7 @@ export const MESSAGES = {
   'ask.by_hand': 'every withdrawal is approved by hand',
   'ask.day': 'it is above what is left of the limit per 24 hours',
   'ask.each': 'it is above the limit per withdrawal',
+  'ask.lookalike': 'its address begins and ends like another one that is known, and is approved by hand',
   'ask.no_rate': 'no rate is known that tells what it is worth',
   'ask.not_plain': 'a policy approves plain payments: sweeps and refunds are approved by hand',
   'ask.refund': 'a refund of invoice {invoice}: every refund is approved by hand',
@@ -141,6 +142,7 @@ export const MESSAGES = {
   'ended.reverted': 'reverted',
   'left.not_worth': 'it is worth less than its gas, lacks confirmations, or has no known price',
   'left.one_place': 'this empties one address. Collect the deposit addresses into the tank first, then take everything',
+  'note.first_approved': 'You first approved a payment to the address of withdrawal {id} on {day}',
   'note.refund': 'Withdrawal {id} is a refund of invoice {invoice}',
   'note.refund_order': 'Withdrawal {id} is a refund of invoice {invoice}, order {order}',
   'wait.block': 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet',
@@ -170,9 +172,11 @@ export const MESSAGES = {
   'warning.lookalike': 'The address of withdrawal {id} begins and ends like {addresses}, and is another one',
   'warning.may_be_paid':
     'Withdrawal {id} may have been paid after the backup that this service was restored from, and not be on the chain yet',
-  'warning.new_address': 'Nothing was ever paid to the address of withdrawal {id}',
+  'warning.new_address': 'You have never approved a payment to the address of withdrawal {id} that was completed',
   'warning.over_refund': 'The refunds of invoice {invoice} are more than what it has received and is confirmed',
   'warning.own_address': 'The recipient is an address of this wallet: the money stays here, and costs its fee',
+  'warning.unasked_address':
+    'You have never approved a payment to the address of withdrawal {id} that was completed. {count} went out without asking you',
 
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list`, and the log, say why',

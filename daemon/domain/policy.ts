@@ -20,14 +20,15 @@ export const POLICY_WINDOW_MS = 24 * 3_600_000;
 
 /**
  * `usd`: the value of this withdrawal; null while no rate is known. `usedUsd`: the value approved by the policy in the
- * last 24 hours.
+ * last 24 hours. `isDoubtful`: its address begins and ends like another one that is known, and the operator does not know it.
  */
-export type PolicyCase = { usd: bigint | null; usedUsd: bigint; inAddressBook: boolean };
+export type PolicyCase = { usd: bigint | null; usedUsd: bigint; inAddressBook: boolean; isDoubtful: boolean };
 
 /** Why a withdrawal needs the operator's approval, in words; null if the policy approves it. */
-export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook }: PolicyCase): Message | null {
+export function whyAsk(policy: Policy, { usd, usedUsd, inAddressBook, isDoubtful }: PolicyCase): Message | null {
   if (policy.mode === 'manual') return message('ask.by_hand');
   if (policy.addressBookOnly && !inAddressBook) return message('ask.address');
+  if (isDoubtful) return message('ask.lookalike');
   const { perWithdrawalUsd, perDayUsd } = policy;
   if (perWithdrawalUsd === null && perDayUsd === null) return null;
   if (usd === null) return message('ask.no_rate');

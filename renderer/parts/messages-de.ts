@@ -151,6 +151,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ask.by_hand': 'Jede Auszahlung wird von Hand genehmigt',
   'ask.day': 'Sie übersteigt, was von der Grenze für 24 Stunden übrig ist',
   'ask.each': 'Sie übersteigt die Grenze für eine Auszahlung',
+  'ask.lookalike': 'Ihre Adresse beginnt und endet wie eine andere bekannte und wird von Hand genehmigt',
   'ask.no_rate': 'Kein Kurs ist bekannt, der ihren Wert nennt',
   'ask.not_plain':
     'Eine Regel genehmigt einfache Zahlungen: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
@@ -167,6 +168,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'left.not_worth': 'es weniger wert ist als sein Gas, noch nicht bestätigt ist oder keinen bekannten Preis hat',
   'left.one_place':
     'dies eine Adresse leert. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',
+  'note.first_approved': 'Eine Zahlung an die Adresse der Auszahlung {id} haben Sie zuerst am {day} genehmigt',
   'note.refund': 'Auszahlung {id} erstattet die Rechnung {invoice}',
   'note.refund_order': 'Auszahlung {id} erstattet die Rechnung {invoice}, Bestellung {order}',
   'wait.block': 'Sie wartet auf eine Bestätigung: Die Coins dafür sind in Transaktionen, die noch in keinem Block sind',
@@ -198,11 +200,12 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'warning.lookalike': 'Die Adresse der Auszahlung {id} beginnt und endet wie {addresses} und ist eine andere',
   'warning.may_be_paid':
     'Auszahlung {id} kann nach der Sicherung, aus der dieser Dienst wiederhergestellt wurde, bezahlt worden sein, ohne schon in der Blockchain zu stehen',
-  'warning.new_address': 'An die Adresse der Auszahlung {id} wurde noch nie gezahlt',
+  'warning.new_address': 'Sie haben noch keine abgeschlossene Zahlung an die Adresse der Auszahlung {id} genehmigt',
   'warning.over_refund':
     'Die Erstattungen der Rechnung {invoice} sind höher als das, was sie bekommen hat und bestätigt ist',
   'warning.own_address': 'Der Empfänger ist eine Adresse dieser Wallet: Das Geld bleibt hier und kostet seine Gebühr',
-
+  'warning.unasked_address':
+    'Sie haben noch keine abgeschlossene Zahlung an die Adresse der Auszahlung {id} genehmigt. {count} gingen ohne Rückfrage hinaus',
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list` und das Protokoll sagen, warum',
   'advice.backup_folder': 'Setzen Sie [backup] folder: resources/docs/back-up.md',

@@ -135,7 +135,7 @@ ${litecoin}`);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.type(address);
-    await page.getByText('An address you have never paid').waitFor();
+    await page.getByText('An address to which you never approved a payment').waitFor();
     await pictures('new');
     await page.keyboard.press('Enter');
 
@@ -185,7 +185,7 @@ ${litecoin}`);
     await operator.call('addressBook.add', { business: 'Corner Coffee', chain: 'LTC', address, label: 'Roastery' });
     const id = await asked('2', address);
     await open(`withdrawals/${id}/approve`);
-    await page.getByText(/Same address as last time: all \d+ groups equal/).waitFor();
+    await page.getByText(/Same address as last time: all \d+ groups equal .* First approved by you on /).waitFor();
     expect(await page.locator('.cell.differs').count()).toBe(0);
     await panel().getByText('More than ever before.').waitFor();
     expect(await busyShare()).toBeLessThan(BUSY_AT_REST_MAX);
@@ -202,7 +202,12 @@ ${litecoin}`);
     const id = await asked('0.5', address);
     // the middle differs, as in an address that a thief made
     const other = `${address.slice(0, 8)}${[...address.slice(8, -6)].map((letter) => (letter === 'q' ? 'p' : 'q')).join('')}${address.slice(-6)}`;
-    const known = { valid: true, label: null, since: null, paid: 0, last: null, most: '2' };
+    // whatever else speaks for it
+    const at = '2026-11-08T10:00:00.000Z';
+    const known = {
+      ...{ valid: true, label: 'Roastery', since: at, paid: 1, last: { address, at }, first_approved_at: at },
+      ...{ unasked: 1, most: '2' },
+    };
     const alike = [{ address: other, label: 'Cold storage', paid_at: '2026-11-07T10:00:00.000Z' }];
     const end = instead('withdrawal.recipient', () => ({ ...known, lookalikes: alike }));
     await open(`withdrawals/${id}/approve`);

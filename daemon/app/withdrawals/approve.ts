@@ -21,14 +21,21 @@ import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
+import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
-import { reportAddress } from './policy.ts';
 import { refundSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
 import { applyEvent, problemColumns, reasonColumns, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
-import { feeWarnings, highFeeWarnings, ownAddressWarning, type Warning, warningsOf } from './warnings.ts';
+import {
+  feeWarnings,
+  firstApproved,
+  highFeeWarnings,
+  ownAddressWarning,
+  type Warning,
+  warningsOf,
+} from './warnings.ts';
 
 /** The transaction that would be signed now, decoded from its own bytes. */
 export type Preview = Description & {
@@ -199,11 +206,18 @@ function describe(
   // the amount of a transaction that pays only ourselves is the returned amount
   const amount = (paid.length > 0 ? paid : outputs).reduce((sum, { units }) => sum + units, 0n);
   const rates = { usdRate: usdRateOf(asset), feeUsdRate: usdRateOf(feeAsset) };
-  const warnings = rows.flatMap((row) => warningsOf(reportAddress(app.store, row), row));
+  const reports = rows.map((row) => {
+    const report = reportAddress(app.store, { business: business.id, chain: assetOf(row.asset).chain }, row.address);
+    return { row, report };
+  });
+  const warnings = reports.flatMap(({ row, report }) => warningsOf(report, row));
   warnings.push(...paid.flatMap((output) => ownAddressWarning(app.store, chain, output)));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });
-  const notes = refunds.map(({ note }) => note);
+  const notes = [
+    ...refunds.map(({ note }) => note),
+    ...reports.flatMap(({ row, report }) => firstApproved(report, row)),
+  ];
   warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
   return {
     ...{ ...description, asset, fee, feeAsset, size },

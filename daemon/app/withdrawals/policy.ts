@@ -1,6 +1,6 @@
 /** Approval policies and address books of businesses, and their verdict on a withdrawal. */
 import { addressFault } from '../../chains/address-fault.ts';
-import { assetOf, type ChainId } from '../../domain/assets.ts';
+import type { ChainId } from '../../domain/assets.ts';
 import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Message } from '../../domain/messages.ts';
@@ -8,7 +8,6 @@ import { lookalikeKeyOf, MANUAL, POLICY_WINDOW_MS, type Policy, WITHOUT_ASKING, 
 import {
   type AddressBookRow,
   addressById,
-  addressesByLookalikeKey,
   addressesOf,
   addressInBook,
   dropAddress,
@@ -16,19 +15,15 @@ import {
   policyOf,
   setPolicy,
 } from '../../store/queries/policies.ts';
-import {
-  approvedByPolicySince,
-  type WithdrawalRow,
-  withdrawalsByLookalikeKey,
-} from '../../store/queries/withdrawals.ts';
+import { approvedByPolicySince } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
+import { isDoubtful } from './known-addresses.ts';
 
 const ADDRESSES_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 100;
-const ALIKE_MAX = 20;
 
 /** The policy of a business. By default: manual, and on the sandbox automatic. After a restore: manual. */
 export function policyFor(reader: Reader, business: Business): Policy {
@@ -85,6 +80,7 @@ export function whyByHand(
     usd: wanted.usd,
     usedUsd: usedOfPolicy(app, reader, business),
     inAddressBook: isInBook(reader, business, wanted.chain, wanted.address),
+    isDoubtful: isDoubtful(reader, { business: business.id, chain: wanted.chain }, wanted.address),
   });
 }
 
@@ -142,27 +138,4 @@ export function addressOf(reader: Reader, id: number): AddressBookRow {
   const row = reader.get(addressById, { id });
   if (!row) throw new Rejected('address_book.not_found', `There is no address ${id} in the address book`, 'id');
   return row;
-}
-
-/** Information about an address to be paid. */
-export type AddressReport = {
-  /** Its label in the address book. */
-  label: string | null;
-  /** True if no withdrawal to it was completed and it is not in the book. */
-  isNew: boolean;
-  /** Other known addresses with the same beginning and end. */
-  lookalikes: string[];
-};
-
-export function reportAddress(reader: Reader, withdrawal: WithdrawalRow): AddressReport {
-  const { business_id, address, lookalike_key, id } = withdrawal;
-  const { chain } = assetOf(withdrawal.asset as Parameters<typeof assetOf>[0]);
-  const known = reader.get(addressInBook, { business_id, chain, address });
-  const earlier = reader
-    .all(withdrawalsByLookalikeKey, { business_id, lookalike_key, limit: ALIKE_MAX })
-    .filter((row) => row.id !== id);
-  const listed = reader.all(addressesByLookalikeKey, { business_id, lookalike_key, limit: ALIKE_MAX });
-  const others = [...earlier, ...listed].map((row) => row.address).filter((other) => other !== address);
-  const paidBefore = earlier.some((row) => row.address === address && row.state === 'completed');
-  return { label: known?.label ?? null, isNew: !known && !paidBefore, lookalikes: [...new Set(others)] };
 }

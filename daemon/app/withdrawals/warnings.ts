@@ -1,5 +1,6 @@
 /** Warnings that an operator sees before an approval. */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
@@ -8,9 +9,12 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import type { AddressReport } from './policy.ts';
+import type { AddressReport } from './known-addresses.ts';
 import { feeAssetFor } from './request.ts';
 import { stateOf } from './rows.ts';
+
+/** Of a time as "2026-11-23T…". */
+const DAY_CHARS = 10;
 
 export type Warning = {
   code:
@@ -66,15 +70,29 @@ export function ownAddressWarning(
   return [{ code: 'own_address', said: message('warning.own_address') }];
 }
 
-export function warningsOf({ isNew, lookalikes }: AddressReport, { id, state, may_be_paid }: WithdrawalRow): Warning[] {
+export function warningsOf(
+  { isNew, unasked, lookalikes }: AddressReport,
+  { id, state, may_be_paid }: WithdrawalRow,
+): Warning[] {
   const warnings: Warning[] = [];
   if (may_be_paid && !isSigned(stateOf({ state }))) {
     warnings.push({ code: 'may_be_paid', said: message('warning.may_be_paid', { id }) });
   }
-  if (isNew) warnings.push({ code: 'new_address', said: message('warning.new_address', { id }) });
+  if (isNew) {
+    const said =
+      unasked === 0
+        ? message('warning.new_address', { id })
+        : message('warning.unasked_address', { id, count: unasked });
+    warnings.push({ code: 'new_address', said });
+  }
   if (lookalikes.length > 0) {
-    const addresses = lookalikes.join(', ');
+    const addresses = lookalikes.map((one) => one.address).join(', ');
     warnings.push({ code: 'lookalike', said: message('warning.lookalike', { id, addresses }) });
   }
   return warnings;
+}
+
+/** When the operator first approved a payment to an address; nothing if never. The day is UTC's. */
+export function firstApproved({ firstAt }: AddressReport, { id }: WithdrawalRow): Message[] {
+  return firstAt === null ? [] : [message('note.first_approved', { id, day: toIso(firstAt).slice(0, DAY_CHARS) })];
 }

@@ -128,10 +128,12 @@ export function previewJson(preview: Preview): PreviewJson {
 }
 
 export function recipientJson(asset: Asset, recipient: Recipient): Result<'withdrawal.recipient'> {
-  const { isValid, label, since, paid, last, lookalikes, most } = recipient;
+  const { isValid, label, since, paid, last, firstAt, unasked, lookalikes, most } = recipient;
   return {
     ...{ valid: isValid, label, since: isoOrNull(since), paid },
     last: last && { address: last.address, at: toIso(last.at) },
+    first_approved_at: isoOrNull(firstAt),
+    unasked,
     lookalikes: lookalikes.map((one) => ({ address: one.address, label: one.label, paid_at: isoOrNull(one.paidAt) })),
     most: most === null ? null : formatUnits(most, asset),
   };

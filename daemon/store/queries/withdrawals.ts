@@ -194,13 +194,25 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
     .where('approved_at', '>', p.since),
 );
 
-/** Earlier withdrawals of a business to similar addresses. */
-export const withdrawalsByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
+/**
+ * The withdrawals of a business to similar addresses, counted by address, approval and state. Those that the operator approved and
+ * the chain completed come first, so that no number of others hides them.
+ */
+export const payeesByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['id', 'address', 'state', 'updated_at'])
+    .select((eb) => [
+      'address',
+      'approved_by',
+      'state',
+      eb.fn.countAll<number>().as('payments'),
+      eb.fn.min<number | null>('approved_at').as('first_at'),
+      eb.fn.max<number>('updated_at').as('last_at'),
+    ])
     .where('business_id', '=', p.business_id)
     .where('lookalike_key', '=', p.lookalike_key)
+    .groupBy(['address', 'approved_by', 'state'])
+    .orderBy(sql`approved_by = 'operator' AND state = 'completed'`, 'desc')
     .limit(p.limit),
 );
 

@@ -8,7 +8,7 @@ import { useConnection, useData } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
-import { decimal, scaled } from '../../parts/format.ts';
+import { decimal, scaled, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, Fiat, Hash, Notice, Problem, Reason, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
@@ -96,23 +96,33 @@ function Checks({ view, verdicts }: { view: ReviewView; verdicts: readonly (Verd
 }
 
 const OWN_CODES = ['new_address', 'lookalike', 'high_fee'];
+const OWN_NOTE = 'note.first_approved';
 
 function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Check[] {
   const t = useText(TEXTS);
   const language = useLanguage();
   const coinText = useCoinText();
+  const times = useTimes();
   const good = (text: ReactNode): Check => ({ shape: 'done', tone: 'good', text });
   const warn = (text: ReactNode): Check => ({ shape: 'warning', tone: 'warn', text });
+  const first = ({ unasked }: Verdict): ReactNode => (
+    <>
+      <strong>{t('firstPayment')}</strong> {unasked > 0 && t('unasked', { n: unasked })}
+    </>
+  );
   const checks = verdicts.flatMap((verdict): Check[] => {
     if (!verdict) return [];
     if (verdict.kind === 'lookalike') {
       const name = verdict.label ?? t('aKnownAddress');
-      return [{ shape: 'failed', tone: 'bad', text: t('looksLike', { name }) }, warn(t('neverPaidBefore'))];
+      const before =
+        verdict.firstAt === null ? first(verdict) : t('firstApproved', { day: times.day(verdict.firstAt) });
+      return [{ shape: 'failed', tone: 'bad', text: t('looksLike', { name }) }, warn(before)];
     }
-    if (verdict.kind === 'new') return [warn(<strong>{t('firstPayment')}</strong>), good(t('notSimilar'))];
-    if (verdict.kind === 'listed') return [good(t('isInBook')), warn(<strong>{t('firstPayment')}</strong>)];
+    if (verdict.kind === 'new') return [warn(first(verdict)), good(t('notSimilar'))];
+    if (verdict.kind === 'listed') return [good(t('isInBook')), warn(first(verdict))];
     if (verdict.kind === 'changed') return [warn(<strong>{t('addressChanged')}</strong>)];
-    return [...(verdict.label === null ? [] : [good(t('isInBook'))]), good(t('sameAddress'))];
+    const day = verdict.firstAt === null ? '' : times.day(verdict.firstAt);
+    return [...(verdict.label === null ? [] : [good(t('isInBook'))]), good(t('sameAddress', { day }))];
   });
   const most = verdicts.find((one) => one?.most)?.most ?? null;
   if (most !== null && view.kind === 'payment' && scaled(headlineSum(view).text) > scaled(most)) {
@@ -150,7 +160,8 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={said} text={text} />));
   }
   for (const note of view.saidNotes) {
-    checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} text={note.text} /> });
+    if (note.code !== OWN_NOTE)
+      checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} text={note.text} /> });
   }
   return checks;
 }

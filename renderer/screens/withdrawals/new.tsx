@@ -150,7 +150,7 @@ function Preview({ address, known }: { address: string; known: Result<'withdrawa
   return (
     <div className="address-preview">
       <p className="mono">{[prefix, ...cells.map(({ text }) => text)].filter(Boolean).join(' ')}</p>
-      {alike && !isKnown ? (
+      {alike ? (
         <Notice tone="bad" title={t('lookalikeTitle', { name: alike.label ?? t('aKnownAddress') })}>
           {t('lookalikeNew')}
         </Notice>

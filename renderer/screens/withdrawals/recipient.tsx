@@ -14,33 +14,35 @@ import TEXTS from './texts.ts';
 type Known = Result<'withdrawal.recipient'>;
 
 /**
- * `same`: paid before at this address. `listed`: in the address book, not paid yet. `changed`: paid before at another
- * address. `lookalike`: never paid, and begins and ends like a known one. `new`: nothing is known, or it could not be read.
+ * `lookalike`: begins and ends like another known one, whatever else is known about it. `same`: the operator approved a completed
+ * payment to this address before. `changed`: the last one went to another address. `listed`: in the address book, and no such payment
+ * yet. `new`: nothing is known, or it could not be read.
  */
 export type Verdict = {
   kind: 'same' | 'listed' | 'changed' | 'lookalike' | 'new';
+  /** Of a lookalike: the other address's. */
   label: string | null;
   cells: readonly Cell[];
   most: string | null;
+  /** When the operator first approved a payment to this very address. */
+  firstAt: string | null;
+  /** Payments that went out without asking the operator. */
+  unasked: number;
 };
 
 function judge(address: string, known: Known | null): Verdict & { beside: string | null; besideAt: string | null } {
-  const { label = null, last = null, lookalikes = [], most = null } = known ?? {};
+  const { label = null, last = null, lookalikes = [], most = null, unasked = 0 } = known ?? {};
+  const facts = { most, unasked, firstAt: known?.first_approved_at ?? null };
+  const beside = (one: string, besideAt: string | null) => ({
+    ...facts,
+    ...{ beside: one, besideAt, cells: cellsOf(address, one).cells },
+  });
   const [alike] = lookalikes;
-  const isKnown = label !== null || last !== null;
-  if (last && last.address === address) {
-    return { kind: 'same', label, most, beside: address, besideAt: last.at, cells: cellsOf(address, address).cells };
-  }
-  if (last) {
-    const { cells } = cellsOf(address, last.address);
-    return { kind: 'changed', label, most, beside: last.address, besideAt: last.at, cells };
-  }
-  if (alike && !isKnown) {
-    const { cells } = cellsOf(address, alike.address);
-    return { kind: 'lookalike', label: alike.label, most, beside: alike.address, besideAt: alike.paid_at, cells };
-  }
+  // nothing speaks for an address that could be mistaken for another
+  if (alike) return { kind: 'lookalike', label: alike.label, ...beside(alike.address, alike.paid_at) };
+  if (last) return { kind: last.address === address ? 'same' : 'changed', label, ...beside(last.address, last.at) };
   const kind = label === null ? 'new' : 'listed';
-  return { kind, label, most, beside: null, besideAt: null, cells: cellsOf(address, null).cells };
+  return { ...facts, kind, label, beside: null, besideAt: null, cells: cellsOf(address, null).cells };
 }
 
 type RecipientProps = {
@@ -95,7 +97,8 @@ function Name({ verdict, known, plain }: { verdict: Judged; known: Known | null;
   const t = useText(TEXTS);
   const times = useTimes();
   if (plain) return t('thisAddress');
-  if (verdict.kind === 'lookalike' || verdict.kind === 'new') return t('neverPaid');
+  if (verdict.kind === 'lookalike') return t(verdict.firstAt === null ? 'neverPaid' : 'knownAddress');
+  if (verdict.kind === 'new') return t('neverPaid');
   const name = verdict.label === null ? t('knownAddress') : <Foreign text={verdict.label} />;
   const since = known?.since ? t('inBook', { day: times.day(known.since) }) : t('notInBook');
   return (
@@ -173,7 +176,11 @@ function Finding({ verdict, failed }: { verdict: Judged; failed: boolean }): Rea
     return (
       <p className="finding good">
         <ShapeIcon shape="done" />
-        {t('sameAsLast', { n, day: verdict.besideAt ? times.day(verdict.besideAt) : '' })}
+        {t('sameAsLast', {
+          n,
+          day: verdict.besideAt ? times.day(verdict.besideAt) : '',
+          first: verdict.firstAt ? times.day(verdict.firstAt) : '',
+        })}
       </p>
     );
   }
@@ -182,6 +189,7 @@ function Finding({ verdict, failed }: { verdict: Judged; failed: boolean }): Rea
       <ShapeIcon shape="warning" />
       <div>
         <p>{t(failed ? 'unknownHistory' : verdict.kind === 'changed' ? 'otherThanLast' : 'nothingToCompare')}</p>
+        {verdict.unasked > 0 && <p>{t('unasked', { n: verdict.unasked })}</p>}
         <p className="quiet">{t('compareHow', { n })}</p>
       </div>
     </div>

@@ -1,7 +1,7 @@
 /** What the chain's facts make of signed withdrawals: the rows that stand for them are put there, the facts are told. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
-import { reportAddress } from '../../../daemon/app/withdrawals/policy.ts';
+import { reportAddress } from '../../../daemon/app/withdrawals/known-addresses.ts';
 import { insertTarget, targetIdByScript } from '../../../daemon/store/queries/credits.ts';
 import {
   insertKey,
@@ -55,7 +55,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     fee_held: 1_000n,
     fee_asset: 'BTC',
     address: 'somebody',
-    lookalike_key: 'some…ody',
+    lookalike_key: 'som…ody',
     outpoint: null,
     inbox_id: null,
     invoice_id: null,
@@ -207,23 +207,46 @@ describe('a signed withdrawal', () => {
 });
 
 describe('what is said of an address', () => {
-  const report = (id: number) => reportAddress(bench.app.store, row(id));
+  const report = (id: number) =>
+    reportAddress(bench.app.store, { business: bench.businessId, chain: 'BTC' }, row(id).address);
   const rewrite = (id: number, set: string) =>
     bench.app.store.write((tx) => tx.run({ sql: `UPDATE withdrawal SET ${set} WHERE id = ${id}`, bind: () => [] }, {}));
 
-  it('it is new until something was paid to it', async () => {
-    const first = await signed(coin, 'v1');
-    const second = await signed('other:0', 'v2');
-    expect(report(second.id)).toEqual({ label: null, isNew: true, lookalikes: [] });
-    await rewrite(first.id, `state = 'completed'`);
-    expect(report(second.id).isNew).toBe(false);
+  it.each<[state: string, by: string, isNew: boolean, unasked: number]>([
+    ['requested', 'operator', true, 0],
+    ['approved', 'operator', true, 0],
+    ['broadcast', 'operator', true, 0],
+    ['failed', 'operator', true, 0],
+    ['completed', 'operator', false, 0],
+    ['approved', 'policy', true, 0],
+    ['broadcast', 'policy', true, 1],
+    ['completed', 'policy', true, 1],
+    ['completed', 'restore', true, 1],
+    ['completed', 'sandbox', true, 1],
+  ])('after one that is %s by the %s: new %s, unasked %i', async (state, by, isNew, unasked) => {
+    const { id } = await signed(coin, 'v1');
+    await rewrite(id, `state = '${state}', approved_by = '${by}'`);
+    expect(report(id)).toMatchObject({ isNew, unasked, approved: isNew ? 0 : 1, lookalikes: [] });
+  });
+
+  it('no number of withdrawals to others hides what the operator approved', async () => {
+    const { id } = await signed(coin, 'v1');
+    await rewrite(id, `state = 'completed'`);
+    const fake = await signed('other:0', 'v2');
+    await rewrite(fake.id, `state = 'requested', approved_by = NULL, address = 'some 0 body'`);
+    for (let number = 1; number <= 300; number++) {
+      const { id: more } = await signed(`other:${number}`, `w${number}`);
+      await rewrite(more, `state = 'requested', approved_by = NULL, address = 'some ${number} body'`);
+    }
+    expect(report(id)).toMatchObject({ isNew: false, approved: 1, lookalikes: [] });
+    expect(report(fake.id).lookalikes[0]).toMatchObject({ address: 'somebody', approved: 1 });
   });
 
   it('it begins and ends like another one', async () => {
     const first = await signed(coin, 'v1');
     const second = await signed('other:0', 'v2');
     await rewrite(first.id, `address = 'someotherbody'`);
-    expect(report(second.id)).toEqual({ label: null, isNew: true, lookalikes: ['someotherbody'] });
+    expect(report(second.id)).toMatchObject({ label: null, isNew: true, lookalikes: [{ address: 'someotherbody' }] });
   });
 });
 

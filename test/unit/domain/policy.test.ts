@@ -12,7 +12,7 @@ import {
 } from '../../../daemon/domain/policy.ts';
 
 const LIMITED: Policy = { mode: 'automatic', perWithdrawalUsd: 100n, perDayUsd: 250n, addressBookOnly: false };
-const CASE: PolicyCase = { usd: 100n, usedUsd: 150n, inAddressBook: false };
+const CASE: PolicyCase = { usd: 100n, usedUsd: 150n, inAddressBook: false, isDoubtful: false };
 
 describe('what a policy lets go', () => {
   it.each<[what: string, policy: Policy, over: Partial<PolicyCase>, why: RegExp | null]>([
@@ -24,6 +24,8 @@ describe('what a policy lets go', () => {
     ['an unknown worth', LIMITED, { usd: null }, /no rate/],
     ['nobody of the address book', { ...LIMITED, addressBookOnly: true }, {}, /address book/],
     ['somebody of the address book', { ...LIMITED, addressBookOnly: true }, { inAddressBook: true }, null],
+    ['an address like another one', LIMITED, { isDoubtful: true }, /begins and ends like/],
+    ['an address like another one, without limits', WITHOUT_ASKING, { isDoubtful: true }, /begins and ends like/],
     ['an unlimited day', { ...LIMITED, perDayUsd: null }, { usedUsd: 10_000n }, null],
   ])('%s', (_, policy, over, why) => {
     const said = whyAsk(policy, { ...CASE, ...over });
