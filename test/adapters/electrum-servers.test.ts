@@ -165,7 +165,7 @@ describe('a history that is longer than what is read', () => {
     Array.from({ length: count }, (_, i) => ({ tx_hash: i.toString(16).padStart(64, '0'), height: 0, fee: 1 }));
   const paid = writeTransaction({
     inputs: [{ txid: 'ab'.repeat(32), vout: 0 }],
-    outputs: [{ units: 70_000n, script: scripts[1] as Uint8Array }],
+    outputs: scripts.slice(0, 2).map((script) => ({ units: 70_000n, script })),
   });
   const txid = hashOf(paid);
   const since = checkpointOf(main).slice(-1);

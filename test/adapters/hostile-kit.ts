@@ -107,6 +107,8 @@ type TrialOptions = {
   tls?: boolean;
   /** With the time-outs of the product. */
   patient?: boolean;
+  /** The honest server is there from the beginning, and the liar once `liar.listen()` is called. */
+  honestFirst?: boolean;
   /** How far away both servers are, each way. */
   latencyMs?: number;
 };
@@ -151,7 +153,7 @@ export class Trial {
     const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
     const liar = await ElectrumServer.start(followed, { tls, line, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
     const honest = await ElectrumServer.start(followed, { line });
-    await honest.close();
+    await (options.honestFirst ? liar : honest).close();
     return new Trial(options, folder, liar, honest);
   }
 

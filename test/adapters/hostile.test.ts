@@ -104,6 +104,20 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a server that'), () => {
     await trial.stop();
   });
 
+  it.concurrent('is asked second, and names a transaction of strangers, with its proof (dropped)', async () => {
+    const lie = LIES.find(({ name }) => name === 'names a transaction of strangers, with its proof') as Lie;
+    const trial = await Trial.start({ ground, ...lie, honestFirst: true });
+    await trial.pay();
+    await ground.mine();
+    await trial.pay();
+    await ground.mine();
+    await trial.syncUntil(() => trial.isRight() && trial.adapter.health().source === trial.honest.url, 'a first view');
+    await trial.liar.listen();
+    await trial.syncUntil(() => trial.alerts.length > 0, 'the server to be dropped');
+    expect(trial.alerts).toEqual([trial.liar.url]);
+    await trial.stop();
+  });
+
   const loud = LIES.filter((lie) => lie.loud);
   it.each(apart(loud, NEAR_MS))('$name ($ends), $latencyMs ms away, within bounded memory', async (lie) => {
     let most = 0;

@@ -141,6 +141,12 @@ const onTop =
     return list;
   };
 
+/** The first block's only transaction. */
+function strangersIn({ server }: Scene): HistoryItem[] {
+  const txid = server.chain.blocks[1]?.txs[0]?.txid;
+  return txid === undefined ? [] : [{ tx_hash: txid, height: 1 }];
+}
+
 /** A transaction that pays a script, spending a coin that does not exist. */
 const inventedPayment = (script: Uint8Array): Buffer =>
   writeTransaction({
@@ -281,6 +287,11 @@ export const LIES: readonly Lie[] = [
     name: 'names transactions that nobody has',
     ends: 'left',
     behaviour: (scene) => histories(scene, (history) => [...history, { tx_hash: 'fe'.repeat(32), height: 5 }]),
+  },
+  {
+    name: 'names a transaction of strangers, with its proof',
+    ends: 'dropped',
+    behaviour: (scene) => histories(scene, (history) => [...strangersIn(scene), ...history]),
   },
   {
     name: 'names a hundred thousand transactions',

@@ -11,6 +11,7 @@ const TOLD = new Set([
   'says that an unconfirmed transaction is in the newest block',
   'names another block for a transaction',
   'names transactions that nobody has',
+  'names a transaction of strangers, with its proof',
   'never tells of scripts',
   'never tells of anything',
   'refuses every history',

@@ -1,11 +1,13 @@
 /**
- * Compares a second server with the primary. A proof shows that a server's statement is true, but not that it is complete.
- * So watched scripts are subscribed on a second server too (`watching.ts`). When both differ about blocks for a while, the
- * server that omits a proven transaction is dropped. The second server can also replace the primary at once.
+ * Compares the other connected servers with the primary. A proof shows that a server's statement is true, but not that it is
+ * complete. So watched scripts are subscribed on other servers too (`watching.ts`). When two have not agreed about the blocks of a
+ * script for a while, whatever they announced meanwhile, their histories are compared. The server that omits a transaction that
+ * the other proves is dropped, and so is one that goes on naming a transaction that has nothing to do with the script. Another
+ * server can also replace the primary at once.
  *
  * Differences about unconfirmed transactions prove nothing, because mempools differ.
  */
-import { repeatedly } from '../../../../kit/async.ts';
+import { inParallel, repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
@@ -17,7 +19,23 @@ import type { Script, Scripts } from './scripts.ts';
 const LOOK_MS = 1_000;
 /** How long two servers may differ about a script, because news takes time from one to the other. */
 const DIFFER_MS = 3_000;
-const COMPARED_PER_LOOK_MAX = 20;
+/** Scripts that are compared in one look, those of the longest difference first. */
+const COMPARED_PER_LOOK_MAX = 60;
+const COMPARED_AT_ONCE = 6;
+/** Entries of one history that are checked in one comparison: the first true one decides. */
+const CHECKED_PER_HISTORY_MAX = 50;
+/** How long a server may name a transaction where it does not belong, for example during a reorganisation. */
+const STRAY_MS_MAX = 10_000;
+
+/**
+ * Two different announcements about a script. `sinceMs`: of their last agreement. `compared`: the statuses
+ * with which a comparison of their histories found no difference in blocks; null: none. `straySinceMs`: 0, or since when each
+ * comparison found a transaction that does not belong there.
+ */
+type Difference = { sinceMs: number; statuses: string; compared: string | null; straySinceMs: number };
+
+/** By script hash, only of watched scripts. */
+type Differences = Map<string, Difference>;
 
 export class Auditor {
   readonly #set: ServerSet;
@@ -25,8 +43,8 @@ export class Auditor {
   readonly #headerSync: HeaderSync;
   readonly #reader: HistoryReader;
   readonly #wake: () => void;
-  /** Since when the two have differed, by script hash, and in which statuses. Only of scripts that are watched. */
-  readonly #differing = new Map<string, { sinceMs: number; statuses: string; settled: boolean }>();
+  /** By the other server, in comparison with one primary. */
+  readonly #differing = new WeakMap<Server, WeakMap<Server, Differences>>();
   readonly close: () => void;
 
   constructor(parts: {
@@ -47,69 +65,113 @@ export class Auditor {
 
   async #look(): Promise<void> {
     const { primary } = this.#set;
-    const other = primary && this.#set.others(primary).find((server) => this.#headerSync.behind(server) === 0);
-    if (!primary || !other) return;
-    // Servers at different tips may differ.
-    if (!primary.tip || primary.tip.hash !== other.tip?.hash) return;
-    const due = this.#differences(primary, other);
-    for (const script of due) {
+    if (!primary) return;
+    // a server that ends meanwhile does not end the comparison with the others
+    const looks = this.#set.others(primary).map((other) => this.#lookAt(primary, other));
+    const ends = await Promise.allSettled(looks);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  async #lookAt(primary: Server, other: Server): Promise<void> {
+    // servers at different tips may differ
+    if (!primary.tip || primary.tip.hash !== other.tip?.hash || this.#headerSync.behind(other) !== 0) return;
+    const due = this.#due(primary, other);
+    await inParallel(due, COMPARED_AT_ONCE, async ([script, difference]) => {
       try {
-        await this.#compare(primary, other, script);
+        await this.#compare(primary, other, script, difference);
       } catch (error) {
         // A refused history does not stop the comparison of the others. It is compared again when either server has news.
         if (!(error instanceof ServerRefusal)) throw error;
-        this.#settle(script);
+        difference.compared = difference.statuses;
       }
-    }
+    });
   }
 
-  /** Scripts about which the two have differed for a while. */
-  #differences(primary: Server, other: Server): Script[] {
+  #differencesOf(primary: Server, other: Server): Differences {
+    const known = this.#differing.get(other) ?? new WeakMap<Server, Differences>();
+    this.#differing.set(other, known);
+    const differences = known.get(primary) ?? new Map<string, Difference>();
+    known.set(primary, differences);
+    if (differences.size > this.#scripts.size) differences.clear();
+    return differences;
+  }
+
+  /** Scripts about which two servers have not agreed for a while. */
+  #due(primary: Server, other: Server): [Script, Difference][] {
     const now = performance.now();
-    const due: Script[] = [];
+    const differences = this.#differencesOf(primary, other);
+    const due: [Script, Difference][] = [];
     for (const script of this.#scripts.all()) {
       const [one, two] = [primary.statuses.get(script.hash), other.statuses.get(script.hash)];
       if (one === two || one === undefined || two === undefined) {
-        this.#differing.delete(script.hash);
+        differences.delete(script.hash);
         continue;
       }
       const statuses = `${one} ${two}`;
-      const known = this.#differing.get(script.hash);
-      if (known?.statuses !== statuses) this.#differing.set(script.hash, { sinceMs: now, statuses, settled: false });
-      else if (!known.settled && now - known.sinceMs > DIFFER_MS && due.length < COMPARED_PER_LOOK_MAX)
-        due.push(script);
+      const known = differences.get(script.hash);
+      if (!known) {
+        differences.set(script.hash, { sinceMs: now, statuses, compared: null, straySinceMs: 0 });
+        continue;
+      }
+      known.statuses = statuses;
+      // they have agreed up to now, about all blocks
+      if (known.compared === statuses) known.sinceMs = now;
+      else if (now - known.sinceMs > DIFFER_MS) due.push([script, known]);
     }
-    if (this.#differing.size > this.#scripts.size) this.#differing.clear();
-    return due;
+    return due.sort(([, a], [, b]) => a.sinceMs - b.sinceMs).slice(0, COMPARED_PER_LOOK_MAX);
   }
 
-  /** Finds out which of the two omits a transaction. */
-  async #compare(primary: Server, other: Server, script: Script): Promise<void> {
-    const tip = primary.tip;
+  /** Finds out which of two servers omits a transaction. */
+  async #compare(primary: Server, other: Server, script: Script, difference: Difference): Promise<void> {
+    const { statuses } = difference;
     const [one, two] = await Promise.all([primary.history(script.hash), other.history(script.hash)]);
-    if (!tip || primary.tip?.hash !== tip.hash || other.tip?.hash !== tip.hash) return;
-    const isInBlock = ({ height }: HistoryEntry): boolean => height > 0 && height <= tip.height;
-    for (const [told, by, silent, lacking] of [
-      [two, other, primary, one],
-      [one, primary, other, two],
-    ] as const) {
-      const heights = new Map(lacking.map(({ txid, height }) => [txid, height]));
-      for (const entry of told.filter(isInBlock)) {
-        if (heights.get(entry.txid) === entry.height) continue;
-        if (!(await this.#reader.proves(by, entry))) continue;
-        throw silent.caught(`it keeps back that transaction ${entry.txid} is in block ${entry.height}`);
-      }
-    }
+    const tip = primary.tip;
+    if (!tip || other.tip?.hash !== tip.hash) return;
+    const strays = [
+      await this.#judge(script, tip.height, { told: two, by: other, silent: primary, lacking: one }),
+      await this.#judge(script, tip.height, { told: one, by: primary, silent: other, lacking: two }),
+    ].flatMap((stray) => stray ?? []);
+    if (strays.length > 0) return this.#strayed(difference, strays);
+    difference.straySinceMs = 0;
     // Neither server omits anything, but one may have dropped its subscription without notice.
     const [status] = await Promise.all([primary.subscribe(script.hash), other.subscribe(script.hash)]);
-    this.#settle(script);
+    difference.sinceMs = performance.now();
+    difference.compared = statuses;
     if (status === script.status) return;
     this.#scripts.dirty.add(script);
     this.#wake();
   }
 
-  #settle({ hash }: Script): void {
-    const known = this.#differing.get(hash);
-    if (known) known.settled = true;
+  /** Drops the silent server if the other one proves what it lacks. Returns what does not belong there, if anything. */
+  async #judge(script: Script, height: number, { told, by, silent, lacking }: Statement): Promise<Stray | null> {
+    const heights = new Map(lacking.map((entry) => [entry.txid, entry.height]));
+    const alone = told.filter(
+      (entry) => entry.height > 0 && entry.height <= height && heights.get(entry.txid) !== entry.height,
+    );
+    let stray: Stray | null = null;
+    for (const entry of alone.slice(0, CHECKED_PER_HISTORY_MAX)) {
+      const shown = await this.#reader.shows(by, script, entry, told);
+      if (shown === 'stray') stray = { by, entry };
+      if (shown === 'shown')
+        throw silent.caught(`it keeps back that transaction ${entry.txid} is in block ${entry.height}`);
+    }
+    return stray;
+  }
+
+  #strayed(difference: Difference, strays: readonly Stray[]): void {
+    const now = performance.now();
+    difference.straySinceMs ||= now;
+    if (now - difference.straySinceMs < STRAY_MS_MAX) return;
+    difference.straySinceMs = 0;
+    for (const { by, entry } of strays) {
+      by.caught(
+        `it names transaction ${entry.txid} (height ${entry.height}), which has nothing to do with the address`,
+      );
+    }
   }
 }
+
+type Stray = { by: Server; entry: HistoryEntry };
+
+/** The histories of one script by two servers, of which `silent` may lack something. */
+type Statement = { told: readonly HistoryEntry[]; by: Server; silent: Server; lacking: readonly HistoryEntry[] };

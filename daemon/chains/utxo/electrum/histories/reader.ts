@@ -19,6 +19,7 @@ import type { Header, Headers } from '../headers/types.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
+import { type Belongs, belongs } from './belonging.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
 
@@ -30,6 +31,8 @@ const UNCONFIRMED_BYTES_MAX = 400_000;
 const DOUBT_MS_MAX = 10_000;
 /** Entries of a history that are hashed in one turn of the event loop. */
 const HASHED_PER_TURN_MAX = 2_000;
+/** The id in an outpoint, in hex. */
+const TXID_CHARS = 64;
 /** How often a history that changes while it is read is read again at once. */
 const ASKED_TIMES_MAX = 3;
 
@@ -37,6 +40,15 @@ const ASKED_TIMES_MAX = 3;
 export type Outcome = 'whole' | 'open';
 
 type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
+
+/** The heights of a history's transactions, by id. */
+type Named = ReadonlyMap<string, number>;
+
+/** `held`: the ids of transactions of the history that are kept. */
+type Reading = { tip: Tip; named: Named; held: Set<string> };
+
+type Failed = HistoryEntry & { why: string };
+type Held = 'held' | 'left' | 'failed' | 'stray' | 'full';
 
 export class HistoryReader {
   readonly #chain: UtxoChain;
@@ -83,15 +95,18 @@ export class HistoryReader {
     }
     const { entries, status } = told === null ? { entries: [], status: null } : await this.#ask(server, script);
     const open = entries.filter(({ txid, height }) => stored.get(txid) !== height);
-    const failed: HistoryEntry[] = [];
+    const failed: Failed[] = [];
     let isFull = false;
     const held = new Set<string>();
+    const named = namesOf(entries);
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
-        const one = await this.#hold(server, script, entry, tip, held);
-        // a block above the server's own tip: its announcement is about to come, or it is false
+        const one = await this.#hold(server, script, entry, { tip, held, named });
         if (one === 'full') isFull = true;
-        if (one === 'failed' || entry.height > (server.tip?.height ?? 0)) failed.push(entry);
+        else if (one === 'stray') failed.push({ ...entry, why: 'has nothing to do with the address' });
+        // a block above the server's own tip: its announcement is about to come, or it is false
+        else if (one === 'failed' || entry.height > (server.tip?.height ?? 0))
+          failed.push({ ...entry, why: 'is not proved, and neither is its block' });
       });
     } catch (error) {
       // transactions of a history that was not accepted are not kept
@@ -158,7 +173,7 @@ export class HistoryReader {
     script.top = top;
   }
 
-  #judge(server: Server, script: Script, failed: readonly HistoryEntry[]): Outcome {
+  #judge(server: Server, script: Script, failed: readonly Failed[]): Outcome {
     if (failed.length === 0) {
       script.doubtfulSinceMs = 0;
       return 'whole';
@@ -167,8 +182,8 @@ export class HistoryReader {
     script.doubtfulSinceMs ||= now;
     if (now - script.doubtfulSinceMs < DOUBT_MS_MAX) return 'open';
     script.doubtfulSinceMs = 0;
-    const { txid, height } = failed[0] as HistoryEntry;
-    throw server.caught(`it names transaction ${txid} (height ${height}) and proves neither it nor its block`);
+    const { txid, height, why } = failed[0] as Failed;
+    throw server.caught(`it names transaction ${txid} (height ${height}), which ${why}`);
   }
 
   /** Keeps a transaction of a history, in the block that the server proves; then adds its id to `held`. */
@@ -176,20 +191,21 @@ export class HistoryReader {
     server: Server,
     script: Script,
     { txid, height }: HistoryEntry,
-    tip: Tip,
-    held: Set<string>,
-  ): Promise<'held' | 'left' | 'failed' | 'full'> {
+    { tip, named, held }: Reading,
+  ): Promise<Held> {
     let one = this.#unstored.get(txid);
-    if (!one) {
-      if (this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
-      const fetched = await this.#fetch(server, txid, height > 0 && height <= tip.height ? height : null);
+    // a block above the tip being reported counts as unconfirmed until it is the tip
+    const claimed = height > 0 && height <= tip.height ? height : 0;
+    if (!one || !this.#isKnownIn(one, script, named)) {
+      if (!one && this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
+      const fetched = await this.#fetch(server, txid, claimed > 0 ? claimed : null);
       if (typeof fetched === 'string') return fetched;
+      const belonging = await this.#belongs(server, script, fetched.transaction, named);
+      if (belonging !== 'yes') return belonging === 'no' ? 'stray' : 'failed';
       one = this.#unstored.get(txid) ?? this.#unstored.add(txid, fetched.transaction, fetched.bytes);
     }
     one.mentions.add(script.hash);
     held.add(txid);
-    // a block above the tip being reported counts as unconfirmed until it is the tip
-    const claimed = height > 0 && height <= tip.height ? height : 0;
     if (claimed === 0) one.place = null;
     else if (!(await this.#place(server, one, claimed))) {
       held.delete(txid);
@@ -197,6 +213,31 @@ export class HistoryReader {
       return 'failed';
     }
     return 'held';
+  }
+
+  /** Whether a kept transaction is known to pay or spend a script. */
+  #isKnownIn({ mentions, outputs, inputs }: UnstoredTransaction, { id, hash }: Script, named: Named): boolean {
+    if (mentions.has(hash) || outputs.some(({ targetId }) => targetId === id)) return true;
+    return inputs.some((outpoint) => named.has(outpoint.slice(0, TXID_CHARS)) && this.#isCoinOf(id, outpoint));
+  }
+
+  #isCoinOf(id: number, outpoint: string): boolean {
+    return this.#list.coin(outpoint)?.targetId === id || this.#unstored.targetIdOfCoin(outpoint) === id;
+  }
+
+  /** Whether a transaction belongs into a script's history with these transactions. */
+  async #belongs(server: Server, { id }: Script, transaction: ParsedTransaction, named: Named): Promise<Belongs> {
+    const [listed] = this.#list.page(id - 1, 1);
+    if (!listed || listed.id !== id) return 'unknown';
+    return belongs({
+      ...{ transaction, script: listed.script, named },
+      isCoin: (outpoint) => this.#isCoinOf(id, outpoint),
+      read: async (txid) => {
+        const height = named.get(txid) ?? 0;
+        const fetched = await this.#fetch(server, txid, height > 0 ? height : null);
+        return typeof fetched === 'string' ? null : fetched.transaction;
+      },
+    });
   }
 
   /** `height`: of the block that must be proved; null if it is in none. */
@@ -236,6 +277,23 @@ export class HistoryReader {
     const header = await this.#proved(server, held.txid, height, held.raw);
     if (header) held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
     return header !== null;
+  }
+
+  /**
+   * Whether a server can prove that a transaction of a script's history is in its block and belongs there. `stray`: it has
+   * nothing to do with the script. Throws as `take` does.
+   */
+  async shows(
+    server: Server,
+    script: Script,
+    entry: HistoryEntry,
+    history: readonly HistoryEntry[],
+  ): Promise<'shown' | 'stray' | 'unknown'> {
+    const fetched = await this.#fetch(server, entry.txid, entry.height);
+    if (typeof fetched === 'string') return 'unknown';
+    const belonging = await this.#belongs(server, script, fetched.transaction, namesOf(history));
+    if (belonging === 'no') return 'stray';
+    return belonging === 'yes' && (await this.proves(server, entry)) ? 'shown' : 'unknown';
   }
 
   /** Whether a server can prove that a transaction is in the block at a height. Throws as `take` does. */
@@ -282,6 +340,8 @@ export class HistoryReader {
     }
   }
 }
+
+const namesOf = (history: readonly HistoryEntry[]): Named => new Map(history.map(({ txid, height }) => [txid, height]));
 
 /** The heights of a script's transactions that the store has in blocks of our chain. */
 function storedHeights(

@@ -61,6 +61,13 @@ export class UnstoredTransactions {
     return this.#held.get(txid);
   }
 
+  /** The target that an output here pays; undefined if none of ours. */
+  targetIdOfCoin(outpoint: string): number | undefined {
+    const split = outpoint.lastIndexOf(':');
+    const vout = Number(outpoint.slice(split + 1));
+    return this.#held.get(outpoint.slice(0, split))?.outputs.find(({ n }) => n === vout)?.targetId;
+  }
+
   all(): IterableIterator<UnstoredTransaction> {
     return this.#held.values();
   }

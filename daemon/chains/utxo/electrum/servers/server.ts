@@ -162,7 +162,8 @@ export class Server {
   /** Drops the server for misbehaviour, and returns the error to throw. */
   caught(reason: string): Misbehaved {
     const error = new Misbehaved(reason);
-    this.#ended(error);
+    // one fault may be found in several answers at once
+    if (this.state !== 'dropped') this.#ended(error);
     return error;
   }
 
