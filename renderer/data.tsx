@@ -129,13 +129,15 @@ export function useCall<M extends Method>(
   });
 }
 
+type Change<M extends Method> = Omit<UseMutationResult<Result<M>, Error, Params<M>>, 'mutate'> & {
+  /** `onSuccess` is called even if the component that asked is no longer shown. */
+  mutate(input: Params<M>, then?: { onSuccess(result: Result<M>): void }): void;
+};
+
 /** A method that changes something. All answers of the methods that begin with `stale` are read again afterwards. */
-export function useChange<M extends Method>(
-  method: M,
-  ...stale: string[]
-): UseMutationResult<Result<M>, Error, Params<M>> {
+export function useChange<M extends Method>(method: M, ...stale: string[]): Change<M> {
   const { bridge, client } = useData();
-  return useMutation<Result<M>, Error, Params<M>>({
+  const mutation = useMutation<Result<M>, Error, Params<M>>({
     mutationFn: (input) => bridge.call(method, input),
     onSuccess: () => {
       const concerns = ({ queryKey }: { queryKey: readonly unknown[] }): boolean =>
@@ -143,6 +145,13 @@ export function useChange<M extends Method>(
       return client.invalidateQueries({ predicate: concerns });
     },
   });
+  // the library's own callback is dropped when the answers that are read again take the component away
+  const mutate: Change<M>['mutate'] = (input, then) =>
+    void mutation.mutateAsync(input).then(
+      (result) => then?.onSuccess(result),
+      () => {},
+    );
+  return { ...mutation, mutate };
 }
 
 /** Whether the service answers. While it does not, nothing that moves money may be offered. */

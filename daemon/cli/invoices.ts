@@ -126,7 +126,7 @@ async function listInbox(session: Session, options: PageOptions) {
         `${item.amount} ${item.crypto}`,
         item.usd_value ?? '-',
         item.reason,
-        item.gone ? 'gone' : item.confirmed ? item.state : `${item.state}, unconfirmed`,
+        inboxState(item),
         item.invoice ?? '-',
         item.address,
         item.outpoint,
@@ -136,6 +136,23 @@ async function listInbox(session: Session, options: PageOptions) {
   );
   if (session.json) return;
   for (const { id, advice } of found.items) if (advice !== null) session.note(`${id}: ${advice}`);
+}
+
+type InboxItem = Result<'inbox.list'>['items'][number];
+
+const REFUND: Record<NonNullable<InboxItem['refund']>['state'], string> = {
+  requested: 'waits for your approval',
+  approved: 'approved, not sent yet',
+  signed: 'signed, not sent yet',
+  broadcast: 'on the way',
+  completed: 'sent back',
+  rejected: 'not sent: rejected',
+  failed: 'not sent: failed',
+};
+
+function inboxState({ gone, confirmed, state, refund }: InboxItem): string {
+  const decision = refund ? `${REFUND[refund.state]}: withdrawal ${refund.id}` : state;
+  return gone ? 'gone' : confirmed ? decision : `${decision}, unconfirmed`;
 }
 
 async function listUnknownTokens(session: Session, options: PageOptions) {

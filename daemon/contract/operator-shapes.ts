@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
 import type { Message } from '../domain/messages.ts';
-import { INVOICE_STATUSES } from '../domain/payment.ts';
+import { INBOX_STATES, INVOICE_STATUSES } from '../domain/payment.ts';
+import { WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 
 /** The scopes of a key that names none: `withdraw` includes `refund`. */
 export const DEFAULT_SCOPES: Scope[] = ['invoices', 'balance', 'withdraw'];
@@ -265,7 +266,14 @@ export const InboxShape = z.object({
   reason: z.string(),
   /** The operator's choices, in words, for a deposit that was sent by mistake and is not decided yet. */
   advice: z.string().nullable(),
-  state: z.string(),
+  /** `refunding`: its refund has no confirmation yet, and may still wait for approval. `refunded`: it has one. */
+  state: z.enum(INBOX_STATES),
+  /** The withdrawal that refunds it. */
+  refund: z
+    .object({ id: Id, state: z.enum(WITHDRAWAL_STATES), tx_id: z.string().nullable(), deadline_at: Instant.nullable() })
+    .nullable(),
+  /** When the decision was made; null: none was made. */
+  decided_at: Instant.nullable(),
   chain: z.string(),
   crypto: z.string(),
   amount: Decimal,

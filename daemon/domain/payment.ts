@@ -23,6 +23,10 @@ const INBOX_REASONS = [
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
 
+/** The states of a deposit in the inbox, as they are shown. A refund is done with the first confirmation of its transaction. */
+export const INBOX_STATES = ['open', 'accepted', 'kept', 'refunding', 'refunded'] as const;
+export type InboxState = (typeof INBOX_STATES)[number];
+
 /** A deposit in the inbox that is worth less (dollars, 1e-8) raises no alert: anybody can send any number of them. */
 const TOLD_FROM_USD = 100_000_000n;
 

@@ -4,6 +4,7 @@ import type { OperatorError } from '../../daemon/contract/client.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, type Shown, stranger, withdrawal } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
+import { cli } from '../unit/cli-kit.ts';
 
 const HOUR = 3_600_000;
 const BUSINESS = '1';
@@ -227,6 +228,20 @@ describe('deposits in the inbox', () => {
     expect(await refusal(operator.call('inbox.keep', { id: item.id }))).toBe('inbox.decided');
     const { preview, why } = await operator.call('withdrawal.propose', { kind: 'pay', id });
     expect([preview, why]).toEqual([null, 'The deposit does not have its confirmations yet']);
+    // decided is not sent: what is shown follows the withdrawal
+    const listed = async () => {
+      const { items } = await operator.call('inbox.list', {});
+      const found = items.find((one) => one.id === item.id)!;
+      const line = (await cli(service.dataDir, ['inbox', 'list'])).out
+        .split('\n')
+        .find((text) => text.includes(item.outpoint));
+      return { state: found.state, refund: found.refund?.state, id: found.refund?.id, tx: found.refund?.tx_id, line };
+    };
+    const waits = { state: 'refunding', refund: 'requested', id: Number(id), tx: null };
+    expect(await listed()).toEqual({
+      ...waits,
+      line: expect.stringContaining(`waits for your approval: withdrawal ${id}, unconfirmed`),
+    });
     await mine(3);
     const shown = await until('it can be shown', async () => {
       return (await operator.call('withdrawal.propose', { kind: 'pay', id })).preview;
@@ -235,8 +250,19 @@ describe('deposits in the inbox', () => {
     expect(shown.outputs).toEqual([expect.objectContaining({ address, change: false })]);
     await operator.approve(id);
     await when(id, 'broadcast');
+    const sent = { id: Number(id) };
+    const way = expect.stringContaining(`on the way: withdrawal ${id} `);
+    expect(await listed()).toEqual({ ...sent, tx: null, state: 'refunding', refund: 'broadcast', line: way });
     await mine();
     await when(id, 'completed');
+    const back = expect.stringContaining(`sent back: withdrawal ${id} `);
+    expect(await listed()).toEqual({
+      ...sent,
+      tx: expect.stringMatching(/^[0-9a-f]{64}$/),
+      state: 'refunded',
+      refund: 'completed',
+      line: back,
+    });
     expect((await operator.show(id)).conflict_key).toBe(item.outpoint);
   });
 

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
+import { stranger } from '../support/money.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf } from './page-kit.ts';
 import { instead, listen } from './stand-in.ts';
@@ -79,6 +80,45 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByText('Keep it', { exact: true }).first().click();
     await page.getByRole('button', { name: 'Keep it' }).click();
     await page.getByText('Kept as income').first().waitFor();
+    await page.context().close();
+  });
+
+  it('opens the approval of a refund by itself, and says that nothing is sent before it is', async () => {
+    const slug = await shop.invoice(25, 'LTC');
+    await shop.pay(slug);
+    await shop.mine('LTC', 12);
+    await shop.pay(slug, '0.03');
+    await shop.mine('LTC', 12);
+    const item = await until('the inbox has it', async () => {
+      const { items } = await shop.call('inbox.list', {});
+      return items.find(({ state, amount, confirmed }) => state === 'open' && amount === '0.03' && confirmed);
+    });
+    const { policy } = await shop.call('policy.show', { business: '1' });
+    await shop.call('policy.set', { business: '1', mode: 'manual', grants: [] });
+    const page = await shop.open(`inbox/${item.id}`);
+    // the list is read anew before the answer comes, as it happens when the service tells of the decision first
+    await page.route('**/call/inbox.refund', async (route) => {
+      const answer = await route.fetch();
+      await page.getByText('Waits for your approval').first().waitFor();
+      await route.fulfill({ response: answer });
+    });
+    await page.getByLabel('Customer’s LTC address').fill(stranger('LTC', 77));
+    await page.getByRole('button', { name: 'Prepare the refund' }).click();
+    const { refund } = await until('it is decided', async () => {
+      const { items } = await shop.call('inbox.list', {});
+      return items.find(({ id, refund }) => id === item.id && refund !== null);
+    });
+    await page.waitForURL(`**/#/withdrawals/${refund!.id}/approve`);
+    await shop.go(page, `inbox/${item.id}`);
+    const decided = page.locator('.inbox-decided');
+    await decided.getByText('Waits for your approval').waitFor();
+    expect(await page.getByText('Sent back').count()).toBe(0);
+    const review = decided.getByRole('link', { name: `Review withdrawal ${refund!.id}` });
+    expect(await review.getAttribute('href')).toBe(`#/withdrawals/${refund!.id}/approve`);
+    await decided.getByRole('button', { name: 'Decide anew' }).click();
+    await page.getByText('What shall happen with it?').first().waitFor();
+    expect((await shop.call('withdrawal.show', { id: `${refund!.id}` })).withdrawal.state).toBe('rejected');
+    await shop.call('policy.set', { business: '1', mode: policy.mode, grants: [] });
     await page.context().close();
   });
 

@@ -9,6 +9,8 @@ import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { storedMessage } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import type { InboxState } from '../../domain/payment.ts';
+import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Context } from './context.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -77,6 +79,21 @@ function storageOf(app: App): Result<'status'>['storage'] {
   return { free_bytes: freeBytes, log_bytes: logBytes, problem: trouble?.message ?? null };
 }
 
+type InboxRow = ReturnType<typeof inboxPage>[number];
+
+/** The decision alone is no refund: it may wait for approval, and be rejected. */
+function inboxStateOf({ state, withdrawal_state }: InboxRow): InboxState {
+  if (state === 'refunded') return withdrawal_state === 'completed' ? 'refunded' : 'refunding';
+  return state as InboxState;
+}
+
+function refundOf({ withdrawal_id: id, withdrawal_state, withdrawal_txid, withdrawal_deadline_at }: InboxRow) {
+  if (id === null || withdrawal_state === null) return null;
+  const state = withdrawal_state as WithdrawalState;
+  const deadline = withdrawal_deadline_at === null ? null : toIso(withdrawal_deadline_at);
+  return { id, state, tx_id: withdrawal_txid, deadline_at: deadline };
+}
+
 export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Result<'inbox.list'> {
   const rows = inboxPage(app, params);
   const items = rows.map((row) => ({
@@ -86,7 +103,9 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     invoice: row.invoice_slug,
     reason: row.reason,
     advice: row.state === 'open' ? adviceOn(row.reason, row.asset, row.invoice_slug) : null,
-    state: row.state,
+    state: inboxStateOf(row),
+    refund: refundOf(row),
+    decided_at: row.state === 'open' ? null : toIso(row.updated_at),
     chain: row.chain_key,
     crypto: row.asset,
     amount: formatUnits(row.units, assetOf(row.asset)),

@@ -361,12 +361,18 @@ export const inboxBelow = statement((p: { id: number; limit: number }) =>
     .innerJoin('credit', 'credit.id', 'inbox.credit_id')
     .innerJoin('target', 'target.id', 'credit.target_id')
     .leftJoin('invoice', 'invoice.id', 'inbox.invoice_id')
+    .leftJoin('withdrawal', 'withdrawal.id', 'inbox.withdrawal_id')
     .select([
       'inbox.id',
       'inbox.business_id',
       'inbox.reason',
       'inbox.state',
       'inbox.created_at',
+      'inbox.updated_at',
+      'inbox.withdrawal_id',
+      'withdrawal.state as withdrawal_state',
+      'withdrawal.txid as withdrawal_txid',
+      'withdrawal.deadline_at as withdrawal_deadline_at',
       'credit.outpoint',
       'credit.chain_key',
       'credit.asset',

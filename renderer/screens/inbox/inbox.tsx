@@ -1,32 +1,32 @@
 /** The inbox: money that no invoice claims, and the decision about each piece. */
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Result } from '../../bridge.ts';
-import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { Choices, Field } from '../../parts/controls.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
-import { Answer, Coin, Empty, Facts, Hash, Head, Problem, State, shortName } from '../../parts/parts.tsx';
+import { Answer, Coin, Empty, Facts, Hash, Head, State, shortName } from '../../parts/parts.tsx';
+import { RefundState } from '../../parts/refund-state.tsx';
 import PARTS from '../../parts/texts.ts';
-import { go, href, useHashRoute } from '../../router.ts';
+import { href, useHashRoute } from '../../router.ts';
+import { Decide, Decided } from './decide.tsx';
 import './inbox.css';
 import TEXTS from './texts.ts';
 
-type T = Translate<keyof (typeof TEXTS)['en']>;
-type Item = Result<'inbox.list'>['items'][number];
+export type T = Translate<keyof (typeof TEXTS)['en']>;
+export type Item = Result<'inbox.list'>['items'][number];
 
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
 const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
-const STATES = ['accepted', 'refunded', 'kept'] as const;
 
 /** No invoice counts another coin or network by itself. */
-const isElsewhere = ({ reason }: Item): boolean => reason === 'wrong-network' || reason === 'unexpected';
+export const isElsewhere = ({ reason }: Item): boolean => reason === 'wrong-network' || reason === 'unexpected';
 
 /** With its network, where that matters. */
-const coinOf = (item: Item): string => (isElsewhere(item) ? item.crypto : shortName(item.crypto));
+export const coinOf = (item: Item): string => (isElsewhere(item) ? item.crypto : shortName(item.crypto));
 
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';
 
@@ -107,7 +107,9 @@ function List({ items, current, t }: { items: Item[]; current: number | undefine
                   <Coin amount={item.amount} crypto={shortName(item.crypto)} />
                 </strong>
                 <span className="quiet">{short(item.created_at)}</span>
-                <span className="quiet">{stateText(item, t)}</span>
+                <span className="quiet">
+                  {item.refund ? <RefundState state={item.refund.state} /> : stateText(item, t)}
+                </span>
               </a>
             </li>
           ))}
@@ -121,17 +123,19 @@ function List({ items, current, t }: { items: Item[]; current: number | undefine
         items.filter(({ state }) => state === 'open'),
       )}
       {part(
-        t('decided'),
-        items.filter(({ state }) => state !== 'open'),
+        t('notDone'),
+        items.filter(({ state }) => state === 'refunding'),
+      )}
+      {part(
+        t('done'),
+        items.filter(({ state }) => state !== 'open' && state !== 'refunding'),
       )}
     </nav>
   );
 }
 
-function stateText(item: Item, t: T): string {
-  const state = STATES.find((known) => known === item.state);
-  return state ? t(`s_${state}`) : t(`r_${reasonOf(item)}`);
-}
+const stateText = (item: Item, t: T): string =>
+  item.state === 'open' ? t(`r_${reasonOf(item)}`) : t(`s_${item.state}`);
 
 function Detail({ item, t }: { item: Item; t: T }): ReactNode {
   const language = useLanguage();
@@ -179,6 +183,8 @@ function Detail({ item, t }: { item: Item; t: T }): ReactNode {
       />
       {item.state === 'open' ? (
         <Decide item={item} t={t} />
+      ) : item.refund ? (
+        <Decided refund={item.refund} decidedAt={item.decided_at} t={t} />
       ) : (
         <p>
           <State shape="done" tone="good">
@@ -187,66 +193,5 @@ function Detail({ item, t }: { item: Item; t: T }): ReactNode {
         </p>
       )}
     </article>
-  );
-}
-
-type Choice = 'back' | 'count' | 'keep';
-const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;
-
-function Decide({ item, t }: { item: Item; t: T }): ReactNode {
-  const { up } = useConnection();
-  const [choice, setChoice] = useState<Choice>('back');
-  const [address, setAddress] = useState('');
-  const [tried, setTried] = useState(false);
-  const refund = useChange('inbox.refund', 'inbox.', 'withdrawal.');
-  const accept = useChange('inbox.accept', 'inbox.', 'invoice.', 'takings.');
-  const keep = useChange('inbox.keep', 'inbox.');
-  const error = refund.error ?? accept.error ?? keep.error;
-  const busy = refund.isPending || accept.isPending || keep.isPending;
-  const decide = (): void => {
-    setTried(true);
-    if (choice === 'count') accept.mutate({ id: item.id });
-    else if (choice === 'keep') keep.mutate({ id: item.id });
-    else if (address.trim() !== '') {
-      const sent = { id: item.id, address: address.trim() };
-      refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`)) });
-    }
-  };
-  const field = (
-    <Field
-      className="mono"
-      label={t('customer', { coin: coinOf(item) })}
-      value={address}
-      maxLength={200}
-      spellCheck={false}
-      hint={t('notFrom')}
-      error={tried && choice === 'back' && address.trim() === '' ? t('addressNeeded') : undefined}
-      onChange={(event) => setAddress(event.target.value)}
-    />
-  );
-  const options = [
-    { value: 'back' as const, title: t('back'), text: t('backNote'), more: field },
-    {
-      value: 'count' as const,
-      title: t('count'),
-      text: item.invoice ? t('countNote', { invoice: item.invoice }) : t('countNone'),
-    },
-    { value: 'keep' as const, title: t('keep'), text: t('keepNote') },
-  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item)));
-  return (
-    <section className="inbox-decide">
-      <h2>{t('question')}</h2>
-      <Choices<Choice> label={t('question')} value={choice} options={options} onChange={setChoice} />
-      {error && <Problem error={error} />}
-      <div className="actions">
-        <button type="button" className="button filled large" disabled={!up || busy} onClick={decide}>
-          {t(BUTTON[choice])}
-        </button>
-        <a className="button large" href={href('home')}>
-          {t('later')}
-        </a>
-        <span className="quiet">{t('stays')}</span>
-      </div>
-    </section>
   );
 }

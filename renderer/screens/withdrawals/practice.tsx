@@ -27,7 +27,7 @@ export function Practice({ business, crypto, choose }: PracticeProps): ReactNode
       <label className="check">
         <input
           type="checkbox"
-          checked={set.isPending ? set.variables.mode === 'manual' : asks}
+          checked={set.isPending ? set.variables?.mode === 'manual' : asks}
           disabled={!up}
           onChange={({ target }) =>
             set.mutate({ business: `${business.id}`, mode: target.checked ? 'manual' : 'automatic', grants: [] })

@@ -1,0 +1,113 @@
+/** The decision about money that no invoice claims, and what became of one to send it back. */
+import { type ReactNode, useState } from 'react';
+import { useChange, useConnection } from '../../data.tsx';
+import { Choices, Field } from '../../parts/controls.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { Hash, Problem } from '../../parts/parts.tsx';
+import { RefundState } from '../../parts/refund-state.tsx';
+import { go, href } from '../../router.ts';
+import { coinOf, type Item, isElsewhere, type T } from './inbox.tsx';
+
+type Choice = 'back' | 'count' | 'keep';
+const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;
+
+/** The choices for money that nobody has decided about. */
+export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
+  const { up } = useConnection();
+  const [choice, setChoice] = useState<Choice>('back');
+  const [address, setAddress] = useState('');
+  const [tried, setTried] = useState(false);
+  const refund = useChange('inbox.refund', 'inbox.', 'withdrawal.');
+  const accept = useChange('inbox.accept', 'inbox.', 'invoice.', 'takings.');
+  const keep = useChange('inbox.keep', 'inbox.');
+  const error = refund.error ?? accept.error ?? keep.error;
+  const busy = refund.isPending || accept.isPending || keep.isPending;
+  const decide = (): void => {
+    setTried(true);
+    if (choice === 'count') accept.mutate({ id: item.id });
+    else if (choice === 'keep') keep.mutate({ id: item.id });
+    else if (address.trim() !== '') {
+      const sent = { id: item.id, address: address.trim() };
+      refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) });
+    }
+  };
+  const field = (
+    <Field
+      className="mono"
+      label={t('customer', { coin: coinOf(item) })}
+      value={address}
+      maxLength={200}
+      spellCheck={false}
+      hint={t('notFrom')}
+      error={tried && choice === 'back' && address.trim() === '' ? t('addressNeeded') : undefined}
+      onChange={(event) => setAddress(event.target.value)}
+    />
+  );
+  const options = [
+    { value: 'back' as const, title: t('back'), text: t('backNote'), more: field },
+    {
+      value: 'count' as const,
+      title: t('count'),
+      text: item.invoice ? t('countNote', { invoice: item.invoice }) : t('countNone'),
+    },
+    { value: 'keep' as const, title: t('keep'), text: t('keepNote') },
+  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item)));
+  return (
+    <section className="inbox-decide">
+      <h2>{t('question')}</h2>
+      <Choices<Choice> label={t('question')} value={choice} options={options} onChange={setChoice} />
+      {error && <Problem error={error} />}
+      <div className="actions">
+        <button type="button" className="button filled large" disabled={!up || busy} onClick={decide}>
+          {t(BUTTON[choice])}
+        </button>
+        <a className="button large" href={href('home')}>
+          {t('later')}
+        </a>
+        <span className="quiet">{t('stays')}</span>
+      </div>
+    </section>
+  );
+}
+
+type DecidedProps = { refund: NonNullable<Item['refund']>; decidedAt: string | null; t: T };
+
+/** How far the refund is. The way to its withdrawal is always there. */
+export function Decided({ refund, decidedAt, t }: DecidedProps): ReactNode {
+  const { up } = useConnection();
+  const { full } = useTimes();
+  const reject = useChange('withdrawal.reject', 'inbox.', 'withdrawal.');
+  const { id, state, tx_id: txId, deadline_at: deadline } = refund;
+  const waits = state === 'requested';
+  return (
+    <section className="panel inbox-decided">
+      <h2>
+        <RefundState state={state} />
+      </h2>
+      <p className="quiet">
+        {decidedAt && t('decidedAt', { time: full(decidedAt) })} {waits && t('nothingSent')}{' '}
+        {waits && deadline && t('endsAt', { time: full(deadline) })}
+      </p>
+      {txId && <Hash text={txId} />}
+      {reject.error && <Problem error={reject.error} />}
+      <div className="actions">
+        <a
+          className={waits ? 'button filled' : 'button'}
+          href={waits ? href('withdrawals', `${id}`, 'approve') : href('withdrawals', `${id}`)}
+        >
+          {t(waits ? 'review' : 'openWithdrawal', { id })}
+        </a>
+        {waits && (
+          <button
+            type="button"
+            className="button"
+            disabled={!up || reject.isPending}
+            onClick={() => reject.mutate({ id: `${id}` })}
+          >
+            {t('anew')}
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
