@@ -18,6 +18,12 @@ export class SourceFailure extends Error {
   }
 }
 
+/** The source understood the question and will not answer it: what it asks for does not exist there. */
+export class Refused extends SourceFailure {}
+
+/** Bad request, and not found. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 404]);
+
 export type GetOptions = {
   signal: AbortSignal;
   timeoutMs?: number;
@@ -61,7 +67,8 @@ export async function getJson(
     onDate?.(response.headers.get('date'));
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new SourceFailure(`answered with status ${response.status}`);
+      const Failure = REFUSALS.has(response.status) ? Refused : SourceFailure;
+      throw new Failure(`answered with status ${response.status}`);
     }
     text = await readBody(response);
   } catch (error) {

@@ -4,9 +4,10 @@
  * Invariant: a failing source affects no other. One round runs at a time, with at most FETCHES_MAX requests at once. A
  * failure is logged when it begins and when it ends. After `stop` nothing runs.
  */
+import { Asking } from './asking.ts';
 import type { RateBook } from './book.ts';
 import { REQUEST_TIMEOUT_MS } from './http.ts';
-import { fetchQuotes, type Source } from './source.ts';
+import type { Source } from './source.ts';
 
 /** All intervals use the monotonic clock. */
 const REFRESH_MS = 5 * 60_000;
@@ -60,7 +61,7 @@ type RefresherOptions = {
 };
 
 /** `dueAt`: by the monotonic clock. */
-type State = SourceStatus & { source: Source; dueAt: number };
+type State = SourceStatus & { source: Source; asking: Asking; dueAt: number };
 
 class Refresher implements RatesService {
   readonly #options: RefresherOptions;
@@ -77,7 +78,8 @@ class Refresher implements RatesService {
     this.#clock = options.clock ?? Date.now;
     this.#passed = options.passed ?? (() => performance.now());
     this.#states = options.sources.map((source) => {
-      return { name: source.name, kind: source.kind, lastGoodAt: null, problem: null, source, dueAt: 0 };
+      const status = { name: source.name, kind: source.kind, lastGoodAt: null, problem: null };
+      return { ...status, source, asking: new Asking(source), dueAt: 0 };
     });
     if (this.#states.length > 0) this.#again();
   }
@@ -138,7 +140,7 @@ class Refresher implements RatesService {
     try {
       const { otherClocks } = this.#options.book;
       const onDate = (date: string | null) => otherClocks.note(state.name, date, this.#clock());
-      const reading = await fetchQuotes(state.source, { signal: this.#abort.signal, timeoutMs, onDate });
+      const reading = await state.asking.ask(this.#passed(), { signal: this.#abort.signal, timeoutMs, onDate });
       if (this.#abort.signal.aborted) return;
       this.#options.book.record(state.source, reading.quotes, this.#clock());
       state.lastGoodAt = this.#clock();

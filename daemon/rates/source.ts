@@ -32,11 +32,13 @@ export type Source = {
   /** Scheme and host. A mirror or a test replaces them. */
   base: string;
   path: string;
+  /** Of a source that refuses the whole question for one code that it does not have: how to ask for some codes only. */
+  choice?: { codes: readonly string[]; path(codes: readonly string[]): string };
   /** Finds the prices. Throws `SourceFailure` on an error answer and on an unexpected shape. */
   read(json: Json): RawQuote[];
 };
 
-type Reading = {
+export type Reading = {
   quotes: Quote[];
   /** Codes whose price was present but unusable. */
   refused: string[];

@@ -387,6 +387,64 @@ describe('the refresher', () => {
     ]);
   });
 
+  describe('an exchange that delisted a pair', () => {
+    /** Pairs of its question, as it writes them. */
+    const pairsOf = (request: IncomingMessage): string[] => {
+      const { searchParams } = new URL(String(request.url), origin);
+      return searchParams.get('pair')?.split(',') ?? (JSON.parse(searchParams.get('symbols') ?? '[]') as string[]);
+    };
+    const refuses = (name: string, gone: string, refusal: Answer): { questions: string[][] } => {
+      const good = answers[name] as Answer;
+      const questions: string[][] = [];
+      answers[name] = (request, response) => {
+        const pairs = pairsOf(request);
+        questions.push(pairs);
+        (pairs.includes(gone) ? refusal : good)(request, response);
+      };
+      return { questions };
+    };
+
+    it.each([
+      ['kraken', 'XMRUSD', 'XMR', json('{"error":["EQuery:Unknown asset pair"]}'), 8],
+      ['binance', 'BCHUSDT', 'BCH', status(400), 6],
+    ] as const)('%s is asked for each code once, then without %s for a day', async (name, gone, code, refusal, all) => {
+      const { questions } = refuses(name, gone, refusal);
+      const refresher = start(new RateBook({}), { names: [name, 'gemini'] });
+      await refresher.refresh();
+      expect(questions.map((pairs) => pairs.length)).toEqual([all, ...Array<number>(all).fill(1)]);
+      const problem = () => refresher.status().find((one) => one.name === name)?.problem;
+      expect(problem()).toBe(`unusable prices: ${code}`);
+      questions.length = 0;
+      for (let round = 0; round < 3; round++) await refresher.refresh();
+      expect(questions.map((pairs) => [pairs.length, pairs.includes(gone)])).toEqual(Array(3).fill([all - 1, false]));
+      expect(problem()).toBe(`unusable prices: ${code}`);
+      questions.length = 0;
+      now += 24 * 3_600_000;
+      await refresher.refresh();
+      expect(questions[0]).toContain(gone);
+    });
+
+    it('keeps the prices of the others', async () => {
+      refuses('kraken', 'XMRUSD', json('{"error":["EQuery:Unknown asset pair"]}'));
+      const only = { ...answers };
+      for (const name of Object.keys(answers)) if (name !== 'kraken' && name !== 'gemini') only[name] = status(500);
+      answers = only;
+      const book = new RateBook({});
+      await start(book).refresh();
+      expect(usd(book, 'BTC')).toBe('65998.1');
+    });
+
+    it('is a failure, and no reason to ask again, if it refuses every pair', async () => {
+      answers.binance = status(400);
+      const refresher = start(new RateBook({}), { names: ['binance', 'gemini'] });
+      await refresher.refresh();
+      expect(asked.filter((name) => name === 'binance')).toHaveLength(7);
+      await refresher.refresh();
+      expect(asked.filter((name) => name === 'binance')).toHaveLength(8);
+      expect(refresher.status().find(({ name }) => name === 'binance')?.problem).toBe('answered with status 400');
+    });
+  });
+
   it('asks fiat sources hourly, and a failing one sooner', async () => {
     const failing = answers.floatrates as Answer;
     answers.floatrates = status(500);

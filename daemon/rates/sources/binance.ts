@@ -5,13 +5,18 @@
  */
 import { at, listOf, type Source } from '../source.ts';
 
-const CODES = new Map(['BTC', 'BCH', 'LTC', 'ETH', 'BNB', 'PAXG'].map((code) => [`${code}USDT`, code]));
+const COINS = ['BTC', 'BCH', 'LTC', 'ETH', 'BNB', 'PAXG'];
+const CODES = new Map(COINS.map((code) => [`${code}USDT`, code]));
+
+const pathOf = (codes: readonly string[]): string =>
+  `/api/v3/ticker/price?symbols=${encodeURIComponent(JSON.stringify(codes.map((code) => `${code}USDT`)))}`;
 
 export const binance: Source = {
   name: 'binance',
   kind: 'coin',
   base: 'https://data-api.binance.vision',
-  path: `/api/v3/ticker/price?symbols=${encodeURIComponent(JSON.stringify([...CODES.keys()]))}`,
+  path: pathOf(COINS),
+  choice: { codes: COINS, path: pathOf },
   read(json) {
     return listOf(json).flatMap((item) => {
       const symbol = at(item, 'symbol');
