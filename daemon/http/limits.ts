@@ -9,8 +9,13 @@ import { LRUCache } from 'lru-cache';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_SECOND = 1_000;
-/** A provider gives one customer at least this prefix (RFC 6177). */
-const IPV6_PREFIX_GROUPS = 4;
+/** A provider gives one customer at least a /64, often a /56 or a /48 (RFC 6177): the whole parts of each, and the bits of the last. */
+const IPV6_PREFIXES = [
+  { parts: 4, bits: 0, name: '/64' },
+  { parts: 3, bits: 8, name: '/56' },
+  { parts: 3, bits: 0, name: '/48' },
+] as const;
+const PART_BITS = 16;
 
 type TokenBucketsOptions = {
   /** Tokens added per minute. */
@@ -28,11 +33,23 @@ type Taken = { ok: true } | { ok: false; retryAfterSeconds: number };
  * The bucket of an address: a whole IPv4 address (IPv4-mapped too), or the /64 of an IPv6 address. All invalid
  * addresses share one bucket.
  */
-export function bucketOf(address: string): string {
-  if (!ipaddr.isValid(address)) return '';
+export const bucketOf = (address: string): string => networksOf(address)[0]!;
+
+/** The bucket of an address, and of an IPv6 address also its /56 and its /48: what one customer of a provider may have. */
+export function networksOf(address: string): string[] {
+  if (!ipaddr.isValid(address)) return [''];
   const parsed = ipaddr.process(address);
-  if (parsed instanceof ipaddr.IPv6) return `${parsed.parts.slice(0, IPV6_PREFIX_GROUPS).join(':')}::/64`;
-  return parsed.toString();
+  if (!(parsed instanceof ipaddr.IPv6)) return [parsed.toString()];
+  return IPV6_PREFIXES.map(({ parts, bits, name }) => {
+    const rest = bits === 0 ? [] : [parsed.parts[parts]! >> (PART_BITS - bits)];
+    return `${[...parsed.parts.slice(0, parts), ...rest].join(':')}::${name}`;
+  });
+}
+
+/** Addresses that are likely one customer's: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+export function groupOf(address: string): string {
+  const network = networksOf(address).at(-1)!;
+  return network.replace(/\.\d+$/, '.0/24');
 }
 
 export class TokenBuckets {

@@ -11,9 +11,9 @@ import { Rejected } from '../domain/errors.ts';
 import { demoPage } from './assets/demo.ts';
 import { sdkRouter } from './assets/sdk.ts';
 import { clientRouter } from './client/router.ts';
+import { CONNECTIONS_MAX, shareConnections } from './connections.ts';
 import { errorHandler, notFound, onlyMethods } from './errors.ts';
 import { healthCheck } from './health.ts';
-import { bucketOf } from './limits.ts';
 import { authenticator } from './merchant/auth.ts';
 import { booksRouter } from './merchant/books.ts';
 import { directly } from './merchant/direct.ts';
@@ -30,9 +30,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** For a connection without a request; a proxy in front opens a new one. */
 const KEEP_ALIVE_MS = 10_000;
 const CONNECTIONS_CHECKED_MS = 2_000;
-const CONNECTIONS_MAX = 5_000;
-/** Per address (IPv6: per /64). Trusted proxies have no limit. */
-const CONNECTIONS_PER_ADDRESS_MAX = 200;
 /** Requests of one connection that wait for their answers. Browsers and proxies send the next after the answer. */
 const PIPELINED_MAX = 8;
 /** For a connection whose other side reads nothing; an event stream has a heartbeat every 25 s. */
@@ -151,27 +148,6 @@ function limitPipelining(handler: RequestListener): RequestListener {
       response.once('close', () => waiting.set(socket, waiting.get(socket)! - 1));
     }
     handler(request, response);
-  };
-}
-
-/** Closes connections of an address above its limit. */
-function shareConnections(isTrusted: PublicServer['isTrusted']): (socket: Socket) => void {
-  const open = new Map<string, number>();
-  return (socket) => {
-    const address = socket.remoteAddress ?? '';
-    if (isTrusted(address, 0)) return;
-    const bucket = bucketOf(address);
-    const count = open.get(bucket) ?? 0;
-    if (count >= CONNECTIONS_PER_ADDRESS_MAX) {
-      socket.destroy();
-      return;
-    }
-    open.set(bucket, count + 1);
-    socket.once('close', () => {
-      const left = (open.get(bucket) ?? 1) - 1;
-      if (left === 0) open.delete(bucket);
-      else open.set(bucket, left);
-    });
   };
 }
 

@@ -56,6 +56,7 @@ events.next             reads    page     events    -
 export.page             reads    page     -         -
 gas.collect             changes  page     -         spends
 gas.forecast            reads    page     -         -
+gas.resume              changes  page     -         spends
 gas.status              reads    page     -         -
 gas.stop                changes  page     -         -
 inbox.accept            changes  page     -         -
