@@ -119,6 +119,8 @@ export interface ChainAdapter {
   readonly spending?: Spending;
   /** True for an account chain: money is the balance of an address, and updates report debits and used nonces. */
   readonly accountBased?: boolean;
+  /** Only of a source with servers of several operators: deadlines wait for their answer. */
+  readonly absence?: AbsenceSource;
   /** Only on chains of coins; absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
   /** Only on chains of accounts; absent where the chain is simulated. */
@@ -202,6 +204,15 @@ export type Holdings = {
   /** Whether coins spent by unconfirmed transactions are missing. */
   lessMempool: boolean;
 };
+
+/** One server may keep a payment back. So a deadline counts only when two operators show nothing. */
+export interface AbsenceSource {
+  /**
+   * Asks servers of different operators whether a block pays a script what the store does not have. Returns the names of two
+   * that show nothing; null if one proves more, or if not enough of them answer. Throws `Unavailable`.
+   */
+  showNothing(script: ListedScript, signal: AbortSignal): Promise<readonly string[] | null>;
+}
 
 /** The amount that an address holds of an asset, in smallest units. */
 export type HeldBalance = { targetId: number; address: string; asset: AssetId; units: bigint };

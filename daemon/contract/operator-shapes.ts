@@ -248,6 +248,8 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   updated_at: Instant,
   deleted_at: Instant.nullable(),
   payment: PaymentShape.nullable(),
+  /** The servers that showed no further payment, and up to when; null: none were asked before a deadline. */
+  absence: z.object({ until: Instant, servers: z.string() }).nullable(),
   /** The newest, oldest first. */
   credits: z.array(CreditShape),
   /** The newest, oldest first. */

@@ -147,8 +147,6 @@ export type ChainUpdate = {
    * some may be missing, so their absence proves nothing.
    */
   mempool: 'complete' | 'unknown';
-  /** True while a second source still has to be compared with this one. Meanwhile no deadline passes. */
-  unchecked?: boolean;
   credits: Credit[];
   spends: SpendSeen[];
   /** Only of a chain of accounts. */

@@ -20,6 +20,8 @@ export const MESSAGES = {
   'chain.behind': 'its source is behind',
   'chain.finality':
     'No block of {chain} becomes final: the newest final one is {finalized}, and the newest one {height}. Payments that count only in a final block wait, without an end, and count by themselves once it goes on. Compare with a block explorer: an endpoint that stands still has the same effect',
+  'chain.unvouched':
+    '{count} unpaid invoices of {chain} have stayed open for {hours} hours after their deadline, because no two servers of different operators show whether they were paid. Look at the servers of {chain}, and add one of another operator if too few answer',
   'chain.halted': '{chain} was halted by a bug: {reason}',
   'chain.past': "A wallet's past cannot be read: {reason}",
   'clock.ahead':
@@ -267,7 +269,7 @@ export const MESSAGES = {
 /** The kinds of alerts. */
 export const ALERT_KINDS = [
   ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
-  ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'clock.wrong'],
+  ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'chain.unvouched', 'clock.wrong'],
   ...['data.moved', 'data.older'],
   ...['endpoint.disabled', 'gas.halted', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
   ...['ledger.differs', 'ledger.late', 'ledger.unproved'],

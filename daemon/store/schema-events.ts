@@ -1,7 +1,21 @@
-/** The tables of events for shops. See `schema.ts` for the other tables. */
+/** The tables of events for shops, and of what deadlines wait for. See `schema.ts` for the other tables. */
 import { int, json, made, maybe, text, time } from './columns.ts';
 
 export const EVENT_TABLES = {
+  /** The answers of servers of several operators about an invoice's addresses, before a deadline counts. */
+  absence: {
+    invoice_id: int,
+    /** The chain of the invoice's coin when it was last wanted. */
+    chain_key: text,
+    /** Since when a deadline has been waiting for it; null: none does. */
+    wanted_at: maybe(time),
+    /** The last question; 0 before the first. */
+    asked_at: time,
+    /** Up to when they showed no further payment in a block; null: they were not asked yet. */
+    until: maybe(time),
+    /** Their names, a comma between them. */
+    servers: text,
+  },
   event_endpoint: {
     id: made(int),
     business_id: int,

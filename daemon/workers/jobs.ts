@@ -7,6 +7,7 @@ import { tellAway } from '../app/chains/away.ts';
 import { within } from '../app/deadline.ts';
 import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
+import { askAbsence, tellUnvouched } from '../app/invoices/ask-absence.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
 import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { tellInbox } from '../app/notifications/inbox-deposits.ts';
@@ -20,6 +21,7 @@ import type { Timetable } from './timetable.ts';
 
 const MINUTE_MS = 60_000;
 const STORAGE_MS = 10_000;
+const ABSENCE_MS = 2_000;
 const PROOF_TIMEOUT_MS = 3_600_000;
 const PROOF_RETRY_SECONDS = 900;
 /** At most this often do taken addresses make the pools be checked again. */
@@ -46,6 +48,7 @@ export class Jobs {
     const night = parseSchedule(PROOF_SCHEDULE);
     assert(night, 'the schedule of the nights is one');
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
+    timetable.every('absence', ABSENCE_MS, () => askAbsence(this.#app));
     timetable.every('minute', MINUTE_MS, () => this.minute());
     timetable.at('proof', night, () => this.night());
     const later = parseSchedule(MAINTENANCE_SCHEDULE);
@@ -63,6 +66,7 @@ export class Jobs {
       events: () => app.store.write((tx) => dropOldEvents(app, tx)),
       answers: () => expireAnswers(app),
       'chains away': () => tellAway(app, this.#away),
+      'waiting deadlines': () => tellUnvouched(app),
       'waiting withdrawals': () => tellWaiting(app),
       inbox: () => tellInbox(app),
       'late jobs': () => tellLate(app),

@@ -37,6 +37,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'chain.behind': 'Die Quelle ist im Rückstand',
   'chain.finality':
     'Kein Block von {chain} wird endgültig: Der neueste endgültige ist {finalized}, der neueste {height}. Zahlungen, die nur in einem endgültigen Block zählen, warten ohne Ende und zählen von selbst, sobald es weitergeht. Vergleichen Sie mit einem Block-Explorer: Ein Endpunkt, der stillsteht, hat dieselbe Wirkung',
+  'chain.unvouched':
+    '{count} unbezahlte Rechnungen in {chain} sind {hours} Stunden nach ihrer Frist noch offen, weil keine zwei Server verschiedener Betreiber zeigen, ob sie bezahlt wurden. Sehen Sie nach den Servern von {chain}, und fügen Sie einen eines anderen Betreibers hinzu, wenn zu wenige antworten',
   'chain.halted': '{chain} wurde durch einen Programmfehler angehalten: {reason}',
   'chain.past': 'Die Vergangenheit einer Wallet kann nicht gelesen werden: {reason}',
   'clock.ahead':

@@ -105,6 +105,8 @@ type TrialOptions = {
   /** What is said of unconfirmed payments beyond the true ones is let pass. */
   unproved?: boolean;
   tls?: boolean;
+  /** The honest server is of another operator. */
+  apart?: boolean;
   /** With the time-outs of the product. */
   patient?: boolean;
   /** The honest server is there from the beginning, and the liar once `liar.listen()` is called. */
@@ -126,6 +128,7 @@ export class Trial {
   readonly #unproved: boolean;
   readonly #paid: Paid[] = [];
   readonly #scripts = new Map<string, Uint8Array>();
+  readonly #addresses = new Map<Uint8Array, string>();
 
   private constructor(options: TrialOptions, folder: string, liar: ElectrumServer, honest: ElectrumServer) {
     this.#ground = options.ground;
@@ -152,19 +155,35 @@ export class Trial {
     const line = latencyMs > 0 ? lineOf(latencyMs) : null;
     const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
     const liar = await ElectrumServer.start(followed, { tls, line, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
-    const honest = await ElectrumServer.start(followed, { line });
+    const honest = await ElectrumServer.start(followed, { line, ...(options.apart && { host: 'localhost' }) });
     await (options.honestFirst ? liar : honest).close();
     return new Trial(options, folder, liar, honest);
   }
 
   /** Pays a fresh address of ours. */
-  async pay(): Promise<void> {
+  pay(): Promise<void> {
+    return this.payTo(this.watch());
+  }
+
+  /** Watches a fresh address of ours. Returns its script. */
+  watch(): Uint8Array {
     const index = this.#ground.nextIndex();
     const target = addressOfKey(childPublicKey(testAccount, 0, index), 'LTC', 'regtest');
-    const id = this.book.watch(target);
+    this.book.watch(target);
     this.#scripts.set(scripthashOf(target.script), target.script);
-    const units = 100_000n + BigInt(index);
-    this.#paid.push({ id, units, txid: await this.#ground.pay({ address: target.address, units }) });
+    this.#addresses.set(target.script, target.address);
+    return target.script;
+  }
+
+  async payTo(script: Uint8Array): Promise<void> {
+    const address = this.#addresses.get(script) as string;
+    const id = this.idOf(script);
+    const units = 100_000n + BigInt(id);
+    this.#paid.push({ id, units, txid: await this.#ground.pay({ address, units }) });
+  }
+
+  idOf(script: Uint8Array): number {
+    return this.book.targetIdOf(script) as number;
   }
 
   /** Takes one update, if there is one. */

@@ -5,7 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { selfSigned } from '../nodes/certificate.ts';
-import { LIES, type Lie } from '../nodes/lies.ts';
+import { scripthashOf } from '../nodes/electrum-chain.ts';
+import { hides, LIES, type Lie } from '../nodes/lies.ts';
 import { LATENCIES_MS } from '../nodes/link.ts';
 import { hasLitecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { ODDITIES, type Oddity } from '../nodes/oddities.ts';
@@ -115,6 +116,28 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a server that'), () => {
     await trial.liar.listen();
     await trial.syncUntil(() => trial.alerts.length > 0, 'the server to be dropped');
     expect(trial.alerts).toEqual([trial.liar.url]);
+    await trial.stop();
+  });
+
+  it.concurrent('hides one payment is caught by the question that a deadline asks', async () => {
+    const hidden = new Set<string>();
+    const trial = await Trial.start({ ground, apart: true, behaviour: ({ server }) => hides(server, hidden) });
+    const { absence } = trial.adapter;
+    const ask = (script: Uint8Array) =>
+      absence?.showNothing({ id: trial.idOf(script), script }, AbortSignal.timeout(10_000));
+    const [empty, paid] = [trial.watch(), trial.watch()];
+    await trial.syncUntil(() => trial.adapter.health().source === trial.liar.url, 'the liar to be asked');
+    expect(await ask(empty)).toBe(null);
+    hidden.add(scripthashOf(paid));
+    await trial.payTo(paid);
+    await ground.mine();
+    await trial.honest.listen();
+    const both = [trial.liar.url, trial.honest.url];
+    await trial.syncUntil(() => trial.adapter.servers().every(({ behind }) => behind === 0), 'both to be at the tip');
+    expect(await ask(empty)).toEqual(both);
+    expect(await ask(paid)).toBe(null);
+    expect(trial.alerts).toEqual([trial.liar.url]);
+    await trial.syncUntil(() => trial.isRight(), 'all money as it is');
     await trial.stop();
   });
 

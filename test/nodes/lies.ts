@@ -34,6 +34,7 @@ const HEADER = 'blockchain.block.header';
 const HEADERS = 'blockchain.block.headers';
 const MERKLE = 'blockchain.transaction.get_merkle';
 const GET = 'blockchain.transaction.get';
+const CHURN_MS = 1_000;
 const BITS_LIMIT = 0x207fffff;
 
 const statusOf = (history: readonly HistoryItem[]): string | null =>
@@ -141,6 +142,25 @@ const onTop =
     return list;
   };
 
+/** Histories with one more transaction, another one each second, which every subscriber is told of. */
+function churned(scene: Scene, alter: (history: HistoryItem[]) => HistoryItem[]): Behaviour {
+  const { server } = scene;
+  let turn = 0;
+  const extra = (): HistoryItem[] => {
+    const { blocks } = server.chain;
+    const txid = blocks[1 + (turn % (blocks.length - 1))]?.txs[0]?.txid;
+    return txid === undefined ? [] : [{ tx_hash: txid, height: 0 }];
+  };
+  const timer = setInterval(() => {
+    turn++;
+    for (const session of server.sessions)
+      for (const scripthash of session.subscriptions.keys())
+        if (session.open) session.notify(SUBSCRIBE, [scripthash, null]);
+  }, CHURN_MS);
+  timer.unref();
+  return histories(scene, (history) => [...alter(history), ...extra()]);
+}
+
 /** The first block's only transaction. */
 function strangersIn({ server }: Scene): HistoryItem[] {
   const txid = server.chain.blocks[1]?.txs[0]?.txid;
@@ -226,6 +246,12 @@ const answerWith =
   (scene: Scene): Behaviour =>
     instead(method, scene, (honest) => (typeof value === 'function' ? value(honest) : value));
 
+/** Hides the histories of some scripts, which may change meanwhile. */
+export const hides = (server: ElectrumServer, hidden: ReadonlySet<string>): Behaviour =>
+  histories({ server, scripts: new Map(), lied: () => undefined }, (history, scripthash) =>
+    hidden.has(scripthash) ? [] : history,
+  );
+
 export const LIES: readonly Lie[] = [
   // Histories.
   {
@@ -287,6 +313,16 @@ export const LIES: readonly Lie[] = [
     name: 'names transactions that nobody has',
     ends: 'left',
     behaviour: (scene) => histories(scene, (history) => [...history, { tx_hash: 'fe'.repeat(32), height: 5 }]),
+  },
+  {
+    name: 'hides what is confirmed, and tells of another status each second',
+    ends: 'left',
+    behaviour: (scene) => churned(scene, (history) => history.filter(({ height }) => height <= 0)),
+  },
+  {
+    name: 'names a transaction of strangers, hides the rest, and tells of another status each second',
+    ends: 'dropped',
+    behaviour: (scene) => churned(scene, () => strangersIn(scene)),
   },
   {
     name: 'names a transaction of strangers, with its proof',

@@ -301,7 +301,7 @@ class Ingestion extends Facts {
     this.#complete = update.mempool === 'complete';
     this.#latestNow = update.tipMedianTime === undefined ? null : update.tipMedianTime + BLOCK_TIME_AHEAD_MAX_MS;
     const until = Math.min(beganAt, this.#latestNow ?? beganAt);
-    this.#deadlinesUntil = this.#complete && !update.unchecked ? until : chain.deadlinesUntil;
+    this.#deadlinesUntil = this.#complete ? until : chain.deadlinesUntil;
   }
 
   /**

@@ -42,6 +42,7 @@ import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
+import { whenVouched } from './vouched.ts';
 
 /** Bits of `payment.flags`. */
 export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
@@ -131,22 +132,20 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const until = Math.min(ownUntil, ...others.map((target) => deadlinesUntil(app, target)));
   const payment = returnToPaidCoin(app, tx, invoice, stored, credits);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
-  const result = settle(
-    {
-      invoice: invoice.status as InvoiceStatus,
-      payment: payment.status as PaymentStatus,
-      undone: (payment.flags & FLAG.undone) !== 0,
-      markedPaid: marked,
-      amount: invoice.amount,
-      tolerance: invoice.tolerance,
-      deadlineAt: payment.deadline_at,
-      abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
-    },
-    { graceMs: graceMs(app) },
-    credits.map((row) => factOf(payment, row)),
-    until,
-    decision,
-  );
+  const terms = {
+    invoice: invoice.status as InvoiceStatus,
+    payment: payment.status as PaymentStatus,
+    undone: (payment.flags & FLAG.undone) !== 0,
+    markedPaid: marked,
+    amount: invoice.amount,
+    tolerance: invoice.tolerance,
+    deadlineAt: payment.deadline_at,
+    abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
+  };
+  const facts = credits.map((row) => factOf(payment, row));
+  const decide = (deadlinesUntil: number): Settlement =>
+    settle(terms, { graceMs: graceMs(app) }, facts, deadlinesUntil, decision);
+  const result = whenVouched(app, tx, stored, until, decide);
   if (result.checkAt !== null && until < ownUntil) {
     result.checkAt = Math.max(result.checkAt, ownUntil + OTHER_CHAIN_RETRY_MS);
   }

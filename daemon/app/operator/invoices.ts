@@ -1,5 +1,6 @@
 /** The operator's view of invoices: lists, and all data of one. */
 import type { Decision, InvoiceStatus } from '../../domain/payment.ts';
+import { absenceOf } from '../../store/queries/absence.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -13,6 +14,7 @@ import {
   oldestInvoiceSince,
 } from '../../store/queries/operator.ts';
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Row } from '../../store/schema.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { decideInvoice, findInvoice } from '../invoices/invoices.ts';
@@ -117,6 +119,7 @@ export type InvoiceDetails = InvoiceView & {
   credits: CreditRow[];
   refunds: WithdrawalRow[];
   webhook: WebhookView | null;
+  absence: Row<'absence'> | undefined;
 };
 
 /** All data of an invoice, even a deleted one. Makes no quote. Throws `Rejected('invoice.not_found')`. */
@@ -135,6 +138,7 @@ export function showInvoice(app: App, ref: string): InvoiceDetails {
     credits,
     refunds: store.all(newestRefundsOf, { invoice_id: invoice.id, limit: CREDITS_SHOWN_MAX }).reverse(),
     webhook: webhook ? webhookView(store, webhook) : null,
+    absence: store.get(absenceOf, { invoice_id: invoice.id }),
   };
 }
 

@@ -137,7 +137,7 @@ function sweepJson(app: App, { business_id }: InvoiceRow, payment: PaymentRow): 
 }
 
 export function detailJson(app: App, details: InvoiceDetails): DetailJson {
-  const { invoice, payment, credits, refunds, webhook } = details;
+  const { invoice, payment, credits, refunds, webhook, absence } = details;
   const depth = (credit: CreditRow): number =>
     app.chains.find(credit.chain_key)?.confirmations(credit.block_height) ?? 0;
   return {
@@ -152,6 +152,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     updated_at: toIso(invoice.updated_at),
     deleted_at: isoOrNull(invoice.deleted_at),
     payment: payment && { ...paymentJson(payment), sweep: sweepJson(app, invoice, payment.row) },
+    absence: absence?.until ? { until: toIso(absence.until), servers: absence.servers } : null,
     credits: credits.map((row) => ({
       id: row.id,
       ...shownTransaction(row),

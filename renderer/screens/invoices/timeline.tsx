@@ -59,6 +59,11 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
     const title = t(credit.gone ? 'seenGone' : 'seen');
     steps.push({ key: `${credit.id}`, title, at: credit.first_seen_at, note, ...look, ...part });
   }
+  const { absence } = invoice;
+  if (absence) {
+    const note = t('absenceNote', { servers: absence.servers });
+    steps.push({ key: 'absence', title: t('absenceStep'), at: absence.until, note });
+  }
   return steps;
 }
 

@@ -73,7 +73,6 @@ type Told = {
   mempool?: ChainUpdate['mempool'];
   finalized?: ChainUpdate['finalized'];
   unknownTransfers?: ChainUpdate['unknownTransfers'];
-  unchecked?: boolean;
   searched?: ChainUpdate['searched'];
   targets?: ChainUpdate['targets'];
   since?: BlockId;
@@ -265,7 +264,6 @@ export class Bench {
       orphaned,
       targets: told.targets ?? 'all',
       mempool: told.mempool ?? 'complete',
-      ...(told.unchecked && { unchecked: true }),
       ...(told.searched && { searched: told.searched }),
       credits: told.credits?.() ?? [],
       spends: told.spends?.() ?? [],

@@ -1,6 +1,9 @@
 /** What a chain's facts are worth, and what follows from that: confirmations, the inbox, deadlines. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { askAbsence, tellUnvouched } from '../../../daemon/app/invoices/ask-absence.ts';
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
+import { settleInvoice } from '../../../daemon/app/invoices/settle.ts';
+import { absenceOf } from '../../../daemon/store/queries/absence.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 
@@ -337,13 +340,91 @@ describe('deadlines', () => {
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).flags]).toEqual(['paid', 0]);
   });
 
-  it('do not pass by the word of a server that a second one was not compared with', async () => {
-    const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
-    bench.advance(10 * DAY);
-    await bench.tell({ unchecked: true });
-    expect([bench.invoiceStatus(due.id), bench.chain.syncedAt]).toEqual(['unpaid', bench.at]);
-    await bench.tell();
-    expect(bench.invoiceStatus(due.id)).toBe('canceled');
+  describe('of a chain with servers of two operators', () => {
+    const names = ['ssl://one.example:50002', 'ssl://two.example:50002'];
+    const timeline = (id: number) => bench.app.store.get(absenceOf, { invoice_id: id });
+    const alerts = () => bench.alerts().filter((kind) => kind === 'chain.unvouched');
+    let asked: number[];
+    const askedOf = ({ targetId }: Paid) => asked.filter((id) => id === targetId).length;
+    let answer: readonly string[] | null;
+
+    beforeEach(() => {
+      asked = [];
+      answer = null;
+      const showNothing = async ({ id }: { id: number }) => {
+        asked.push(id);
+        return answer;
+      };
+      Object.assign(bench.chain.adapter, { absence: { showNothing } });
+    });
+
+    it('pass once both show nothing, and the invoice keeps their answer', async () => {
+      const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+      await bench.tell();
+      await askAbsence(bench.app);
+      expect(asked).toEqual([]);
+      bench.advance(10 * DAY);
+      await bench.tell();
+      await askAbsence(bench.app);
+      expect([bench.invoiceStatus(due.id), bench.payment(due.id).status, askedOf(due)]).toEqual([
+        'unpaid',
+        'pending',
+        1,
+      ]);
+      answer = names;
+      await askAbsence(bench.app);
+      expect(askedOf(due)).toBe(1);
+      bench.advance(10_000);
+      await askAbsence(bench.app);
+      expect(bench.invoiceStatus(due.id)).toBe('canceled');
+      expect(timeline(due.id)).toMatchObject({ until: bench.at - 10_000, servers: names.join(', '), wanted_at: null });
+    });
+
+    it('pass for an overdue payment and again for the end of its grace', async () => {
+      const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+      answer = names;
+      for (const [afterMs, payment, invoice] of [
+        [3 * HOUR, 'overdue', 'unpaid'],
+        [10 * DAY, 'overdue', 'canceled'],
+      ] as const) {
+        bench.advance(afterMs);
+        await bench.tell();
+        await askAbsence(bench.app);
+        expect([bench.payment(due.id).status, bench.invoiceStatus(due.id)]).toEqual([payment, invoice]);
+      }
+      expect(askedOf(due)).toBe(2);
+    });
+
+    it('wait while too few answer, tell the operator after hours, and let the payment in', async () => {
+      const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+      bench.advance(10 * DAY);
+      await bench.tell();
+      for (let hour = 0; hour < 3; hour++) {
+        await askAbsence(bench.app);
+        await tellUnvouched(bench.app);
+        expect(alerts()).toEqual([]);
+        bench.advance(HOUR);
+        await bench.tell();
+      }
+      await tellUnvouched(bench.app);
+      expect(alerts()).toHaveLength(1);
+      expect(bench.invoiceStatus(due.id)).toBe('unpaid');
+      bench.rate('60000');
+      const blockTime = bench.at - 10 * DAY;
+      const credits = () => [{ ...bench.credit(due.targetId, due.units, 5), blockTime }];
+      await bench.tell({ blocks: 6, credits, medianTime: bench.at });
+      expect(bench.invoiceStatus(due.id)).toBe('paid');
+      bench.advance(HOUR);
+      await askAbsence(bench.app);
+      await tellUnvouched(bench.app);
+      expect(alerts()).toEqual([]);
+    });
+
+    it('do not wait for what the operator decides', async () => {
+      const due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+      await bench.app.store.write((tx) => settleInvoice(bench.app, tx, due.id, { decision: 'cancel' }));
+      expect([bench.invoiceStatus(due.id), asked]).toEqual(['canceled', []]);
+    });
   });
 
   it('of a wallet’s past: what was paid in time while nothing was running pays', async () => {

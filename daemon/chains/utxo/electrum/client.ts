@@ -11,6 +11,7 @@ import type { Found } from '../match.ts';
 import type { UtxoChain } from '../params.ts';
 import { HeaderSync } from './headers/sync.ts';
 import type { Headers } from './headers/types.ts';
+import { Absence } from './histories/absence.ts';
 import { Agreement } from './histories/agreement.ts';
 import { Auditor } from './histories/auditor.ts';
 import { HistoryReader, type Outcome } from './histories/reader.ts';
@@ -61,8 +62,6 @@ const READ_STEP_MS = 3_000;
 /** The interval at which the list is read again even without a sign of change. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
-/** How long a new primary is compared with the second server before its silence lets deadlines pass (`auditor.ts`). */
-const CHECKED_MS = 30_000;
 /** How long a look waits for the headers of a new tip. After that, another server may know more. */
 const HEADERS_MS_MAX = 2_000;
 /** Histories that a server may refuse and others give, before another server is asked instead of it. */
@@ -78,6 +77,7 @@ export class LightClient {
   readonly scripts: Scripts;
   readonly reader: HistoryReader;
   readonly agreement: Agreement;
+  readonly absence: Absence;
   readonly rotation: Rotation;
   readonly #options: ClientOptions;
   readonly #unstored: UnstoredTransactions;
@@ -90,7 +90,6 @@ export class LightClient {
   readonly #refusals: Refusals;
   /** How many histories each server refused and another gave, since it was last disconnected for that. */
   readonly #refusedAlone = new WeakMap<Server, number>();
-  #primarySinceMs = Number.NEGATIVE_INFINITY;
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #lastTip: string | null = null;
   /** The server of the last view. Histories read before may be another server's. */
@@ -129,7 +128,6 @@ export class LightClient {
       ...{ endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, events },
       behind: (server) => this.headerSync.behind(server),
       onPrimary: (server) => {
-        this.#primarySinceMs = performance.now();
         if (server) this.scripts.compare(server);
         options.wake();
       },
@@ -142,6 +140,9 @@ export class LightClient {
     this.#auditor = new Auditor({
       ...{ set: this.set, scripts, headerSync, reader: this.reader, wake: options.wake, bug },
     });
+    const { set, reader } = this;
+    const auditor = this.#auditor;
+    this.absence = new Absence({ set, scripts, headerSync, reader, auditor, wake: options.wake });
     this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, log: options.warn, bug } });
     this.#secondLook = new SecondLook({ ...{ set: this.set, scripts, wake: options.wake, bug } });
     this.rotation = new Rotation({
@@ -167,11 +168,6 @@ export class LightClient {
     this.set.close();
     await this.rotation.close();
     await this.headers.close();
-  }
-
-  /** Whether the primary may still keep back what a server of another operator is about to show. */
-  get unchecked(): boolean {
-    return this.set.operators > 1 && performance.now() - this.#primarySinceMs < CHECKED_MS;
   }
 
   get transactionsHeld(): number {

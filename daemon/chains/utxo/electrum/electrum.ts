@@ -20,7 +20,14 @@ import type {
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
 import { sleep, unlessAborted } from '../../../kit/async.ts';
-import { type ChainAdapter, type HoldingsSource, type ScriptList, tipOf } from '../../adapter.ts';
+import {
+  type AbsenceSource,
+  type ChainAdapter,
+  type HoldingsSource,
+  type ListedScript,
+  type ScriptList,
+  tipOf,
+} from '../../adapter.ts';
 import { childPublicKey } from '../../hd.ts';
 import type { Spending } from '../../spending.ts';
 import { addressOfKey, isValidAddress } from '../address.ts';
@@ -32,7 +39,7 @@ import { rulesOf } from './headers/rules.ts';
 import { checkpointAt, nextStep } from './headers/steps.ts';
 import { ElectrumHoldings } from './holdings.ts';
 import { TIMEOUTS, type Timeouts } from './servers/connection.ts';
-import { endpointOf } from './servers/endpoint.ts';
+import { endpointOf, operatorOf } from './servers/endpoint.ts';
 import { ConnectionLost, isOfServer, ServerRefusal } from './servers/faults.ts';
 import { Pins } from './servers/pins.ts';
 import type { Server, Tip } from './servers/server.ts';
@@ -88,6 +95,7 @@ export class ElectrumAdapter implements ChainAdapter {
   readonly chain: UtxoChain;
   readonly spending: Spending;
   readonly holdings: HoldingsSource;
+  readonly absence?: AbsenceSource;
   readonly wholeHistories = true;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
@@ -114,6 +122,8 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
     const { chain, network, list } = options;
     const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
+    const operators = new Set(options.servers.map((server) => operatorOf(endpointOf(server))));
+    if (operators.size > 1) this.absence = { showNothing: (script, signal) => this.#showNothing(script, signal) };
     this.holdings = new ElectrumHoldings(list, withClient);
     const source = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
     this.spending = new UtxoSpending(chain, network, source);
@@ -221,6 +231,11 @@ export class ElectrumAdapter implements ChainAdapter {
       await client?.close();
     })();
     return this.#closing;
+  }
+
+  async #showNothing(script: ListedScript, signal: AbortSignal): Promise<readonly string[] | null> {
+    const client = await unlessAborted(this.#open(), signal);
+    return unlessAborted(client.absence.showNothing(script), signal);
   }
 
   #open(): Promise<LightClient> {
@@ -344,8 +359,7 @@ export class ElectrumAdapter implements ChainAdapter {
     if (isOld) await sleep(OLD_TIP_MS, signal);
     // reorganised meanwhile: what was found is of another chain than the checkpoint
     if (!headerSync.isOnChain(tip)) return null;
-    const unchecked = client.unchecked && { unchecked: true };
-    return { ...update, ...found, ...unchecked, mempool: complete && !isOld ? 'complete' : 'unknown' };
+    return { ...update, ...found, mempool: complete && !isOld ? 'complete' : 'unknown' };
   }
 
   /** Whether the newest block is older than is likely by chance. */

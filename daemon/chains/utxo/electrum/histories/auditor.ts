@@ -10,7 +10,7 @@
 import { inParallel, repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
-import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
+import { isOfServer, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import type { HistoryReader } from './reader.ts';
@@ -85,6 +85,21 @@ export class Auditor {
         difference.compared = difference.statuses;
       }
     });
+  }
+
+  /** Compares the histories of one script at once. */
+  async compare(script: Script): Promise<void> {
+    const { primary } = this.#set;
+    if (!primary) return;
+    for (const other of this.#set.others(primary)) {
+      if (!primary.tip || primary.tip.hash !== other.tip?.hash) continue;
+      const difference = { sinceMs: performance.now(), statuses: '', compared: null, straySinceMs: 0 };
+      try {
+        await this.#compare(primary, other, script, difference);
+      } catch (error) {
+        if (!isOfServer(error)) throw error;
+      }
+    }
   }
 
   #differencesOf(primary: Server, other: Server): Differences {

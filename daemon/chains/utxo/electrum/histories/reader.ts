@@ -296,6 +296,15 @@ export class HistoryReader {
     return belonging === 'yes' && (await this.proves(server, entry)) ? 'shown' : 'unknown';
   }
 
+  /** Whether a server proves that a transaction of its history pays a script in a block. Throws as `take` does. */
+  async paysIn(server: Server, { script }: ListedScript, entry: HistoryEntry): Promise<'pays' | 'not' | 'unknown'> {
+    const fetched = await this.#fetch(server, entry.txid, entry.height);
+    if (fetched === 'left') return 'not';
+    if (fetched === 'failed') return 'unknown';
+    if (!fetched.transaction.outputs.some(({ units, script: paid }) => units > 0n && paid.equals(script))) return 'not';
+    return (await this.proves(server, entry)) ? 'pays' : 'unknown';
+  }
+
   /** Whether a server can prove that a transaction is in the block at a height. Throws as `take` does. */
   async proves(server: Server, { txid, height }: HistoryEntry): Promise<boolean> {
     return (await this.#proved(server, txid, height, null)) !== null;
