@@ -3,10 +3,12 @@
  *
  * Invariant: a text has a script only if it is a standard destination of exactly this chain and network. Forms on which
  * a coin would be lost are refused: those of another chain or network, a legacy BCH address (it looks like BTC's), an
- * LTC `3…` (likewise), an MWEB address, and the unused witness versions 2 to 16.
+ * LTC `3…` (likewise), an MWEB address, the unused witness versions 2 to 16, and a P2TR address whose key is no point of
+ * the curve, so that nobody can sign for it (BIP-341).
  */
 import { createHash } from 'node:crypto';
 import { bech32, bech32m, createBase58check } from '@scure/base';
+import { isXOnlyPoint } from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
 import type { DerivedAddress } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
@@ -100,7 +102,8 @@ function witnessScript(hrp: string, text: string): Uint8Array | null {
     const decoded = codec.decodeUnsafe(text);
     if (decoded?.prefix !== hrp || decoded.words[0] !== version) continue;
     const program = codec.fromWordsUnsafe(decoded.words.slice(1));
-    if (program && (lengths as readonly number[]).includes(program.length)) return SCRIPTS.witness(version, program);
+    if (!program || !(lengths as readonly number[]).includes(program.length)) return null;
+    return version === 1 && !isXOnlyPoint(program) ? null : SCRIPTS.witness(version, program);
   }
   return null;
 }

@@ -16,6 +16,7 @@ import { addressOfKey, isValidAddress, scriptOf } from '../../../daemon/chains/u
 import { decodeCashAddress, encodeCashAddress } from '../../../daemon/chains/utxo/cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { NETWORKS, type Network } from '../../../daemon/domain/assets.ts';
+import { destination } from '../../../daemon/wallet/signer/destination.ts';
 
 const hex = (bytes: Uint8Array | null): string | null => (bytes ? Buffer.from(bytes).toString('hex') : null);
 const bytes = (text: string): Buffer => Buffer.from(text, 'hex');
@@ -23,6 +24,13 @@ const bytes = (text: string): Buffer => Buffer.from(text, 'hex');
 /** The generator point, whose hash160 is 751e76e8…; BIP-173 uses the same key. */
 const GENERATOR = bytes('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798');
 const GENERATOR_HASH = '751e76e8199196d454941c45d1b3a323f1433bd6';
+
+/** BIP-340's public keys that are no points: not on the curve, and the field's size itself. */
+const OFF_CURVE = [
+  'eefdea4cdb677750a420fee807eacf21eb9898ae79b9768766e4faa04a2d4a34',
+  'fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc30',
+  'fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f',
+];
 
 const sha256 = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest();
 const sha256d = (data: Uint8Array): Buffer => sha256(sha256(data));
@@ -167,6 +175,7 @@ describe('SegWit addresses', () => {
     ['version 16', 'BC1SW50QGDZ25J'],
     ['version 2', 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs'],
     ['pay to anchor', 'bc1pfeessrawgf'],
+    ...OFF_CURVE.map((x) => ['P2TR of no point', bech32m.encode('bc', [1, ...bech32m.toWords(bytes(x))])]),
   ])('refused: %s', (_, address) => {
     expect(NETWORKS.filter((network) => isValidAddress(address, 'BTC', network))).toEqual([]);
   });
@@ -189,6 +198,64 @@ describe('SegWit addresses', () => {
       false,
       false,
     ]);
+  });
+});
+
+describe('P2TR', () => {
+  it.each([
+    // BIP-341's test vectors of wallets: internal key and tree give these addresses.
+    [
+      'bc1p2wsldez5mud2yam29q22wgfh9439spgduvct83k3pm50fcxa5dps59h4z5',
+      '512053a1f6e454df1aa2776a2814a721372d6258050de330b3c6d10ee8f4e0dda343',
+    ],
+    [
+      'bc1pz37fc4cn9ah8anwm4xqqhvxygjf9rjf2resrw8h8w4tmvcs0863sa2e586',
+      '5120147c9c57132f6e7ecddba9800bb0c4449251c92a1e60371ee77557b6620f3ea3',
+    ],
+    [
+      'bc1punvppl2stp38f7kwv2u2spltjuvuaayuqsthe34hd2dyy5w4g58qqfuag5',
+      '5120e4d810fd50586274face62b8a807eb9719cef49c04177cc6b76a9a4251d5450e',
+    ],
+    [
+      'bc1pwyjywgrd0ffr3tx8laflh6228dj98xkjj8rum0zfpd6h0e930h6saqxrrm',
+      '5120712447206d7a5238acc7ff53fbe94a3b64539ad291c7cdbc490b7577e4b17df5',
+    ],
+    [
+      'bc1pwl3s54fzmk0cjnpl3w9af39je7pv5ldg504x5guk2hpecpg2kgsqaqstjq',
+      '512077e30a5522dd9f894c3f8b8bd4c4b2cf82ca7da8a3ea6a239655c39c050ab220',
+    ],
+    [
+      'bc1pjxmy65eywgafs5tsunw95ruycpqcqnev6ynxp7jaasylcgtcxczs6n332e',
+      '512091b64d5324723a985170e4dc5a0f84c041804f2cd12660fa5dec09fc21783605',
+    ],
+    [
+      'bc1pw5tf7sqp4f50zka7629jrr036znzew70zxyvvej3zrpf8jg8hqcssyuewe',
+      '512075169f4001aa68f15bbed28b218df1d0a62cbbcf1188c6665110c293c907b831',
+    ],
+  ])('%s', (address, script) => {
+    expect(hex(scriptOf(address, 'BTC', 'mainnet'))).toBe(script);
+    expect(destination(address, 'BTC', 'mainnet')).toBe(script);
+  });
+
+  it('of any 32 bytes is a destination for the planner, the signer and the operator alike, on BTC and LTC', () => {
+    const any = fc.uint8Array({ minLength: 32, maxLength: 32 });
+    const isOwned = { seen: 0, refused: 0 };
+    fc.assert(
+      fc.property(any, (program) => {
+        for (const [chain, hrp] of [
+          ['BTC', 'bc'],
+          ['LTC', 'ltc'],
+        ] as const) {
+          const address = bech32m.encode(hrp, [1, ...bech32m.toWords(program)]);
+          const script = scriptOf(address, chain, 'mainnet');
+          isOwned[script ? 'seen' : 'refused']++;
+          expect(hex(script)).toBe(destination(address, chain, 'mainnet'));
+        }
+      }),
+      { numRuns: 200 },
+    );
+    // about half of all numbers are an x of the curve
+    expect(Math.min(isOwned.seen, isOwned.refused)).toBeGreaterThan(100);
   });
 });
 
