@@ -160,6 +160,8 @@ export const MESSAGES = {
   'wait.locked': 'the wallet is locked',
   'wait.may_be_paid': 'it may have been paid after the backup: make sure that it was not before you approve it',
   'wait.needless': 'there was no reason for it any more',
+  'wait.reserved':
+    'Other withdrawals have reserved a part of the balance, and no coins are left that can be taken without it. It goes on once these are paid or rejected',
   'wait.reverted':
     'Its transaction failed: {tx} is in a block and paid its fee, and moved nothing. The withdrawal fails once that is {buried} blocks deep (now {depth})',
   'wait.unread':

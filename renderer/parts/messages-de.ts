@@ -188,6 +188,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.may_be_paid':
     'Sie kann nach der Sicherung bezahlt worden sein: Vergewissern Sie sich, dass das nicht so ist, bevor Sie sie genehmigen',
   'wait.needless': 'Es gab keinen Grund mehr dafür',
+  'wait.reserved':
+    'Andere Auszahlungen haben einen Teil des Guthabens reserviert, und ohne ihn bleiben keine Coins übrig. Es geht weiter, sobald diese bezahlt oder abgelehnt sind',
   'wait.reverted':
     'Ihre Transaktion ist fehlgeschlagen: {tx} ist in einem Block, hat ihre Gebühr gezahlt und nichts bewegt. Die Auszahlung scheitert, sobald das {buried} Blöcke tief ist (jetzt {depth})',
   'wait.unread':

@@ -19,7 +19,7 @@ import { type CollectTerms, collectTerms, payoutOf, takesAll } from '../gas/need
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
-import { availableUnits } from './coins.ts';
+import { availableUnits, sweepLimit } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
 import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
@@ -99,7 +99,7 @@ async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
   if (business.network === 'sandbox') return null;
   const collect = await collectTerms(app, { ...row, approval: null });
   if (!collect || collect.places < 2) return null;
-  const preview = await afterCollecting(app, row, collect.units);
+  const preview = await afterCollecting(app, row, minOf(collect.units, sweepLimit(app.store, row) ?? collect.units));
   const left = collect.left.map(({ at }) => at);
   return {
     rows: [row],
@@ -129,8 +129,9 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const holder = holderOf(app, row);
   const rate = await feeRateNow(holder.chain, speedOf(row));
-  const wanted = paymentOf(app, row, rate);
-  const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, inputsMax: null });
+  // a new approval is not limited by the one before
+  const wanted = paymentOf(app, { ...row, approval: null }, rate);
+  const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED });
   const limit = needApprovable(holder.chain, plan);
   const spending = spendingOf(holder.chain);
   // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one

@@ -18,6 +18,7 @@ import {
   spendsOfTransaction,
   versionByTxid,
   versionsOf,
+  type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
@@ -52,6 +53,10 @@ export function spendableCoins(
 ): Coins {
   const tip = tipHeightOf(reader, chain);
   const reserved = new Set(reader.all(reservedKeys, { chain_key: chain.key }).map(({ conflict_key }) => conflict_key));
+  // the deposits that refunds wait to spend
+  for (const { outpoint } of reader.all(heldWithdrawals, { account_id: account.id })) {
+    if (outpoint !== null) reserved.add(outpoint);
+  }
   const coins: Coins = { plain: [], undecided: [], change: [] };
   for (const row of reader.all(coinsOf, { account_id: account.id, asset, limit: COINS_READ_MAX })) {
     if (reserved.has(row.outpoint) || !isRipe(row, tip)) continue;
@@ -110,6 +115,18 @@ function heldUnits(reader: Reader, accountId: number, asset: AssetId, except: nu
       const fee = row.sweep && row.fee_asset === row.asset ? (row.fee ?? 0n) : row.fee_held;
       return sum + (row.asset === asset ? row.units : 0n) + (row.fee_asset === asset ? fee : 0n);
     }, 0n);
+}
+
+/**
+ * The most that a withdrawal of everything may take, because what other open withdrawals reserve is not its own. Null: they reserve
+ * nothing.
+ */
+export function sweepLimit(
+  reader: Reader,
+  { account_id, asset, id }: Pick<WithdrawalRow, 'account_id' | 'asset' | 'id'>,
+): bigint | null {
+  const symbol = asset as AssetId;
+  return heldUnits(reader, account_id, symbol, id) === 0n ? null : availableUnits(reader, account_id, symbol, id);
 }
 
 /** The units that an account can still withdraw: its coins less reservations; at least 0. */

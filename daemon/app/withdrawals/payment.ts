@@ -5,7 +5,8 @@ import { minOf } from '../../domain/money.ts';
 import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { availableUnits, coinAt, reservedBy } from './coins.ts';
+import { takesAll } from '../gas/needed.ts';
+import { availableUnits, coinAt, reservedBy, sweepLimit } from './coins.ts';
 import { holderOf, type PlanRequest } from './plan.ts';
 import { approvedUnits } from './sign.ts';
 
@@ -21,6 +22,8 @@ export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): Value 
     return plan.problem === null ? message('wait.collected') : message('wait.collected_but', { reason: plan.problem });
   }
   if (row.sweep && isForCollecting(error)) return message('wait.collect', { reason });
+  if (code === 'spend.insufficient' && takesAll(row) && sweepLimit(app.store, row) !== null)
+    return message('wait.reserved');
   if (code !== 'spend.insufficient' || row.outpoint !== null || row.sweep) return reason;
   const { asset } = holderOf(app, row);
   const needed = row.units + (row.fee_asset === row.asset ? row.fee_held : 0n);
@@ -39,7 +42,8 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
   const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
-  if (outpoint === null) return { ...wanted, inputsMax: inputsMaxOf(row) };
+  if (outpoint === null)
+    return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };
   const { chain } = holderOf(app, row);
   const coin = coinAt(app.store, chain, outpoint);
   if (!coin || coin.gone) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
@@ -48,9 +52,13 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
   }
   if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
   // an account chain pays the deposit's amount from any address
-  if (chain.adapter.accountBased) return { ...wanted, inputsMax: minOf(coin.units, inputsMaxOf(row) ?? coin.units) };
+  if (chain.adapter.accountBased) return { ...wanted, inputsMax: least(coin.units, inputsMaxOf(row)) };
   return { ...wanted, only: [outpoint] };
 }
+
+/** Null: no limit. */
+const least = (a: bigint | null, b: bigint | null): bigint | null =>
+  a === null || b === null ? (a ?? b) : minOf(a, b);
 
 function inputsMaxOf(row: WithdrawalRow): bigint | null {
   const units = approvedUnits(row);
