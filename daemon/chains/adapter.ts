@@ -9,9 +9,11 @@ import type {
   Branch,
   ChainUpdate,
   Checkpoint,
+  Debit,
   DerivedAddress,
   SourceHealth,
   SourceServer,
+  SpendSeen,
 } from '../domain/chain.ts';
 import type { Spending } from './spending.ts';
 
@@ -125,6 +127,8 @@ export interface ChainAdapter {
   readonly holdings?: HoldingsSource;
   /** Only on chains of accounts; absent where the chain is simulated. */
   readonly balances?: BalancesSource;
+  /** Only on chains of accounts; absent where the chain is simulated. */
+  readonly witnesses?: Witnesses;
   /** True if a newly watched address is known from its first payment on, whatever blocks were read before. */
   readonly wholeHistories?: boolean;
 
@@ -224,6 +228,27 @@ export type Balances = { tip: BlockId; held: HeldBalance[] };
 export interface BalancesSource {
   /** Of every address that ever had money. May take minutes. Throws `Unavailable`. */
   read(signal: AbortSignal): Promise<Balances>;
+}
+
+/** A transaction in a block that took something from an address of ours, or used its nonce, by the books. */
+export type BookedSending = { txid: string; block: BlockId; target: ListedScript };
+
+/** The facts of a transaction as they are now: none where no block has it. */
+export type SentAgain = { spends: SpendSeen[]; debits: Debit[] };
+
+/** `nonce`: how many transactions an address has sent. `units`: what it holds of each asset of its chain. */
+export type Standing = { nonce: bigint; units: ReadonlyMap<AssetId, bigint> };
+
+/**
+ * Facts of a chain of accounts that the books have, asked for again. Where there are several operators, an answer is what two of
+ * them say alike. Null: no two say the same, or they cannot tell. Throws `Unavailable`.
+ */
+export interface Witnesses {
+  sent(booked: readonly BookedSending[], signal: AbortSignal): Promise<(SentAgain | null)[]>;
+  /** Whether these coins came in the blocks that they are stored with. */
+  came(coins: readonly StoredCoin[], signal: AbortSignal): Promise<(boolean | null)[]>;
+  /** After a block. */
+  standing(targets: readonly ListedScript[], block: BlockId, signal: AbortSignal): Promise<(Standing | null)[]>;
 }
 
 /** The source's own record of unspent coins, against which the program's books are compared. */

@@ -156,6 +156,30 @@ export class Endpoints<E extends Endpoint> {
     return denying;
   }
 
+  /** The results of a use by an endpoint of each operator, in order, until there are enough. Throws the last error when none has one. */
+  async ofOperators<T>(
+    use: (endpoint: E) => Promise<T>,
+    isEnough: (results: readonly T[]) => boolean,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const told = new Set<string>();
+    const results: T[] = [];
+    let thrown: unknown;
+    for (const state of this.#inOrder()) {
+      if (told.has(state.operator)) continue;
+      try {
+        results.push(await this.#used(state, use, signal));
+        told.add(state.operator);
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        thrown = error;
+      }
+      if (isEnough(results)) break;
+    }
+    if (results.length === 0) throw thrown;
+    return results;
+  }
+
   /** The results of a use by every endpoint that may be asked now; at least one. Throws the last error when none has one. */
   async each<T>(use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T[]> {
     const results: T[] = [];

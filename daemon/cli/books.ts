@@ -38,6 +38,7 @@ export function bookCommands(root: Command, io: Io): void {
     .command('ledger')
     .argument('[chain]', 'such as mainnet:BTC (default: all that are connected)')
     .description("prove that receipts, payments, fees and holdings add up, and agree with the source's own record")
+    .option('--adopt', "take the chain's balances over where the books differ and two operators agree; names a chain")
     .action(action(io, prove));
   root
     .command('export')
@@ -49,8 +50,12 @@ export function bookCommands(root: Command, io: Io): void {
     .action(action(io, exportRows));
 }
 
-async function prove(session: Session, _: object, chain?: string): Promise<void> {
-  const { chains } = await session.call('ledger.prove', { chain });
+async function prove(session: Session, { adopt = false }: { adopt?: boolean }, chain?: string): Promise<void> {
+  if (adopt && chain === undefined) throw usage('--adopt needs a chain, such as mainnet:ETH');
+  const { chains } =
+    adopt && chain !== undefined
+      ? await session.call('ledger.adopt', { chain })
+      : await session.call('ledger.prove', { chain });
   session.print({ chains }, () => `${proofTable(chains)}${chains.flatMap(problemLines).join('')}`);
   if (chains.some(({ problems }) => problems.length > 0)) {
     throw new Failure('the books and the chain differ', EXIT.failed, 'ledger.differs');
@@ -59,26 +64,34 @@ async function prove(session: Session, _: object, chain?: string): Promise<void>
 
 function proofTable(chains: readonly Proved[]): string {
   const rows = chains.flatMap((one) =>
-    one.lines.map(({ crypto, received, paid_out, fees, held }) => [
+    one.lines.map(({ crypto, received, paid_out, fees, adopted, held }) => [
       one.chain,
       `${one.height}`,
       crypto,
       received,
       paid_out,
       fees,
+      adopted,
       held,
       one.problems.length > 0 ? 'DIFFERS' : one.compared ? 'proved' : 'adds up',
     ]),
   );
   return table(
-    ['CHAIN', '>BLOCK', 'CRYPTO', '>RECEIVED', '>PAID OUT', '>FEES', '>HELD', 'BOOKS'],
+    ['CHAIN', '>BLOCK', 'CRYPTO', '>RECEIVED', '>PAID OUT', '>FEES', '>ADOPTED', '>HELD', 'BOOKS'],
     rows,
     'Nothing was received yet.',
   );
 }
 
-const problemLines = ({ chain, problems, error }: Proved): string[] => [
+const problemLines = ({ chain, problems, offers, corrections, error }: Proved): string[] => [
   ...problems.map((text) => `${chain}: ${text}\n`),
+  ...(offers.length === 0
+    ? []
+    : [`${chain}: two operators agree on ${offers.length} of these balances: countinghouse ledger ${chain} --adopt\n`]),
+  ...corrections.map(
+    ({ at, kind, address, crypto, amount, entry }) =>
+      `${chain}: ${at} ${kind === 'adopted' ? 'adopted' : 'taken out'}: ${address} ${amount} ${crypto} (${entry})\n`,
+  ),
   ...(error === null ? [] : [`${chain}: not proved: ${error}\n`]),
 ];
 

@@ -7,35 +7,52 @@ const Units = z.string();
 
 const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
 
-export const BOOKS = {
-  /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
-  'ledger.prove': changes(
-    z.strictObject({ chain: Text.optional() }),
+const Proved = z.object({
+  chain: z.string(),
+  height: z.int(),
+  compared: z.boolean(),
+  /** Whole coins as decimals. `held` is received less paid out less fees less adopted. None of them includes our own change. */
+  lines: z.array(
     z.object({
-      chains: z.array(
-        z.object({
-          chain: z.string(),
-          height: z.int(),
-          compared: z.boolean(),
-          /**
-           * Whole coins as decimals. `held` is received less paid out less fees. None of them includes our own change.
-           */
-          lines: z.array(
-            z.object({
-              crypto: z.string(),
-              received: Units,
-              paid_out: Units,
-              fees: Units,
-              held: Units,
-            }),
-          ),
-          problems: z.array(z.string()),
-          /** Why it could not be proved, or null. */
-          error: z.string().nullable(),
-        }),
-      ),
+      crypto: z.string(),
+      received: Units,
+      paid_out: Units,
+      fees: Units,
+      /** The amount that the chain was found to have less than the other entries say; below 0: more. */
+      adopted: Units,
+      held: Units,
     }),
   ),
+  problems: z.array(z.string()),
+  /** The differences of an account chain on whose balance two operators agree: `ledger.adopt` takes it over. */
+  offers: z.array(z.object({ address: z.string(), crypto: z.string(), booked: Units, held: Units })),
+  /**
+   * The newest changes of entries that no block made. `denied`: no operator has the entry on the chain. `adopted`: the chain's balance
+   * was taken over. `amount`: what the address has more by it.
+   */
+  corrections: z.array(
+    z.object({
+      at: z.string(),
+      kind: z.string(),
+      address: z.string(),
+      crypto: z.string(),
+      amount: z.string(),
+      entry: z.string(),
+      height: z.int().nullable(),
+    }),
+  ),
+  /** Why it could not be proved, or null. */
+  error: z.string().nullable(),
+});
+
+export const BOOKS = {
+  /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
+  'ledger.prove': changes(z.strictObject({ chain: Text.optional() }), z.object({ chains: z.array(Proved) })),
+  /**
+   * Takes the balances of an account chain over where the books differ from it and two operators agree, and proves it again. It moves
+   * no money.
+   */
+  'ledger.adopt': changes(z.strictObject({ chain: Text }), z.object({ chains: z.array(Proved) })),
   /** Receipts, payments and fees, in pages that may be short; `next` is the cursor of the next call. */
   'export.page': reads(
     z.strictObject({
@@ -50,7 +67,7 @@ export const BOOKS = {
         z.object({
           at: z.string(),
           day: z.string(),
-          kind: z.enum(['receipt', 'withdrawal', 'fee']),
+          kind: z.enum(['receipt', 'withdrawal', 'fee', 'correction']),
           business: z.string(),
           network: z.string(),
           crypto: z.string(),

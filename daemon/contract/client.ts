@@ -26,7 +26,7 @@ import { CHALLENGE_HEADER, isProof, newChallenge, PROOF_PATH } from './proof.ts'
 const TIMEOUT_MS = 30_000;
 /** For methods that copy the database or make a node read all of its coins. */
 const SLOW_TIMEOUT_MS = 3_600_000;
-const SLOW_METHODS: readonly string[] = ['backup.make', 'ledger.prove', 'maintenance.free'];
+const SLOW_METHODS: readonly string[] = ['backup.make', 'ledger.adopt', 'ledger.prove', 'maintenance.free'];
 const ANSWER_BYTES_MAX = 16 * 1_048_576;
 
 /** An error answer of the daemon. `code` is for programs, `message` for people. */

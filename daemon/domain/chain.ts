@@ -83,9 +83,9 @@ export type SpendSeen = {
 
 /**
  * `paid`: to others, and to addresses of other accounts. `fee`: to the network. `moved`: to an address of the same
- * account; there it arrives as a credit with the same id.
+ * account; there it arrives as a credit with the same id. `adopted`: no transaction; the operator took the chain's balance over.
  */
-export type DebitKind = 'paid' | 'fee' | 'moved';
+export type DebitKind = 'paid' | 'fee' | 'moved' | 'adopted';
 
 /** Money that left an address of ours on a chain of accounts. Coin chains tell spent coins instead. */
 export type Debit = {

@@ -48,7 +48,11 @@ export const MESSAGES = {
   'inbox.deposits_mixed':
     '{business}: {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
   'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
+  'ledger.corrected':
+    '{chain}: {count} entries that no operator of an endpoint has on the chain were changed or taken out of the books, such as {entry} ({amount} {asset}). An endpoint invented them. `countinghouse ledger` lists them',
   'ledger.differs': '{chain} at block {height}: {reason}',
+  'ledger.differs_adopt':
+    '{found}. Two operators agree on {count} of these balances. Find out why the books differ; then this takes the balances over: {command}',
   'ledger.differs_more': '{chain} at block {height}: {reason} and {count} more, which `countinghouse ledger` shows',
   'ledger.differs_missed': '{found}. If another program with the same words received it, this finds it: {command}',
   'ledger.late': 'The nightly proof of the books was not made after {done}, and is late since {due}. The log says why',
@@ -274,7 +278,7 @@ export const ALERT_KINDS = [
   ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'chain.unvouched', 'clock.wrong'],
   ...['data.moved', 'data.older'],
   ...['endpoint.disabled', 'gas.halted', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
-  ...['ledger.differs', 'ledger.late', 'ledger.unproved'],
+  ...['ledger.corrected', 'ledger.differs', 'ledger.late', 'ledger.unproved'],
   ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
   ...[
     'storage.damaged',

@@ -39,6 +39,7 @@ import { FOUND_BY_SCRIPT } from './migrations/0033-found-by-script.ts';
 import { ALERT_TEMPLATES } from './migrations/0034-alert-templates.ts';
 import { INBOX_ALERTS } from './migrations/0035-inbox-alerts.ts';
 import { WITHDRAWAL_TEMPLATES } from './migrations/0036-withdrawal-templates.ts';
+import { CORRECTIONS } from './migrations/0037-corrections.ts';
 import { GAS_HALTS } from './migrations/0039-gas-halts.ts';
 import { ABSENCE } from './migrations/0041-absence.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
@@ -79,6 +80,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0034-alert-templates', ALERT_TEMPLATES],
   ['0035-inbox-alerts', INBOX_ALERTS],
   ['0036-withdrawal-templates', WITHDRAWAL_TEMPLATES],
+  ['0037-corrections', CORRECTIONS],
   ['0039-gas-halts', GAS_HALTS],
   ['0041-absence', ABSENCE],
   ['0046-alert-changes', ALERT_CHANGES],

@@ -20,12 +20,14 @@ import {
   units,
 } from './columns.ts';
 import { ALERT_TABLES } from './schema-alerts.ts';
+import { CORRECTION_TABLES } from './schema-corrections.ts';
 import { EVENT_TABLES } from './schema-events.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
 export const TABLES = {
   ...WITHDRAWAL_TABLES,
   ...ALERT_TABLES,
+  ...CORRECTION_TABLES,
   ...EVENT_TABLES,
   business: {
     id: made(int),
@@ -271,10 +273,10 @@ export const TABLES = {
     asset: only<AssetId>(),
     /**
      * 'paid': to others, and to addresses that were given to payers. 'fee'. 'moved': to an address of the same account
-     * (branch 1).
+     * (branch 1). 'adopted': the chain has so much less there than the other entries say, or more (below 0).
      */
     kind: text,
-    /** Below 0 only for a transaction made by others that brings more than it takes. */
+    /** Below 0 only for a transaction made by others that brings more than it takes, and for what was adopted. */
     units: units,
     block_height: maybe(int),
     block_hash: maybe(text),

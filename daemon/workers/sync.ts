@@ -5,6 +5,7 @@
 import { watchSkipped } from '../app/addresses/skipped.ts';
 import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
+import { reviewStep } from '../app/books/review.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
 import {
@@ -121,7 +122,8 @@ export class SyncLoop {
     const applied = await ingest(this.#app, this.#chain, update, beganAt);
     if (!applied) return 0;
     if (update.mempool !== 'complete') return hasMore(update) ? 0 : INCOMPLETE_RETRY_MS;
-    return (await this.#rescan()) || update.more === true ? 0 : POLL_MS;
+    if ((await this.#rescan()) || update.more === true) return 0;
+    return (await reviewStep(this.#app, this.#chain, signal)) ? 0 : POLL_MS;
   }
 
   /** Reads one step of a wallet's past, between two passes over the present. */

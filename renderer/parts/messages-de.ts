@@ -66,7 +66,11 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: {count} ({assets}). Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
   'invoice.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
+  'ledger.corrected':
+    '{chain}: {count} Einträge, die kein Betreiber eines Endpunkts auf der Blockchain hat, wurden geändert oder aus den Büchern genommen, etwa {entry} ({amount} {asset}). Ein Endpunkt hat sie erfunden. `countinghouse ledger` führt sie auf',
   'ledger.differs': '{chain} bei Block {height}: {reason}',
+  'ledger.differs_adopt':
+    '{found}. Zwei Betreiber sind sich über {count} dieser Bestände einig. Finden Sie heraus, warum die Bücher abweichen; danach übernimmt dies die Bestände: {command}',
   'ledger.differs_more': '{chain} bei Block {height}: {reason} und {count} weitere, die `countinghouse ledger` zeigt',
   'ledger.differs_missed':
     '{found}. Hat ein anderes Programm mit denselben Wörtern es empfangen, findet es dieser Befehl: {command}',

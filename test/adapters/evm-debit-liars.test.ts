@@ -4,9 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
-import { TRANSFER } from '../../daemon/chains/evm/transfers.ts';
 import { anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import type { Behaviour, Request } from '../nodes/evm/endpoint-proxy.ts';
+import { inventedSending } from '../nodes/evm/inventions.ts';
 import { until } from './conformance.ts';
 import { EndpointPair } from './evm-controls.ts';
 import { testAccount } from './keys.ts';
@@ -15,57 +14,13 @@ type Fields = { [key: string]: Json };
 const COIN = 10n ** 18n;
 /** More blocks than endpoints keep the state of. */
 const LONG = 130;
-const hexOf = (units: bigint): string => `0x${units.toString(16)}`;
-const padded = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-const FULL_BLOOM = `0x${'ff'.repeat(256)}`;
 
 describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that invent what left'), () => {
   const pair = new EndpointPair();
   const watching = (urls = pair.urls) => pair.watching(urls, { needsAgreement: () => false });
 
-  /** A transfer of one token from an address in the newest block, by a transaction whose fee is `fee`. */
-  async function invented(address: string, fee: bigint): Promise<Behaviour> {
-    const block = await pair.scene.anvil.rpc<Fields>('eth_getBlockByNumber', ['latest', false]);
-    const { hash: blockHash = '', number: blockNumber = '' } = block;
-    const txid = `0x${'c5'.repeat(32)}`;
-    const place = { blockHash, blockNumber, transactionHash: txid, transactionIndex: '0x0' };
-    const from = address.toLowerCase();
-    const log: Fields = {
-      ...{ ...place, address: pair.scene.token, logIndex: '0x0', removed: false },
-      topics: [TRANSFER, padded(address), padded(`0x${'5e'.repeat(20)}`)],
-      data: `0x${'1'.padStart(64, '0')}`,
-    };
-    const receipt: Fields = {
-      ...{ ...place, from, to: pair.scene.token, status: '0x1', type: '0x2', contractAddress: null },
-      ...{ cumulativeGasUsed: '0x1', gasUsed: '0x1', effectiveGasPrice: hexOf(fee) },
-      ...{ logs: [log], logsBloom: FULL_BLOOM },
-    };
-    const sending: Fields = {
-      hash: txid,
-      from,
-      to: pair.scene.token,
-      nonce: '0x0',
-      value: '0x0',
-      input: '0x',
-      ...place,
-    };
-    return {
-      instead({ method, params }) {
-        if (params[0] !== txid) return undefined;
-        if (method === 'eth_getTransactionReceipt') return { result: receipt };
-        return method === 'eth_getTransactionByHash' ? { result: sending } : undefined;
-      },
-      changed({ method, params }: Request, result: Json): Json {
-        const filter = params[0] as Fields;
-        if (method === 'eth_getLogs' && filter.address !== undefined) {
-          const isThere = filter.blockHash === blockHash || Number(filter.toBlock) >= Number(blockNumber);
-          return isThere ? [...(result as Json[]), log] : result;
-        }
-        if (method !== 'eth_getBlockByNumber' || result === null) return result;
-        return { ...(result as Fields), logsBloom: FULL_BLOOM };
-      },
-    };
-  }
+  const invented = (address: string, fee: bigint) =>
+    inventedSending(pair.scene.anvil, pair.scene.token, { address, fee });
   const booked = (id: number) => ({
     credits: pair.book.paid(id).filter(({ height }) => height !== null),
     debits: [...pair.book.debits.values()].filter(({ targetId, block }) => targetId === id && block),

@@ -64,13 +64,15 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
         chain: 'regtest:LTC',
         height: expect.any(Number),
         compared: true,
-        lines: [{ crypto: 'LTC', received: '3', paid_out: '0', fees: '0', held: '3' }],
+        lines: [{ crypto: 'LTC', received: '3', paid_out: '0', fees: '0', adopted: '0', held: '3' }],
         problems: [],
+        offers: [],
+        corrections: [],
         error: null,
       },
     ]);
     const told = await cli(service.dataDir, ['ledger', 'regtest:LTC']);
-    expect(told).toMatchObject({ code: 0, out: expect.stringMatching(/regtest:LTC +\d+ +LTC +3 +0 +0 +3 +proved/) });
+    expect(told).toMatchObject({ code: 0, out: expect.stringMatching(/regtest:LTC +\d+ +LTC +3 +0 +0 +0 +3 +proved/) });
     expect(await cli(service.dataDir, ['ledger', 'mainnet:XMR'])).toMatchObject({ code: 1 });
   });
 

@@ -36,11 +36,15 @@ export function differencesOf(app: App, chain: string): Noted | null {
   return value === NONE ? null : (JSON.parse(value) as Noted);
 }
 
-function textOf({ chain, tip, problems, differences, missed }: Reconciliation): Message {
+function textOf({ chain, tip, problems, differences, missed, offers }: Reconciliation): Message {
   const [network, name] = chain.split(':');
   const named = { chain, height: tip.height, reason: problems.slice(0, NAMED_IN_ALERT_MAX).join('; ') };
   const count = differences - NAMED_IN_ALERT_MAX;
   const found = count > 0 ? message('ledger.differs_more', { ...named, count }) : message('ledger.differs', named);
+  if (offers.length > 0) {
+    const adopting = `countinghouse ledger ${chain} --adopt`;
+    return message('ledger.differs_adopt', { found, count: offers.length, command: adopting });
+  }
   const command = `countinghouse source rescan ${name} --network ${network}`;
   return missed ? message('ledger.differs_missed', { found, command }) : found;
 }

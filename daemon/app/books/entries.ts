@@ -95,6 +95,19 @@ export class Entries {
     this.#save(this.#tx.get(debitByRef, { ref: id, chain_key }), fields, { blockTime });
   }
 
+  /**
+   * Stores that an address of an account chain has so many units less after a block than its entries say, or more (below 0).
+   * Returns the entry's reference.
+   */
+  adopt({ target_id, account_id, asset }: Holding, units: bigint, block: BlockId): string {
+    const chain_key = this.#chain.key;
+    const ref = `${block.hash}:adopted:${target_id}:${asset}`;
+    const stored = this.#tx.get(debitByRef, { ref, chain_key });
+    const row = { chain_key, ref, txid: block.hash, account_id, target_id, asset, kind: 'adopted' };
+    this.#save(stored, { ...row, units: (stored?.units ?? 0n) + units, ...placed(block) });
+    return ref;
+  }
+
   /** Removes a reported debit from its block. Without a block it is `lost` once no mempool has it. */
   unplace(row: DebitRow): void {
     this.#save(row, { ...row, ...placed(null) });
@@ -212,6 +225,9 @@ export class Entries {
     return this.#tx.get(creditsInBlock, { block_hash, after: 0, limit: 1 })?.block_time ?? null;
   }
 }
+
+/** Whether an entry stands for no transaction. */
+export const isAdopted = ({ kind }: Pick<DebitRow, 'kind'>): boolean => kind === 'adopted';
 
 const placed = (block: BlockId | null) => ({ block_height: block?.height ?? null, block_hash: block?.hash ?? null });
 

@@ -1,7 +1,7 @@
 /**
  * The export for accounting, in pages: every receipt, every payment out and every network fee, each with its value at
  * the time. The rows are the ledger's entries (`entries.ts`) that are in blocks, without moves within an account. In
- * every asset, receipts less withdrawals less fees equal the holdings.
+ * every asset, receipts less withdrawals less fees, with the corrections, equal the holdings.
  *
  * A receipt has the value that it counted for when it was first seen. A payment or fee has the market value when the
  * first block held it, or the value when the withdrawal was requested if no rate was known then. No entry is valued
@@ -18,6 +18,7 @@ import { payoutsOf, versionByTxid, type WithdrawalRow, withdrawalById } from '..
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundedInvoice } from '../withdrawals/refund.ts';
+import { isAdopted } from './entries.ts';
 
 const PAGE = 500;
 
@@ -26,7 +27,8 @@ export type ExportRow = {
   at: number;
   /** The date of `at` in the time zone of the business: YYYY-MM-DD. */
   day: string;
-  kind: 'receipt' | 'withdrawal' | 'fee';
+  /** 'correction': the chain has so much more there than the other rows say (below 0: less), and the operator adopted it. */
+  kind: 'receipt' | 'withdrawal' | 'fee' | 'correction';
   business: string;
   network: string;
   crypto: string;
@@ -144,6 +146,7 @@ function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
     ...orderOf(of && refundedInvoice(app.store, of)),
   });
   const { units } = row;
+  if (isAdopted(row)) return [{ ...line(-units, null, null), kind: 'correction' }];
   const payouts = payoutsBy(app, row);
   if (row.kind === 'fee') {
     const [only] = payouts.length === 1 ? payouts : [];

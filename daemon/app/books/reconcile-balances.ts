@@ -7,6 +7,9 @@ export class BalanceCheck {
   /** Targets with money that the source reports and that does not count yet. */
   readonly #pending = new Set<number>();
 
+  /** Targets whose books differ from the source. */
+  readonly differing = new Set<number>();
+
   add(targetId: number, asset: string, units: bigint): void {
     const key = `${targetId} ${asset}`;
     this.#booked.set(key, (this.#booked.get(key) ?? 0n) + units);
@@ -21,6 +24,7 @@ export class BalanceCheck {
   problemOf({ targetId, address, asset, units }: Balances['held'][number]): string | null {
     const booked = this.#booked.get(`${targetId} ${asset}`) ?? 0n;
     if (booked === units || this.#pending.has(targetId)) return null;
+    this.differing.add(targetId);
     return `${address}: our books hold ${booked} ${asset}, the source ${units}`;
   }
 }

@@ -28,8 +28,11 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { keyState } from '../withdrawals/keys.ts';
 import { UNKNOWN } from '../withdrawals/settle.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
+import { adopt, type Difference, differencesAt, TARGETS_MAX } from './adopt.ts';
 import { noteDifferences } from './differences.ts';
+import { isAdopted } from './entries.ts';
 import { BalanceCheck } from './reconcile-balances.ts';
+import { reviewTargets, reviewTonight } from './review.ts';
 
 /** Some milliseconds to read; what is done with them ends its turn by time. */
 const IDS_A_PAGE = 250;
@@ -50,7 +53,9 @@ type ReconciledAsset = {
   received: bigint;
   paidOut: bigint;
   fees: bigint;
-  /** Received less paid out less fees. */
+  /** The units that the chain was found to have less than the other entries say; below 0: more. */
+  adopted: bigint;
+  /** Received less paid out less fees less adopted. */
   held: bigint;
 };
 export type Reconciliation = {
@@ -65,6 +70,10 @@ export type Reconciliation = {
   differences: number;
   /** Whether the source holds a coin that the books do not know. */
   missed: boolean;
+  /** Addresses of an account chain at which the books differ from the source. */
+  differing: readonly number[];
+  /** Those differences on whose balance two operators agree, so that it can be adopted. */
+  offers: readonly Difference[];
 };
 
 /**
@@ -72,6 +81,26 @@ export type Reconciliation = {
  * is reorganised repeatedly, or cannot tell what is held.
  */
 export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
+  let report = await comparison(app, chain, signal);
+  // entries that nobody has on the chain go first
+  if (report.differing.length > 0) {
+    const differing = report.differing.slice(0, TARGETS_MAX);
+    if ((await reviewTargets(app, chain, differing, signal)) > 0) report = await comparison(app, chain, signal);
+  }
+  const offers = report.differing.length > 0 ? await differencesAt(app, chain, report.differing, signal) : [];
+  const found = { ...report, offers };
+  await noteDifferences(app, found);
+  return found;
+}
+
+/** The books of an account chain take over what two operators say that it holds, wherever they differ. Throws `Unavailable`. */
+export async function adoptBalances(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
+  const { differing } = await reconcile(app, chain, signal);
+  await adopt(app, chain, differing, signal);
+  return reconcile(app, chain, signal);
+}
+
+async function comparison(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
     const held = await chain.adapter.holdings?.coins(watchedAccounts(app, chain), signal);
     const balances = await chain.adapter.balances?.read(signal);
@@ -81,7 +110,6 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
     const report = await compare(app, chain, tip, { held: held ?? null, balances: balances ?? null });
     // the rows were read while blocks left the chain
     if (!has(checkpointOf(app.store, chain), tip)) continue;
-    await noteDifferences(app, report);
     return report;
   }
   throw new Unavailable(`${chain.key} was reorganised whenever it was to be proved`, MOVED_RETRY_SECONDS);
@@ -115,6 +143,7 @@ async function readUpTo(
 export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
   if (chain.dormant) return true;
   if (chain.syncedAt === 0) return false;
+  await reviewTonight(app, chain);
   try {
     await reconcile(app, chain, signal);
     await end(app, 'ledger.unproved', chain.key);
@@ -180,7 +209,7 @@ class Proof {
   line(asset: string): ReconciledAsset {
     let line = this.lines.get(asset);
     if (!line) {
-      line = { asset, received: 0n, paidOut: 0n, fees: 0n, held: 0n };
+      line = { asset, received: 0n, paidOut: 0n, fees: 0n, adopted: 0n, held: 0n };
       this.lines.set(asset, line);
     }
     return line;
@@ -214,6 +243,10 @@ class Proof {
       line.held -= units;
       if (this.#balances) this.#check.add(row.target_id, row.asset, -units);
     }
+    if (isAdopted(row)) {
+      line.adopted += units;
+      return;
+    }
     if (row.kind === 'moved') line.received -= units;
     else if (row.kind === 'fee') line.fees += units;
     else line.paidOut += units;
@@ -243,6 +276,10 @@ class Proof {
     }
   }
 
+  get differing(): number[] {
+    return [...this.#check.differing];
+  }
+
   get missed(): boolean {
     return (this.#unmatched?.size ?? 0) > 0;
   }
@@ -256,8 +293,8 @@ class Proof {
       const text = this.#check.problemOf(one);
       if (text !== null) this.problem(text);
     });
-    for (const { asset, received, paidOut, fees, held } of this.lines.values()) {
-      if (received - paidOut - fees !== held) {
+    for (const { asset, received, paidOut, fees, adopted, held } of this.lines.values()) {
+      if (received - paidOut - fees - adopted !== held) {
         this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
       }
     }
@@ -354,6 +391,8 @@ async function compare(app: App, chain: ChainRuntime, tip: BlockId, record: Sour
     problems: proof.problems,
     differences: proof.differences,
     missed: proof.missed,
+    differing: proof.differing,
+    offers: [],
   };
 }
 

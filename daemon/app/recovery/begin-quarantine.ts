@@ -29,6 +29,7 @@ import { dropKeys, dropPayouts, dropSpend, dropVersion, versionsOf } from '../..
 import type { Tx } from '../../store/store.ts';
 import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
+import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
 import { QUARANTINE_SETTING, type QuarantineRecord } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
@@ -73,6 +74,8 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   };
   tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
   tx.run(skipWebhooks, {});
+  // what a backup has, an earlier version may have stored by the word of one operator
+  for (const { chain_key } of tx.all(chainStates, {})) reviewAll(tx, chain_key);
   dropUnsigned(tx);
   tx.run(doubtUnsigned, { problem: MAY_BE_PAID.text, problem_template: templateOf(MAY_BE_PAID), now });
   for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {

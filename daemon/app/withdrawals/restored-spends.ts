@@ -19,6 +19,7 @@ import type { Reader } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
 import { raise } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
@@ -77,9 +78,14 @@ function* unknownDebits(
   const from = (record.heights[chain_key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let known = after; ; ) {
     const page = reader.all(reportedDebitsAbove, { chain_key, id: known, limit: PAGE });
-    for (const { id, txid, block_height, block_hash } of page) {
+    for (const { id, txid, block_height, block_hash, kind } of page) {
       const isOld = block_height !== null && block_height <= from;
-      if (!isOld && !unreadable.get(chain)?.has(txid) && !reader.get(versionByTxid, { txid, chain_key })) {
+      if (
+        !isOld &&
+        !isAdopted({ kind }) &&
+        !unreadable.get(chain)?.has(txid) &&
+        !reader.get(versionByTxid, { txid, chain_key })
+      ) {
         yield { txid, blockHash: block_hash, mayBeForeign: true, after: known };
       }
       known = id;

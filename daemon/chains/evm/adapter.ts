@@ -29,6 +29,7 @@ import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import { confirmed, type Found, type Incoming, isTooMuch, nothingFound, Transfers } from './transfers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
+import { EvmWitnesses } from './witnesses.ts';
 
 type EvmOptions = {
   chain: EvmChain;
@@ -63,6 +64,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly assets: readonly AssetId[];
   readonly balances: EvmBalances;
   readonly spending: EvmSpending;
+  readonly witnesses: EvmWitnesses;
   readonly #tokens: readonly Token[];
   readonly #agreed: Agreed;
   readonly #transfers: Transfers;
@@ -95,6 +97,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
+    const native = NATIVE_COIN[chain];
+    this.witnesses = new EvmWitnesses({ endpoints: this.endpoints, list, reader, agreed, native, tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
     this.#sent = new SentFinder({

@@ -99,6 +99,14 @@ export function headerOf(value: unknown): Header {
   };
 }
 
+/** The hash of a block that was asked for without its transactions, and their ids. */
+export function listingOf(value: unknown): { height: number; hash: string; txids: ReadonlySet<string> } {
+  const { number, hash, transactions } = fieldsOf(value, 'block');
+  if (!Array.isArray(transactions)) throw new Malformed('a block without transactions');
+  const txids = new Set(transactions.map((txid) => hex(txid, HASH, 'transaction hash')));
+  return { height: wholeOf(number, 'block number'), hash: hex(hash, HASH, 'block hash'), txids };
+}
+
 /** Works in short turns, because a list may have tens of thousands. */
 export async function logsOf(value: unknown, pause: Pause): Promise<Log[]> {
   if (!Array.isArray(value)) throw new Malformed('no list of logs');

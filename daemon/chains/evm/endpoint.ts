@@ -17,6 +17,7 @@ import {
   type Header,
   headerOf,
   type Log,
+  listingOf,
   logsOf,
   quantityOf,
   type Receipt,
@@ -160,6 +161,18 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       const header = headerOf(value);
       if (header.height !== heights[i]) throw new Malformed('a block of another height');
       return header;
+    });
+  }
+
+  /** The hashes of the blocks at these heights with the ids of their transactions; null where it has no block. */
+  async listings(heights: readonly number[], signal: AbortSignal): Promise<(ReturnType<typeof listingOf> | null)[]> {
+    const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
+    const replies = await this.#many(calls, signal);
+    return replies.map((reply, i) => {
+      const value = this.#result(reply);
+      const listing = value === null ? null : listingOf(value);
+      if (listing && listing.height !== heights[i]) throw new Malformed('a block of another height');
+      return listing;
     });
   }
 
@@ -348,11 +361,20 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     this.#programlessUntilMs = performance.now() + REFUSED_KEPT_MS;
   }
 
-  /** How many transactions an address had sent after a block; null where the endpoint does not have that state any more. */
-  async nonceAfter(address: string, block: BlockId, signal: AbortSignal): Promise<bigint | null> {
+  /** How many transactions addresses had sent after a block; null where the endpoint does not have that state any more. */
+  async noncesAfter(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
-    const [reply] = await this.#many([['eth_getTransactionCount', address, at]], signal);
-    return reply && 'result' in reply ? quantityOf(reply.result, 'nonce') : null;
+    const replies = await this.#many(
+      addresses.map((address): Call => ['eth_getTransactionCount', address, at]),
+      signal,
+    );
+    return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'nonce')));
+  }
+
+  /** The same of one address. */
+  async nonceAfter(address: string, block: BlockId, signal: AbortSignal): Promise<bigint | null> {
+    const [nonce = null] = await this.noncesAfter([address], block, signal);
+    return nonce;
   }
 
   /** Transactions by their ids; null where it knows none. */

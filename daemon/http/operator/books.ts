@@ -1,7 +1,9 @@
 /** The operator API's methods about the books: the proof of the ledger, and the accountant's export. */
 import type { App } from '../../app/app.ts';
+import { shownDifference } from '../../app/books/adopt.ts';
+import { correctionsOf } from '../../app/books/corrections.ts';
 import { exportPage } from '../../app/books/export.ts';
-import { type Reconciliation, reconcile } from '../../app/books/reconcile.ts';
+import { adoptBalances, type Reconciliation, reconcile } from '../../app/books/reconcile.ts';
 import type { ChainRuntime } from '../../app/chains/chains.ts';
 import { deadline } from '../../app/deadline.ts';
 import { findBusiness } from '../../app/operator/find.ts';
@@ -26,8 +28,16 @@ export const BOOKS_METHODS: Methods = {
     const chains = chain === undefined ? connected : connected.filter(({ key }) => key === chain);
     if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
     const proved: Proved[] = [];
-    for (const one of chains) proved.push(await prove(app, one));
+    for (const one of chains) proved.push(await proof(app, one, reconcile));
     return { chains: proved };
+  },
+  'ledger.adopt': async ({ app }, { chain }) => {
+    const one = app.chains.find(chain);
+    if (!one || one.dormant) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
+    if (!one.adapter.witnesses) {
+      throw new Rejected('ledger.chain', `${chain} has no balances of addresses that could be adopted`, 'chain');
+    }
+    return { chains: [await proof(app, one, adoptBalances)] };
   },
   'export.page': ({ app }, { business, from, to, cursor }) => {
     const only = business === undefined ? null : findBusiness(app, business);
@@ -42,32 +52,38 @@ const dayFrom = (text: string): Day => {
   return { year, month, day };
 };
 
-async function prove(app: App, chain: ChainRuntime): Promise<Proved> {
+async function proof(app: App, chain: ChainRuntime, make: typeof reconcile): Promise<Proved> {
   try {
-    return shown(await reconcile(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
+    return shown(app, await make(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return { chain: chain.key, height: 0, compared: false, lines: [], problems: [], error: error.message };
+    const nothing = { lines: [], problems: [], offers: [], corrections: [] };
+    return { chain: chain.key, height: 0, compared: false, ...nothing, error: error.message };
   }
 }
 
-function shown({ chain, tip, compared, lines, problems, differences }: Reconciliation): Proved {
+function shown(app: App, { chain, tip, compared, lines, problems, differences, offers }: Reconciliation): Proved {
   const more = differences - problems.length;
   return {
     chain,
     height: tip.height,
     compared,
-    lines: lines.map(({ asset, received, paidOut, fees, held }) => {
+    lines: lines.map(({ asset, received, paidOut, fees, adopted, held }) => {
       const coins = (units: bigint): string => formatUnits(units, assetOf(asset as AssetId));
       return {
         crypto: asset,
         received: coins(received),
         paid_out: coins(paidOut),
         fees: coins(fees),
+        adopted: coins(adopted),
         held: coins(held),
       };
     }),
     problems: more > 0 ? [...problems, `${more} more differences`] : problems,
+    offers: offers.map(shownDifference).map(({ asset, ...rest }) => ({ ...rest, crypto: asset })),
+    corrections: correctionsOf(app, chain).map(({ at, asset, ref, ...rest }) => ({
+      ...{ ...rest, at: toIso(at), crypto: asset, entry: ref },
+    })),
     error: null,
   };
 }

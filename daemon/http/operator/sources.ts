@@ -1,4 +1,5 @@
 /** The methods about chain sources. */
+import { reviewAll } from '../../app/books/review-place.ts';
 import { chainStatuses } from '../../app/operator/status.ts';
 import { readAgain, rescannedPart } from '../../app/recovery/rescan.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
@@ -40,6 +41,11 @@ async function rescan({ app }: Context, { network, chain }: Parsed<'source.resca
   if (!runtime || runtime.dormant)
     throw new Rejected('source.unknown', `${chain} is not connected on ${network}`, 'chain');
   if (runtime.adapter.rescan) runtime.adapter.rescan();
-  else await app.store.write((tx) => readAgain(app, tx, runtime));
+  else {
+    await app.store.write((tx) => {
+      readAgain(app, tx, runtime);
+      reviewAll(tx, runtime.key);
+    });
+  }
   return { begun: true };
 }

@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'inbox.deposit': 'money that counts for no invoice waits for you',
   'ledger.late': 'a proof of the books is late',
   'ledger.unproved': 'the books could not be proved',
+  'ledger.corrected': 'entries were taken out of the books',
   'ledger.differs': 'the books differ from the chain',
   'withdrawal.waiting': 'a withdrawal waits for you',
   'withdrawal.unsigned': 'an approved withdrawal is not signed',

@@ -7,28 +7,73 @@ import { Coin, Head, Problem, Said, Section, State } from '../../parts/parts.tsx
 import TEXTS from './texts.ts';
 
 type Chain = Result<'ledger.prove'>['chains'][number];
-const COLUMNS = ['received', 'paid_out', 'fees', 'held'] as const;
+const COLUMNS = ['received', 'paid_out', 'fees', 'adopted', 'held'] as const;
 
 export function Proof(): ReactNode {
   const t = useText(TEXTS);
   const prove = useChange('ledger.prove');
+  const adopt = useChange('ledger.adopt');
+  const isBusy = prove.isPending || adopt.isPending;
+  const error = prove.error ?? adopt.error;
+  const again = adopt.data?.chains ?? [];
+  const chains = prove.data?.chains.map((one) => again.find(({ chain }) => chain === one.chain) ?? one);
   const action = (
-    <button type="button" className="button" disabled={prove.isPending} onClick={() => prove.mutate({})}>
+    <button type="button" className="button" disabled={isBusy} onClick={() => [adopt.reset(), prove.mutate({})]}>
       {t('prove')}
     </button>
   );
   return (
     <Section title={t('proofTitle')} note={t('proofNote')} side={action}>
-      {prove.isPending && <p role="status">{t('proving')}</p>}
-      {prove.error && <Problem error={prove.error} means={t('nothingMoved')} />}
-      {prove.data && <Lines chains={prove.data.chains} />}
+      {isBusy && <p role="status">{t('proving')}</p>}
+      {error && <Problem error={error} means={t('nothingMoved')} />}
+      {chains && <Lines chains={chains} />}
+      {chains?.map((one) => (
+        <Corrections key={one.chain} chain={one} isBusy={isBusy} adopt={() => adopt.mutate({ chain: one.chain })} />
+      ))}
     </Section>
+  );
+}
+
+type Adopting = { chain: Chain; isBusy: boolean; adopt: () => void };
+
+/** The balances that can be taken over from a chain, and what was changed in the books without a block. */
+function Corrections({ chain, isBusy, adopt }: Adopting): ReactNode {
+  const t = useText(TEXTS);
+  const { chain: name, offers, corrections } = chain;
+  return (
+    <>
+      {offers.length > 0 && (
+        <>
+          <p>{t('offered', { chain: name })}</p>
+          <ul>
+            {offers.map(({ address, crypto, booked, held }) => (
+              <li key={`${address} ${crypto}`}>{t('offer', { address, crypto, booked, held })}</li>
+            ))}
+          </ul>
+          <button type="button" className="button" disabled={isBusy} onClick={adopt}>
+            {t('adopt')}
+          </button>
+        </>
+      )}
+      {corrections.length > 0 && (
+        <>
+          <p>{t('corrected', { chain: name })}</p>
+          <ul>
+            {corrections.map(({ at, kind, address, crypto, amount, entry }) => (
+              <li key={`${at} ${entry} ${amount}`}>
+                {t(kind === 'adopted' ? 'correctedAdopted' : 'correctedDenied', { at, address, crypto, amount, entry })}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   );
 }
 
 function Lines({ chains }: { chains: readonly Chain[] }): ReactNode {
   const t = useText(TEXTS);
-  const heads = [t('received'), t('paidOut'), t('fees'), t('held')];
+  const heads = [t('received'), t('paidOut'), t('fees'), t('adopted'), t('held')];
   return (
     <div className="table-box">
       <table className="table">

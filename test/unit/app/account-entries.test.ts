@@ -111,8 +111,15 @@ describe('what left an account', () => {
     expect(exported('spends')).toMatchObject([{ kind: 'fee', crypto: 'ETH' }]);
     const { lines } = await reconcile(bench.app, bench.chain, new AbortController().signal);
     expect(lines).toEqual([
-      { asset: 'USDT_ERC20', received: 50n * DOLLAR, paidOut: 0n, fees: 0n, held: 50n * DOLLAR },
-      { asset: 'ETH', received: 2n * ETHER, paidOut: 0n, fees: ETHER / 100n, held: 2n * ETHER - ETHER / 100n },
+      { asset: 'USDT_ERC20', received: 50n * DOLLAR, paidOut: 0n, fees: 0n, adopted: 0n, held: 50n * DOLLAR },
+      {
+        asset: 'ETH',
+        received: 2n * ETHER,
+        paidOut: 0n,
+        fees: ETHER / 100n,
+        adopted: 0n,
+        held: 2n * ETHER - ETHER / 100n,
+      },
     ]);
   });
 });

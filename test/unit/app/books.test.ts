@@ -144,7 +144,7 @@ describe('what was spent before this service', () => {
     expect(app.store.get(accountById, { id: bench.accountId })).toMatchObject({ past_until: height });
     const { problems, lines } = await prove();
     expect(problems).toEqual([]);
-    expect(lines).toEqual([{ asset: 'LTC', received: COIN, paidOut: COIN, fees: 0n, held: 0n }]);
+    expect(lines).toEqual([{ asset: 'LTC', received: COIN, paidOut: COIN, fees: 0n, adopted: 0n, held: 0n }]);
     const rows = exported(pay);
     expect(rows.map(({ kind, amount, reference }) => [kind, amount, reference])).toEqual([
       ['receipt', '1', ''],

@@ -1,0 +1,41 @@
+/** Statements about corrections of the books, and about the facts that are asked for again. */
+import type { Row } from '../schema.ts';
+import { columnsBut, insert, sqlite, statement } from '../statement.ts';
+
+export type CorrectionRow = Row<'correction'>;
+
+export const insertCorrection = insert('correction', columnsBut('correction', 'id'));
+
+/** The newest corrections of a chain, with the addresses that they are about. */
+export const newestCorrections = statement((p: { chain_key: string; limit: number }) =>
+  sqlite
+    .selectFrom('correction')
+    .innerJoin('target', 'target.id', 'correction.target_id')
+    .selectAll('correction')
+    .select('target.address')
+    .where('correction.chain_key', '=', p.chain_key)
+    .orderBy('correction.id', 'desc')
+    .limit(p.limit),
+);
+
+/** A page, by key, of the conflict keys that transactions in blocks used. */
+export const usedKeysAbove = statement((p: { chain_key: string; after: string; limit: number }) =>
+  sqlite
+    .selectFrom('used_key')
+    .selectAll()
+    .where('conflict_key', '>', p.after)
+    .where('chain_key', '=', p.chain_key)
+    .where('block_hash', 'is not', null)
+    .orderBy('conflict_key')
+    .limit(p.limit),
+);
+
+/** The amounts that left an address of an account chain in blocks, of every asset. */
+export const debitsInBlocksOf = statement((p: { target_id: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('target_id', '=', p.target_id)
+    .where('target_id', 'is not', null)
+    .where('block_hash', 'is not', null),
+);
