@@ -3,6 +3,7 @@ import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { MoneroAdapter, type MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
 import type { MoneroUnsigned, SignedSpend } from '../../daemon/domain/spend.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
+import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import type { Memory } from '../../daemon/wallet/signer/permission.ts';
 import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
 import { judgeMonero } from '../../daemon/wallet/signer/xmr/judge.ts';
@@ -16,6 +17,9 @@ const SEED = Buffer.alloc(64, 7);
 const UNITS = 10n ** 11n;
 const NOTHING_SIGNED: Memory = {
   ...{ grants: new Map(), gasGrants: new Map(), gasUsed: new Map(), policySpends: [], changes: new Map() },
+  policyFees: new FeeCover(),
+  gasFunded: new Map(),
+  fundedBefore: new Map(),
   ...{ isFresh: false, epochs: [null], signed: new Map() },
 };
 

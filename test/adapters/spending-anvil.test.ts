@@ -6,6 +6,7 @@ import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { identityText } from '../../daemon/wallet/signer/approval.ts';
 import { judgeEvm } from '../../daemon/wallet/signer/evm.ts';
+import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import { gasSubjectOf } from '../../daemon/wallet/signer/gas.ts';
 import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
 import { callOf, hasAnvil } from '../nodes/evm/anvil.ts';
@@ -65,6 +66,9 @@ async function controls(chain: 'ETH' | 'BSC', isToken: boolean): Promise<Spendin
           grants: new Map(),
           gasUsed: new Map(),
           policySpends: [],
+          policyFees: new FeeCover(),
+          gasFunded: new Map(),
+          fundedBefore: new Map(),
           changes: new Map(),
           isFresh: false,
           epochs: [null],

@@ -22,7 +22,7 @@ import {
 import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts';
 import { addressOf, checksummed, evmDestination } from './evm-address.ts';
 import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
-import { judgeGas } from './gas.ts';
+import { judgeGas, needWithinReach } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
 import { gasFeeLimit } from './limits.ts';
@@ -60,7 +60,8 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
   const { intent, approval } = only;
   const isCancel = purpose === 'cancel';
   const toSelf = isCancel || intent.address === ADDRESS_SELF;
-  if (toSelf) needOwn(plan, movement, keys);
+  const funded = toSelf ? fundedBy(plan, movement, keys) : null;
+  if (funded) needWithinReach({ network, chain, accountNo }, funded.index, witness);
   if (isCancel) {
     if (movement.contract !== null || movement.units !== 0n) throw differs('a cancellation moves nothing');
   } else if (!isContractOf(intent.asset, network, movement.contract)) {
@@ -79,7 +80,7 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
   };
   const verdict =
     approval.by === 'gas'
-      ? judgeGas(intent, { purpose, toSelf, moved }, witness)
+      ? judgeGas(intent, { purpose, toSelf, moved, funded }, witness)
       : judgeWithdrawals(order, moved, witness);
   if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
   return { verdict, conflictKeys };
@@ -101,9 +102,13 @@ const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
 
 /**
  * Checks that it pays the tank, or gas to a deposit address. A search by the words would not find money at an address that
- * was never given out.
+ * was never given out. The result is the gas that a deposit address gets.
  */
-function needOwn({ outputs, chain }: EvmPlan, { to, contract, units }: Movement, keys: AccountKeys): void {
+function fundedBy(
+  { outputs, chain }: EvmPlan,
+  { to, contract, units }: Movement,
+  keys: AccountKeys,
+): { index: number; units: bigint } | null {
   const [output] = outputs;
   if (output?.kind !== 'change') throw differs('it pays others than ourselves');
   const { branch = 1, index } = output;
@@ -111,6 +116,7 @@ function needOwn({ outputs, chain }: EvmPlan, { to, contract, units }: Movement,
   const isTank = branch === 1 && index === 0;
   const isGas = branch === 0 && contract === null && units <= GAS_FUNDED_MAX * gasFeeLimit(chain, GAS_LIMIT_MAX);
   if (!isTank && !isGas) throw differs('it is neither collected into the tank nor gas for a deposit address');
+  return isTank || units === 0n ? null : { index, units };
 }
 
 function needDestination(address: string, chain: EvmChain, network: Network): string {

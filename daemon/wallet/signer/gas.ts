@@ -1,11 +1,13 @@
 /**
- * Decides whether a move between our own addresses may be signed under a grant of gas. Its amount does not matter,
- * because nobody else gets it; its highest fee counts.
+ * Decides whether a move between our own addresses may be signed under a grant of gas. Its highest fee counts. Into the tank
+ * any amount may go. Deposit addresses get gas only, and only those that a search by the words may find.
  *
- * Invariant. The highest fees of all moves under a grant together are at most what was granted. Of several versions of
- * one move at most one confirms, so only the highest fee counts, once.
+ * Invariants. The highest fees of all moves under a grant together are at most what was granted, and the gas of deposit
+ * addresses is at most FUNDED_PER_FEE times that. Of several versions of one move at most one confirms, so only the highest fee
+ * and the highest amount count, once.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
 import { identityText } from './approval.ts';
 import { type Moved, needConflict, needSameAccount, overLimit, type Verdict, type Witness } from './permission.ts';
 import { ADDRESS_SELF, type GasGrant, type Intent, type SignPurpose } from './port.ts';
@@ -17,10 +19,39 @@ export const gasSubjectOf = ({
   chain,
 }: Pick<GasGrant, 'network' | 'accountNo' | 'chain'>): string => `gas/${network}/${accountNo}/${chain}`;
 
-type Move = { purpose: SignPurpose; toSelf: boolean; moved: Moved };
+/** `funded`: the gas that a deposit address gets. */
+type Move = {
+  purpose: SignPurpose;
+  toSelf: boolean;
+  moved: Moved;
+  funded: { index: number; units: bigint } | null;
+};
+
+/** Each address gets the gas of its collection with a reserve, and the price may fall before it is used. */
+const FUNDED_PER_FEE = 2n;
+/** The addresses that were given out since the last grant of gas. */
+const GIVEN_OUT_MAX = 100_000;
+/** Gas may go this far in any case: what was given out before the first grant is not known here. */
+const FIRST_INDEX_MAX = 1_000_000;
+
+/**
+ * Throws `Rejected('signer.differs')` for a deposit address far above all that got gas before the grant in force. Gas
+ * under that grant itself does not count, so that small steps lead no further. Only a restore goes further, and begins an epoch.
+ */
+export function needWithinReach(
+  account: Pick<GasGrant, 'network' | 'accountNo' | 'chain'>,
+  index: number,
+  { memory }: Pick<Witness, 'memory'>,
+): void {
+  const before = memory.fundedBefore.get(gasSubjectOf(account));
+  const restores = before ? memory.epochs.length - before.epochs : 0;
+  const farthest = (before?.index ?? 0) + GIVEN_OUT_MAX + restores * (jumpAfter(EARLIER_RESTORES_MAX) + GAP);
+  if (index <= Math.max(farthest, FIRST_INDEX_MAX)) return;
+  throw refused(`the gas goes to address ${index}, which is further than a search by the words looks`);
+}
 
 /** Throws `Rejected`: `signer.differs`, `signer.conflict`, `signer.limit`. */
-export function judgeGas(intent: Intent, { purpose, toSelf, moved }: Move, { memory, now }: Witness): Verdict {
+export function judgeGas(intent: Intent, { purpose, toSelf, moved, funded }: Move, { memory, now }: Witness): Verdict {
   needSameAccount(intent, moved);
   const { address, units, sweep, coins, uuid } = intent;
   const isPlain = address === ADDRESS_SELF && units === '0' && !sweep && coins === null;
@@ -35,13 +66,19 @@ export function judgeGas(intent: Intent, { purpose, toSelf, moved }: Move, { mem
   const grant = memory.gasGrants.get(subject);
   if (!grant) throw overLimit('no gas was granted for this account and chain');
   if (now >= grant.until) throw overLimit('the grant of gas is over');
-  const before = known?.policyFee ?? 0n;
-  const rise = moved.fee > before ? moved.fee - before : 0n;
+  const rise = riseOf(moved.fee, known?.policyFee ?? 0n);
   if ((memory.gasUsed.get(subject) ?? 0n) + rise > BigInt(grant.feeMax)) {
     throw overLimit('it is above what is left of the grant of gas');
   }
+  const given = riseOf(funded?.units ?? 0n, known?.funded ?? 0n);
+  if (given > 0n && (memory.gasFunded.get(subject) ?? 0n) + given > FUNDED_PER_FEE * BigInt(grant.feeMax)) {
+    throw overLimit('the deposit addresses got as much gas as the grant may use');
+  }
   const entry = { intent, identity, feeMax: 0n, policyUnits: 0n };
-  return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentGas: { subject, units: rise } };
+  const spentGas = { subject, units: rise, ...(funded && { funded: { index: funded.index, units: given } }) };
+  return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentGas };
 }
+
+const riseOf = (units: bigint, before: bigint): bigint => (units > before ? units - before : 0n);
 
 const refused = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);

@@ -34,8 +34,8 @@ const signFields = {
   spentFee: Use.optional(),
   /** Absent in release 0.1.0, and without change. */
   change: Change.optional(),
-  /** The fee, counted against a grant of gas. */
-  spentGas: Use.optional(),
+  /** The fee, counted against a grant of gas. `funded`: what a deposit address gets; absent in release 0.1.0. */
+  spentGas: Use.extend({ funded: z.object({ index: z.int().min(0), units: z.string() }).optional() }).optional(),
 };
 /** `inputs`: every conflict key of the transaction. On a coin chain these are the outpoints that it spends. */
 const SignLine = z.object({ ...signFields, inputs: z.array(z.string()).min(1), entries: z.array(Entry) });

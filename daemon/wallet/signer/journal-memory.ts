@@ -1,6 +1,7 @@
 /** The memory of a journal: the signatures that were given out, and the limits that are left. */
 import { maxOf } from '../../domain/money.ts';
 import type { Epoch } from './approval.ts';
+import { FeeCover } from './fee-cover.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, type SignedChange, subjectOf } from './permission.ts';
@@ -17,8 +18,13 @@ export class JournalMemory implements Memory {
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
   readonly gasUsed = new Map<string, bigint>();
+  readonly gasFunded = new Map<string, bigint>();
+  readonly fundedBefore = new Map<string, SignedChange>();
+  /** By subject of a grant of gas: the highest index that got gas so far. */
+  readonly #funded = new Map<string, SignedChange>();
   /** Oldest first. */
   readonly epochs: Epoch[] = [];
+  readonly policyFees = new FeeCover();
   policySpends: PolicySpend[] = [];
   isFresh = false;
 
@@ -68,12 +74,22 @@ export class JournalMemory implements Memory {
     if (!isBeside && grant.issuedAt >= before) this.gasGrants.set(subject, grant);
     else this.gasGrants.set(subject, { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeMax: '0' });
     this.gasUsed.delete(subject);
+    this.gasFunded.delete(subject);
+    const reached = this.#funded.get(subject);
+    if (reached) this.fundedBefore.set(subject, reached);
+  }
+
+  #fund(subject: string, index: number, units: bigint): void {
+    this.gasFunded.set(subject, (this.gasFunded.get(subject) ?? 0n) + units);
+    const highest = Math.max(index, this.#funded.get(subject)?.index ?? 0);
+    this.#funded.set(subject, { index: highest, epochs: this.epochs.length });
   }
 
   #sign(line: SignLine, epoch: Epoch): void {
     if (line.spentGas) {
-      const { subject, units } = line.spentGas;
+      const { subject, units, funded } = line.spentGas;
       this.gasUsed.set(subject, (this.gasUsed.get(subject) ?? 0n) + BigInt(units));
+      if (funded) this.#fund(subject, funded.index, BigInt(funded.units));
     }
     if (line.change) {
       const { account, index } = line.change;
@@ -92,12 +108,20 @@ export class JournalMemory implements Memory {
         versions: versions.some(({ txid }) => txid === line.txid) ? versions : [...versions, version],
         feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
+        ...fundedOf(before, line),
       });
     }
+    const feeUse = line.spentFee ?? line.spent;
+    if (feeUse) this.policyFees.add(feeUse.subject, line.inputs, BigInt(line.fee));
     for (const { subject, units } of [line.spent, line.spentFee].filter((use) => use !== undefined)) {
       // relative to the newest line, so that a clock that was set back does not drop recent spends
       this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * DAY_MS);
       this.policySpends.push({ at: line.at, subject, units: BigInt(units) });
     }
   }
+}
+
+function fundedOf(before: Signed | undefined, { spentGas }: SignLine): Pick<Signed, 'funded'> {
+  const given = (before?.funded ?? 0n) + BigInt(spentGas?.funded?.units ?? 0);
+  return given > 0n ? { funded: given } : {};
 }

@@ -3,12 +3,13 @@
  * rest of a grant, or as another version of a payment that was signed before.
  *
  * Invariants. Any two transactions that were signed for one withdrawal share at least one conflict key, so that at most
- * one of them can confirm. Each withdrawal that a policy approved counts once against its limit for 24 hours, before a
- * signature leaves.
+ * one of them can confirm. Each withdrawal that a policy approved counts once against its limit for 24 hours, and each
+ * transaction that could confirm beside the others with its whole fee, before a signature leaves.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type Epoch, identityText, openIdentityText } from './approval.ts';
+import type { FeeCover } from './fee-cover.ts';
 import { needTimely } from './limits.ts';
 import {
   ADDRESS_SELF,
@@ -42,6 +43,8 @@ export type Signed = {
   feeMax: bigint;
   /** The highest fee that was counted against a grant for it; null if the operator approved it. */
   policyFee: bigint | null;
+  /** The most that a deposit address got by it under a grant of gas; absent: nothing. */
+  funded?: bigint;
 };
 
 export type SignedChange = { index: number; epochs: number };
@@ -61,6 +64,12 @@ export type Memory = {
   gasGrants: ReadonlyMap<string, GasGrant>;
   /** The highest fees that count against each grant of gas, wei. */
   gasUsed: ReadonlyMap<string, bigint>;
+  /** The gas that deposit addresses got under each grant, wei. */
+  gasFunded: ReadonlyMap<string, bigint>;
+  /** By subject of a grant of gas: the highest index that got gas before it, and how many epochs there were then. */
+  fundedBefore: ReadonlyMap<string, SignedChange>;
+  /** The fees of all transactions that a policy let go, by the subject of the fee's asset. */
+  policyFees: Pick<FeeCover, 'riseOf'>;
   /** Includes at least those of the last 24 hours. */
   policySpends: readonly PolicySpend[];
   /**
@@ -88,6 +97,8 @@ type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bi
 
 /** The use of a grant, by its subject. */
 type PolicyUse = { subject: string; units: bigint };
+/** `funded`: what a deposit address gets, beyond what earlier versions of the same move gave it. */
+type GasUse = PolicyUse & { funded?: { index: number; units: bigint } };
 
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
@@ -99,7 +110,7 @@ export type Verdict = {
   feeMax: bigint;
   spent: PolicyUse | null;
   spentFee: PolicyUse | null;
-  spentGas?: PolicyUse;
+  spentGas?: GasUse;
 };
 
 /** The effect of a transaction, derived by the judge of its family. */
@@ -248,7 +259,7 @@ function unitsWithinGrant(intent: Intent, { memory }: Witness): bigint {
 
 /**
  * The amounts of an order that count against the limits for 24 hours. The whole fee counts against the grant of its own
- * asset. Of several versions at most one confirms, so only the highest fee counts, once.
+ * asset. Of transactions of which at most one confirms only the highest fee counts, once.
  */
 function judgePolicyTotal(
   entries: Entry[],
@@ -257,10 +268,7 @@ function judgePolicyTotal(
 ): Pick<Verdict, 'spent' | 'spentFee'> {
   const byPolicy = entries.filter((entry) => entry.policyUnits !== null);
   if (byPolicy.length === 0) return { spent: null, spentFee: null };
-  const counted = byPolicy
-    .map(({ intent }) => memory.signed.get(intent.uuid)?.policyFee ?? 0n)
-    .reduce((most, units) => (units > most ? units : most), 0n);
-  const rise = moved.fee > counted ? moved.fee - counted : 0n;
+  const rise = memory.policyFees.riseOf(subjectOf({ ...moved, asset: moved.feeAsset }), moved.conflictKeys, moved.fee);
   const paid = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
   const within = (asset: AssetId, units: bigint): PolicyUse => {
     const subject = subjectOf({ ...moved, asset });

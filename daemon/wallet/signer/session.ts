@@ -182,6 +182,11 @@ function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {
   return network;
 }
 
+const gasUseOf = ({ subject, units, funded }: NonNullable<Judged['verdict']['spentGas']>) => ({
+  ...{ subject, units: units.toString() },
+  ...(funded && { funded: { index: funded.index, units: funded.units.toString() } }),
+});
+
 function lineOf(
   { purpose }: SignOrder,
   { verdict, conflictKeys, change }: Judged,
@@ -203,6 +208,6 @@ function lineOf(
     })),
     ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),
     ...(spentFee ? { spentFee: { ...spentFee, units: spentFee.units.toString() } } : {}),
-    ...(spentGas ? { spentGas: { ...spentGas, units: spentGas.units.toString() } } : {}),
+    ...(spentGas ? { spentGas: gasUseOf(spentGas) } : {}),
   };
 }

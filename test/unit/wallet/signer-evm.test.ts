@@ -180,7 +180,7 @@ describe('a grant of gas', () => {
         ...base,
         ...{ asset: 'ETH', contract: null, gasLimit: 21_000n, fee: FEE, nonce: BigInt(nonce) },
         sender: { branch: from.branch, index: from.index, address: from.address },
-        outputs: [{ kind: 'change', ...own(0, 3), units: 10n ** 15n }],
+        outputs: [{ kind: 'change', ...own(0, 3), units: 10n ** 14n }],
         ...plan,
       },
       withdrawals: [{ intent: said, approval: { by: 'gas' } }],
@@ -205,6 +205,70 @@ describe('a grant of gas', () => {
     await session.close();
     session = await Session.open(folder, PASSPHRASE, () => now);
     await session.sign(crossed(move('c', 2)));
+  });
+
+  it('gives deposit addresses twice the gas of the grant at most, and the same again under the next one', async () => {
+    now += 1_000;
+    const units = 10n ** 15n;
+    const give = (uuid: string, nonce: number, given = units, maxFeePerGas = GWEI / 10n): EvmOrder =>
+      move(uuid, nonce, {
+        ...{ maxFeePerGas, maxPriorityFeePerGas: 0n, fee: 21_000n * maxFeePerGas },
+        outputs: [{ kind: 'change', ...own(0, 3), units: given }],
+      });
+    await session.grant(...(await grantOf({ feeMax: units.toString() })));
+    await session.sign(crossed(give('gas-1', 10)));
+    // of the versions of one move one confirms
+    await session.sign(crossed(give('gas-1', 10, units, GWEI / 5n)));
+    await session.sign(crossed(give('gas-1', 10, (units * 3n) / 2n, GWEI / 4n)));
+    await session.close();
+    session = await Session.open(folder, PASSPHRASE, () => now);
+    expect(await refusal(give('gas-2', 11, units / 2n + 1n))).toBe('signer.limit');
+    await session.sign(crossed(give('gas-2', 11, units / 2n)));
+    expect(await refusal(give('gas-3', 12, 1n))).toBe('signer.limit');
+    // the tank may get anything
+    const tank = { outputs: [{ kind: 'change' as const, ...own(1, 0), units: 10n ** 20n }] };
+    const from = own(0, 3);
+    const sender = { branch: from.branch, index: from.index, address: from.address };
+    const cheap = { maxFeePerGas: GWEI / 10n, maxPriorityFeePerGas: 0n, fee: 21_000n * (GWEI / 10n) };
+    await session.sign(crossed(move('home', 0, { ...tank, ...cheap, sender })));
+    now += 1_000;
+    await session.grant(...(await grantOf({ feeMax: units.toString() })));
+    await session.sign(crossed(give('gas-3', 12, 2n * units)));
+    expect(await refusal(give('gas-4', 13, 1n))).toBe('signer.limit');
+  });
+
+  it('gives gas only up to 100,000 addresses above those that had some before the grant, and a million', async () => {
+    const to = (index: number, uuid = `to-${index}`): EvmOrder =>
+      move(uuid, 100 + (index % 1_000), {
+        ...{ maxFeePerGas: 10n, maxPriorityFeePerGas: 0n, fee: 210_000n },
+        outputs: [{ kind: 'change', ...own(0, index), units: 1n }],
+      });
+    const grantAgain = async () => {
+      now += 1_000;
+      await session.grant(...(await grantOf()));
+    };
+    await grantAgain();
+    expect(await refusal(to(1_100_000_000))).toBe('signer.differs');
+    expect(await refusal(to(1_000_001))).toBe('signer.differs');
+    await session.sign(crossed(to(1_000_000)));
+    // no step of the same grant leads further
+    expect(await refusal(to(1_000_001))).toBe('signer.differs');
+    await grantAgain();
+    await session.sign(crossed(to(1_100_000)));
+    expect(await refusal(to(1_100_001))).toBe('signer.differs');
+    await session.close();
+    session = await Session.open(folder, PASSPHRASE, () => now);
+    expect(await refusal(to(1_100_001))).toBe('signer.differs');
+    // a payment to ourselves that the operator approved names no address either
+    const { plan, withdrawals } = to(1_200_001);
+    const { intent } = withdrawals[0]!;
+    const approved = { ...intent, feeAsset: 'ETH' as const };
+    const byOperator = {
+      purpose: 'pay' as const,
+      plan,
+      withdrawals: [{ intent: approved, approval: approve(approved) }],
+    };
+    expect(await refusal(byOperator)).toBe('signer.differs');
   });
 
   it('hides no money at an address where a search by the words does not look', async () => {

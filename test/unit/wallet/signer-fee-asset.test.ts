@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxPlan } from '../../../daemon/domain/spend.ts';
 import { identityText, intentMac } from '../../../daemon/wallet/signer/approval.ts';
+import { FeeCover } from '../../../daemon/wallet/signer/fee-cover.ts';
 import { judgeWithdrawals, type Memory, type Moved, subjectOf } from '../../../daemon/wallet/signer/permission.ts';
 import type { Intent, PolicyGrant, SandboxOrder, SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { judgeSimulated } from '../../../daemon/wallet/signer/simulated.ts';
@@ -28,7 +29,13 @@ const order = (given: Intent): SignOrder =>
 function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given: Partial<Intent> = {}) {
   const memory: Memory = {
     ...{ signed: new Map(), policySpends: spent, epochs: [null], gasGrants: new Map(), gasUsed: new Map() },
-    ...{ changes: new Map(), isFresh: false },
+    ...{
+      changes: new Map(),
+      isFresh: false,
+      policyFees: new FeeCover(),
+      gasFunded: new Map(),
+      fundedBefore: new Map(),
+    },
     grants: new Map(grants.map((one) => [subjectOf(one), one])),
   };
   const real: Intent = { ...intent, network: 'regtest', ...given };
