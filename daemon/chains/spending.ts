@@ -130,6 +130,11 @@ export interface Spending extends SpendingSource {
   /** How a transaction can replace another: with a higher fee, with the same nonce, or not at all. */
   readonly replacement: 'fee' | 'nonce' | 'none';
   /**
+   * Whether nodes may take a payment signed anew, with the same keys, whose first transaction they refuse: what surrounds its coins is
+   * chosen anew. Absent: they would refuse it again.
+   */
+  readonly signsAnew?: boolean;
+  /**
    * Our address for change: a new one of branch 1 each time, or always the one at index 0 (the tank of an account chain,
    * the primary address of a Monero account).
    */

@@ -213,6 +213,8 @@ export const MESSAGES = {
   'advice.restore': 'countinghouse restore confirm, once the old machine is gone for ever',
   'advice.run': '{command}',
   'advice.set_clock': 'set it, and let it be kept: timedatectl set-ntp true',
+  'advice.sign_anew':
+    'To have it signed anew: countinghouse withdrawal speed-up {id}. To give it up: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; its log says why it ended',
   'advice.sources': '`countinghouse source list` shows each server',
   'advice.tls': 'set up TLS: resources/proxies',

@@ -10,7 +10,7 @@ export type RejectCode =
   | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
   | `body.${'encoding' | 'json' | 'object'}`
   | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
-  | `broadcast.${'bad_signature' | 'conflict' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
+  | `broadcast.${'bad_signature' | 'conflict' | 'disputed' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
   | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`
   | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`
   | 'chain.pruned'

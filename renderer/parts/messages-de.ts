@@ -242,6 +242,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.restore': 'countinghouse restore confirm, sobald der alte Computer endgültig weg ist',
   'advice.run': '{command}',
   'advice.set_clock': 'Stellen Sie sie, und lassen Sie sie nachstellen: timedatectl set-ntp true',
+  'advice.sign_anew':
+    'Um sie neu signieren zu lassen: countinghouse withdrawal speed-up {id}. Um sie aufzugeben: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; sein Protokoll sagt, warum er endete',
   'advice.sources': '`countinghouse source list` zeigt jeden Server',
   'advice.tls': 'Richten Sie TLS ein: resources/proxies',

@@ -13,6 +13,7 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
+import type { Known } from './facts.ts';
 import { problemColumns } from './rows.ts';
 import { noteProblem } from './sign.ts';
 
@@ -28,18 +29,25 @@ export function isRefusalKnown({ refusals, syncs }: ChainRuntime, versionId: num
   return first !== undefined && syncs >= first + 2;
 }
 
+/** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
+export function isRefused(chain: ChainRuntime, known: readonly Known[]): boolean {
+  const newest = known.findLast(({ lack, version }) => lack === null && version.raw !== null);
+  const isSeen = known.some(({ depth }) => depth !== null);
+  return newest !== undefined && !isSeen && chain.isCurrent && isRefusalKnown(chain, newest.version.id);
+}
+
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
 export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {
   noteProblem(tx, version, reason);
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
-  const text = message('withdrawal.not_sent', { ...wordsFor(tx, version), reason });
+  const text = message('withdrawal.not_sent', { ...wordsFor(app, tx, version), reason });
   const network = networkOf(spendOf(tx, version.spend_id).chain_key);
   raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, text);
 }
 
 /** The description of a version, and the possible reactions to its refusal. */
-function wordsFor(reader: Reader, version: VersionRow): { transaction: Message; advice: Message } {
+function wordsFor(app: App, reader: Reader, version: VersionRow): { transaction: Message; advice: Message } {
   const spend = spendOf(reader, version.spend_id);
   if (spend.purpose === 'collect' || spend.purpose === 'fund') {
     const address = `${spend.subject}`;
@@ -53,10 +61,12 @@ function wordsFor(reader: Reader, version: VersionRow): { transaction: Message; 
   const ids = rows.map(({ id }) => id).join(', ');
   const [first] = reader.all(versionsOf, { spend_id: spend.id });
   const kind = version.kind === 'cancel' ? 'cancel' : first?.id !== version.id ? 'replacement' : 'withdrawal';
-  return {
-    transaction: message(`transaction.${kind}`, { ids }),
-    advice: message(kind === 'withdrawal' ? 'advice.cancel' : 'advice.earlier_under_way'),
-  };
+  const transaction = message(`transaction.${kind}`, { ids });
+  const [row] = rows;
+  const isFinal = app.chains.find(spend.chain_key)?.adapter.spending?.replacement === 'none';
+  // the earlier ones of such a chain were refused, too
+  if (isFinal && row) return { transaction, advice: message('advice.sign_anew', { id: row.id }) };
+  return { transaction, advice: message(kind === 'withdrawal' ? 'advice.cancel' : 'advice.earlier_under_way') };
 }
 
 /** Records that a node has a version, which ends what was said about its refusal. `version`: as it is stored now. */

@@ -3,7 +3,7 @@
  *
  * Invariants. Each version of a spend shares a usable conflict key with each earlier one, so that at most one confirms.
  * A transaction is not replaced if a later transaction of ours spends from it. On a chain without replacement, only the
- * stored bytes are sent again, unless one of their conflict keys is gone.
+ * stored bytes are sent again, unless one of their conflict keys is gone or nodes refuse them.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -17,6 +17,7 @@ import { availableUnits, tipHeightOf } from './coins.ts';
 import { type Known, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable, spendingOf } from './fees.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare, shareOf } from './plan.ts';
+import { isRefused } from './refusals.ts';
 import { findWithdrawal } from './request.ts';
 import { problemColumns, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
@@ -205,10 +206,14 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   return { spend, known, keys };
 }
 
-/** On a chain without replacement, only a transaction with a missing conflict key can get another version. */
+/**
+ * On a chain without replacement, only a transaction that lacks a conflict key, or that nodes refuse, can get another version. At most
+ * one of the two can confirm, as everywhere.
+ */
 function needReplacement({ chain }: Holder, known: readonly Known[]): void {
   if (spendingOf(chain).replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
-  const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is`;
+  if (isRefused(chain, known)) return;
+  const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;
   throw new Rejected('withdrawal.no_replacement', text);
 }

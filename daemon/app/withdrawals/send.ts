@@ -13,6 +13,7 @@ import { hasDescendant, tipHeightOf } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { spendingOf } from './fees.ts';
 import { isRefusalKnown, noteRefusal, noteSent } from './refusals.ts';
+import { renew } from './renew.ts';
 import { applyEvent, stateOf } from './rows.ts';
 import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
@@ -62,6 +63,7 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
     const isKnown = isStillUnseen(chain, version);
     await app.store.write((tx) => noteRefusal(app, tx, version, error.message, isKnown));
     if (!isKnown) app.wake.chain(chain.key);
+    else if (error.code !== 'broadcast.disputed') await renew(app, chain, version);
     return;
   }
   chain.refusals.delete(version.id);

@@ -146,7 +146,7 @@ describe('the numbers of outputs', () => {
 });
 
 describe('an output', () => {
-  const own = { at: 500, key: new Chain().keyOf(500) };
+  const own = { at: 500, key: new Chain().keyOf(500), commitment: null };
   const indices = Array.from({ length: 75 }, (_, at) => at * 100);
   const unlockedIn = async (source: NodeSource) =>
     (await source.outputs(indices, own, limit())).filter(({ unlocked }) => unlocked).map(({ index }) => index);
@@ -174,6 +174,16 @@ describe('an output', () => {
       'operator-0.example',
       expect.stringContaining('another output of the chain where ours is'),
     ]);
+  });
+
+  it('of ours has its commitment, too', async () => {
+    const liar = new Chain();
+    const right = liar.node.outputs;
+    liar.node.outputs = async (wanted) => (await right(wanted)).map((one) => ({ ...one, commitment: 'dd'.repeat(32) }));
+    const whole = { ...own, commitment: 'ee'.repeat(32) };
+    const found = await sourceOf(liar, new Chain()).outputs(indices, whole, limit());
+    expect(new Set(found.map(({ commitment }) => commitment))).toEqual(new Set(['ee'.repeat(32)]));
+    expect(told).toHaveLength(1);
   });
 
   it('is taken from the one node that answers', async () => {

@@ -128,7 +128,7 @@ describe('a node that', () => {
     ['something else', { status: 'OK', outs: 'many' }],
   ])('gives %s for a ring is not believed', async (_, answer) => {
     lying('/get_outs', answer);
-    await expect(connect().outputs([7], { at: 7, key: hash }, signal())).rejects.toThrow();
+    await expect(connect().outputs([7], { at: 7, key: hash, commitment: null }, signal())).rejects.toThrow();
   });
 
   it.each<[what: string, answer: unknown, rate: bigint | null]>([
@@ -166,6 +166,6 @@ describe('a node that', () => {
       more();
       return undefined;
     };
-    await expect(connect().outputs([7], { at: 7, key: hash }, signal())).rejects.toThrow(/too large/);
+    await expect(connect().outputs([7], { at: 7, key: hash, commitment: null }, signal())).rejects.toThrow(/too large/);
   });
 });

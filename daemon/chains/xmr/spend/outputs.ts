@@ -5,8 +5,8 @@
  */
 import { Malformed, Unavailable } from '../../../domain/errors.ts';
 import type { RingMember } from '../../../domain/spend.ts';
-import { type Endpoints, Undecided } from '../../endpoints.ts';
 import type { MoneroNode } from '../node.ts';
+import { type MoneroNodes, needAffirmed } from './affirmed.ts';
 import type { Distribution } from './decoys.ts';
 
 /** The blocks in one request for numbers of outputs. */
@@ -18,13 +18,9 @@ const BLOCKS_UNSETTLED = 9;
 const RETRY_SECONDS = 5;
 /** Of the requested outputs at least this part must be said alike. One that is not said alike is not used. */
 const ALIKE_OF = 2;
-/** The other operators that must contradict a node before it counts as the one that is wrong. */
-const DENIERS_MIN = 2;
-
-export type MoneroNodes = Pick<Endpoints<MoneroNode>, 'first' | 'each' | 'deniers' | 'operators'>;
 export type ChainOutput = RingMember & { unlocked: boolean };
-/** One of our outputs: its number, and its one-time key (hex). */
-export type Own = { at: number; key: string };
+/** One of our outputs: its number, one-time key and commitment (hex). The amount of a coinbase is in clear, so it has none. */
+export type Own = { at: number; key: string; commitment: string | null };
 type Page = { base: number; counts: readonly number[] };
 
 export class ChainOutputs {
@@ -76,7 +72,8 @@ export class ChainOutputs {
     const mine = await node.outputCounts(from, to, signal);
     const agreed = Math.min(to, settled);
     if (agreed < from) return mine;
-    await this.#needAffirmed(
+    await needAffirmed(
+      this.#nodes,
       node,
       'how many outputs the blocks of Monero have',
       async (other) => {
@@ -102,12 +99,13 @@ export class ChainOutputs {
     const mine = await node.outputs(indices, signal);
     const place = indices.indexOf(own.at);
     let said = mine;
-    await this.#needAffirmed(
+    await needAffirmed(
+      this.#nodes,
       node,
       'which outputs Monero has',
       async (other) => {
         const theirs = await other.outputs(indices, signal);
-        if (theirs[place]?.key === own.key && mine[place]?.key !== own.key) throw new Contradicted();
+        if (isOwn(theirs[place], own) && !isOwn(mine[place], own)) throw new Contradicted();
         said = mine.map((one, at) => ({ ...one, unlocked: one.unlocked && isAlike(one, theirs[at]) }));
         const alike = mine.filter((one, at) => isAlike(one, theirs[at])).length;
         return alike * ALIKE_OF >= mine.length;
@@ -118,26 +116,6 @@ export class ChainOutputs {
       throw new Malformed('another output of the chain where ours is');
     });
     return said;
-  }
-
-  /**
-   * Asks other operators whether they say the same; null: one has no say. Throws `Undecided` if one denies it, and takes the node for the
-   * one that is wrong if two do. Where nobody else answers, the node is believed.
-   */
-  async #needAffirmed(
-    node: MoneroNode,
-    what: string,
-    affirms: (other: MoneroNode) => Promise<boolean | null>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (this.#nodes.operators < 2) return;
-    const denying = await this.#nodes.deniers(node, affirms, signal);
-    if (denying === null || denying.length === 0) return;
-    if (denying.length >= DENIERS_MIN) throw new Malformed(`another answer than two others, on ${what}`);
-    const names = `${node.name} and ${denying.map(({ name }) => name).join()}`;
-    throw new Undecided(
-      `${names} do not agree on ${what}: one of them is wrong or lies. Take it out of monerod in the configuration, or add a third one, which decides`,
-    );
   }
 
   async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -152,3 +130,7 @@ class Contradicted extends Error {}
 
 const isAlike = (one: ChainOutput, other: ChainOutput | undefined): boolean =>
   other !== undefined && one.key === other.key && one.commitment === other.commitment;
+
+/** Whether an output is one of ours, as its transaction has it. */
+export const isOwn = (output: ChainOutput | undefined, { key, commitment }: Own): boolean =>
+  output?.key === key && (commitment === null || output.commitment === commitment);

@@ -2,8 +2,9 @@
 import { Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseSigned } from '../../../monero/transaction.ts';
 import type { MoneroNode } from '../node.ts';
+import { type MoneroNodes, needAffirmed } from './affirmed.ts';
 import type { Distribution } from './decoys.ts';
-import { type ChainOutput, ChainOutputs, type MoneroNodes, type Own } from './outputs.ts';
+import { type ChainOutput, ChainOutputs, type Own } from './outputs.ts';
 import type { MoneroSource } from './spending.ts';
 
 const RETRY_SECONDS = 5;
@@ -29,18 +30,36 @@ export class NodeSource implements MoneroSource {
     this.#outputs = new ChainOutputs(endpoints);
   }
 
+  /** The lower rate of two operators: a payment of ours cannot be sped up, but one that is too dear is lost money, and stands out. */
   async feeRate(targetBlocks: number, signal: AbortSignal): Promise<bigint> {
-    const fees = await this.#first((node) => node.fees(signal), signal);
     const wanted = targetBlocks <= TARGET_FAST ? FAST : targetBlocks <= TARGET_NORMAL ? NORMAL : SLOW;
-    return BigInt(Math.max(fees[wanted] ?? fees.at(-1) ?? 0, FEE_PER_BYTE_MIN)) * WEIGHT_PER_RATE;
+    const rateOf = async (node: MoneroNode): Promise<number> => {
+      const fees = await node.fees(signal);
+      return fees[wanted] ?? fees.at(-1) ?? 0;
+    };
+    const rate = await this.#first(async (node) => {
+      const mine = await rateOf(node);
+      return Math.min(mine, (await this.#endpoints.other(node, rateOf, signal)) ?? mine);
+    }, signal);
+    return BigInt(Math.max(rate, FEE_PER_BYTE_MIN)) * WEIGHT_PER_RATE;
   }
 
-  /** Its stored form. */
-  async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
-    const known = await this.#first((node) => node.transactions([txid], signal), signal);
-    const kept = known.get(txid)?.kept;
-    if (!kept) throw new Unavailable(`the node does not have ${txid} in a block`, RETRY_SECONDS);
-    return Buffer.from(kept()).toString('hex');
+  /** Its stored form. Its bytes are proved by its id; the place of its outputs on the chain is a node's word. */
+  transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
+    const keptBy = async (node: MoneroNode): Promise<string | null> => {
+      const kept = (await node.transactions([txid], signal)).get(txid)?.kept;
+      return kept ? Buffer.from(kept()).toString('hex') : null;
+    };
+    return this.#first(async (node) => {
+      const mine = await keptBy(node);
+      if (mine === null) throw new Unavailable(`the node does not have ${txid} in a block`, RETRY_SECONDS);
+      const affirms = async (other: MoneroNode): Promise<boolean | null> => {
+        const theirs = await keptBy(other);
+        return theirs === null ? null : theirs === mine;
+      };
+      await needAffirmed(this.#endpoints, node, 'the place of an output of ours', affirms, signal);
+      return mine;
+    }, signal);
   }
 
   distribution(limit: () => AbortSignal): Promise<Distribution> {
@@ -51,15 +70,21 @@ export class NodeSource implements MoneroSource {
     return this.#outputs.outputs(indices, own, signal);
   }
 
-  /** A transaction that the node has already is refused as a double spend of itself, which counts as success. */
+  /**
+   * Every node is asked, because one may take a transaction and not pass it on. A transaction that a node has already is refused as a
+   * double spend of itself, which counts as success. Throws `Rejected`: `broadcast.refused`; `broadcast.disputed` if some take it and
+   * others refuse it, since one that takes it may lie.
+   */
   async broadcast(raw: string, signal: AbortSignal): Promise<void> {
     const id = idOf(raw);
-    // to every node, because one may take a transaction and not pass it on
     const reasons = await this.#endpoints.each(async (node) => {
       const reason = await node.send(raw, signal);
       return reason === null || (await node.transactions([id], signal)).has(id) ? null : reason;
     }, signal);
-    if (!reasons.includes(null)) throw new Rejected('broadcast.refused', reasons[0] ?? '');
+    const refusal = reasons.find((reason) => reason !== null);
+    if (refusal === undefined) return;
+    if (!reasons.includes(null)) throw new Rejected('broadcast.refused', refusal ?? '');
+    throw new Rejected('broadcast.disputed', `one node takes it and another one refuses it: ${refusal}`);
   }
 
   async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {

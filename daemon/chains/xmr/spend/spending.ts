@@ -33,7 +33,7 @@ import {
 } from '../../spending.ts';
 import type { Scanner } from '../scan.ts';
 import { type Distribution, oldEnough, pickDecoys } from './decoys.ts';
-import type { ChainOutput, Own } from './outputs.ts';
+import { type ChainOutput, isOwn, type Own } from './outputs.ts';
 import { feeOf, planMonero, weightOf } from './plan.ts';
 
 /** Members of a ring besides the spent output. */
@@ -58,6 +58,7 @@ export interface MoneroSource extends SpendingSource {
 export class MoneroSpending extends OfSource implements Spending {
   readonly feeAsset = 'XMR';
   readonly replacement = 'none';
+  readonly signsAnew = true;
   readonly changeAddress = 'fixed';
   readonly isWhole = false;
   readonly fallbackRate = FALLBACK_RATE;
@@ -98,10 +99,11 @@ export class MoneroSpending extends OfSource implements Spending {
   async plan(request: PaymentRequest, limit: () => AbortSignal): Promise<MoneroPlan> {
     const plan = this.#plan(request);
     const distribution = await this.#source.distribution(limit);
-    return {
-      ...plan,
-      inputs: plan.inputs.map((input) => ({ ...input, decoys: pickDecoys(distribution, DECOYS_CHOSEN) })),
-    };
+    const earlier = decoysKept(request.replaced ?? []);
+    const inputs = plan.inputs.map((input) => {
+      return { ...input, decoys: earlier.get(input.outpoint) ?? pickDecoys(distribution, DECOYS_CHOSEN) };
+    });
+    return { ...plan, inputs };
   }
 
   #plan({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): MoneroPlan {
@@ -175,7 +177,7 @@ export class MoneroSpending extends OfSource implements Spending {
       const numbers = [own.at, ...asked].toSorted((a, b) => a - b);
       const outputs = await this.#source.outputs(numbers, own, limit());
       const known = new Map(outputs.map((output) => [output.index, output]));
-      if (known.get(own.at)?.key !== own.key) return null;
+      if (!isOwn(known.get(own.at), own)) return null;
       const others = [...asked].filter((index) => known.get(index)?.unlocked).slice(0, DECOYS);
       if (others.length < DECOYS) continue;
       return [own.at, ...others]
@@ -250,7 +252,19 @@ type Chosen = { decoys: readonly number[]; distribution: Distribution };
 /** Output `n` of a kept transaction (hex). */
 function ownOutput(kept: string, n: number): Own {
   const { firstIndex, transaction } = readKept(Buffer.from(kept, 'hex'));
-  return { at: firstIndex + n, key: Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex') };
+  const { key = [], commitment = null } = transaction.outputs[n] ?? {};
+  const hex = (bytes: Iterable<number>): string => Buffer.from([...bytes]).toString('hex');
+  return { at: firstIndex + n, key: hex(key), commitment: commitment && hex(commitment) };
+}
+
+/**
+ * The decoys of the transaction that is signed anew, by outpoint: the real output is what two rings have in common. They are chosen anew
+ * when a second one was refused, because one of them may be the reason.
+ */
+function decoysKept(replaced: readonly SpendPlan[]): Map<string, number[]> {
+  const [first] = replaced;
+  const inputs = first && replaced.length === 1 ? moneroPlan(first).inputs : [];
+  return new Map(inputs.flatMap(({ outpoint, decoys }) => (decoys.length === 0 ? [] : [[outpoint, decoys]])));
 }
 
 function moneroPlan(plan: SpendPlan): MoneroPlan {

@@ -1,0 +1,137 @@
+/** Nodes of Monero that lie about the outputs which a ring is made of: whom a withdrawal waits for, and how it goes on. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseSigned } from '../../daemon/monero/transaction.ts';
+import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
+import { MonerodProxy } from '../nodes/monerod-proxy.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import type { Operator } from '../support/operator.ts';
+import { openShop } from '../support/shop.ts';
+
+const COIN = 10n ** 12n;
+const UNLOCK_BLOCKS = 10;
+const WAIT_MS = 90_000;
+
+describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () => {
+  let node: Monerod;
+  let liar: MonerodProxy;
+  beforeAll(async () => {
+    node = await Monerod.start();
+    liar = await MonerodProxy.start(node.url);
+  });
+  afterAll(async () => {
+    await liar?.close();
+    await node?.remove();
+  });
+
+  /** Tells the key of another output for each one, except those of a transaction. */
+  async function lie(txid: string): Promise<void> {
+    const [raw = ''] = await node.raw([txid]);
+    const { outputs } = parseSigned(Buffer.from(raw, 'hex')).transaction;
+    const known = new Set(outputs.map(({ key }) => Buffer.from(key).toString('hex')));
+    liar.change = ({ name }, answer) => {
+      if (name !== '/get_outs') return undefined;
+      const outs = answer.outs as { key: string }[];
+      const [first, second] = outs.map(({ key }) => key).filter((key) => !known.has(key));
+      const other = (key: string): string => (known.has(key) ? key : key === first ? second! : first!);
+      return { ...answer, outs: outs.map((one) => ({ ...one, key: other(one.key) })) };
+    };
+  }
+
+  /** A shop on these nodes that has one XMR, and a withdrawal of a part of it that is approved while the node lies. */
+  async function approved(urls: readonly string[], work: (scene: Scene) => Promise<void>): Promise<void> {
+    const nodes = urls.map((url) => `"${url}"`).join();
+    const config = `[networks.regtest.XMR]\nmonerod = [${nodes}]\n[networks.regtest.rates]\nXMR = "200"\n`;
+    const service = await startTestDaemon(config);
+    try {
+      const { key, operator } = await openShop(service, ['invoices', 'balance', 'withdraw']);
+      const call = <Body>(method: string, path: string, body?: unknown) =>
+        service.call<Body>(method, path, body, { 'mb-api-key': key });
+      const { body } = await call<{ id: string }>('POST', '/invoice', { amount: 200, crypto: 'XMR' });
+      const { address } = await until('monerod is followed', async () => {
+        const { status, body: payment } = await call<{ address: string }>('POST', `/invoice/rp/${body.id}`);
+        return status === 201 && payment;
+      });
+      const deposit = await node.pay([{ address, units: COIN }]);
+      await node.mine(UNLOCK_BLOCKS);
+      await until('it can be spent', async () => (await call<{ XMR: number }>('GET', '/balance')).body.XMR === 1);
+      await operator.unlock();
+      const payee = await node.newAddress();
+      const { body: asked } = await call<{ id: string }>('POST', '/withdraw', {
+        ...{ amount: '0.4', crypto: 'XMR', address: payee },
+      });
+      await lie(deposit);
+      await operator.approve(asked.id);
+      await work({ service, operator, id: asked.id, payee });
+    } finally {
+      liar.change = () => undefined;
+      await service.stop();
+    }
+  }
+  type Scene = { service: TestDaemon; operator: Operator; id: string; payee: string };
+
+  const paid = async ({ operator, id, payee }: Scene): Promise<void> => {
+    const txid = await until(
+      'it is in the pool',
+      async () => {
+        const sent = (await operator.show(id)).versions.at(-1)?.tx_id;
+        return sent && (await node.pool()).includes(sent) && sent;
+      },
+      WAIT_MS,
+    );
+    await node.mine(1);
+    await until('it is completed', async () => (await operator.show(id)).state === 'completed');
+    expect((await operator.show(id)).tx_id).toBe(txid);
+    expect(await node.payments(payee)).toEqual([{ txid, units: (4n * COIN) / 10n }]);
+    await until('nothing is left to say', async () => {
+      const { alerts } = await operator.call('alert.list', {});
+      return alerts.every(({ kind }) => kind !== 'withdrawal.not_sent');
+    });
+  };
+
+  it('alone freezes nothing: the payment is signed anew once by itself, then by the command that the alert names', async () => {
+    await approved([liar.url], async (scene) => {
+      const { operator, id } = scene;
+      const refused = await until(
+        'it was refused twice',
+        async () => {
+          const { versions } = await operator.show(id);
+          const { alerts } = await operator.call('alert.list', {});
+          const told = alerts.filter(({ kind }) => kind === 'withdrawal.not_sent');
+          return versions.length === 2 && told.length === 2 && told;
+        },
+        WAIT_MS,
+      );
+      for (const { message } of refused) expect(message).toContain(`countinghouse withdrawal speed-up ${id}`);
+      expect(await node.pool()).toEqual([]);
+      liar.change = () => undefined;
+      await operator.replace(id, 'speed-up');
+      await paid(scene);
+      expect((await operator.show(id)).versions).toHaveLength(3);
+    });
+  });
+
+  it('and stops lying after its first lie: the payment goes on by itself, with the same ring', async () => {
+    await approved([liar.url], async (scene) => {
+      const { operator, id } = scene;
+      await until('it was refused', async () => (await operator.show(id)).versions.length === 1, WAIT_MS);
+      await until('it was signed', async () => (await operator.show(id)).versions[0]?.tx_id, WAIT_MS);
+      liar.change = () => undefined;
+      await paid(scene);
+      const { versions } = await operator.show(id);
+      expect(versions).toHaveLength(2);
+    });
+  });
+
+  it('beside another one gets nothing signed: the payment says who disagrees, and goes on when they agree', async () => {
+    await approved([liar.url, `http://localhost:${node.port}`], async (scene) => {
+      const { operator, id } = scene;
+      const why = async () => (await operator.show(id)).versions[0]?.problem;
+      const said = await until('it says why', why, WAIT_MS);
+      expect(JSON.stringify(said)).toContain('do not agree on which outputs Monero has');
+      expect((await operator.show(id)).state).toBe('approved');
+      expect((await operator.show(id)).versions.every(({ tx_id }) => tx_id === null)).toBe(true);
+      liar.change = () => undefined;
+      await paid(scene);
+    });
+  });
+});

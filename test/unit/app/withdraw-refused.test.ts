@@ -1,0 +1,128 @@
+/** Payments that nodes refuse on chains without replacement: signed anew by themselves, by the operator, or given up. */
+import { describe, expect, it } from 'vitest';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import type { PayBench } from './pay-bench.ts';
+import { BCH, type PayFamily, XMR } from './pay-families.ts';
+
+const HOUR = 3_600_000;
+const codeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof Rejected ? error.code : String(error)),
+  );
+
+/** A withdrawal whose first transaction the node refuses for good; not offered yet. */
+async function refused(family: PayFamily, options: { signsAnew: boolean }) {
+  const pay = await family.open();
+  await pay.deposits([pay.chain.coin], 1 + family.lockBlocks);
+  const spending = pay.bench.chain.adapter.spending!;
+  if (options.signsAnew) Object.assign(spending, { signsAnew: true });
+  const tenth = (await pay.feeRate()) / 10n;
+  let more = 0n;
+  const plan = spending.plan.bind(spending);
+  // a simulated transaction is named by its plan, so that one with the same fee would be the same
+  spending.plan = (request, limit) => plan({ ...request, feeRate: request.feeRate + more }, limit);
+  const bad = new Set<string>();
+  pay.chain.refuses = ({ txid }) => {
+    if (bad.size === 0) bad.add(txid);
+    return bad.has(txid) ? 'invalid input' : null;
+  };
+  const id = await pay.withdraw(pay.chain.coin / 2n);
+  const rise = () => {
+    more += tenth;
+  };
+  return { pay, id, rise, bad };
+}
+
+const texts = (pay: PayBench) => pay.alerts().map(({ kind, message }) => [kind, message]);
+
+describe('a payment of Monero that every node refuses', () => {
+  it('is signed anew with the same key images, once a sync shows that no block has it, and pays once', async () => {
+    const { pay, id, rise } = await refused(XMR, { signsAnew: true });
+    await pay.round();
+    rise();
+    for (let i = 0; i < 4; i++) await pay.round();
+    const [first, second, ...more] = pay.versions(id);
+    expect(more).toEqual([]);
+    expect(pay.keys(second!.id)).toEqual(pay.keys(first!.id));
+    expect(second!.fee).toBeGreaterThanOrEqual(first!.fee);
+    expect(second!.fee).toBeLessThanOrEqual(pay.row(id).fee_held);
+    expect(pay.chain.waiting()).toEqual([second!.txid]);
+    await pay.chain.mine(BURIED_BLOCKS.XMR);
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: second!.txid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([second!.txid]);
+    expect([pay.spend(id).state, pay.alerts()]).toEqual(['buried', []]);
+  });
+
+  it('is signed anew twice at the most, an hour apart, and then waits for the operator', async () => {
+    const { pay, id, rise } = await refused(XMR, { signsAnew: true });
+    pay.chain.refuses = () => 'invalid input';
+    for (let i = 0; i < 6; i++) {
+      await pay.round();
+      rise();
+    }
+    expect(pay.versions(id)).toHaveLength(2);
+    for (let hour = 1; hour <= 4; hour++) {
+      pay.bench.advance(HOUR);
+      for (let i = 0; i < 4; i++) await pay.round();
+    }
+    expect(pay.versions(id)).toHaveLength(3);
+    const advice = `To have it signed anew: countinghouse withdrawal speed-up ${id}. To give it up: countinghouse withdrawal cancel ${id}`;
+    expect(texts(pay).at(-1)).toEqual(['withdrawal.not_sent', expect.stringContaining(advice)]);
+  });
+
+  it('is not signed anew by itself where nodes disagree, or above the approved fee', async () => {
+    for (const cause of ['disputed', 'fee']) {
+      const { pay, id, rise } = await refused(XMR, { signsAnew: true });
+      if (cause === 'disputed') {
+        pay.chain.refuses = () => {
+          throw new Rejected('broadcast.disputed', 'one node takes it and another one refuses it: invalid input');
+        };
+      }
+      await pay.round();
+      for (let i = 0; i < (cause === 'fee' ? 20 : 1); i++) rise();
+      for (let i = 0; i < 4; i++) await pay.round();
+      expect(pay.versions(id)).toHaveLength(1);
+      expect(pay.row(id).state).toBe('signed');
+      expect(texts(pay)).toEqual([['withdrawal.not_sent', expect.stringContaining('invalid input')]]);
+    }
+  });
+});
+
+describe.each([XMR, BCH])('$name: a payment that nodes refuse', (family) => {
+  it('is replaced by the operator once no block can have it, and not before', async () => {
+    const { pay, id } = await refused(family, { signsAnew: false });
+    await pay.sync();
+    await pay.pass();
+    expect(await codeOf(pay.replace(id, 'speed-up'))).toBe('withdrawal.no_replacement');
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(texts(pay)[0]![1]).toContain(`countinghouse withdrawal speed-up ${id}`);
+    pay.bench.chain.away = true;
+    expect(await codeOf(pay.replace(id, 'speed-up'))).toBe('withdrawal.no_replacement');
+    pay.bench.chain.away = false;
+    await pay.replace(id, 'speed-up', 3n * (await pay.feeRate()));
+    await pay.round();
+    const [, second] = pay.versions(id);
+    expect(pay.chain.waiting()).toEqual([second!.txid]);
+    // it is taken: nothing can take its place any more
+    expect(await codeOf(pay.replace(id, 'cancel'))).toBe('withdrawal.no_replacement');
+    await pay.chain.mine();
+    await pay.sync();
+    expect([pay.row(id).state, pay.alerts()]).toEqual(['completed', []]);
+  });
+
+  it('is canceled by the operator, and its money is free again', async () => {
+    const { pay, id } = await refused(family, { signsAnew: false });
+    for (let i = 0; i < 4; i++) await pay.round();
+    await pay.replace(id, 'cancel');
+    await pay.round();
+    expect(pay.versions(id).map(({ kind }) => kind)).toEqual(['pay', 'cancel']);
+    await pay.chain.mine(BURIED_BLOCKS[pay.chain.chain]);
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'canceled' });
+    expect(pay.alerts()).toEqual([]);
+    expect(pay.available()).toBe(pay.chain.coin - pay.versions(id)[1]!.fee);
+  });
+});
