@@ -2,12 +2,13 @@
  * One loop per chain: asks the adapter for facts and applies them. Hints start a pass early, failures delay the next
  * one, and a bug halts only this chain, with an alert.
  */
-import { watchSkipped } from '../app/addresses/skipped.ts';
+import { isBehind } from '../app/addresses/skipped.ts';
 import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { reviewStep } from '../app/books/review.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
+import { quarantineOf } from '../app/recovery/quarantine.ts';
 import {
   beginRescan,
   birthdayOf,
@@ -17,6 +18,7 @@ import {
   type Rescan,
   stepThroughPast,
   watchAhead,
+  watchSkipped,
 } from '../app/recovery/rescan.ts';
 import { ChainAlert, Rejected, Unavailable } from '../domain/errors.ts';
 import { type AlertKind, type Message, message, reasonOf } from '../domain/messages.ts';
@@ -131,6 +133,8 @@ export class SyncLoop {
     const rescan = nextRescan(this.#app, this.#chain, this.#unreadable);
     if (!rescan) return false;
     const { signal } = this.#abort;
+    // a quarantine that this pass has begun skips addresses that are not watched yet: the next pass derives them first
+    if (quarantineOf(this.#app.store) && isBehind(this.#app, rescan.account)) return true;
     if (rescan.checkpoint === null) return this.#beginRescan(rescan);
     if (rescan.isThrough) {
       await endRescan(this.#app, this.#chain, rescan);

@@ -13,6 +13,7 @@ import { Chains } from '../../daemon/app/chains/chains.ts';
 import { InvoiceSubscribers } from '../../daemon/app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from '../../daemon/app/notifications/operator-events.ts';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
+import { Instance } from '../../daemon/app/recovery/instance.ts';
 import { Directory } from '../../daemon/app/shops/directory.ts';
 import { KeyRing } from '../../daemon/app/shops/keys.ts';
 import { type ChainAdapter, type ScriptList, tipOf } from '../../daemon/chains/adapter.ts';
@@ -98,8 +99,9 @@ export class Appliance {
   readonly #time: Time;
   readonly #context: () => Context;
   readonly #sources: Sources;
-  #jobs!: Jobs;
+  #jobs: Jobs | null = null;
   #loops!: SyncLoops;
+  #instance: Instance | null = null;
   #discovery: AccountDiscovery | null = null;
   #minuteAt = 0;
 
@@ -168,9 +170,13 @@ export class Appliance {
       wake: {
         webhooks: () => {},
         shopEvents: () => {},
-        pool: () => this.#jobs.fill(),
+        pool: () => {
+          // the check at the start comes before there are jobs
+          this.#jobs?.fill();
+          this.#instance?.touch();
+        },
         business: () => {
-          this.#jobs.fill();
+          this.#jobs?.fill();
           this.#loops.begin();
         },
         chain: (key) => this.#loops.wake(key),
@@ -182,6 +188,7 @@ export class Appliance {
       const adapter = this.#source('regtest', chain, watchList(store, chainKey('regtest', chain)));
       if (adapter) this.app.chains.add(adapter);
     }
+    this.#instance = await Instance.begin(this.app, folder);
     this.#loops = new SyncLoops(this.app);
     this.#jobs = new Jobs(this.app);
     this.#loops.begin();
@@ -306,8 +313,9 @@ export class Appliance {
     const now = this.#time.monotonic;
     if (this.isDead || now - this.#minuteAt < MINUTE_MS) return;
     this.#minuteAt = now;
-    void this.#jobs.minute();
-    this.#jobs.fill();
+    void this.#jobs?.minute();
+    void this.#instance?.stamp();
+    this.#jobs?.fill();
     await this.#time.settle();
   }
 }

@@ -11,6 +11,7 @@ import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './op
 import { paidTo, partOf, type Shown, WHOLE } from './payable.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
 import { judgeUnshared } from './reserved.ts';
+import { heed } from './rollback.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -166,6 +167,8 @@ export async function judgeEnd(world: World): Promise<void> {
   await world.appliance.unlock();
   for (const network of world.networks.values()) network.spendForgotten();
   endUnprovedLies(world);
+  // what an earlier machine sent may have come back
+  await heed(world);
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);

@@ -12,6 +12,8 @@ import type { World } from './world.ts';
 /** `invoices`: how many there were. */
 export type Snapshot = { folder: string; at: number; invoices: number };
 
+/** With the counter that the database is compared with. */
+const STAMP = 'instance.json';
 const SNAPSHOTS_MAX = 3;
 /** How long an operator does not look at what the service says. */
 const UNSEEN_MS = 30_000;
@@ -27,38 +29,42 @@ export function snapshot(world: World): string {
   return 'a snapshot of the disk is made';
 }
 
-/** The disk comes back older, in whole or the database alone, which a signer of another user does not notice. */
+/** What of the disk comes back: all of it, the database with what lies beside it, or the database alone. */
+const PARTS = ['data directory', 'database with its stamp', 'database'] as const;
+
+/** The disk comes back older, in whole or in parts, which a signer of another user does not notice. */
 export async function rollBack(world: World): Promise<string> {
   const made = world.random.pick(world.snapshots);
   if (!made || world.electrum) return '';
-  const whole = world.random.chance(0.5);
+  const part = world.random.pick(PARTS);
   const newer = join(world.folder, `newer-${world.step}`);
-  cpSync(join(world.appliance.folder, 'vault'), newer, { recursive: true });
+  const kept = part === 'data directory' ? [] : part === 'database' ? ['vault', STAMP] : ['vault'];
+  for (const name of kept) cpSync(join(world.appliance.folder, name), join(newer, name), { recursive: true });
   await loseMachine(world);
   for (const network of world.networks.values()) mend(network);
   const folder = world.newFolder();
   cpSync(made.folder, folder, { recursive: true });
-  if (!whole) {
-    rmSync(join(folder, 'vault'), { recursive: true });
-    cpSync(newer, join(folder, 'vault'), { recursive: true });
+  for (const name of kept) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+    cpSync(join(newer, name), join(folder, name), { recursive: true });
   }
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
   for (const invoice of world.invoices) invoice.asks = invoice.asks.flatMap((ask) => askedBy(ask, made.at) ?? []);
   world.backups.length = 0;
   world.olderBackups.length = 0;
   world.isUnwarned = true;
-  world.isBlind ||= whole;
+  world.isBlind ||= part !== 'database';
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world.sources);
   if (world.random.chance(0.8)) await world.appliance.unlock();
   await world.appliance.pass(UNSEEN_MS);
-  const said = `the ${whole ? 'data directory' : 'database'} comes back as it was at ${new Date(made.at).toISOString()}`;
+  const said = `the ${part} comes back as it was at ${new Date(made.at).toISOString()}`;
   return `${said}; ${await heed(world)}`;
 }
 
 /** The operator does what a quarantine asks for. */
 export async function heed(world: World): Promise<string> {
   const { quarantined } = await world.appliance.operator('restore.status', {});
-  if (!quarantined) return 'it goes on';
+  if (!quarantined) return world.isUnwarned ? 'it goes on' : '';
   // whoever has read this looks whether a withdrawal was paid before it is approved
   world.isUnwarned = false;
   await confirm(world);

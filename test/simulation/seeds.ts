@@ -9,7 +9,8 @@ export type Row = { seed: number; steps: number; without?: string; also?: string
 /** Printed after each of several rows that one process runs. */
 export const ROW_OVER = 'the row is over\n';
 
-export const SEEDS: readonly Row[] = [
+/** Without what was added to the usual actions later: each is the run in which the fault was. */
+const EARLIER: readonly Row[] = [
   ...[601, 602, 603, 604].map((seed) => ({ seed, steps: 160 })),
   // payers change the coin
   { seed: 12, steps: 200, also: 'change coin:8' },
@@ -41,4 +42,15 @@ export const SEEDS: readonly Row[] = [
   // endpoints of an account chain that tell the truth
   { seed: 1, steps: 100, kind: 'accounts', without: 'lie' },
   { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
+];
+
+const ADDED_LATER = 'snapshot,roll back,heed';
+
+export const SEEDS: readonly Row[] = [
+  ...EARLIER.map((row) => ({ ...row, without: [row.without, ADDED_LATER].filter(Boolean).join() })),
+  // the data directory comes back older: blocks were read again before the skipped addresses were watched
+  { seed: 1, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  // the same data comes back twice, and jumps as far as before
+  { seed: 16, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 26, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
 ];

@@ -10,9 +10,6 @@ import { Busy, type Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 import { Fault, type Kind, World } from './world.ts';
 
-/** The operator looks at what the service says, and does it. */
-const heedLater: people.Action = async (world) => (world.isUnwarned ? heed(world) : '');
-
 /** What may happen at each step. Names are those of `--without`, `--only` and `--also`; a weight of 0 needs `--also`. */
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [
   [10, 'request', people.createAndRequest],
@@ -46,9 +43,9 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [0.1, 'restore older', operators.restoreOlder],
   [0.15, 'words', operators.restoreWords],
   [3, 'crash', operators.crash],
-  [0, 'snapshot', snapshot],
-  [0, 'roll back', rollBack],
-  [0, 'heed', heedLater],
+  [1, 'snapshot', snapshot],
+  [0.4, 'roll back', rollBack],
+  [2, 'heed', heed],
 ];
 
 /** Of 'lie', where there is a server that may. */

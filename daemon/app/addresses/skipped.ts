@@ -22,8 +22,6 @@ import {
 } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import type { ChainRuntime } from '../chains/chains.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Account } from '../shops/directory.ts';
 import { deriveRange } from './derive.ts';
 
@@ -91,24 +89,6 @@ export async function deriveSkipped(app: App, account: Account, stopped: () => b
 /** Whether an account has skipped addresses that are not watched yet. */
 export const isBehind = (app: App, { id }: Account): boolean =>
   app.store.get(skippedNext, { account_id: id }) !== undefined;
-
-/**
- * Watches the skipped addresses of a chain's accounts before its blocks are read, because the blocks would be read
- * without them. Calls `begins` if there is something to do.
- */
-export async function watchSkipped(
-  app: App,
-  chain: ChainRuntime,
-  begins: () => void,
-  stopped: () => boolean,
-): Promise<void> {
-  if (!quarantineOf(app.store)) return;
-  for (const account of app.directory.accounts()) {
-    if (account.chainKey !== chain.key || !isBehind(app, account)) continue;
-    begins();
-    await deriveSkipped(app, account, stopped);
-  }
-}
 
 function storeSkipped(tx: Tx, account: Account, range: SkippedRow, targets: readonly DerivedAddress[]): void {
   const { branch, from_index, reached } = range;

@@ -188,6 +188,7 @@ class Facts {
   /** Blocks of the past, with the tip at a height. */
   past(tipHeight: number): Phase[] {
     return [
+      ...unknownAddresses(this.app, this.chain, this.update),
       this.credits(tipHeight, 0),
       this.spends(tipHeight),
       ...this.reported.debits(),

@@ -5,8 +5,10 @@
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
-import { INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
+import type { Checkpoint } from '../../domain/chain.ts';
+import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
 import { message, type Template, templateOf } from '../../domain/messages.ts';
+import { rescanAgainFrom } from '../../store/queries/businesses.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -44,24 +46,26 @@ export const MAY_BE_PAID = message('wait.may_be_paid');
 
 /**
  * `made_at`: when the restored backup was made; null if no restore was announced. `heights`, `lastDebit`: where spends that the
- * books do not know begin, if that is below what is stored. `readAgain`: the chains whose blocks were read before the skipped
- * addresses were watched.
+ * books do not know begin, if that is below what is stored. `readFrom`: of the chains whose blocks were read before the skipped
+ * addresses were watched, from where.
  */
 export type Beginning = {
   made_at: string | null;
   why?: Template;
   heights?: Readonly<Record<string, number>>;
   lastDebit?: number;
-  readAgain?: readonly string[];
+  readFrom?: Readonly<Record<string, Checkpoint>>;
 };
 
 /** Marks a database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
 export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump: number): void {
-  const { made_at, why, readAgain } = beginning;
-  const heights = tx.all(chainStates, {}).map(({ chain_key, checkpoint }): [string, number] => {
+  const { made_at, why, readFrom } = beginning;
+  const stored = tx.all(chainStates, {});
+  const heights = stored.map(({ chain_key, checkpoint }): [string, number] => {
     const { height } = tipOf(checkpoint);
     return [chain_key, Math.min(height, beginning.heights?.[chain_key] ?? height)];
   });
+  const places = stored.map(({ chain_key, checkpoint }) => [chain_key, checkpoint] as const);
   const record: QuarantineRecord = {
     since: now,
     backup_made_at: made_at,
@@ -70,7 +74,8 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
     last_debit: beginning.lastDebit ?? tx.get(lastDebit, {})?.id ?? 0,
     policies: suspendPolicies(tx),
     ...(why && { why }),
-    ...(readAgain && { read_again: readAgain }),
+    ...(readFrom && { read_again: Object.keys(readFrom) }),
+    read_from: { ...Object.fromEntries(places), ...readFrom },
   };
   tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
   tx.run(skipWebhooks, {});
@@ -78,6 +83,11 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   for (const { chain_key } of tx.all(chainStates, {})) reviewAll(tx, chain_key);
   dropUnsigned(tx);
   tx.run(doubtUnsigned, { problem: MAY_BE_PAID.text, problem_template: templateOf(MAY_BE_PAID), now });
+  jumpAhead(tx, now, jump);
+}
+
+/** Skips what may have been given out since. */
+function jumpAhead(tx: Tx, now: number, jump: number): void {
   for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
     const [network, chain] = chain_key.split(':') as [Network, ChainId];
     const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
@@ -92,6 +102,31 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   tellJumps(tx, now);
   const by = { by: jump };
   if (tx.run(jumpWithdrawals, by).changes === 0) tx.run(beginWithdrawals, by);
+}
+
+/**
+ * Jumps once more, because somebody paid an address behind the jump: an earlier run from the same data has jumped as far and
+ * given addresses out from there. Blocks are read again with those that are skipped now.
+ */
+export function jumpFarther(
+  tx: Tx,
+  record: QuarantineRecord,
+  rereads: readonly string[],
+  now: number,
+  jump: number,
+): void {
+  const jumps = (record.jumps ?? 0) + 1;
+  if (jumps > EARLIER_RESTORES_MAX) return;
+  jumpAhead(tx, now, jump);
+  const again = new Set(record.read_again);
+  for (const { id, chain_key } of tx.all(accountsToJump, {})) {
+    const from = record.read_from?.[chain_key];
+    if (from === undefined || !rereads.includes(chain_key)) continue;
+    tx.run(rescanAgainFrom, { id, to: JSON.stringify(from) });
+    again.add(chain_key);
+  }
+  const value = JSON.stringify({ ...record, jumps, read_again: [...again] } satisfies QuarantineRecord);
+  tx.run(saveSetting, { key: QUARANTINE_SETTING, value, updated_at: now });
 }
 
 /** Tells the operator what a search by the words alone must be told, if it would not look so far by itself. */

@@ -9,7 +9,7 @@
  * The simulated chains are part of the database, so that they are never ahead of it.
  */
 import { isUtxo } from '../../chains/derive.ts';
-import type { BlockId, ChainUpdate, Credit } from '../../domain/chain.ts';
+import type { BlockId, ChainUpdate, Checkpoint, Credit } from '../../domain/chain.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { type Message, message, templateOf } from '../../domain/messages.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
@@ -23,7 +23,7 @@ import { insertIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
-import { type Beginning, beginQuarantine } from './begin-quarantine.ts';
+import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
 import { OLDER, quarantineOf } from './quarantine.ts';
 
 /** Facts that one step looks at. */
@@ -38,8 +38,8 @@ export function beginAsOlder(
 ): void {
   if (quarantineOf(tx)) return;
   const now = app.now();
-  const readAgain = beginReadingAgain(app, tx);
-  beginQuarantine(tx, { made_at: null, why: templateOf(reason), readAgain, ...where }, now, app.jump ?? INDICES_JUMPED);
+  const readFrom = beginReadingAgain(app, tx);
+  beginQuarantine(tx, { made_at: null, why: templateOf(reason), readFrom, ...where }, now, jumpOf(app));
   insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
     app.log.error({ reason: reason.text }, 'the data is older than what happened: the service is quarantined');
@@ -48,22 +48,27 @@ export function beginAsOlder(
   });
 }
 
+const jumpOf = ({ jump }: App): number => jump ?? INDICES_JUMPED;
+
 /**
- * Blocks since the start were read without the addresses that are skipped now. Returns the chains that read them again; a
- * source that is asked for addresses needs no blocks.
+ * Blocks since the start were read without the addresses that are skipped now. Returns the chains that read them again, and
+ * from where.
  */
-function beginReadingAgain(app: App, tx: Tx): string[] {
-  const again = new Set<string>();
+function beginReadingAgain(app: App, tx: Tx): Record<string, Checkpoint> {
+  const again: Record<string, Checkpoint> = {};
   for (const { id, chainKey } of app.directory.accounts()) {
     const chain = app.chains.find(chainKey);
-    if (!chain || isSimulated(chain) || chain.startedFrom === null || chain.adapter.rescan) continue;
+    if (!chain || !isReread(chain) || chain.startedFrom === null) continue;
     tx.run(rescanFrom, { id, to: JSON.stringify(chain.startedFrom) });
-    again.add(chainKey);
+    again[chainKey] = chain.startedFrom;
   }
-  return [...again];
+  return again;
 }
 
 const isSimulated = ({ adapter }: ChainRuntime): boolean => adapter.network === 'sandbox';
+
+/** Whether blocks are read for addresses. A source that is asked for addresses needs none. */
+const isReread = (chain: ChainRuntime): boolean => !isSimulated(chain) && !chain.adapter.rescan;
 
 /** Looks for a spend of ours that nobody here made. To be run once the facts of the update are stored. */
 export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate): Phase[] {
@@ -123,28 +128,41 @@ function placeOf(reader: Reader, { key }: ChainRuntime, spent: Spent): Pick<Begi
 }
 
 /**
- * Looks for payments to addresses that the books never gave out, in what happened while the service was away. To be run before
- * the update's credits are stored.
+ * Looks for payments to addresses that the books never gave out, in what happened while the service was away. In a quarantine
+ * they show that an earlier run from the same data has jumped as far. To be run before the update's credits are stored.
  */
 export function unknownAddresses(app: App, chain: ChainRuntime, { credits }: ChainUpdate): Phase[] {
-  const isFirstView = chain.startedFrom !== null && chain.syncs === 0 && !isSimulated(chain);
+  const isFirstView = chain.startedFrom !== null && chain.syncs === 0;
   const look: Phase = (tx, at) => {
     const page = credits.slice(at, at + PAGE);
-    if (page.length === 0 || quarantineOf(tx)) return null;
+    const quarantine = quarantineOf(tx);
+    if (page.length === 0 || !(isFirstView || quarantine)) return null;
     const found = page.find((credit) => isNeverGivenOut(tx, chain, credit));
     if (!found) return { at: at + PAGE };
+    if (quarantine) {
+      const rereads = app.chains.all().filter(isReread);
+      const keys = rereads.map(({ key }) => key);
+      jumpFarther(tx, quarantine, keys, app.now(), jumpOf(app));
+      tx.afterCommit(() => app.wake.pool());
+      return null;
+    }
     const address = tx.get(targetById, { id: found.targetId })?.address ?? '';
     beginAsOlder(app, tx, message('older.address', { address, chain: chain.key }));
     return null;
   };
-  return isFirstView && credits.length > 0 ? [look] : [];
+  return !isSimulated(chain) && credits.length > 0 ? [look] : [];
 }
 
-function isNeverGivenOut(reader: Reader, { key }: ChainRuntime, { id, targetId, block }: Credit): boolean {
+function isNeverGivenOut(reader: Reader, chain: ChainRuntime, { id, targetId, block }: Credit): boolean {
+  const { key, adapter } = chain;
   const target = reader.get(targetById, { id: targetId });
-  if (block === null || target?.branch !== 0 || target.invoice_id !== null) return false;
+  if (block === null || !target || target.invoice_id !== null) return false;
+  if (target.branch === 1) {
+    // of change, those behind a jump
+    const next = reader.get(accountById, { id: target.account_id })?.next_change ?? 0;
+    if (!isUtxo(adapter.chain) || target.idx < next) return false;
+  }
   if (isTaken(kinTarget(reader, target)) || reader.get(creditByOutpoint, { outpoint: id, chain_key: key }))
     return false;
-  // of a wallet that came from elsewhere, another program may have given it out
-  return reader.get(accountById, { id: target.account_id })?.gap === null;
+  return isOfOurTime(reader, target.account_id, block);
 }

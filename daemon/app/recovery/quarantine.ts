@@ -1,9 +1,9 @@
 /**
  * The quarantine of an appliance whose data may be older than what really happened: after a restore, or after it was found out
- * (`older.ts`). Until the operator
- * confirms, it syncs and shows data, but does not sign, notify, approve by policy or give out addresses. Its next
- * addresses jump ahead of every one that may have been given out after the backup, and the skipped ones are watched.
+ * (`older.ts`). Until the operator confirms, it syncs and shows data, but does not sign, notify, approve by policy or give out
+ * addresses. Its next addresses jump ahead of every one that may have been given out after the backup, and the skipped ones are watched.
  */
+import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { Template } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
@@ -23,7 +23,8 @@ const RESTORED_SETTING = 'restored';
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
  * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
  * backup, 0 for none. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
- * chains whose blocks are read again with the skipped addresses.
+ * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
+ * time. `jumps`: how often the indices jumped once more since.
  */
 export type QuarantineRecord = {
   since: number;
@@ -34,6 +35,8 @@ export type QuarantineRecord = {
   policies?: string[];
   why?: Template;
   read_again?: readonly string[];
+  read_from?: Readonly<Record<string, Checkpoint>>;
+  jumps?: number;
 };
 
 const RETRY_SECONDS = 300;

@@ -7,19 +7,26 @@
  * addresses turn out to be used than were watched, the whole past is read again.
  */
 import { tipOf } from '../../chains/adapter.ts';
+import { isUtxo } from '../../chains/derive.ts';
 import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
-import { GAP } from '../../domain/indices.ts';
+import { GAP, INDICES_JUMPED } from '../../domain/indices.ts';
 import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
+import { insertTarget } from '../../store/queries/credits.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { beginPast, endPast } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
-import { fillPool } from '../addresses/pool.ts';
-import { isBehind, skipUsed } from '../addresses/skipped.ts';
+import { deriveRange } from '../addresses/derive.ts';
+import { fillPool, ready } from '../addresses/pool.ts';
+import { deriveSkipped, isBehind, skipUsed } from '../addresses/skipped.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf, ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
+import { quarantineOf } from './quarantine.ts';
+
+/** A payment takes one address for change, and several payments come before it: of those behind a jump, so many fewer are watched. */
+const CHANGE_PART = 10;
 
 /**
  * `checkpoint` is null until the block before the account's birthday was found. `isThrough`: it has reached the
@@ -161,6 +168,49 @@ export async function watchAhead(
   if (app.now() - birthday < MS_PER_HOUR) return;
   const accounts = app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
   for (const account of accounts) await fillPool(app, account, GAP, stopped);
+}
+
+/**
+ * Watches the skipped addresses of a chain's accounts, and the first ones behind them, before its blocks are read, because the
+ * blocks would be read without them. Calls `begins` if there is something to do.
+ */
+export async function watchSkipped(
+  app: App,
+  chain: ChainRuntime,
+  begins: () => void,
+  stopped: () => boolean,
+): Promise<void> {
+  if (!quarantineOf(app.store)) return;
+  // an earlier run from the same data may have jumped as far and given these out
+  const behind = Math.ceil(((app.jump ?? INDICES_JUMPED) * GAP) / INDICES_JUMPED);
+  for (const account of app.directory.accounts()) {
+    if (account.chainKey !== chain.key) continue;
+    if (isBehind(app, account) || ready(app, account) < behind) begins();
+    await deriveSkipped(app, account, stopped);
+    await fillPool(app, account, behind, stopped);
+    await watchChange(app, chain, account, Math.ceil(behind / CHANGE_PART));
+  }
+}
+
+/** By account: the index from which its next addresses for change are watched. */
+const changeWatched = new WeakMap<ChainRuntime, Map<number, number>>();
+
+/** Watches the next addresses for change, none of which this service has used. */
+async function watchChange(app: App, chain: ChainRuntime, account: Account, count: number): Promise<void> {
+  const { adapter, key } = chain;
+  const { next_change: from } = app.store.get(accountById, { id: account.id }) ?? {};
+  if (!isUtxo(adapter.chain) || from === undefined) return;
+  const watched = changeWatched.get(chain) ?? new Map<number, number>();
+  changeWatched.set(chain, watched);
+  if (watched.get(account.id) === from) return;
+  const derived = await deriveRange(adapter, account.key, { branch: 1, from, count, paced: false });
+  await app.store.write((tx) => {
+    derived.forEach(({ script, address }, i) => {
+      const place = { account_id: account.id, branch: 1, idx: from + i };
+      tx.run(insertTarget, { ...place, chain_key: key, script, address, invoice_id: null });
+    });
+  });
+  watched.set(account.id, from);
 }
 
 /** Applies one step. Repeating it has no effect, so the progress is stored last. */

@@ -60,6 +60,15 @@ export const rescanFrom = statement((p: { id: number; to: string }) =>
   sqlite.updateTable('account').set({ rescan: p.to }).where('id', '=', p.id).where('rescan', 'is', null),
 );
 
+/** The same where the past is being read already, but for a wallet whose past was never read. */
+export const rescanAgainFrom = statement((p: { id: number; to: string }) =>
+  sqlite
+    .updateTable('account')
+    .set({ rescan: p.to })
+    .where('id', '=', p.id)
+    .where((eb) => eb.or([eb('rescan', 'is', null), eb('gap', 'is', null), eb('past_until', 'is not', null)])),
+);
+
 export const setNextIndex = update('account', ['next_index'], 'id');
 
 export const insertApiKey = insert('api_key', columnsBut('api_key', 'id', 'last_used_at', 'revoked_at'));
