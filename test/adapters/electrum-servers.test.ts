@@ -15,7 +15,9 @@ import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/script
 import type { UnstoredTransaction } from '../../daemon/chains/utxo/electrum/histories/unstored.ts';
 import { TIMEOUTS } from '../../daemon/chains/utxo/electrum/servers/connection.ts';
 import { endpointOf } from '../../daemon/chains/utxo/electrum/servers/endpoint.ts';
+import { Between } from '../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
+import type { Server } from '../../daemon/chains/utxo/electrum/servers/server.ts';
 import { ServerSet } from '../../daemon/chains/utxo/electrum/servers/server-set.ts';
 import type { ChainUpdate, Checkpoint, SourceServer } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
@@ -339,6 +341,48 @@ describe('a history that is longer than what is read', () => {
       }
       expect({ name, ms: Math.min(...turnsMs) }).toEqual({ name, ms: expect.toSatisfy((ms) => ms < TURN_MS_MAX) });
     }
+  });
+});
+
+describe('a history in the middle of a block', () => {
+  const scriptHash = 'ef'.repeat(32);
+  const twice = [20, 0].map((height) => ({ tx_hash: 'cd'.repeat(32), height }));
+  const HISTORY = 'blockchain.scripthash.get_history';
+
+  it.each([
+    { what: 'that ends is no fault', afterMs: 50_000, state: 'ready' },
+    { what: 'that lasts a minute is one', afterMs: 61_000, state: 'dropped' },
+  ])('$what', async ({ afterMs, state }) => {
+    const stub = await serve(main, (method) => (method === HISTORY ? twice : undefined));
+    const set = await clientSetOf([stub]);
+    const [server] = set.ready() as [Server];
+    await expect(server.history(scriptHash)).rejects.toThrow(Between);
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + afterMs);
+    const ended = server.history(scriptHash).catch((error: Error) => error.message);
+    expect(await ended.finally(() => clock.mockRestore())).toContain('both in a block and as unconfirmed');
+    expect(server.state).toBe(state);
+  });
+
+  it('is asked for again within seconds, and once for all that asks at a time', async () => {
+    const list = new FactBook();
+    const { script } = addressOfKey(childPublicKey(testAccount, 0, 0), 'BTC', 'regtest');
+    list.watch({ address: '', script });
+    let isBetween = true;
+    const server = await serve(main, (method) => (method === HISTORY ? (isBetween ? twice : []) : undefined));
+    server.histories.set(scriptHashOf(script), [{ tx_hash: 'cd'.repeat(32), height: 20 }]);
+    const { adapter, alerts, sync } = open([server], { list });
+    adapter.onHint(() => {});
+    const began = performance.now();
+    await until(async () => {
+      expect((await sync(checkpointOf(main).slice(-1)))?.mempool).not.toBe('complete');
+      return (server.calls.get(HISTORY) ?? 0) > 2;
+    }, 'it to be asked for again');
+    expect(performance.now() - began).toBeGreaterThan(1_900);
+    isBetween = false;
+    server.pay(scriptHashOf(script), []);
+    await until(async () => (await sync(checkpointOf(main).slice(-1)))?.mempool === 'complete', 'a complete view');
+    expect(alerts).toEqual([]);
   });
 });
 

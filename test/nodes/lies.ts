@@ -54,7 +54,7 @@ function instead(method: string, { lied }: Scene, lie: (honest: unknown, params:
 }
 
 /** Histories are altered, and the statuses with them. `other` answers the rest. */
-function histories(
+export function histories(
   { server, lied }: Scene,
   alter: (history: HistoryItem[], scripthash: string) => HistoryItem[],
   other: (method: string, params: Json[]) => unknown = () => undefined,
@@ -305,9 +305,10 @@ export const LIES: readonly Lie[] = [
     behaviour: (scene) => histories(scene, (history) => history.map((item) => ({ ...item, height: -5 }))),
   },
   {
-    name: 'names transactions twice',
+    name: 'names transactions in two blocks',
     ends: 'dropped',
-    behaviour: (scene) => histories(scene, (history) => [...history, ...history]),
+    behaviour: (scene) =>
+      histories(scene, (history) => [...history, ...history.map((item) => ({ ...item, height: item.height && 3 }))]),
   },
   {
     name: 'names transactions that nobody has',

@@ -5,6 +5,7 @@
 import type { Json } from './electrum-chain.ts';
 import type { Behaviour, ElectrumServer } from './electrum-server.ts';
 import type { Session } from './electrum-session.ts';
+import { histories } from './lies.ts';
 
 export type Oddity = { name: string; behaviour: (server: ElectrumServer) => Behaviour };
 
@@ -20,7 +21,17 @@ const LATENCY_MS = 120;
 const TURNS = 3;
 const TURN_MS = 30;
 const LATE_MS = 400;
+const BETWEEN_MS = 2_500;
 const ANSWERS_PER_CONNECTION = 60;
+
+/** Tells the present status of every subscription; the behaviour's own `notify` says which it is. */
+function tellAll({ sessions }: ElectrumServer): void {
+  for (const session of sessions) {
+    if (!session.open) continue;
+    for (const scripthash of session.subscriptions.keys())
+      session.notify('blockchain.scripthash.subscribe', [scripthash, null]);
+  }
+}
 
 /** Bytes in pieces that end anywhere. */
 function crumble(line: string, session: Session, bytesMax: number): void {
@@ -112,6 +123,26 @@ export const ODDITIES: readonly Oddity[] = [
         return null;
       },
     }),
+  },
+  {
+    name: 'names a mined transaction twice for some seconds',
+    behaviour: (server) => {
+      const minedAtMs = new Map<string, number>();
+      const isNew = (): boolean => {
+        const { hash } = server.chain.tip;
+        const now = performance.now();
+        if (!minedAtMs.has(hash)) {
+          minedAtMs.set(hash, now);
+          // once the mempool is read again, the histories are others
+          setTimeout(() => tellAll(server), BETWEEN_MS).unref();
+        }
+        return now - (minedAtMs.get(hash) ?? 0) < BETWEEN_MS;
+      };
+      return histories({ server, scripts: new Map(), lied: () => undefined }, (history) => {
+        const mined = isNew() ? history.filter(({ height }) => height === server.chain.height) : [];
+        return [...history, ...mined.map(({ tx_hash }) => ({ tx_hash, height: 0 }))];
+      });
+    },
   },
   {
     name: 'ends connections after a while',

@@ -10,7 +10,7 @@ import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types
 import { Scripts, scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import * as answers from '../../../daemon/chains/utxo/electrum/servers/answers.ts';
 import { endpointOf, operatorOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
-import { Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
+import { Between, Misbehaved, serverText, TooLong } from '../../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/servers/lines.ts';
 import { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
 import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
@@ -94,6 +94,25 @@ describe('answers', () => {
     ['a fee of text', () => answers.readFee('0.1')],
   ])('refuses %s', (_, read) => {
     expect(read).toThrow(Misbehaved);
+  });
+
+  it.each([
+    [5, 0],
+    [0, 5],
+    [5, -1],
+    [0, 0],
+    [0, -1],
+  ])('with a transaction at %i and at %i are from between two states', (...heights) => {
+    expect(() => answers.readHistory(heights.map((height) => ({ tx_hash: txid, height })))).toThrow(Between);
+  });
+
+  it.each([
+    [5, 5],
+    [5, 6],
+    [5, 0, 6],
+    [0, 5, 5],
+  ])('with a transaction in blocks %i and %i are lies', (...heights) => {
+    expect(() => answers.readHistory(heights.map((height) => ({ tx_hash: txid, height })))).toThrow(Misbehaved);
   });
 
   it.each([

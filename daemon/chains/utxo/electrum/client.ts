@@ -23,7 +23,7 @@ import { UnstoredTransactions } from './histories/unstored.ts';
 import { Watching } from './histories/watching.ts';
 import type { Timeouts } from './servers/connection.ts';
 import type { Endpoint } from './servers/endpoint.ts';
-import { ConnectionLost, isCostly, isOfServer, ServerRefusal } from './servers/faults.ts';
+import { Between, ConnectionLost, isOfServer, isPassing, ServerRefusal } from './servers/faults.ts';
 import type { Pins } from './servers/pins.ts';
 import type { Server, Tip } from './servers/server.ts';
 import { ServerSet } from './servers/server-set.ts';
@@ -62,6 +62,8 @@ const READ_STEP_MS = 3_000;
 /** The interval at which the list is read again even without a sign of change. */
 const REFRESH_MS = 60_000;
 const STAMP_MS = 500;
+/** The least pause before a history that was in the middle of a block is asked for again. */
+const BETWEEN_MS = 1_000;
 /** How long a look waits for the headers of a new tip. After that, another server may know more. */
 const HEADERS_MS_MAX = 2_000;
 /** Histories that a server may refuse and others give, before another server is asked instead of it. */
@@ -245,6 +247,10 @@ export class LightClient {
     }
     let open = 0;
     const take = async (script: Script): Promise<void> => {
+      if (performance.now() < script.askAgainAtMs) {
+        open++;
+        return;
+      }
       // another server announced it: the next step subscribes it on this one
       if (!server.statuses.has(script.hash)) {
         this.watching.promote(script);
@@ -257,7 +263,8 @@ export class LightClient {
       } catch (error) {
         if (!(error instanceof ServerRefusal)) throw error;
         // asked again when the server is less busy
-        if (isCostly(error)) open++;
+        if (error instanceof Between) script.askAgainAtMs = performance.now() + BETWEEN_MS * (1 + Math.random());
+        if (isPassing(error)) open++;
         else if ((await this.#refused(server, script, tip, error.message)) === 'open') open++;
       }
     };
@@ -292,7 +299,7 @@ export class LightClient {
       } catch (error) {
         if (!isOfServer(error)) throw error;
         // it may answer when it is less busy
-        if (isCostly(error)) return 'open';
+        if (isPassing(error)) return 'open';
       }
     }
     if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {

@@ -10,7 +10,7 @@
 import { inParallel, repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
-import { isOfServer, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
+import { isOfServer, isPassing, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import type { HistoryReader } from './reader.ts';
@@ -82,6 +82,7 @@ export class Auditor {
       } catch (error) {
         // A refused history does not stop the comparison of the others. It is compared again when either server has news.
         if (!(error instanceof ServerRefusal)) throw error;
+        if (isPassing(error)) return;
         difference.compared = difference.statuses;
       }
     });

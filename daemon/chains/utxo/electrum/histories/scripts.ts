@@ -27,6 +27,8 @@ export type Script = {
   news: number;
   /** Since when a server's listed history contradicts its announced status, or 0. */
   contradictedSinceMs: number;
+  /** Its history is not asked for before. */
+  askAgainAtMs: number;
   /** How often it was touched. A history requested before the last touch is not final. */
   touches: number;
   /** The highest block in its history. */
@@ -172,6 +174,7 @@ export class Scripts {
       rank,
       news: 0,
       contradictedSinceMs: 0,
+      askAgainAtMs: 0,
       touches: 0,
       top: 0,
       txids: [],

@@ -4,7 +4,7 @@
  */
 import { HEADER_BYTES } from '../headers/header.ts';
 import { HEADERS_PER_REQUEST } from '../headers/types.ts';
-import { Misbehaved, TooLong } from './faults.ts';
+import { Between, Misbehaved, TooLong } from './faults.ts';
 
 /** Entries of one history. Servers have their own limits, which may be higher (Fulcrum's: 125,000). */
 export const HISTORY_ENTRIES_MAX = 20_000;
@@ -62,18 +62,23 @@ export function readStatus(value: unknown): string | null {
   throw new Misbehaved('the status of a script is none');
 }
 
+/** Throws `Between` if a transaction is named in a block and once more without one. */
 export function readHistory(value: unknown): HistoryEntry[] {
   if (!Array.isArray(value)) throw new Misbehaved('a history is no list');
   if (value.length > HISTORY_ENTRIES_MAX) throw new TooLong(`a history of ${value.length} entries`);
-  const seen = new Set<string>();
-  return value.map((entry: unknown) => {
+  const confirmed = new Map<string, boolean>();
+  let twice: string | null = null;
+  const entries = value.map((entry: unknown) => {
     const { tx_hash: txid, height } = isObject(entry) ? entry : {};
     if (typeof txid !== 'string' || !HASH.test(txid)) throw new Misbehaved('an entry of a history has no id');
     if (!isHeight(height) && height !== -1) throw new Misbehaved('an entry of a history has no height');
-    if (seen.has(txid)) throw new Misbehaved('a history has a transaction twice');
-    seen.add(txid);
+    if (height > 0 && confirmed.get(txid)) throw new Misbehaved('a history has a transaction in two blocks');
+    if (confirmed.has(txid)) twice = txid;
+    confirmed.set(txid, height > 0 || confirmed.get(txid) === true);
     return { txid, height };
   });
+  if (twice !== null) throw new Between(twice);
+  return entries;
 }
 
 /** `height`: 0 while unconfirmed. */

@@ -33,6 +33,20 @@ export class TooLong extends ServerRefusal {
   }
 }
 
+/**
+ * The answer names a transaction both in a block and as unconfirmed. ElectrumX at its default settings does so for some seconds
+ * after each block, until it has read its node's mempool again. The question is to be asked again soon.
+ */
+export class Between extends ServerRefusal {
+  readonly txid: string;
+
+  constructor(txid: string) {
+    super(0, `it names transaction ${txid} both in a block and as unconfirmed, in the middle of a block`);
+    this.name = 'Between';
+    this.txid = txid;
+  }
+}
+
 /** The server said something impossible or exceeded a limit, which proves that it is broken or lies. */
 export class Misbehaved extends Error {
   constructor(message: string) {
@@ -52,6 +66,9 @@ export function isCostly(error: unknown): boolean {
   if (error instanceof ConnectionLost) return true;
   return error instanceof ServerRefusal && COST_CODES.includes(error.code) && !TOO_LARGE.test(error.message);
 }
+
+/** Whether the same question may be answered soon. */
+export const isPassing = (error: unknown): boolean => isCostly(error) || error instanceof Between;
 
 const SERVER_TEXT_CHARS_MAX = 300;
 

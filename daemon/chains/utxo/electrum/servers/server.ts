@@ -10,7 +10,7 @@ import * as answers from './answers.ts';
 import { Connection, type Timeouts } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
 import { operatorOf } from './endpoint.ts';
-import { ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
+import { Between, ConnectionLost, isCostly, Misbehaved, ServerRefusal, TooLong } from './faults.ts';
 import { type Haste, Pace } from './pace.ts';
 import type { Pins } from './pins.ts';
 
@@ -24,6 +24,10 @@ const STABLE_MS = 30_000;
 const DROPPED_MS = 60 * 60 * 1000;
 /** Calls whose answers may have any length. Others cannot make an answer too long. */
 const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
+/** How long a history may name a transaction in a block and once more without one. */
+const BETWEEN_MS_MAX = 60_000;
+/** More addresses than one block pays. */
+const BETWEEN_SCRIPTS_MAX = 20_000;
 /** The weight of the newest answer in the running mean of latencies. */
 const LATENCY_WEIGHT = 0.2;
 /** How often a status that changes during its request is requested again; the next announcement covers the rest. */
@@ -73,6 +77,8 @@ export class Server {
   readonly #options: ServerOptions;
   /** Subscriptions being requested: the number of requests under way, and of announcements since. */
   readonly #joining = new Map<string, { news: number; asking: number }>();
+  /** Scripts of whose history a transaction is named in a block and once more without one, and since when. */
+  readonly #between = new Map<string, number>();
   /** Subscriptions being ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   #connection: Connection | null = null;
@@ -224,7 +230,25 @@ export class Server {
 
   /** The transactions of a script. Throws `TooLong` where they are more than are read. */
   history(scriptHash: string, haste: Haste = 'news'): Promise<answers.HistoryEntry[]> {
-    return this.#paced(haste, 'blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
+    const asked = this.#paced(haste, 'blockchain.scripthash.get_history', [scriptHash], answers.readHistory);
+    return asked.then(
+      (history) => {
+        this.#between.delete(scriptHash);
+        return history;
+      },
+      (error: unknown) => {
+        throw error instanceof Between ? this.#isBetween(scriptHash, error) : error;
+      },
+    );
+  }
+
+  /** The error to throw: a server that stays between two states is as bad as one that lies. */
+  #isBetween(scriptHash: string, error: Between): Between | Misbehaved {
+    const now = performance.now();
+    const sinceMs = this.#between.get(scriptHash) ?? now;
+    this.#between.set(scriptHash, sinceMs);
+    if (now - sinceMs < BETWEEN_MS_MAX && this.#between.size <= BETWEEN_SCRIPTS_MAX) return error;
+    return this.caught(`${error.message}, and has not ended that within a minute`);
   }
 
   /** The coins of a script as the server has them, less those that its mempool spends. Throws `TooLong` as `history` does. */
@@ -325,6 +349,7 @@ export class Server {
 
   #forget(): void {
     this.statuses.clear();
+    this.#between.clear();
     this.tip = null;
   }
 
