@@ -146,7 +146,12 @@ function networkLeaves(network: Network): NetworkLeaves {
       ...(tree[chain] ?? {}),
       zero_conf_usd: replaceable
         ? setting.unusable(replaceable, 0)
-        : setting.whole(0, ZERO_CONF_USD_MAX, 0, 'USD; payments below it count unconfirmed; 0 = none'),
+        : setting.whole(
+            0,
+            ZERO_CONF_USD_MAX,
+            0,
+            'USD; a payment below it that nothing can replace counts unconfirmed, and can still be taken back; 0 = none',
+          ),
     };
   }
   return tree as NetworkLeaves;

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { App } from '../app/app.ts';
 import { RECEIPT_STATUSES } from '../app/books/lists.ts';
 import type { Business } from '../app/shops/directory.ts';
+import { OUTPUTS_PER_UNCONFIRMED_MAX } from '../domain/chain.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { answerSchemas } from './answers.ts';
 import { clientPaths, type Kit } from './client/openapi.ts';
@@ -271,13 +272,18 @@ export function openApi(app: App): Json {
   return known;
 }
 
+const ABOUT =
+  'Cryptocurrency invoices for one merchant. An unconfirmed payment counts only below `zero_conf_usd`, which is 0 unless ' +
+  'the operator sets it, and only if nothing can replace it. Of an unconfirmed transaction at most ' +
+  `${OUTPUTS_PER_UNCONFIRMED_MAX} outputs are shown; the others appear with its block.`;
+
 function describe(app: App): Json {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Countinghouse',
       version: 'v1',
-      description: 'Cryptocurrency invoices for one merchant.',
+      description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/api/v1' }],
