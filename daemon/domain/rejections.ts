@@ -38,7 +38,7 @@ export type RejectCode =
   | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
-  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unconfirmed' | 'unknown'}`
+  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'unknown'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
   | 'upgrade.backup'
   | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`

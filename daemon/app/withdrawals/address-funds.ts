@@ -45,7 +45,8 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
       const less = (taken().get(`${target.address} ${one}`) ?? 0n) + (young().get(`${target.id} ${one}`) ?? 0n);
       return [one, maxOf(held - less, 0n)];
     });
-    return { ...ownAddressOf(target), units: Object.fromEntries(units) };
+    const open = assets.map((one) => [one, taken().get(`${target.address} ${one}`) ?? 0n]);
+    return { ...ownAddressOf(target), units: Object.fromEntries(units), taken: Object.fromEntries(open) };
   };
   return {
     balances: () =>

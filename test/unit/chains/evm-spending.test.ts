@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import { Endpoints } from '../../../daemon/chains/endpoints.ts';
 import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
-import type { GasPrice } from '../../../daemon/chains/evm/answers.ts';
+import type { GasPrice, Header } from '../../../daemon/chains/evm/answers.ts';
 import type { EvmEndpoint } from '../../../daemon/chains/evm/endpoint.ts';
 import { EvmSource } from '../../../daemon/chains/evm/spend/source.ts';
 import { EvmSpending } from '../../../daemon/chains/evm/spend/spending.ts';
@@ -11,7 +11,7 @@ import { RpcError } from '../../../daemon/chains/json-rpc.ts';
 import type { PaymentRequest } from '../../../daemon/chains/spending.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { evmScript } from '../../../daemon/domain/evm.ts';
-import type { EvmPlan } from '../../../daemon/domain/spend.ts';
+import { type EvmPlan, nonceKey } from '../../../daemon/domain/spend.ts';
 
 const GWEI = 10n ** 9n;
 const COIN = 10n ** 18n;
@@ -22,14 +22,24 @@ const STRANGER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359';
 
 /** The answers of one operator's endpoint; null: it is silent. */
 type Gas = bigint | RpcError;
-type Answers = { price?: GasPrice; nonce?: bigint; gas?: Gas | ((from: string) => Gas) } | null;
+type Answers = {
+  price?: GasPrice;
+  nonce?: bigint;
+  gas?: Gas | ((from: string) => Gas);
+  /** Of each address; default: more than anybody has. */
+  coins?: bigint;
+  tokens?: bigint | ((address: string) => bigint);
+} | null;
+
+const PLENTY = 10n ** 30n;
+const HEAD = { height: 7, hash: `0x${'7'.repeat(64)}` } as Header;
 
 /** A source over endpoints of several operators. */
 function sourceOf(...all: Answers[]): EvmSource {
   const open = (url: string): EvmEndpoint => {
     const answers = all[Number(new URL(url).hostname.slice(2, 3))] ?? null;
-    const need = <T>(value: T | undefined): T => {
-      if (answers === null || value === undefined) throw new Unavailable('it is silent', 1);
+    const need = <T>(value: T | undefined | null): T => {
+      if (answers === null || value === undefined || value === null) throw new Unavailable('it is silent', 1);
       return value;
     };
     const endpoint: Partial<EvmEndpoint> = {
@@ -45,6 +55,13 @@ function sourceOf(...all: Answers[]): EvmSource {
         if (gas instanceof RpcError) throw gas;
         return { gas, returned: '0x' };
       },
+      head: async () => need(answers && HEAD),
+      balances: async (addresses) => addresses.map(() => need(answers).coins ?? PLENTY),
+      tokenBalances: async (_, addresses) =>
+        addresses.map((address) => {
+          const { tokens = PLENTY } = need(answers);
+          return typeof tokens === 'function' ? tokens(address) : tokens;
+        }),
       close: () => {},
     };
     return endpoint as EvmEndpoint;
@@ -203,6 +220,81 @@ describe('the gas of a transfer', () => {
       });
     }
     expect(await limit(60_000n, null)).toBe(75_000n);
+  });
+});
+
+describe('books that have more than the chain', () => {
+  const own = (address: string, index: number, coins: bigint, tokens: bigint, taken = 0n) => ({
+    ...{ address: checksumAddress(evmScript(address)), script: evmScript(address), branch: 0 as const, index },
+    ...{ units: { USDT_ERC20: tokens, ETH: coins }, taken: { USDT_ERC20: taken } },
+  });
+  const [first, second] = [`0x${'a'.repeat(40)}`, `0x${'b'.repeat(40)}`] as const;
+  const FEE = 21_000n * 3n * GWEI;
+  const paying = (source: EvmSource, funds: ReturnType<typeof own>[], over: Partial<PaymentRequest>) =>
+    planned(source, 0n, {
+      holdings: {
+        balances: () => funds,
+        balance: () => funds[0] ?? assert.fail(),
+        ...{ nextNonce: (_, used) => used, coins: () => [], coin: () => assert.fail() },
+      },
+      ...over,
+    });
+  const alike = (answers: Answers): [Answers, Answers] => [
+    { price: fair, nonce: 0n, ...answers },
+    { price: fair, nonce: 0n, ...answers },
+  ];
+  const everything = { payouts: [{ address: STRANGER, units: null }] };
+
+  it('make no payment of everything above what the chain has, less the fee', async () => {
+    const plan = await paying(sourceOf(...alike({ coins: COIN / 2n })), [own(first, 1, COIN, 0n)], everything);
+    expect(plan.outputs).toMatchObject([{ units: COIN / 2n - FEE }]);
+    const tokens = await paying(sourceOf(...alike({ tokens: 90n, gas: 21_000n })), [own(first, 1, COIN, 100n)], {
+      ...everything,
+      asset: 'USDT_ERC20',
+    });
+    expect(tokens.outputs).toMatchObject([{ units: 90n }]);
+  });
+
+  it('are no source of a payment; another address that has it is', async () => {
+    const source = () => sourceOf(...alike({ tokens: (address) => (address === first ? 40n : 200n) }));
+    const wanted = { asset: 'USDT_ERC20' as const, payouts: [{ address: STRANGER, units: 50n }] };
+    const funds = [own(first, 1, COIN, 100n), own(second, 2, COIN, 60n)];
+    expect((await paying(source(), funds, wanted)).sender.index).toBe(2);
+    await expect(paying(source(), funds.slice(0, 1), wanted)).rejects.toMatchObject({
+      code: 'spend.unbacked',
+      message: expect.stringMatching(/less at 0xaaaa.* than the books: 0.00004 USDT_ERC20 .*countinghouse ledger/i),
+    });
+  });
+
+  it('leave what open payments take at the address until a block has them', async () => {
+    const wanted = { asset: 'USDT_ERC20' as const, payouts: [{ address: STRANGER, units: 50n }] };
+    const taken = (units: bigint) => [own(first, 1, COIN, 60n, units)];
+    expect((await paying(sourceOf(...alike({ tokens: 100n })), taken(40n), wanted)).sender.index).toBe(1);
+    await expect(paying(sourceOf(...alike({ tokens: 89n })), taken(40n), wanted)).rejects.toMatchObject({
+      code: 'spend.unbacked',
+    });
+  });
+
+  it('are compared with the lower one of two operators, the middle one of three, and the only one', async () => {
+    const most = async (...told: (bigint | null)[]): Promise<bigint> => {
+      const source = sourceOf(...told.map((coins) => (coins === null ? null : { price: fair, nonce: 0n, coins })));
+      const { outputs } = await paying(source, [own(first, 1, COIN, 0n)], everything);
+      return (outputs[0]?.units ?? 0n) + FEE;
+    };
+    expect(await most(COIN / 2n, 5n * COIN)).toBe(COIN / 2n);
+    expect(await most(5n * COIN, COIN / 2n)).toBe(COIN / 2n);
+    expect(await most(COIN / 4n, COIN / 2n, 5n * COIN)).toBe(COIN / 2n);
+    expect(await most(COIN / 2n, null)).toBe(COIN / 2n);
+    expect(await most(5n * COIN)).toBe(COIN);
+  });
+
+  it('cancel nothing for a fee that is not there', async () => {
+    const [reserved] = [own(first, 1, COIN, 0n)];
+    const cancel = { payouts: [], conflictKeys: [nonceKey(reserved.address, 0n)] };
+    expect((await paying(sourceOf(...alike({})), [reserved], cancel)).fee).toBe(FEE);
+    await expect(paying(sourceOf(...alike({ coins: FEE - 1n })), [reserved], cancel)).rejects.toMatchObject({
+      code: 'spend.gas',
+    });
   });
 });
 

@@ -79,5 +79,5 @@ function withFunds(holdings: Holdings, there: AddressFunds): Holdings {
 function unbacked({ address, units }: AddressFunds, asset: AssetId): Rejected {
   const there = `${formatUnits(units[asset] ?? 0n, assetOf(asset))} ${asset}`;
   const why = `The chain has less at ${address} than the books: ${there} can be spent there`;
-  return new Rejected('spend.unbacked', `${why}. If it stays so, prove the books: \`countinghouse ledger prove\``);
+  return new Rejected('spend.unbacked', `${why}. If it stays so, prove the books: \`countinghouse ledger\``);
 }

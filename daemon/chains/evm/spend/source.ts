@@ -6,6 +6,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { maxOf, minOf } from '../../../domain/money.ts';
 import type { SpendingSource } from '../../adapter.ts';
+import { idOf as blockOf } from '../../checkpoint.ts';
 import type { Endpoints } from '../../endpoints.ts';
 import { RpcError } from '../../json-rpc.ts';
 import type { GasPrice } from '../answers.ts';
@@ -107,6 +108,31 @@ export class EvmSource implements SpendingSource {
     throw refused(isTie ? `${refusal} (says one of two operators, and nobody can tell which one is right)` : refusal);
   }
 
+  /**
+   * The units of the coin, and of a token (its contract; null: of none), that an address has after the newest block: the lower ones of
+   * two operators', the middle ones of three.
+   */
+  async unitsAt(
+    address: string,
+    contract: string | null,
+    signal: AbortSignal,
+  ): Promise<{ coin: bigint; token: bigint | null }> {
+    const ask = async (endpoint: EvmEndpoint, limit: AbortSignal) => {
+      const block = blockOf(await endpoint.head(limit));
+      const [coin] = await endpoint.balances([address], block, limit);
+      const [token] = contract === null ? [null] : await endpoint.tokenBalances(contract, [address], block, limit);
+      const isUntold = coin === null || coin === undefined || (contract !== null && (token ?? null) === null);
+      if (isUntold) throw new Unavailable('An endpoint does not tell the balances of its newest block', RETRY_SECONDS);
+      return { coin, token: token ?? null };
+    };
+    const isEnough = ([first, ...others]: readonly { coin: bigint; token: bigint | null }[]) =>
+      others.length + 1 >= OPERATORS_MAX ||
+      (others.length > 0 && others.every(({ coin, token }) => coin === first?.coin && token === first.token));
+    const told = await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal);
+    const tokens = told.flatMap(({ token }) => token ?? []);
+    return { coin: lowerOf(told.map(({ coin }) => coin)), token: contract === null ? null : lowerOf(tokens) };
+  }
+
   async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
     const bytes = await this.#ask(async (endpoint) => (await endpoint.signed(txid, signal)) ?? undefined, signal);
     if (bytes === 'other') throw new Rejected('spend.malformed', 'It is of a kind that this program does not make');
@@ -174,9 +200,13 @@ function areDecided(told: readonly Tried[]): boolean {
 }
 
 /** The middle one of what three operators tell; the higher one of two, because what is too low fails, and costs its fee. */
-function agreedOf(told: readonly bigint[]): bigint {
-  const sorted = told.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  const agreed = sorted[Math.floor(sorted.length / 2)];
+const agreedOf = (told: readonly bigint[]): bigint => ranked(told, Math.floor(told.length / 2));
+
+/** The middle one of what three operators tell; the lower one of two. */
+const lowerOf = (told: readonly bigint[]): bigint => ranked(told, Math.floor((told.length - 1) / 2));
+
+function ranked(told: readonly bigint[], rank: number): bigint {
+  const agreed = told.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))[rank];
   assert(agreed !== undefined, 'an operator tells a number');
   return agreed;
 }

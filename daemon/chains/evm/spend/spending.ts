@@ -28,6 +28,7 @@ import {
 } from '../../../domain/spend.ts';
 import { chooseSender, MissingGas, type Sender } from '../../accounts.ts';
 import {
+  type AddressFunds,
   type Description,
   type Estimate,
   type EstimateRequest,
@@ -40,6 +41,7 @@ import {
 import { addressOfUncompressed, checksumAddress, scriptOf } from '../address.ts';
 import { hexOfScript } from '../endpoint.ts';
 import type { Token } from '../params.ts';
+import { chooseBacked, fundsThere } from './backed.ts';
 import { type EvmSource, TIP_PLAIN } from './source.ts';
 
 /** The gas of a transfer to an address without a contract. */
@@ -125,8 +127,7 @@ export class EvmSpending extends OfSource implements Spending {
     if (fee > feeMax) {
       throw new Rejected('spend.fee_too_high', `The network fee would be ${this.#money(fee)}`);
     }
-    const there = sender.units[this.feeAsset] ?? 0n;
-    if (isCancel && there < fee) throw new MissingGas(this.feeAsset, fee - there, sender.address);
+    if (isCancel) await this.#needFee(sender, fee, limit);
     const { address, branch, index } = sender;
     const isUsedOrReserved = (one: bigint): boolean => request.holdings.nextNonce(address, one) > one;
     const isExplained = (count: bigint): boolean => count === 0n || isUsedOrReserved(count - 1n);
@@ -217,6 +218,13 @@ export class EvmSpending extends OfSource implements Spending {
     return { sender: holdings.balance(from), output, contract: null, gasLimit: PLAIN_GAS };
   }
 
+  async #needFee(sender: AddressFunds, fee: bigint, limit: Limit): Promise<void> {
+    const assets = { asset: this.feeAsset, feeAsset: this.feeAsset, contract: null };
+    const { units } = (await fundsThere(this.#source, sender, assets, limit)) ?? sender;
+    const there = units[this.feeAsset] ?? 0n;
+    if (there < fee) throw new MissingGas(this.feeAsset, fee - there, sender.address);
+  }
+
   /** A payment, or a collection of everything at one address. The sender must have the amount and the gas for it. */
   async #transfer(request: PaymentRequest, { maxFeePerGas }: Fees, limit: Limit) {
     const { asset, payouts, change, from } = request;
@@ -235,7 +243,12 @@ export class EvmSpending extends OfSource implements Spending {
       : await this.#tried(request, { units, contract, to }, limit, contract === null ? 1 : SENDERS_TRIED_MAX);
     const gasLimit = maxOf(gas, least);
     const paid = { units, fee: gasLimit * maxFeePerGas, feeAsset: this.feeAsset };
-    const { sender, units: sent } = chooseSender({ ...request, holdings }, paid);
+    const { sender, units: sent } = await chooseBacked(
+      this.#source,
+      { ...request, holdings },
+      { ...paid, contract },
+      limit,
+    );
     const at = { address: checksumAddress(to), script: to, units: sent };
     const own = payout ? payout.own : { branch: 1 as const, index: change.index };
     const output: PlannedOutput = own ? { kind: 'change', ...at, ...own } : { kind: 'payout', ...at };
