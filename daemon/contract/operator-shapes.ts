@@ -149,6 +149,8 @@ export const InvoiceShape = z.object({
       sweep: SweepCostShape.nullable(),
     })
     .nullable(),
+  /** The part that it got beyond its amount and tolerance, while nobody has decided about it. `inbox`: its item there. */
+  over: z.object({ crypto: z.string(), amount: Decimal, inbox: Id }).nullable(),
   due_at: Instant,
   created_at: Instant,
 });

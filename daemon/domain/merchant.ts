@@ -10,6 +10,7 @@ const INVOICE_EVENTS = [
   'invoice.seen',
   'invoice.confirmed',
   'invoice.paid',
+  'invoice.overpaid',
   'invoice.overdue',
   'invoice.canceled',
   'invoice.undone',

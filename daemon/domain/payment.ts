@@ -16,10 +16,21 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /**
  * Why a deposit is in the inbox. `unexpected`: another asset than the invoice asked for. `wrong-network`: to an address
- * that an invoice has on another network with the same keys.
+ * that an invoice has on another network with the same keys. `overpaid`: the part of a deposit that an invoice got beyond
+ * its amount and tolerance before it was paid; the deposit itself counts for the invoice.
  */
 const INBOX_REASONS = [
-  ...(['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const),
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
 

@@ -43,6 +43,7 @@ import { CORRECTIONS } from './migrations/0037-corrections.ts';
 import { GAS_HALTS } from './migrations/0039-gas-halts.ts';
 import { ABSENCE } from './migrations/0041-absence.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
+import { OVERPAID } from './migrations/0050-overpaid.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -84,6 +85,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0039-gas-halts', GAS_HALTS],
   ['0041-absence', ABSENCE],
   ['0046-alert-changes', ALERT_CHANGES],
+  ['0050-overpaid', OVERPAID],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

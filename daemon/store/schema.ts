@@ -319,6 +319,8 @@ export const TABLES = {
     silent: made(flag),
     /** An alert has counted it. */
     told: made(flag),
+    /** The part of the deposit that an invoice got beyond its amount. Null: the whole deposit. */
+    units: maybe(units),
   },
   webhook: {
     id: made(int),

@@ -41,6 +41,7 @@ import { fiatValue } from '../chains/valuation.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
+import { fileOverpaid } from './overpaid.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
 import { whenVouched } from './vouched.ts';
 
@@ -163,6 +164,11 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       news.push('invoice.undone');
     } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
+  // also an invoice that is paid again, after a reorganisation undid it
+  const isPaidNow = result.invoice === 'paid' && !result.undone && (invoice.status === 'unpaid' || terms.undone);
+  if (isPaidNow && result.overpaid && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
+    news.push('invoice.overpaid');
+  }
   for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
 }
 
@@ -216,6 +222,7 @@ export function fileInInbox(
     reason,
     state: 'open',
     silent: isSilent(reason, credit.usd_value),
+    units: null,
     created_at: app.now(),
   });
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));

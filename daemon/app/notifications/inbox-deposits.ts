@@ -27,7 +27,7 @@ export async function tellInbox(app: App): Promise<void> {
     if (business.network !== 'sandbox') await tellBusiness(app, business);
 }
 
-type Waiting = { told: boolean; asset: AssetId; units: bigint; chain_key: string };
+type Waiting = { told: boolean; asset: AssetId; units: bigint; part: bigint | null; chain_key: string };
 
 async function tellBusiness(app: App, { id, name, network }: Business): Promise<void> {
   const waiting = app.store.all(depositsToDecide, { business_id: id, limit: COUNTED_MAX + 1 });
@@ -80,7 +80,7 @@ function textOf(business: string, waiting: readonly Waiting[]): Message {
   const count = waiting.length;
   const [asset] = symbols;
   if (symbols.length > 1 || asset === undefined) return message('inbox.deposits_mixed', { business, count, assets });
-  const units = waiting.reduce((sum, row) => sum + row.units, 0n);
+  const units = waiting.reduce((sum, row) => sum + (row.part ?? row.units), 0n);
   const amount = formatUnits(units, assetOf(asset));
   return count === 1
     ? message('inbox.deposit', { business, amount, asset })

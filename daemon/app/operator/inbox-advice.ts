@@ -18,6 +18,11 @@ export function adviceOn(reason: string, crypto: AssetId, slug: string | null): 
       );
     case 'unexpected':
       return `The payer sent ${symbol}, which the invoice did not ask for. The money is yours. ${choices}`;
+    case 'overpaid':
+      return (
+        `Invoice ${slug ?? 'SLUG'} is paid, and got this much more than it asked. \`inbox refund\` sends the difference to an ` +
+        'address that the payer names; `inbox keep` keeps it.'
+      );
     default:
       return null;
   }

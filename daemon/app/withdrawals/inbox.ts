@@ -4,6 +4,7 @@
  */
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { formatUnits } from '../../domain/money.ts';
 import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
 import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policies.ts';
@@ -14,6 +15,7 @@ import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { spendingOf } from './fees.ts';
+import { openOverpaid, requestRefund } from './refund.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };
@@ -50,6 +52,12 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   if (!invoice || !payment || invoice.deleted_at !== null) {
     throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice that it could count for`);
   }
+  if (item.units !== null) {
+    throw new Rejected(
+      'inbox.no_invoice',
+      `Deposit ${id} counts for invoice ${invoice.slug} already: refund or keep it`,
+    );
+  }
   const isAsked = credit.invoice_id === invoice.id && credit.asset === quotedAt(tx, payment, credit.target_id).asset;
   if (!isAsked || credit.locked) {
     throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
@@ -76,6 +84,17 @@ function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): st
   return (chain && spendingOf(chain).whyLocked?.(base)) ?? 'The chain does not let it go';
 }
 
+/** A refund of the difference, like any of an invoice: from any coin, the fee on top. It takes the item out of the inbox. */
+async function refundOverpaid(app: App, { item, credit }: Deposit, address: string): Promise<WithdrawalRow> {
+  if (item.state !== 'open') throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already`);
+  needThere({ item, credit });
+  const invoice = item.invoice_id === null ? undefined : app.store.get(invoiceById, { id: item.invoice_id });
+  const over = invoice && openOverpaid(app.store, invoice);
+  if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${item.id} belongs to no invoice`);
+  const amount = formatUnits(over.units, assetOf(over.asset));
+  return requestRefund(app, invoice.slug, { address, amount, crypto: over.asset });
+}
+
 /**
  * Drafts a withdrawal that sends a deposit to an address, less the fee. It spends only that coin, and is signed once
  * the coin has its confirmations. Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.spent`, and the errors
@@ -83,6 +102,7 @@ function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): st
  */
 export async function refundDeposit(app: App, id: number, address: string): Promise<WithdrawalRow> {
   const { item, credit } = depositOf(app.store, id);
+  if (item.units !== null) return refundOverpaid(app, { item, credit }, address);
   const business = app.directory.business(item.business_id);
   const wanted: NewWithdrawal = {
     asset: assetOf(credit.asset),

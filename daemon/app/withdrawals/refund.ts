@@ -12,6 +12,7 @@ import { type Message, message } from '../../domain/messages.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { overpaidOf } from '../../store/queries/policies.ts';
 import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -79,7 +80,24 @@ export function refundWanted(
     const most = `${formatUnits(left, asset)} ${asset.symbol}`;
     throw new Rejected('refund.too_much', `The amount may not be more than ${most}, what is left to refund.`, 'amount');
   }
-  return { asset, units, address, origin: 'refund', invoice: { id: invoice.id, slug: invoice.slug } };
+  const over = openOverpaid(reader, invoice);
+  const sends = over !== null && over.asset === asset.symbol && units >= over.units;
+  const of = { id: invoice.id, slug: invoice.slug };
+  return { asset, units, address, origin: 'refund', invoice: of, ...(sends ? { overpaidId: over.id } : {}) };
+}
+
+/**
+ * The overpayment of an invoice that is not decided, or null. `units`: at most what is left to refund, as other refunds
+ * may have taken a part.
+ */
+export function openOverpaid(
+  reader: Reader,
+  invoice: InvoiceRow,
+): { id: number; asset: AssetId; units: bigint } | null {
+  const item = reader.get(overpaidOf, { invoice_id: invoice.id });
+  if (item?.state !== 'open' || item.units === null) return null;
+  const left = refundable(reader, invoice).find(({ asset }) => asset === item.asset)?.units ?? item.units;
+  return { id: item.id, asset: item.asset, units: left < item.units ? left : item.units };
 }
 
 /** Asks for a refund. Throws like `refundWanted`, `invoice.not_found`, and `withdrawal.*`. */

@@ -11,7 +11,7 @@ import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
-import { policyOf } from '../../store/queries/policies.ts';
+import { policyOf, stepInbox } from '../../store/queries/policies.ts';
 import {
   insertWithdrawal,
   type WithdrawalRow,
@@ -51,6 +51,8 @@ export type NewWithdrawal = {
   deposit?: { outpoint: string; inboxId: number };
   /** The invoice that it refunds. */
   invoice?: { id: number; slug: string };
+  /** The overpayment in the inbox that it sends back. */
+  overpaidId?: number;
 };
 
 /** Whether a business can withdraw an asset: it takes it, and its chain takes transactions of ours. */
@@ -126,7 +128,7 @@ export function requestWithdrawal(
     address,
     lookalike_key: lookalikeKeyOf(address),
     outpoint: deposit?.outpoint ?? null,
-    inbox_id: deposit?.inboxId ?? null,
+    inbox_id: deposit?.inboxId ?? wanted.overpaidId ?? null,
     invoice_id: invoice?.id ?? null,
     state: approved ? 'approved' : 'requested',
     held: true,
@@ -145,6 +147,9 @@ export function requestWithdrawal(
     updated_at: now,
   });
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  if (wanted.overpaidId !== undefined) {
+    tx.run(stepInbox, { id: wanted.overpaidId, from: 'open', to: 'refunded', withdrawal_id: id, updated_at: now });
+  }
   const row = withdrawalOf(tx, id);
   tellWithdrawal(app, tx, row, null);
   return row;

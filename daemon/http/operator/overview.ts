@@ -87,6 +87,12 @@ function inboxStateOf({ state, withdrawal_state }: InboxRow): InboxState {
   return state as InboxState;
 }
 
+/** The dollars of the part that the item is about, rounded down. */
+function usdOf({ usd_value, units, part }: InboxRow): string | null {
+  if (usd_value === null) return null;
+  return formatDecimal(part === null ? usd_value : (usd_value * part) / units, FIAT_DECIMALS);
+}
+
 function refundOf({ withdrawal_id: id, withdrawal_state, withdrawal_txid, withdrawal_deadline_at }: InboxRow) {
   if (id === null || withdrawal_state === null) return null;
   const state = withdrawal_state as WithdrawalState;
@@ -108,8 +114,8 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     decided_at: row.state === 'open' ? null : toIso(row.updated_at),
     chain: row.chain_key,
     crypto: row.asset,
-    amount: formatUnits(row.units, assetOf(row.asset)),
-    usd_value: row.usd_value === null ? null : formatDecimal(row.usd_value, FIAT_DECIMALS),
+    amount: formatUnits(row.part ?? row.units, assetOf(row.asset)),
+    usd_value: usdOf(row),
     address: row.address,
     outpoint: row.outpoint,
     block_height: row.block_height,

@@ -8,7 +8,7 @@ import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { refundable } from '../../app/withdrawals/refund.ts';
+import { openOverpaid, refundable } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -96,7 +96,7 @@ export function clientJson(app: App, row: ClientRow): ClientJson {
   };
 }
 
-function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment'> {
+function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | 'over'> {
   return {
     id: row.id,
     slug: row.slug,
@@ -118,6 +118,7 @@ function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment'> {
 export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): InvoiceJson {
   return {
     ...invoiceBase(app, invoice),
+    over: overJson(app, invoice, payment),
     payment: payment
       ? {
           crypto: payment.asset,
@@ -131,6 +132,12 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
   };
 }
 
+function overJson({ store }: App, invoice: InvoiceRow, payment: PaymentRow | undefined): InvoiceJson['over'] {
+  const isOver = payment !== undefined && (payment.flags & FLAG.overpaid) !== 0;
+  const over = isOver ? openOverpaid(store, invoice) : null;
+  return over && { crypto: over.asset, amount: crypto(over.units, over.asset), inbox: over.id };
+}
+
 function sweepJson(app: App, { business_id }: InvoiceRow, payment: PaymentRow): SweepJson {
   const found = sweepCostOf(app, app.directory.business(business_id), payment);
   return found && { cost_usd: fiat(found.usd), percent: found.percent, dear: found.isDear };
@@ -142,6 +149,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     app.chains.find(credit.chain_key)?.confirmations(credit.block_height) ?? 0;
   return {
     ...invoiceBase(app, invoice),
+    over: overJson(app, invoice, payment?.row),
     invoice_url: `${app.publicUrl}/pay/${invoice.slug}`,
     tolerance: fiat(invoice.tolerance),
     close_url: invoice.close_url,

@@ -293,6 +293,7 @@ export const insertInboxItem = statement(
     reason: string;
     state: string;
     silent: boolean;
+    units: bigint | null;
     created_at: number;
   }) =>
     sqlite
@@ -304,6 +305,7 @@ export const insertInboxItem = statement(
         reason: p.reason,
         state: p.state,
         silent: p.silent,
+        units: p.units,
         created_at: p.created_at,
         updated_at: p.created_at,
       })
@@ -314,7 +316,7 @@ export const insertInboxItem = statement(
 const waitingDeposits = sqlite
   .selectFrom('inbox')
   .innerJoin('credit', 'credit.id', 'inbox.credit_id')
-  .select(['inbox.id', 'inbox.told', 'credit.asset', 'credit.units', 'credit.chain_key'])
+  .select(['inbox.id', 'inbox.told', 'inbox.units as part', 'credit.asset', 'credit.units', 'credit.chain_key'])
   .where('inbox.state', '=', sql.lit('open'))
   .where('inbox.silent', '=', NO)
   .where('credit.settled', '=', YES)
@@ -369,6 +371,7 @@ export const inboxBelow = statement((p: { id: number; limit: number }) =>
       'inbox.state',
       'inbox.created_at',
       'inbox.updated_at',
+      'inbox.units as part',
       'inbox.withdrawal_id',
       'withdrawal.state as withdrawal_state',
       'withdrawal.txid as withdrawal_txid',

@@ -1,4 +1,5 @@
 /** Statements about approval policies, the address book, and decisions about deposits in the inbox. */
+import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement } from '../statement.ts';
 
@@ -14,6 +15,8 @@ export type InboxRow = {
   reason: string;
   state: string;
   withdrawal_id: number | null;
+  /** The part of the deposit that it is about; null: all of it. */
+  units: bigint | null;
   created_at: number;
   updated_at: number;
 };
@@ -59,6 +62,19 @@ export const addressById = find('address_book', 'id');
 export const dropAddress = remove('address_book', 'id');
 
 export const inboxById = find('inbox', 'id');
+
+/** The part that an invoice got beyond its amount, unless its deposit left the chain. */
+export const overpaidOf = statement((p: { invoice_id: number }) =>
+  sqlite
+    .selectFrom('inbox')
+    .innerJoin('credit', 'credit.id', 'inbox.credit_id')
+    .select(['inbox.id', 'inbox.state', 'inbox.units', 'credit.asset'])
+    .where('inbox.invoice_id', '=', p.invoice_id)
+    .where('inbox.reason', '=', sql.lit('overpaid'))
+    .where('credit.gone', '=', NO)
+    .orderBy('inbox.id', 'desc')
+    .limit(sql.lit(1)),
+);
 
 /** Changes the state of a deposit if it is still the expected one. */
 export const stepInbox = statement(

@@ -27,7 +27,19 @@ const GROUPS_SHOWN = 2;
 /** The alert about a chain that is in this list by itself. */
 const AWAY = 'chain.away';
 
-const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
+const REASONS = [
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
+] as const;
 
 function useThings(business: Business, t: T): Thing[] {
   const language = useLanguage();
@@ -60,7 +72,7 @@ function useThings(business: Business, t: T): Thing[] {
           key: `i${item.id}`,
           shape: 'inbox',
           tone: 'main',
-          title: t('unclaimed'),
+          title: t(item.reason === 'overpaid' ? 'overpaidTitle' : 'unclaimed'),
           note,
           to,
           button: t('decide'),

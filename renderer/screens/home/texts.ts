@@ -79,6 +79,8 @@ export default texts(
     chain: 'Chain',
     noAnswer: 'No source of {chain} answers.',
     noAnswerNote: 'New payments in it are seen once one answers again; nothing is lost.',
+    overpaid: 'its invoice is paid, and it got this much too much',
+    overpaidTitle: 'A customer paid too much.',
   },
   {
     home: 'Übersicht',
@@ -158,5 +160,7 @@ export default texts(
     chain: 'Blockchain',
     noAnswer: 'Keine Quelle von {chain} antwortet.',
     noAnswerNote: 'Neue Zahlungen darin werden gesehen, sobald wieder eine antwortet; nichts geht verloren.',
+    overpaid: 'die Rechnung ist bezahlt, und so viel kam zu viel',
+    overpaidTitle: 'Ein Kunde hat zu viel bezahlt.',
   },
 );

@@ -31,6 +31,8 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
       refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) });
     }
   };
+  // a part of a deposit that its invoice counts already
+  const isOver = item.reason === 'overpaid';
   const field = (
     <Field
       className="mono"
@@ -44,14 +46,19 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
     />
   );
   const options = [
-    { value: 'back' as const, title: t('back'), text: t('backNote'), more: field },
+    {
+      value: 'back' as const,
+      title: t(isOver ? 'difference' : 'back'),
+      text: t(isOver ? 'differenceNote' : 'backNote'),
+      more: field,
+    },
     {
       value: 'count' as const,
       title: t('count'),
       text: item.invoice ? t('countNote', { invoice: item.invoice }) : t('countNone'),
     },
-    { value: 'keep' as const, title: t('keep'), text: t('keepNote') },
-  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item)));
+    { value: 'keep' as const, title: t('keep'), text: t(isOver ? 'keepDifference' : 'keepNote') },
+  ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item) && !isOver));
   return (
     <section className="inbox-decide">
       <h2>{t('question')}</h2>

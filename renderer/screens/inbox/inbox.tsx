@@ -20,7 +20,19 @@ export type Item = Result<'inbox.list'>['items'][number];
 
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
-const REASONS = ['late', 'extra', 'short', 'deleted', 'unexpected', 'wrong-network', 'unassigned', 'locked'] as const;
+const REASONS = [
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
+] as const;
 
 /** No invoice counts another coin or network by itself. */
 export const isElsewhere = ({ reason }: Item): boolean => reason === 'wrong-network' || reason === 'unexpected';

@@ -69,6 +69,12 @@ export default texts(
     review: 'Review withdrawal {id}',
     openWithdrawal: 'Withdrawal {id}',
     anew: 'Decide anew',
+    r_overpaid: 'A customer paid too much.',
+    r_overpaid_n: 'Its invoice is paid and stays so. This is the difference.',
+    difference: 'Refund the difference',
+    differenceNote:
+      'To an address that the customer gives you. The network fee comes on top. You approve it as a withdrawal.',
+    keepDifference: 'It is booked as income of its invoice.',
   },
   {
     inbox: 'Eingang',
@@ -139,5 +145,11 @@ export default texts(
     review: 'Auszahlung {id} prüfen',
     openWithdrawal: 'Auszahlung {id}',
     anew: 'Neu entscheiden',
+    r_overpaid: 'Ein Kunde hat zu viel bezahlt.',
+    r_overpaid_n: 'Die Rechnung ist bezahlt und bleibt es. Das ist der Unterschied.',
+    difference: 'Den Unterschied erstatten',
+    differenceNote:
+      'An eine Adresse, die der Kunde Ihnen nennt. Die Netzgebühr kommt hinzu. Sie genehmigen es als Auszahlung.',
+    keepDifference: 'Es wird als Einnahme der Rechnung gebucht.',
   },
 );

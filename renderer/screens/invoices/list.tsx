@@ -8,7 +8,7 @@ import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { fiat, sum, useTimes } from '../../parts/format.ts';
 import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
-import { Empty, Fiat, Foreign, Problem, Still, shortName } from '../../parts/parts.tsx';
+import { Empty, Fiat, Foreign, Problem, Still, shortName, useCoinText } from '../../parts/parts.tsx';
 import { go, href, hrefBeside } from '../../router.ts';
 import { asked, type Filter, isNarrow } from './filter.tsx';
 import type { T } from './invoices.tsx';
@@ -184,6 +184,7 @@ function Day({ day, paid, t }: { day: string; paid: Invoice[] | null; t: T }): R
 
 function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): ReactNode {
   const { clock } = useTimes();
+  const coinText = useCoinText();
   const purpose = invoice.order_id ?? invoice.description;
   return (
     <a
@@ -195,7 +196,15 @@ function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): R
         if (event.key === 'Escape') go(hrefBeside('invoices'));
       }}
     >
-      <InvoiceState invoice={invoice} />
+      <span className="cut-text">
+        <InvoiceState invoice={invoice} />
+        {invoice.over && (
+          <span className="warn">
+            {' '}
+            {t('overShort', { amount: coinText(invoice.over.amount, invoice.over.crypto) })}
+          </span>
+        )}
+      </span>
       <span className="quiet">{clock(invoice.created_at)}</span>
       <span className="mono">{invoice.slug}</span>
       <span className="quiet cut-text">{purpose ? <Foreign text={purpose} /> : '–'}</span>

@@ -6,7 +6,7 @@ import { useLanguage } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
 import { type Deferred, useDeferred } from '../../parts/deferred.ts';
 import { fiat, useTimes } from '../../parts/format.ts';
-import { Icon } from '../../parts/icons.tsx';
+import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { DetailState } from '../../parts/invoice-state.tsx';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
@@ -62,6 +62,13 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           )}
           {t('ofInvoice')} <span className="mono">{invoice.slug}</span>
         </p>
+        {invoice.over && (
+          <p className="invoice-over">
+            <ShapeIcon shape="approve" /> {t('over')}{' '}
+            <Coin amount={invoice.over.amount} crypto={invoice.over.crypto} whole />.{' '}
+            <a href={href('inbox', `${invoice.over.inbox}`)}>{t('overDecide')}</a>
+          </p>
+        )}
       </header>
       <Timeline invoice={invoice} t={t} />
       <Why invoice={invoice} t={t} />
@@ -123,8 +130,13 @@ function Actions({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
             </button>
           )}
           {refundable.length > 0 && (
-            <button type="button" className="button" disabled={!up} onClick={() => setRefunding(true)}>
-              {t('refund')}
+            <button
+              type="button"
+              className={invoice.over ? 'button filled' : 'button'}
+              disabled={!up}
+              onClick={() => setRefunding(true)}
+            >
+              {t(invoice.over ? 'refundDifference' : 'refund')}
             </button>
           )}
           {webhook && (

@@ -4,7 +4,7 @@ import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
 import { typed } from '../../parts/format.ts';
-import { Coin, Problem } from '../../parts/parts.tsx';
+import { Coin, Problem, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
@@ -16,7 +16,11 @@ type RefundProps = { invoice: Detail; open: boolean; onClose(): void; t: T };
 
 export function Refund({ invoice, open, onClose, t }: RefundProps): ReactNode {
   return (
-    <Sheet title={t('refundTitle', { invoice: invoice.slug })} open={open} onClose={onClose}>
+    <Sheet
+      title={t(invoice.over ? 'refundOverTitle' : 'refundTitle', { invoice: invoice.slug })}
+      open={open}
+      onClose={onClose}
+    >
       <Form invoice={invoice} t={t} />
     </Sheet>
   );
@@ -25,10 +29,13 @@ export function Refund({ invoice, open, onClose, t }: RefundProps): ReactNode {
 function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
-  const [crypto, setCrypto] = useState(invoice.refundable[0]?.crypto ?? '');
+  const { over } = invoice;
+  const [crypto, setCrypto] = useState(over?.crypto ?? invoice.refundable[0]?.crypto ?? '');
   const most = invoice.refundable.find((one) => one.crypto === crypto)?.amount ?? '0';
-  const [amount, setAmount] = useState(most);
+  const [amount, setAmount] = useState(over?.amount ?? most);
   const [address, setAddress] = useState('');
+  const coinText = useCoinText();
+  const text = (units: string): string => coinText(units, invoice.payment!.crypto);
   const to = address.trim();
   const place = { business: `${invoice.business_id}`, crypto, address: to };
   const known = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
@@ -63,6 +70,8 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
         value={typed(amount, language)}
         hint={
           <>
+            {over &&
+              `${t('refundOver', { got: text(invoice.payment!.received), due: text(invoice.payment!.amount) })} `}
             {t('refundMost')} <Coin amount={most} crypto={crypto} whole />
           </>
         }

@@ -1,0 +1,63 @@
+/**
+ * Overpayments: what an invoice received beyond its tolerance before it was paid. The deposit counts for the invoice, which
+ * stays paid; the difference is an item of the inbox, so that the operator decides about it.
+ */
+import { isSilent, type Settlement } from '../../domain/payment.ts';
+import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
+import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
+import { overpaidOf } from '../../store/queries/policies.ts';
+import type { Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+
+/** The share of a difference by which the quote's figure may differ from the figure by value. */
+const ALIKE_SHARE = 100n;
+
+/** The excess of the deposits in the payment's coin over what was asked; smallest units, rounded down, at most all of them. */
+function excessUnits(
+  { amount }: Pick<InvoiceRow, 'amount'>,
+  { quote_amount }: Pick<PaymentRow, 'quote_amount'>,
+  { received, seenValue }: Pick<Settlement, 'received' | 'seenValue'>,
+  counted: readonly CreditRow[],
+): bigint {
+  const last = counted.at(-1);
+  const sum = counted.reduce((total, { units }) => total + units, 0n);
+  if (!last?.value) return 0n;
+  const byValue = ((seenValue - amount) * last.units) / last.value;
+  // the payer knows the quote's round figure; the figure by value may differ from it by its rounding
+  const byQuote = received - quote_amount;
+  const apart = byQuote > byValue ? byQuote - byValue : byValue - byQuote;
+  const excess = apart * ALIKE_SHARE <= byValue ? byQuote : byValue;
+  return excess < sum ? excess : sum;
+}
+
+/**
+ * Files the difference of an invoice that has just become paid, and says whether there is one. `credits`: those of its
+ * payment, before this settlement's claims were written.
+ */
+export function fileOverpaid(
+  app: App,
+  tx: Tx,
+  invoice: InvoiceRow,
+  { payment, result, credits }: { payment: PaymentRow; result: Settlement; credits: readonly CreditRow[] },
+): boolean {
+  const claims = new Map(result.effects.flatMap((one) => (one.kind === 'claim' ? [[one.credit, one.claim]] : [])));
+  const counts = ({ id, claim, asset }: CreditRow) =>
+    asset === payment.asset && (claims.get(id) ?? claim) === 'invoice';
+  const counted = credits.filter(counts);
+  const last = counted.at(-1);
+  const units = excessUnits(invoice, payment, result, counted);
+  if (!last || units <= 0n || tx.get(overpaidOf, { invoice_id: invoice.id })) return false;
+  const usd = last.usd_value === null ? null : (last.usd_value * units) / last.units;
+  tx.run(insertInboxItem, {
+    credit_id: last.id,
+    business_id: invoice.business_id,
+    invoice_id: invoice.id,
+    reason: 'overpaid',
+    state: 'open',
+    silent: isSilent('overpaid', usd),
+    units,
+    created_at: app.now(),
+  });
+  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${last.id}`));
+  return true;
+}
