@@ -31,6 +31,7 @@ const COLUMNS = [
   'tx_id',
   'order_id',
   'description',
+  'refund_of',
 ] as const;
 
 export function bookCommands(root: Command, io: Io): void {

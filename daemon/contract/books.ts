@@ -80,6 +80,7 @@ export const BOOKS = {
           tx_id: z.string(),
           order_id: z.string(),
           description: z.string(),
+          refund_of: z.string(),
         }),
       ),
       next: Cursor.nullable(),

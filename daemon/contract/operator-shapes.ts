@@ -149,6 +149,8 @@ export const InvoiceShape = z.object({
       sweep: SweepCostShape.nullable(),
     })
     .nullable(),
+  /** The amounts that went back by refunds with a confirmation. */
+  refunded: z.array(z.object({ crypto: z.string(), amount: Decimal })),
   /** The part that it got beyond its amount and tolerance, while nobody has decided about it. `inbox`: its item there. */
   over: z.object({ crypto: z.string(), amount: Decimal, inbox: Id }).nullable(),
   due_at: Instant,
@@ -255,7 +257,12 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   /** The newest, oldest first. */
   credits: z.array(CreditShape),
   /** The newest, oldest first. */
-  refunds: z.array(z.object({ id: Id, crypto: z.string(), amount: Decimal, state: z.string() })),
+  refunds: z.array(
+    z.object({
+      ...{ id: Id, crypto: z.string(), amount: Decimal, state: z.enum(WITHDRAWAL_STATES), address: z.string() },
+      ...{ tx_id: z.string().nullable(), created_at: Instant, approved_at: Instant.nullable(), updated_at: Instant },
+    }),
+  ),
   /** The amounts that can be refunded, in whole coins. */
   refundable: z.array(z.object({ crypto: z.string(), amount: Decimal })),
   webhook: WebhookShape.nullable(),

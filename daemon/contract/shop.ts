@@ -135,6 +135,8 @@ export const SHOP = {
           period: z.string(),
           payments: z.int().min(0),
           coins: z.array(z.object({ crypto: z.string(), usd: Decimal, payments: z.int().min(0) })),
+          /** Of invoices, by the day of their confirmation. The sums of the coins do not subtract them. */
+          refunds: z.object({ count: z.int().min(0), usd: Decimal }),
         }),
       ),
       /** Deposits whose value is not known are not in the sums. */

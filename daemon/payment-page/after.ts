@@ -87,7 +87,7 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
   return html`<section class="receipt" aria-labelledby="receipt">
 <h3 id="receipt">${words.receipt}</h3>
 <dl>
-${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds))}${entry(words.refunded, settled.refunded.length === 0 ? null : format.sumHtml(settled.refunded))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
 <button type="button" class="print second live">${words.print}</button>
 </section>
 `;

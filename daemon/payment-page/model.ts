@@ -11,7 +11,8 @@ import { arrived } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
 import type { Business } from '../app/shops/directory.ts';
-import type { Asset, ChainId, Network } from '../domain/assets.ts';
+import { refunded } from '../app/withdrawals/refund.ts';
+import { type Asset, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
 import { cryptoFor } from '../domain/money.ts';
 import type { InvoiceRow } from '../store/queries/invoices.ts';
@@ -44,8 +45,8 @@ export type Funds = {
   expectedSeconds: number | null;
 };
 
-/** Additional data of a receipt. */
-type Settled = { at: number; rate: bigint | null };
+/** Additional data of a receipt. `refunded`: the amounts that went back, with a confirmation. */
+type Settled = { at: number; rate: bigint | null; refunded: Received[] };
 
 /** `uri`: the link with the amount for wallets; null if the plain address works better. */
 type Way = { address: string; uri: string | null; ethereumUri: string | null; contract: string | null };
@@ -203,10 +204,11 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
   if (invoice.status === 'paid') {
     const fresh = now - invoice.updated_at < REDIRECT_MS_MAX;
     const rate = payment?.row.quote_rate;
+    const back = refunded(app.store, invoice).map(({ asset, units }) => ({ asset: assetOf(asset), units }));
     return {
       is: 'paid',
       funds,
-      settled: { at: invoice.updated_at, rate: rate === undefined ? null : BigInt(rate) },
+      settled: { at: invoice.updated_at, rate: rate === undefined ? null : BigInt(rate), refunded: back },
       redirect: fresh && invoice.automatic_redirect && backUrl !== null,
     };
   }

@@ -44,6 +44,7 @@ import { GAS_HALTS } from './migrations/0039-gas-halts.ts';
 import { ABSENCE } from './migrations/0041-absence.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
+import { REFUNDS_BY_TIME } from './migrations/0051-refunds-by-time.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -86,6 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0041-absence', ABSENCE],
   ['0046-alert-changes', ALERT_CHANGES],
   ['0050-overpaid', OVERPAID],
+  ['0051-refunds-by-time', REFUNDS_BY_TIME],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

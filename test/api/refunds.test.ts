@@ -137,8 +137,25 @@ describe('a refund', () => {
 
     const today = new Date(service.now()).toISOString().slice(0, 10);
     const books = await cli(service.dataDir, ['export', '--business', '1', '--to', today]);
-    expect(books.out).toMatch(new RegExp(`,withdrawal,.*,${id},${ADDRESS},[0-9a-f]{64},A-1001,Two loaves\r\n`));
-    expect(books.out).toMatch(new RegExp(`,receipt,.*,${invoice},.*,A-1001,Two loaves\r\n`));
+    const back = `,withdrawal,.*,LTC,1,USD,80,80,${id},${ADDRESS},[0-9a-f]{64},A-1001,Two loaves,${invoice}\r\n`;
+    expect(books.out).toMatch(new RegExp(back));
+    expect(books.out).toMatch(new RegExp(`,receipt,.*,LTC,1,USD,80,80,${invoice},.*,A-1001,Two loaves,\r\n`));
+    const { invoice: after } = await operator.call('invoice.show', { invoice });
+    expect(after).toMatchObject({ status: 'paid', refunded: [{ crypto: 'LTC', amount: '1' }] });
+    expect(after.refunds).toEqual([
+      expect.objectContaining({
+        state: 'completed',
+        amount: '1',
+        approved_at: expect.any(String),
+        tx_id: expect.any(String),
+      }),
+    ]);
+    const { invoices } = await operator.call('invoice.list', { limit: 50 });
+    expect(invoices.find(({ slug }) => slug === invoice)?.refunded).toEqual([{ crypto: 'LTC', amount: '1' }]);
+    const { periods } = await operator.call('takings.list', { business: '1', by: 'day', periods: 1 });
+    expect(periods.map(({ refunds }) => refunds)).toEqual([{ count: 1, usd: '80' }]);
+    const receipt = await (await fetch(`${service.url}/pay/${invoice}`)).text();
+    expect(receipt.replace(/\s+/g, ' ')).toMatch(/<dt>Refunded<\/dt> ?<dd><bdi dir="ltr">1 LTC<\/bdi><\/dd>/);
   });
 
   it('in parts takes no more than there was, and one that was rejected gives its part back', async () => {

@@ -134,7 +134,12 @@ describe('takings', () => {
     const { periods } = await call('takings.list', { business: '1', by: 'day', periods: 30 });
     expect(periods).toEqual([
       // 40 EUR at two dollars each, in two payments; what went to the inbox is not counted
-      { period: today, payments: 2, coins: [{ crypto: 'BTC', usd: '80', payments: 2 }] },
+      {
+        period: today,
+        payments: 2,
+        coins: [{ crypto: 'BTC', usd: '80', payments: 2 }],
+        refunds: { count: 0, usd: '0' },
+      },
     ]);
     const months = await call('takings.list', { business: '1', by: 'month', periods: 12 });
     expect(months.periods).toEqual([{ ...periods[0], period: today.slice(0, 7) }]);

@@ -148,7 +148,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     expect(done).toMatchObject({ code: 0, out: expect.stringContaining('4 lines') });
     const lines = (await readFile(file, 'utf8')).split('\r\n');
     expect(lines[0]).toBe(
-      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description',
+      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description,refund_of',
     );
     expect(lines).toHaveLength(6);
     const line = lines.find((text) => text.includes(txid));

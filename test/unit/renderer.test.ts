@@ -136,12 +136,14 @@ describe('takings', () => {
               { crypto: 'BTC', usd: BTC, payments: 1 },
               { crypto: 'LTC', usd: LTC, payments: 0 },
             ],
+            refunds: { count: 1, usd: BTC },
           })),
           (usd) => cut(unscaled((scaled(usd) * scaled(rate)) / 10n ** 18n), 2),
         );
         const months = monthsOf(days);
         expect(totalOf(months)).toBe(totalOf(days));
         expect(sum(days.map((one) => totalOf([one])))).toBe(totalOf(days));
+        expect(sum(months.map(({ refunded }) => refunded))).toBe(sum(days.map(({ refunded }) => refunded)));
         expect(months.reduce((all, { payments }) => all + payments, 0)).toBe(given.length);
         for (const { period, coins } of days)
           expect(fiat(Object.values(coins)[0]!, 'USD', 'en'), period).toMatch(/\.\d\d$/);

@@ -17,7 +17,7 @@ import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
 import { payoutsOf, versionByTxid, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { refundedInvoice } from '../withdrawals/refund.ts';
+import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
 
 const PAGE = 500;
@@ -34,7 +34,7 @@ export type ExportRow = {
   crypto: string;
   /** Decimal, in whole coins. */
   amount: string;
-  /** In the invoice's currency; empty where there is no invoice. */
+  /** In the currency of the invoice that was paid or refunded; empty where there is no invoice. */
   currency: string;
   value: string;
   /** Empty when no rate is known. */
@@ -46,6 +46,8 @@ export type ExportRow = {
   /** The shop's reference and text of the invoice that was paid or refunded; empty where there is none. */
   order_id: string;
   description: string;
+  /** The id of the invoice that a withdrawal refunds; empty for everything else. */
+  refund_of: string;
 };
 
 /** The position where the next page begins: the kind of entries, and the id before it. */
@@ -102,6 +104,7 @@ function common({ business, from, to }: ExportRequest, of: Business, at: number,
 const orderOf = (invoice: InvoiceRow | null) => ({
   order_id: invoice?.order_id ?? '',
   description: invoice?.description ?? '',
+  refund_of: '',
 });
 
 function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[] {
@@ -125,6 +128,13 @@ function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[
   ];
 }
 
+/** A refund has the value at which its invoice counted the money, so that receipts and refunds of an invoice add up. */
+function refundFields(app: App, row: DebitRow, units: bigint, invoice: InvoiceRow | null): Partial<ExportRow> {
+  if (!invoice || row.kind === 'fee') return orderOf(invoice);
+  const value = fiat(refundValue(app.store, invoice, row.asset, units));
+  return { ...orderOf(invoice), currency: invoice.currency, value, refund_of: invoice.slug };
+}
+
 /**
  * The rows of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
  * fee.
@@ -143,7 +153,7 @@ function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
     reference: of === null ? '' : `${of.id}`,
     address: row.kind === 'fee' ? '' : (of?.address ?? ''),
     tx_id: row.txid,
-    ...orderOf(of && refundedInvoice(app.store, of)),
+    ...refundFields(app, row, units, of && refundedInvoice(app.store, of)),
   });
   const { units } = row;
   if (isAdopted(row)) return [{ ...line(-units, null, null), kind: 'correction' }];

@@ -5,6 +5,7 @@
 import type { AssetId } from '../../domain/assets.ts';
 import { dayOf } from '../../domain/calendar.ts';
 import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
+import { refundsSince } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 
@@ -13,9 +14,16 @@ const CREDITS_PER_SLICE = 1_000;
 const FRESH_DAYS = 3;
 const MS_PER_DAY = 86_400_000;
 const KEPT_MS = 600_000;
+/** More refunds of the periods asked for are not summed. */
+const REFUNDS_MAX = 10_000;
 
 type Taking = { asset: AssetId; usd: bigint; payments: number };
-type Takings = { periods: { period: string; payments: number; coins: Taking[] }[]; unvalued: number };
+/** Refunds of invoices by the day of their confirmation; `usd`: as far as it is known, of the time when they were asked for. */
+type Refunds = { count: number; usd: bigint };
+type Takings = {
+  periods: { period: string; payments: number; coins: Taking[]; refunds: Refunds }[];
+  unvalued: number;
+};
 
 type Day = Map<AssetId, Taking>;
 /** `from`: the first moment that was read; `days` are complete from there to `until`. */
@@ -78,6 +86,17 @@ async function daysSince(app: App, business: Business, from: number): Promise<Ke
   return entry;
 }
 
+/** By the first `length` characters of their days. */
+function refundsBy(app: App, business: Business, since: number, length: number): Map<string, Refunds> {
+  const sums = new Map<string, Refunds>();
+  for (const row of app.store.all(refundsSince, { business_id: business.id, since, limit: REFUNDS_MAX })) {
+    const period = dayText(row.updated_at, business.timeZone).slice(0, length);
+    const { count, usd } = sums.get(period) ?? { count: 0, usd: 0n };
+    sums.set(period, { count: count + 1, usd: usd + (row.usd_value ?? 0n) });
+  }
+  return sums;
+}
+
 /** Of the last `count` days or months of the business's calendar, newest first, without empty ones. */
 export async function takings(app: App, business: Business, by: 'day' | 'month', count: number): Promise<Takings> {
   const now = app.now();
@@ -88,12 +107,15 @@ export async function takings(app: App, business: Business, by: 'day' | 'month',
   for (const [day, coins] of days) {
     for (const { asset, usd, payments } of coins.values()) add(periods, day.slice(0, length), asset, usd, payments);
   }
+  const refunds = refundsBy(app, business, from, length);
+  for (const period of refunds.keys()) if (!periods.has(period)) periods.set(period, new Map());
   const newest = [...periods].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, count);
   return {
     periods: newest.map(([period, coins]) => ({
       period,
       payments: [...coins.values()].reduce((sum, { payments }) => sum + payments, 0),
       coins: [...coins.values()],
+      refunds: refunds.get(period) ?? { count: 0, usd: 0n },
     })),
     unvalued,
   };

@@ -13,7 +13,7 @@ import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { overpaidOf } from '../../store/queries/policies.ts';
-import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { refundedOf, refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { findInvoice } from '../invoices/invoices.ts';
@@ -21,6 +21,9 @@ import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
+
+/** The maximum number of refunds of one invoice that are summed for its readers. */
+const REFUNDS_SUMMED_MAX = 100;
 
 /**
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
@@ -122,6 +125,27 @@ export function refundable(reader: Reader, invoice: InvoiceRow): { asset: AssetI
   if (!payment) return [];
   const all = targetsOf(reader, payment).map(({ asset }) => ({ asset, units: leftUnits(reader, payment, asset) }));
   return all.filter(({ units }) => units > 0n);
+}
+
+/** The amounts of an invoice that went back: its refunds with a confirmation, by asset; smallest units. */
+export function refunded(reader: Reader, { id, status }: InvoiceRow): { asset: AssetId; units: bigint }[] {
+  const sums = new Map<AssetId, bigint>();
+  const rows = status === 'paid' ? reader.all(refundedOf, { invoice_id: id, limit: REFUNDS_SUMMED_MAX }) : [];
+  for (const { asset, units } of rows) sums.set(asset, (sums.get(asset) ?? 0n) + units);
+  return [...sums].map(([asset, units]) => ({ asset, units }));
+}
+
+/**
+ * The part of an invoice's amount that a refund returned, in the invoice's currency (1e-8), rounded down; null: it got
+ * nothing in that asset, or there is no value.
+ */
+export function refundValue(reader: Reader, { id }: InvoiceRow, asset: AssetId, units: bigint): bigint | null {
+  const payment = reader.get(paymentOf, { invoice_id: id });
+  if (!payment) return null;
+  const credits = creditsFor(reader, payment).filter((row) => row.claim === 'invoice' && row.asset === asset);
+  const received = credits.reduce((sum, row) => sum + row.units, 0n);
+  const value = credits.reduce((sum, row) => sum + (row.value ?? 0n), 0n);
+  return received === 0n || credits.some((row) => row.value === null) ? null : (value * units) / received;
 }
 
 /** The invoice that a withdrawal refunds, or null. */

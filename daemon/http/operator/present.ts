@@ -8,7 +8,7 @@ import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { openOverpaid, refundable } from '../../app/withdrawals/refund.ts';
+import { openOverpaid, refundable, refunded } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -96,7 +96,7 @@ export function clientJson(app: App, row: ClientRow): ClientJson {
   };
 }
 
-function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | 'over'> {
+function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | 'over' | 'refunded'> {
   return {
     id: row.id,
     slug: row.slug,
@@ -119,6 +119,7 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
   return {
     ...invoiceBase(app, invoice),
     over: overJson(app, invoice, payment),
+    refunded: refundedJson(app, invoice),
     payment: payment
       ? {
           crypto: payment.asset,
@@ -138,6 +139,9 @@ function overJson({ store }: App, invoice: InvoiceRow, payment: PaymentRow | und
   return over && { crypto: over.asset, amount: crypto(over.units, over.asset), inbox: over.id };
 }
 
+const refundedJson = ({ store }: App, invoice: InvoiceRow): InvoiceJson['refunded'] =>
+  refunded(store, invoice).map(({ asset, units }) => ({ crypto: asset, amount: crypto(units, asset) }));
+
 function sweepJson(app: App, { business_id }: InvoiceRow, payment: PaymentRow): SweepJson {
   const found = sweepCostOf(app, app.directory.business(business_id), payment);
   return found && { cost_usd: fiat(found.usd), percent: found.percent, dear: found.isDear };
@@ -150,6 +154,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
   return {
     ...invoiceBase(app, invoice),
     over: overJson(app, invoice, payment?.row),
+    refunded: refundedJson(app, invoice),
     invoice_url: `${app.publicUrl}/pay/${invoice.slug}`,
     tolerance: fiat(invoice.tolerance),
     close_url: invoice.close_url,
@@ -182,7 +187,17 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       crypto: asset,
       amount: crypto(units, asset),
     })),
-    refunds: refunds.map(({ id, asset, units, state }) => ({ id, crypto: asset, amount: crypto(units, asset), state })),
+    refunds: refunds.map((row) => ({
+      id: row.id,
+      crypto: row.asset,
+      amount: crypto(row.units, row.asset),
+      state: row.state as DetailJson['refunds'][number]['state'],
+      address: row.address,
+      tx_id: row.txid,
+      created_at: toIso(row.created_at),
+      approved_at: isoOrNull(row.approved_at),
+      updated_at: toIso(row.updated_at),
+    })),
     webhook: webhook && webhookJson({ ...webhook, slug: invoice.slug }),
   };
 }

@@ -87,6 +87,7 @@ export const SHOP_METHODS: Methods = {
       periods: found.periods.map((one) => ({
         ...one,
         coins: one.coins.map(({ asset, usd, payments }) => ({ crypto: asset, usd: fiat(usd), payments })),
+        refunds: { count: one.refunds.count, usd: fiat(one.refunds.usd) },
       })),
     };
   },

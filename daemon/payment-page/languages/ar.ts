@@ -92,6 +92,7 @@ export const ar: Words = {
   date: 'التاريخ',
   amount: 'المبلغ',
   received: 'المستلم',
+  refunded: 'المبلغ المُعاد',
   rate: 'سعر الصرف',
   transactions: 'المعاملات',
   redirecting: 'ستعود إلى المتجر خلال ثوانٍ.',

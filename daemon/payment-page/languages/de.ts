@@ -88,6 +88,7 @@ export const de: Words = {
   date: 'Datum',
   amount: 'Betrag',
   received: 'Erhalten',
+  refunded: 'Erstattet',
   rate: 'Wechselkurs',
   transactions: 'Transaktionen',
   redirecting: 'In wenigen Sekunden geht es zurück zum Shop.',

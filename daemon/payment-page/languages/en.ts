@@ -90,6 +90,7 @@ export const en = {
   date: 'Date',
   amount: 'Amount',
   received: 'Received',
+  refunded: 'Refunded',
   rate: 'Exchange rate',
   transactions: 'Transactions',
   redirecting: 'You are taken back to the shop in a few seconds.',

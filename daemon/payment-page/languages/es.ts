@@ -85,6 +85,7 @@ export const es: Words = {
   date: 'Fecha',
   amount: 'Importe',
   received: 'Recibido',
+  refunded: 'Reembolsado',
   rate: 'Tipo de cambio',
   transactions: 'Transacciones',
   redirecting: 'Volverá a la tienda en unos segundos.',

@@ -87,6 +87,7 @@ export const fr: Words = {
   date: 'Date',
   amount: 'Montant',
   received: 'Reçu',
+  refunded: 'Remboursé',
   rate: 'Taux de change',
   transactions: 'Transactions',
   redirecting: 'Retour à la boutique dans quelques secondes.',

@@ -81,6 +81,7 @@ export const hi: Words = {
   date: 'तारीख',
   amount: 'राशि',
   received: 'प्राप्त',
+  refunded: 'वापस किया गया',
   rate: 'विनिमय दर',
   transactions: 'लेन-देन',
   redirecting: 'कुछ सेकंड में आप दुकान पर लौट जाएँगे।',

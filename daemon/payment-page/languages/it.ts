@@ -83,6 +83,7 @@ export const it: Words = {
   date: 'Data',
   amount: 'Importo',
   received: 'Ricevuto',
+  refunded: 'Rimborsato',
   rate: 'Tasso di cambio',
   transactions: 'Transazioni',
   redirecting: 'Tra pochi secondi tornerà al negozio.',

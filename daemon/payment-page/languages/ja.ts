@@ -81,6 +81,7 @@ export const ja: Words = {
   date: '日付',
   amount: '金額',
   received: '受取額',
+  refunded: '返金済み',
   rate: '為替レート',
   transactions: '取引',
   redirecting: '数秒後にショップに戻ります。',

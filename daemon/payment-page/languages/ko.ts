@@ -78,6 +78,7 @@ export const ko: Words = {
   date: '날짜',
   amount: '금액',
   received: '받은 금액',
+  refunded: '환불된 금액',
   rate: '환율',
   transactions: '거래',
   redirecting: '몇 초 후 상점으로 돌아갑니다.',

@@ -90,6 +90,7 @@ export const pl: Words = {
   date: 'Data',
   amount: 'Kwota',
   received: 'Otrzymano',
+  refunded: 'Zwrócono',
   rate: 'Kurs',
   transactions: 'Transakcje',
   redirecting: 'Za kilka sekund wrócisz do sklepu.',

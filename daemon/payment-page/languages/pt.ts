@@ -83,6 +83,7 @@ export const pt: Words = {
   date: 'Data',
   amount: 'Valor',
   received: 'Recebido',
+  refunded: 'Reembolsado',
   rate: 'Taxa de câmbio',
   transactions: 'Transações',
   redirecting: 'Você voltará à loja em alguns segundos.',

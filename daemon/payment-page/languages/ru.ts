@@ -90,6 +90,7 @@ export const ru: Words = {
   date: 'Дата',
   amount: 'Сумма',
   received: 'Получено',
+  refunded: 'Возвращено',
   rate: 'Курс',
   transactions: 'Транзакции',
   redirecting: 'Через несколько секунд вы вернётесь в магазин.',

@@ -83,6 +83,7 @@ export const tr: Words = {
   date: 'Tarih',
   amount: 'Tutar',
   received: 'Alınan',
+  refunded: 'İade edilen',
   rate: 'Kur',
   transactions: 'İşlemler',
   redirecting: 'Birkaç saniye içinde mağazaya dönüyorsunuz.',

@@ -90,6 +90,7 @@ export const uk: Words = {
   date: 'Дата',
   amount: 'Сума',
   received: 'Отримано',
+  refunded: 'Повернено',
   rate: 'Курс',
   transactions: 'Транзакції',
   redirecting: 'За кілька секунд ви повернетеся до магазину.',

@@ -76,6 +76,7 @@ export const zh: Words = {
   date: '日期',
   amount: '金额',
   received: '已收到',
+  refunded: '已退款',
   rate: '汇率',
   transactions: '交易',
   redirecting: '几秒后将返回商店。',

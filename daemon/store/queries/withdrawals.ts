@@ -37,6 +37,7 @@ export type AnyCoinRow = CoinRow &
 const OPEN = sql.lit('open');
 const WAITING = sql.lit('waiting');
 const APPROVED = sql.lit('approved');
+const COMPLETED = sql.lit('completed');
 
 export const insertWithdrawal = insert(
   'withdrawal',
@@ -95,6 +96,30 @@ export const refundsOfInvoice = statement((p: { invoice_id: number; asset: Asset
     .where('invoice_id', '=', p.invoice_id)
     .where('asset', '=', p.asset)
     .where('state', 'not in', [sql.lit('rejected'), sql.lit('failed')]),
+);
+
+/** The refunds of a business's invoices whose transactions were confirmed since a time, newest first. */
+export const refundsSince = statement((p: { business_id: number; since: number; limit: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select(['asset', 'units', 'usd_value', 'updated_at'])
+    .where('business_id', '=', p.business_id)
+    .where('invoice_id', 'is not', null)
+    .where('state', '=', COMPLETED)
+    .where('updated_at', '>=', p.since)
+    .orderBy('updated_at', 'desc')
+    .limit(p.limit),
+);
+
+/** The amounts of an invoice's refunds whose transactions are confirmed, in the order of their requests. */
+export const refundedOf = statement((p: { invoice_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select(['asset', 'units'])
+    .where('invoice_id', '=', p.invoice_id)
+    .where('state', '=', COMPLETED)
+    .orderBy('id')
+    .limit(p.limit),
 );
 
 /** The newest refunds of an invoice, in any state. */

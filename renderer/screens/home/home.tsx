@@ -25,7 +25,7 @@ import {
 import { href } from '../../router.ts';
 import { Attention } from './attention.tsx';
 import './home.css';
-import { monthsOf, totalOf } from './periods.ts';
+import { monthsOf, type Period, totalOf } from './periods.ts';
 import { Takings, useDays } from './takings.tsx';
 import TEXTS from './texts.ts';
 
@@ -148,6 +148,8 @@ function Figures({ business, money, t }: PartProps): ReactNode {
   const before = months.find(({ period }) => period === monthBefore(today));
   const nameOf = (period: string): string =>
     new Intl.DateTimeFormat(language, { month: 'long' }).format(new Date(`${period.slice(0, 7)}-15`));
+  const backOf = (one: Period | undefined): string =>
+    one && !isZero(one.refunded) ? ` · ${t('refunded', { amount: fiat(one.refunded, money.currency, language) })}` : '';
   return (
     <div className="home-figures">
       <Figure name={t('balance')} amount={total} currency={money.currency}>
@@ -155,9 +157,11 @@ function Figures({ business, money, t }: PartProps): ReactNode {
       </Figure>
       <Figure name={t('today')} amount={totalOf([day])} currency={money.currency}>
         {t('payments', { n: day?.payments ?? 0 })}
+        {backOf(day)}
       </Figure>
       <Figure name={nameOf(today)} amount={totalOf([month])} currency={money.currency}>
         {t('payments', { n: month?.payments ?? 0 })}
+        {backOf(month)}
         {before &&
           ` · ${t('previous', { month: nameOf(before.period), amount: fiat(totalOf([before]), money.currency, language) })}`}
       </Figure>

@@ -9,13 +9,13 @@ import { sum } from '../../parts/format.ts';
 
 type Given = Result<'takings.list'>['periods'][number];
 
-/** `coins`: decimals with cents, by coin. */
-export type Period = { period: string; payments: number; coins: Record<string, string> };
+/** `coins`: decimals with cents, by coin. `refunded`: the same of what went back, which the coins do not subtract. */
+export type Period = { period: string; payments: number; coins: Record<string, string>; refunded: string };
 
 /** `fromUsd` cuts to cents; null: no rate is known. */
 export const daysOf = (given: readonly Given[], fromUsd: (usd: string) => string | null): Period[] =>
-  given.map(({ period, payments, coins }) => ({
-    ...{ period, payments },
+  given.map(({ period, payments, coins, refunds }) => ({
+    ...{ period, payments, refunded: fromUsd(refunds.usd) ?? '0' },
     coins: Object.fromEntries(coins.map(({ crypto, usd }) => [crypto, fromUsd(usd) ?? '0'])),
   }));
 
@@ -24,10 +24,11 @@ const MONTH_CHARS = 7;
 /** In the order of the days. */
 export function monthsOf(days: readonly Period[]): Period[] {
   const months = new Map<string, Period>();
-  for (const { period, payments, coins } of days) {
+  for (const { period, payments, coins, refunded } of days) {
     const name = period.slice(0, MONTH_CHARS);
-    const month = months.get(name) ?? { period: name, payments: 0, coins: {} };
+    const month = months.get(name) ?? { period: name, payments: 0, coins: {}, refunded: '0' };
     month.payments += payments;
+    month.refunded = sum([month.refunded, refunded]);
     for (const [crypto, amount] of Object.entries(coins))
       month.coins[crypto] = sum([month.coins[crypto] ?? '0', amount]);
     months.set(name, month);

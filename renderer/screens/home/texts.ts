@@ -81,6 +81,7 @@ export default texts(
     noAnswerNote: 'New payments in it are seen once one answers again; nothing is lost.',
     overpaid: 'its invoice is paid, and it got this much too much',
     overpaidTitle: 'A customer paid too much.',
+    refunded: '{amount} refunded',
   },
   {
     home: 'Übersicht',
@@ -162,5 +163,6 @@ export default texts(
     noAnswerNote: 'Neue Zahlungen darin werden gesehen, sobald wieder eine antwortet; nichts geht verloren.',
     overpaid: 'die Rechnung ist bezahlt, und so viel kam zu viel',
     overpaidTitle: 'Ein Kunde hat zu viel bezahlt.',
+    refunded: '{amount} erstattet',
   },
 );

@@ -198,6 +198,12 @@ function Row({ invoice, open, t }: { invoice: Invoice; open: boolean; t: T }): R
     >
       <span className="cut-text">
         <InvoiceState invoice={invoice} />
+        {invoice.refunded.map((one) => (
+          <span key={one.crypto} className="quiet">
+            {' '}
+            {t('refundedShort', { amount: coinText(one.amount, one.crypto) })}
+          </span>
+        ))}
         {invoice.over && (
           <span className="warn">
             {' '}

@@ -5,11 +5,11 @@ import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Sheet } from '../../parts/controls.tsx';
 import { type Deferred, useDeferred } from '../../parts/deferred.ts';
-import { fiat, useTimes } from '../../parts/format.ts';
+import { fiat, sum, useTimes } from '../../parts/format.ts';
 import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { DetailState } from '../../parts/invoice-state.tsx';
 import { useMoney } from '../../parts/money.ts';
-import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem } from '../../parts/parts.tsx';
+import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem, useCoinText } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { href, hrefBeside } from '../../router.ts';
 import type { T } from './invoices.tsx';
@@ -32,7 +32,12 @@ export function InvoicePanel({ slug, t }: { slug: string; t: T }): ReactNode {
 
 function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const { session } = useData();
+  const coinText = useCoinText();
   const { payment } = invoice;
+  const receivedIn = (crypto: string): string => {
+    const counted = invoice.credits.filter((one) => one.claim === 'invoice' && !one.gone && one.crypto === crypto);
+    return coinText(sum(counted.map(({ amount }) => amount)), crypto);
+  };
   return (
     <>
       <header className="invoice-head">
@@ -62,6 +67,11 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           )}
           {t('ofInvoice')} <span className="mono">{invoice.slug}</span>
         </p>
+        {invoice.refunded.map((one) => (
+          <p key={one.crypto}>
+            {t('refundedOf', { part: coinText(one.amount, one.crypto), whole: receivedIn(one.crypto) })}
+          </p>
+        ))}
         {invoice.over && (
           <p className="invoice-over">
             <ShapeIcon shape="approve" /> {t('over')}{' '}

@@ -1,9 +1,13 @@
 /** The events of one invoice, in order, and those still to come. */
 import type { ReactNode } from 'react';
-import { type Language, useLanguage } from '../../i18n.ts';
+import type { WithdrawalState } from '../../../daemon/domain/withdrawal.ts';
+import { type Language, type Translate, useLanguage, useText } from '../../i18n.ts';
 import { exact, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Hash, shortName } from '../../parts/parts.tsx';
+import { REFUND_LOOKS } from '../../parts/refund-state.tsx';
+import PARTS from '../../parts/texts.ts';
+import { href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
 
@@ -106,10 +110,47 @@ function ending(invoice: Detail, t: T, language: Language): Step[] {
   ];
 }
 
+/** Each refund: asked for, approved, and how far it is. */
+function refundsOf(invoice: Detail, t: T, parts: Translate<`refund_${WithdrawalState}`>, language: Language): Step[] {
+  return invoice.refunds.flatMap((refund): Step[] => {
+    const { id, state } = refund;
+    const amount = t('whole', { amount: exact(refund.amount, language), coin: shortName(refund.crypto) });
+    const link = (
+      <a key="l" href={href('withdrawals', `${id}`)}>
+        {t('withdrawalNo', { id })}
+      </a>
+    );
+    const asked: Step = {
+      key: `r${id}`,
+      title: t('refundAsked'),
+      at: refund.created_at,
+      note: [`${amount} · `, link],
+    };
+    const approved: Step[] =
+      refund.approved_at && state !== 'rejected' && state !== 'requested'
+        ? [{ key: `a${id}`, title: t('refundApproved'), at: refund.approved_at }]
+        : [];
+    const [shape, tone] = REFUND_LOOKS[state];
+    const note = refund.tx_id ? <Hash key="h" text={refund.tx_id} /> : undefined;
+    const now: Step = {
+      key: `s${id}`,
+      title: state === 'completed' ? t('refundDone', { amount }) : parts(`refund_${state}`),
+      at: refund.updated_at,
+      ...{ shape, tone, ...(note ? { note } : {}) },
+    };
+    return [asked, ...approved, ...(state === 'approved' ? [] : [now])];
+  });
+}
+
 export function Timeline({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
+  const parts = useText(PARTS);
   const { clock, day } = useTimes();
-  const steps = [...past(invoice, t, language, clock), ...ending(invoice, t, language)];
+  const steps = [
+    ...past(invoice, t, language, clock),
+    ...ending(invoice, t, language),
+    ...refundsOf(invoice, t, parts, language),
+  ];
   const today = new Date(invoice.created_at).toDateString() === new Date().toDateString();
   return (
     <ol className="timeline" aria-label={t('history')}>

@@ -73,7 +73,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   ...change,
 });
 
-const settled = { at: NOW, rate: 8_000_000_000n };
+const settled = { at: NOW, rate: 8_000_000_000n, refunded: [] };
 const waiting = open('waiting', 62_375_000n, funds());
 const partial = open('partial', 42_375_000n, some());
 const choose: State = {
