@@ -231,9 +231,20 @@ export const WITHDRAWALS = {
   ),
   /** All that is known about an address to be paid, for the operator to compare it with. */
   'withdrawal.recipient': reads(
-    z.strictObject({ business: Text, crypto: Text, address: Text }),
+    z.strictObject({
+      ...{ business: Text, crypto: Text, address: Text },
+      /** The amount that it shall get; its cost is answered then. */
+      amount: PositiveDecimal.optional(),
+    }),
     z.object({
       valid: z.boolean(),
+      /**
+       * The highest fee of that amount, the available amount, and the missing one for both. `fee_on_top`: the fee is paid in the same
+       * coin. Null: no amount was given, or the fee cannot be estimated.
+       */
+      cost: z
+        .object({ fee: Decimal, fee_crypto: z.string(), fee_on_top: z.boolean(), available: Decimal, missing: Decimal })
+        .nullable(),
       /** In the address book. */
       label: z.string().nullable(),
       since: Instant.nullable(),

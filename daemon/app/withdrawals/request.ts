@@ -212,19 +212,42 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
   if (wanted.units !== null && spending.isDust(address, wanted.units)) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }
-  const fee = highestFee(chain, {
-    ...{ accountNo: business.accountNo, asset: asset.symbol, feeRate, tipHeight: tipHeightOf(tx, chain) },
-    payout: { address, units: wanted.units },
-    holdings: estimateHoldings(tx, chain, account, wanted),
-  });
+  const fee = estimatedFee(tx, { business, account, chain, wanted, feeRate });
   const { feeAsset } = spending;
   const inAsset = feeAsset === asset.symbol ? fee : 0n;
   // a deposit that is refunded may still be unconfirmed: then it is not in the balance yet
   const needed = wanted.units === null ? inAsset + 1n : units + inAsset;
   const there = deposit ? units : available;
-  if (there < needed) throw new Rejected('withdrawal.insufficient', 'Insufficient balance');
+  if (there < needed) {
+    // the contract of Withdraw has these words alone
+    const isExplained = wanted.units !== null && wanted.origin !== 'merchant';
+    throw isExplained
+      ? insufficient(asset, { units, fee: inAsset, there })
+      : new Rejected('withdrawal.insufficient', 'Insufficient balance');
+  }
   if (feeAsset !== asset.symbol) needGas(tx, account.id, feeAsset, fee);
   return { units, fee, usd };
+}
+
+/** Why a balance does not suffice, and what can be sent instead. `fee`: in the same asset; 0 if another one pays it. */
+function insufficient(asset: Asset, { units, fee, there }: Record<'units' | 'fee' | 'there', bigint>): Rejected {
+  const text = (amount: bigint): string => `${formatUnits(amount, asset)} ${asset.symbol}`;
+  const needed =
+    fee === 0n ? `${text(units)} is needed` : `${text(units)} and a network fee of up to ${text(fee)} are needed`;
+  const least = there > fee ? ` At most ${text(there - fee)} can be sent now` : '';
+  const missing = text(units + fee - there);
+  const said = `Insufficient balance: ${needed}, ${text(there)} is available, ${missing} is missing.${least}`;
+  return new Rejected('withdrawal.insufficient', said.replace(/\.$/, ''), 'amount');
+}
+
+/** The highest fee that a request would reserve, in smallest units of the chain's fee asset. */
+export function estimatedFee(reader: Reader, { business, account, chain, wanted, feeRate }: Case): bigint {
+  const { asset, address, units } = wanted;
+  return highestFee(chain, {
+    ...{ accountNo: business.accountNo, asset: asset.symbol, feeRate, tipHeight: tipHeightOf(reader, chain) },
+    payout: { address, units },
+    holdings: estimateHoldings(reader, chain, account, wanted),
+  });
 }
 
 /** Throws `Rejected('withdrawal.gas')` unless an account has this much of the asset that its fees are paid in. */
@@ -237,7 +260,12 @@ export function needGas(reader: Reader, accountId: number, feeAsset: AssetId, fe
 }
 
 /** The holdings for an estimate: the deposit to refund, or all spendable coins. */
-function estimateHoldings(tx: Tx, chain: ChainRuntime, account: Account, { asset, deposit }: NewWithdrawal): Holdings {
+function estimateHoldings(
+  tx: Reader,
+  chain: ChainRuntime,
+  account: Account,
+  { asset, deposit }: NewWithdrawal,
+): Holdings {
   const coin = (outpoint: string): Coin => {
     const row = coinAt(tx, chain, outpoint);
     if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);

@@ -2,6 +2,7 @@
 import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
+import type { Cost } from '../../app/withdrawals/cost.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import type { Recipient } from '../../app/withdrawals/recipient.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';
@@ -127,7 +128,17 @@ export function previewJson(preview: Preview): PreviewJson {
   };
 }
 
-export function recipientJson(asset: Asset, recipient: Recipient): Result<'withdrawal.recipient'> {
+type RecipientJson = Result<'withdrawal.recipient'>;
+
+export const costJson = (asset: Asset, { fee, feeAsset, available, missing }: Cost): RecipientJson['cost'] => ({
+  fee: formatUnits(fee, assetOf(feeAsset)),
+  fee_crypto: feeAsset,
+  fee_on_top: feeAsset === asset.symbol,
+  available: formatUnits(available, asset),
+  missing: formatUnits(missing, asset),
+});
+
+export function recipientJson(asset: Asset, recipient: Recipient): Omit<RecipientJson, 'cost'> {
   const { isValid, label, since, paid, last, firstAt, unasked, lookalikes, most } = recipient;
   return {
     ...{ valid: isValid, label, since: isoOrNull(since), paid },

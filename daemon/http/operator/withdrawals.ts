@@ -4,6 +4,7 @@ import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
 import { type GivenApproval, reject } from '../../app/withdrawals/approve.ts';
 import { giveUpBump, holderFor } from '../../app/withdrawals/bump.ts';
+import { costOf } from '../../app/withdrawals/cost.ts';
 import {
   changePolicyGranted,
   grantsWithout,
@@ -30,6 +31,7 @@ import type { Context } from './context.ts';
 import { collectJson } from './gas.ts';
 import {
   addressJson,
+  costJson,
   detailJson,
   policyJson,
   policyWordsJson,
@@ -92,9 +94,12 @@ export const WITHDRAWAL_METHODS: Methods = {
     const row = await requestByOperator(app, findBusiness(app, business), { crypto, address, amount });
     return { withdrawal: withdrawalJson(app, row) };
   },
-  'withdrawal.recipient': ({ app }, { business, crypto, address }) => {
+  'withdrawal.recipient': async ({ app }, { business, crypto, address, amount }) => {
     const asset = cryptoOf(crypto);
-    return recipientJson(asset, recipientOf(app, findBusiness(app, business), asset, address));
+    const of = findBusiness(app, business);
+    const units = amount === undefined ? null : parseDecimal(amount, asset.decimals);
+    const cost = units === null ? null : await costOf(app, of, { asset, address, units });
+    return { ...recipientJson(asset, recipientOf(app, of, asset, address)), cost: cost && costJson(asset, cost) };
   },
   'withdrawal.propose': async ({ app }, params) => {
     const { rows, preview, why, collect } = await propose(app, proposalOf(app, params));

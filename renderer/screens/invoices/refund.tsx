@@ -1,13 +1,45 @@
 /** A refund of a paid invoice: it is asked for here, and approved like every withdrawal. */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
-import { typed } from '../../parts/format.ts';
-import { Coin, Problem, useCoinText } from '../../parts/parts.tsx';
+import { isZero, scaled, typed, unscaled } from '../../parts/format.ts';
+import { Coin, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
+
+type CostProps = {
+  cost: NonNullable<Result<'withdrawal.recipient'>['cost']>;
+  crypto: string;
+  take(amount: string): void;
+  t: T;
+};
+
+/** The fee, which comes on top. If both are more than there is: what is missing, and the amount that can be sent. */
+function Cost({ cost, crypto, take, t }: CostProps): ReactNode {
+  const text = useCoinText();
+  const fee = text(cost.fee, cost.fee_crypto);
+  if (isZero(cost.missing)) return <p className="quiet">{t('refundFee', { fee })}</p>;
+  const most = cost.fee_on_top ? unscaled(scaled(cost.available) - scaled(cost.fee)) : cost.available;
+  return (
+    <Notice
+      tone="warn"
+      title={t('refundMissing', { missing: text(cost.missing, crypto) })}
+      actions={
+        !most.startsWith('-') &&
+        !isZero(most) && (
+          <button type="button" className="button" onClick={() => take(most)}>
+            {t('refundLess', { amount: text(most, crypto) })}
+          </button>
+        )
+      }
+    >
+      {t('refundFee', { fee })} {t('refundThere', { amount: text(cost.available, crypto) })}
+    </Notice>
+  );
+}
 
 const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
 const ADDRESS_CHARS_MIN = 14;
@@ -26,6 +58,21 @@ export function Refund({ invoice, open, onClose, t }: RefundProps): ReactNode {
   );
 }
 
+type CoinProps = { invoice: Detail; value: string; choose(crypto: string, all: string): void; t: T };
+
+/** Only where the payer sent several coins. */
+function CoinChoice({ invoice: { refundable }, value, choose, t }: CoinProps): ReactNode {
+  if (refundable.length < 2) return null;
+  return (
+    <Select
+      label={t('coin')}
+      value={value}
+      options={refundable.map((one) => [one.crypto, one.crypto] as const)}
+      onChange={(wanted) => choose(wanted, refundable.find((one) => one.crypto === wanted)?.amount ?? '')}
+    />
+  );
+}
+
 function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
@@ -37,7 +84,7 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   const coinText = useCoinText();
   const text = (units: string): string => coinText(units, invoice.payment!.crypto);
   const to = address.trim();
-  const place = { business: `${invoice.business_id}`, crypto, address: to };
+  const place = { business: `${invoice.business_id}`, crypto, address: to, ...(AMOUNT.test(amount) ? { amount } : {}) };
   const known = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
   const refund = useChange('invoice.refund', 'invoice.', 'withdrawal.');
   const isBad = known.data !== undefined && !known.data.valid && !known.isFetching && to !== '';
@@ -53,17 +100,15 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
   return (
     <form className="form" onSubmit={submit}>
       <p>{t('refundNote')}</p>
-      {invoice.refundable.length > 1 && (
-        <Select
-          label={t('coin')}
-          value={crypto}
-          options={invoice.refundable.map((one) => [one.crypto, one.crypto] as const)}
-          onChange={(wanted) => {
-            setCrypto(wanted);
-            setAmount(invoice.refundable.find((one) => one.crypto === wanted)?.amount ?? '');
-          }}
-        />
-      )}
+      <CoinChoice
+        invoice={invoice}
+        value={crypto}
+        choose={(wanted, all) => {
+          setCrypto(wanted);
+          setAmount(all);
+        }}
+        t={t}
+      />
       <Field
         label={t('refundAmount', { coin: crypto })}
         inputMode="decimal"
@@ -88,6 +133,7 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
         error={isBad ? t('refundBadAddress', { coin: crypto }) : undefined}
         onChange={(event) => setAddress(event.target.value)}
       />
+      {known.data?.valid && known.data.cost && <Cost cost={known.data.cost} crypto={crypto} take={setAmount} t={t} />}
       {refund.error && <Problem error={refund.error} />}
       <button type="submit" className="button filled large" disabled={!isReady}>
         {t('refundAsk')}

@@ -176,6 +176,10 @@ export default texts(
     withdrawalNo: 'withdrawal {id}',
     refundedOf: 'Refunded {part} of {whole}',
     refundedShort: '{amount} refunded',
+    refundFee: 'The network fee of up to {fee} comes on top, and you pay it.',
+    refundMissing: '{missing} is missing for this refund and its fee',
+    refundThere: 'Available is {amount}.',
+    refundLess: 'Refund {amount} instead',
   },
   {
     invoices: 'Rechnungen',
@@ -354,5 +358,9 @@ export default texts(
     withdrawalNo: 'Auszahlung {id}',
     refundedOf: '{part} von {whole} erstattet',
     refundedShort: '{amount} erstattet',
+    refundFee: 'Die Netzgebühr von höchstens {fee} kommt hinzu und geht zu Ihren Lasten.',
+    refundMissing: 'Für diese Erstattung und ihre Gebühr fehlen {missing}',
+    refundThere: 'Verfügbar sind {amount}.',
+    refundLess: 'Stattdessen {amount} erstatten',
   },
 );
