@@ -45,13 +45,19 @@ export async function approved(
 }
 
 /** The same for the limits that a policy grants. */
-export async function granted(session: Session, options: PassphraseOption, grants: Grants, policy: AskedPolicy) {
+export async function granted(
+  session: Session,
+  options: PassphraseOption,
+  grants: Grants,
+  policy: AskedPolicy,
+  date = Date.now(),
+) {
   if (grants.length === 0) return [];
   const [{ GrantReview }, { rates }] = await Promise.all([
     import('../operator/grants.ts'),
     session.call('rates.list', {}),
   ]);
-  const review = GrantReview.of(grants, policy, rates, Date.now());
+  const review = GrantReview.of(grants, policy, rates, Date.now(), date);
   if (!review) return [];
   if (!session.json) session.note(review.text().trimEnd());
   const question =

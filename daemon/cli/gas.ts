@@ -6,6 +6,7 @@ import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
+import { endLimits, nextDate } from './limits.ts';
 import { time, wholeNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
@@ -180,7 +181,8 @@ async function sayWhyItWaits(session: Session, worth: number): Promise<void> {
 
 async function stop(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
   const [business, chain] = [String(given[0]), given[1] as EvmChain];
-  const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now() });
+  const known = await endLimits(session, options, 'gas');
+  const signed = await signedGrant(session, known, { business, chain, feeMax: 0n, until: Date.now() });
   const done = await session.call('gas.stop', { business, chain, signed });
   session.print(done, () => (done.plan ? `The plan is ${done.plan.state}.\n` : 'There was no plan.\n'));
 }
@@ -199,7 +201,10 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
   if (!desk) throw new Failure(`${business} has no chain ${chain} that needs gas`, EXIT.failed, 'gas.chain');
   if (desk.network === 'sandbox') return null;
   const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
-  const grant = gasGrantOf({ network: desk.network, accountNo: desk.account_no, chain, feeMax, until }, Date.now());
+  const grant = gasGrantOf(
+    { network: desk.network, accountNo: desk.account_no, chain, feeMax, until },
+    await nextDate(session),
+  );
   if (!session.json) session.note(gasGrantText(grant));
   await confirm(session.io, session.yes, feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?');
   const passphrase = await passphraseOf(session, options);

@@ -2,10 +2,12 @@
 import { type Command, Option } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { CHAINS, type ChainId } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
 import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
 import { granted } from './approvals.ts';
 import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
+import { endLimits, nextDate, noteLimits } from './limits.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { grantDirectly } from './signer.ts';
@@ -84,12 +86,24 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
     per_day_usd: perDay,
     address_book_only: addressBookOnly,
   };
+  // before the service is asked for anything, since it may answer so that nothing is taken back
+  const known = mode === 'manual' ? await endLimits(session, options, 'policies') : options;
   const { grants } = await session.call('policy.grants', wanted);
-  const signed = await granted(session, options, grants, wanted);
+  const signed = await granted(session, known, grants, wanted, await nextDate(session));
   if (signed.length === 0) session.note('The wallet is told nothing: right for a business of the sandbox alone.');
+  await tellFirst(session, signed);
   const done = await session.call('policy.set', { ...wanted, grants: signed });
-  await grantDirectly(session, signed);
+  await noteLimits(session);
   print(session, done);
+}
+
+/** Grants limits to a separate signer before the service can withhold them. A locked wallet signs nothing, and the service says so. */
+async function tellFirst(session: Session, signed: Awaited<ReturnType<typeof granted>>): Promise<void> {
+  try {
+    await grantDirectly(session, signed);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== 'signer.locked') throw error;
+  }
 }
 
 function print(session: Session, result: { policy: Policy }): void {
@@ -126,9 +140,10 @@ async function removeAddress(session: Session, options: PassphraseOption, ...giv
   const id = Number(given[0]);
   const { grants, policy } = await session.call('addressBook.grants', { id });
   // a policy that may pay the address book needs grants for it in the wallet too
-  const signed = await granted(session, options, grants, policy);
+  const signed = await granted(session, options, grants, policy, await nextDate(session));
+  await tellFirst(session, signed);
   const removed = await session.call('addressBook.remove', { id, grants: signed });
-  await grantDirectly(session, signed);
+  await noteLimits(session);
   session.print(removed, () => `${removed.address.label} is no longer in the address book.\n`);
 }
 

@@ -6,7 +6,8 @@ import { EXIT, Failure, usage } from './io.ts';
 import { askHidden, canAsk } from './prompt.ts';
 import type { Session } from './session.ts';
 
-export type PassphraseOption = { passphraseFile?: string };
+/** `passphrase`: it was asked for before, in the same command. */
+export type PassphraseOption = { passphraseFile?: string; passphrase?: string };
 
 /** Adds `--passphrase-file` to a command. */
 export const withPassphrase = (command: Command): Command =>
@@ -15,8 +16,11 @@ export const withPassphrase = (command: Command): Command =>
     "a file that holds the wallet's passphrase, or - for the input; otherwise it is asked for",
   );
 
-export const passphraseOf = (session: Session, { passphraseFile }: PassphraseOption): Promise<string> =>
-  secretFrom(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
+export const passphraseOf = async (
+  session: Session,
+  { passphraseFile, passphrase }: PassphraseOption,
+): Promise<string> =>
+  passphrase ?? secretFrom(session, passphraseFile, 'Passphrase of the wallet:', '--passphrase-file');
 
 /** The words of a wallet. `whose`: as the question names it. */
 export const askedWords = (session: Session, file: string | undefined, whose = 'the wallet'): Promise<string> =>

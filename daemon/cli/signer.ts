@@ -50,7 +50,7 @@ async function run(
 }
 
 /**
- * Grants limits to the signer service directly, after the daemon was told, because a compromised daemon could withhold
+ * Grants limits to the signer service directly, before the daemon is told, because a compromised daemon could withhold
  * a reduction of limits. Repeated grants have no effect.
  */
 export async function grantDirectly(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {

@@ -9,6 +9,7 @@ import { businessesMeant } from '../domain/merchant.ts';
 import { isAway } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io } from './io.ts';
+import { limitCommands } from './limits.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, secretFrom, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -49,6 +50,7 @@ export function walletCommands(root: Command, io: Io): void {
   withPassphrase(wallet.command('revoke'))
     .description('make all approvals and all limits of policies worthless that the wallet was given so far')
     .action(action(io, revoke));
+  limitCommands(wallet, io);
   wallet
     .command('forget')
     .description('take the passphrase out of the keychain, and lock the wallet')

@@ -4,12 +4,13 @@
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Call } from '../contract/operator.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { authorized, revocation } from '../wallet/operator-keys.ts';
 import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
 import { SignerClient } from '../wallet/signer/client.ts';
+import { OPERATOR_SOCKET } from '../wallet/signer/files.ts';
 import { SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Signer } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
 import { authorizing, type Keyholder, passphrases, sealedKeyholder } from './keyholder.ts';
@@ -72,15 +73,19 @@ export async function revokeApprovals(place: WalletLocation, call: Call, passphr
 }
 
 /**
- * Connects to the separate signer service for data that only it may read. Throws `Rejected('signer.service')` if another
- * user could have replaced its socket.
+ * Connects to the separate signer service for data that only it may read: by the socket in its folder, which the daemon cannot
+ * reach, else by the one that it shares with the daemon. Throws `Rejected('signer.service')` if another user could have
+ * replaced the socket.
  */
 export async function withSignerService<T>(
   { dataDir, folder }: Pick<WalletLocation, 'dataDir' | 'folder'>,
-  socket: string,
+  shared: string,
   use: (signer: Signer) => Promise<T>,
 ): Promise<T> {
   const found = (path: string) => stat(path).catch(() => null);
+  const own = join(folder, OPERATOR_SOCKET);
+  // a signer of an earlier release has the shared one alone
+  const socket = (await found(own))?.isSocket() ? own : shared;
   const [place, data] = await Promise.all([found(dirname(socket)), found(dataDir)]);
   // systemd removes the folder of a service that ended
   if (!place) throw new Unavailable(SIGNER_AWAY, RETRY_SECONDS);

@@ -19,9 +19,9 @@ const DOUBLINGS_MAX = 20;
 const Attempts = z.object({ wrong: z.int().min(0), at: z.number() });
 type Attempts = z.infer<typeof Attempts>;
 
-async function readAttempts(folder: string): Promise<Attempts> {
+async function readAttempts(folder: string, file: string): Promise<Attempts> {
   try {
-    return Attempts.parse(JSON.parse(await readFile(join(folder, ATTEMPTS_FILE), 'utf8')));
+    return Attempts.parse(JSON.parse(await readFile(join(folder, file), 'utf8')));
   } catch {
     return { wrong: 0, at: 0 };
   }
@@ -35,20 +35,24 @@ function waitSeconds({ wrong, at }: Attempts, now: number): number {
 }
 
 export async function retryAfterSeconds(folder: string, now: number): Promise<number> {
-  return waitSeconds(await readAttempts(folder), now);
+  return waitSeconds(await readAttempts(folder, ATTEMPTS_FILE), now);
 }
 
-/** Makes a try if none is blocked now. `isWrong` tells a wrong passphrase from other failures. Throws `Unavailable`. */
+/**
+ * Makes a try if none is blocked now. `isWrong` tells a wrong passphrase from other failures. `file`: where the tries of this peer
+ * are counted. Throws `Unavailable`.
+ */
 export async function attempt<T>(
   folder: string,
   now: () => number,
   make: () => Promise<T>,
   isWrong: (error: unknown) => boolean,
+  file = ATTEMPTS_FILE,
 ): Promise<T> {
-  const before = await readAttempts(folder);
+  const before = await readAttempts(folder, file);
   const wait = waitSeconds(before, now());
   if (wait > 0) throw new Unavailable(`Too many wrong passphrases: try again in ${wait} s`, wait);
-  const path = join(folder, ATTEMPTS_FILE);
+  const path = join(folder, file);
   await replaceFile(path, JSON.stringify({ wrong: before.wrong + 1, at: now() }));
   try {
     const made = await make();

@@ -140,8 +140,9 @@ export class SignerClient implements Signer {
     return this.#ask({ call: 'sealKey' }, z.string(), STATUS_MS);
   }
 
-  async unlock(sealed: Sealed): Promise<SignerStatus> {
-    const status = await this.#ask({ call: 'unlock', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
+  /** `by`: given by a separate signer's service, whose client this is. */
+  async unlock(sealed: Sealed, by?: 'operator'): Promise<SignerStatus> {
+    const status = await this.#ask({ call: 'unlock', sealed: sealedShape(sealed), by }, StatusShape, UNLOCK_MS);
     this.#unlocked = true;
     this.#failedAt = null;
     if (status.wasJoined) this.#options.log(JOINED);
@@ -158,12 +159,12 @@ export class SignerClient implements Signer {
     return this.status();
   }
 
-  async changePassphrase(sealed: Sealed): Promise<SignerStatus> {
-    return this.#ask({ call: 'change', sealed: sealedShape(sealed) }, StatusShape, UNLOCK_MS);
+  async changePassphrase(sealed: Sealed, by?: 'operator'): Promise<SignerStatus> {
+    return this.#ask({ call: 'change', sealed: sealedShape(sealed), by }, StatusShape, UNLOCK_MS);
   }
 
-  async authorize(sealed: Sealed): Promise<Macs> {
-    return this.#ask({ call: 'authorize', sealed: sealedShape(sealed) }, MacsShape, UNLOCK_MS);
+  async authorize(sealed: Sealed, by?: 'operator'): Promise<Macs> {
+    return this.#ask({ call: 'authorize', sealed: sealedShape(sealed), by }, MacsShape, UNLOCK_MS);
   }
 
   async custody(sealed: Sealed): Promise<CustodyResult> {

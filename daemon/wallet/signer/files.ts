@@ -11,3 +11,9 @@ export const UNPROVED_FILE = 'words-unproved';
 export const ATTEMPTS_FILE = 'signer-attempts.json';
 /** Names the process that writes to the folder. No copy and no backup of the folder is to have it. */
 export const HOLDER_FILE = 'signer.lock';
+/** Wrong passphrases over the socket of the operator. The daemon's do not make the operator wait. */
+export const OPERATOR_ATTEMPTS_FILE = 'signer-attempts-operator.json';
+/** A separate signer's socket for its own user and root, who alone reach the wallet's folder. */
+export const OPERATOR_SOCKET = 'operator.sock';
+/** While it is there nothing is signed. The next signer ends every approval and limit, and removes it. */
+export const ENDED_FILE = 'approvals-ended';

@@ -7,6 +7,7 @@
  * stdin, which means the end of the daemon, ends it too. While it is unlocked it alone writes to the wallet's folder, and
  * it writes nothing once the daemon has ended.
  */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
@@ -15,7 +16,7 @@ import { changeVaultLock, vaultFingerprint } from '../vault.ts';
 import { answerLine } from './answering.ts';
 import { attempt, retryAfterSeconds } from './attempts.ts';
 import { CustodyTaskShape } from './custody-wire.ts';
-import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
+import { ATTEMPTS_FILE, ENDED_FILE, OPERATOR_ATTEMPTS_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Hold, holdFolder } from './holder.ts';
 import { needTimely } from './limits.ts';
 import { readLines } from './lines.ts';
@@ -44,6 +45,7 @@ const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'cust
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
 const vault = join(folder, VAULT_FILE);
+const ended = join(folder, ENDED_FILE);
 let pair = sealPair();
 const parent = process.ppid;
 let session: Session | null = null;
@@ -52,6 +54,8 @@ let lockAt: number | null = null;
 let timer: NodeJS.Timeout | undefined;
 /** Set by a request to lock: the process answers and ends. */
 let isOver = false;
+/** Set while every approval is ended: this alone is written then. */
+let isEnding = false;
 
 /** Restarts the timer that ends the process when it is not used. */
 function used(): void {
@@ -78,13 +82,24 @@ setInterval(() => {
 }, BEAT_MS).unref();
 
 const beforeWriteOf = (taken: Hold) => async (): Promise<void> => {
-  if (!(await taken.isOurs()) || isOrphan()) process.exit(1);
+  const isEnded = !isEnding && (await exists(ended));
+  if (isEnded || !(await taken.isOurs()) || isOrphan()) process.exit(1);
 };
+
+/** Carries out a word of the operator that needed no passphrase. */
+async function endIfAsked(opened: Session): Promise<void> {
+  if (!(await exists(ended))) return;
+  isEnding = true;
+  await opened.endApprovals();
+  await rm(ended, { force: true });
+  isEnding = false;
+}
 
 async function openSession(passphrase: string): Promise<Session> {
   const taken = await holdFolder(folder);
   try {
     const opened = await Session.open(folder, passphrase, Date.now, beforeWriteOf(taken));
+    await endIfAsked(opened);
     await hold?.release();
     hold = taken;
     return opened;
@@ -110,9 +125,13 @@ async function status(): Promise<SignerStatus> {
 
 const isWrong = (error: unknown): boolean => error instanceof Rejected && error.code === 'vault.passphrase';
 
-async function unlock(sealed: Sealed): Promise<SignerStatus> {
+/** Whose passphrase it is, and where the wrong ones are counted. */
+type By = 'operator' | undefined;
+const attemptsOf = (by: By): string => (by === 'operator' ? OPERATOR_ATTEMPTS_FILE : ATTEMPTS_FILE);
+
+async function unlock(sealed: Sealed, by: By): Promise<SignerStatus> {
   const passphrase = unseal(pair, SEAL_UNLOCK, sealed);
-  const opened = await attempt(folder, Date.now, () => openSession(passphrase), isWrong);
+  const opened = await attempt(folder, Date.now, () => openSession(passphrase), isWrong, attemptsOf(by));
   await session?.close();
   session = opened;
   used();
@@ -123,10 +142,16 @@ async function unlock(sealed: Sealed): Promise<SignerStatus> {
 
 const Passphrases = z.strictObject({ old: z.string(), new: z.string() });
 
-async function change(sealed: Sealed): Promise<SignerStatus> {
+async function change(sealed: Sealed, by: By): Promise<SignerStatus> {
   const given = Passphrases.safeParse(JSON.parse(unseal(pair, SEAL_CHANGE, sealed)));
   if (!given.success) throw new Rejected('seal', 'Two passphrases are needed, the old and the new');
-  await attempt(folder, Date.now, () => changeVaultLock(vault, given.data.old, given.data.new), isWrong);
+  await attempt(
+    folder,
+    Date.now,
+    () => changeVaultLock(vault, given.data.old, given.data.new),
+    isWrong,
+    attemptsOf(by),
+  );
   globalThis.gc?.();
   return status();
 }
@@ -134,13 +159,13 @@ async function change(sealed: Sealed): Promise<SignerStatus> {
 const Authorizing = AuthorizationShape.extend({ passphrase: z.string() });
 
 /** Makes the operator's MACs for a client that cannot open the vault. The wallet stays as it is, locked or not. */
-async function authorize(sealed: Sealed): Promise<Macs> {
+async function authorize(sealed: Sealed, by: By): Promise<Macs> {
   const given = Authorizing.safeParse(JSON.parse(unseal(pair, SEAL_AUTHORIZE, sealed)));
   if (!given.success) throw new Rejected('seal', 'A passphrase is needed, and payments or limits that can be approved');
   const { passphrase, ...wanted } = given.data;
   for (const { until } of wanted.approvals) needTimely(until, Date.now());
   const { authorized } = await import('../operator-keys.ts');
-  const macs = await attempt(folder, Date.now, () => authorized(folder, passphrase, wanted), isWrong);
+  const macs = await attempt(folder, Date.now, () => authorized(folder, passphrase, wanted), isWrong, attemptsOf(by));
   globalThis.gc?.();
   return macs;
 }
@@ -174,14 +199,14 @@ async function carryOut(request: Request): Promise<object | string | null> {
     case 'sealKey':
       return pair.publicKey;
     case 'unlock':
-      return unlock(request.sealed);
+      return unlock(request.sealed, request.by);
     case 'lock':
       isOver = true;
       return null;
     case 'change':
-      return change(request.sealed);
+      return change(request.sealed, request.by);
     case 'authorize':
-      return authorize(request.sealed);
+      return authorize(request.sealed, request.by);
     case 'custody':
       return custody(request.sealed);
     case 'grant':

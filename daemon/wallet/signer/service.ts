@@ -1,19 +1,22 @@
 /**
  * The signer as a service of its own user. It listens on a unix socket for the daemon. The daemon's user can connect to
- * the socket. It can neither access the wallet's folder nor replace the socket.
+ * the socket. It can neither access the wallet's folder nor replace the socket. A second socket, in that folder, is for the
+ * operator as root: the daemon can use up neither its connections nor its tries at the passphrase.
  *
  * Invariant: this process holds no secret. The words are in its child, which has the restrictions of every signer
  * (spawn.ts). Requests from the socket are checked here, and again in the child.
  */
 import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
+import { OPERATOR_SOCKET } from './files.ts';
 import { readLines } from './lines.ts';
 import { decodeImages, decodeOrder, encodeSigned, LINE_BYTES_MAX, otherRelease, type Request } from './wire.ts';
 
+/** On each of the two sockets. */
 const CONNECTIONS_MAX = 10;
 const PROBE_MS = 1_000;
 
@@ -34,29 +37,50 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
     ...options,
     sandbox: { sign: () => Promise.reject(new Rejected('signer.unsupported', 'The sandbox signs by itself')) },
   });
-  const connections = new Set<Socket>();
-  const server = createServer((connection) => {
-    connections.add(connection);
-    connection.once('close', () => connections.delete(connection));
-    void serve(connection, signer);
-  });
-  server.maxConnections = CONNECTIONS_MAX;
-  if ((await lstat(socket).catch(() => null))?.isSocket() && !(await answers(socket))) await rm(socket);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', (error: NodeJS.ErrnoException) =>
-    reject(new Rejected('signer.service', `The socket ${socket} cannot be used (${error.code})`)),
-  );
-  server.listen({ path: socket }, resolve);
-  await promise;
   // the group is the daemon's; the permissions of its folder limit access further
-  await chmod(socket, 0o660);
+  const listening = [await listen(socket, 0o660, signer, undefined)];
+  try {
+    listening.push(await listen(join(options.folder, OPERATOR_SOCKET), 0o600, signer, 'operator'));
+  } catch (error) {
+    for (const one of listening) one.close();
+    throw error;
+  }
   // begins to open the wallet, if it opens itself
   await signer.status();
   return {
     async close() {
-      server.close();
+      const ended = listening.map((one) => one.close());
       await signer.close();
-      for (const connection of connections) connection.destroy();
+      for (const destroy of ended) destroy();
+    },
+  };
+}
+
+type By = 'operator' | undefined;
+
+/** Listens on a socket. Its `close` takes no more connections, and returns what ends those that are open. */
+async function listen(path: string, mode: number, signer: SignerClient, by: By): Promise<{ close(): () => void }> {
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+    void serve(connection, signer, by);
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  if ((await lstat(path).catch(() => null))?.isSocket() && !(await answers(path))) await rm(path);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', (error: NodeJS.ErrnoException) =>
+    reject(new Rejected('signer.service', `The socket ${path} cannot be used (${error.code})`)),
+  );
+  server.listen({ path }, resolve);
+  await promise;
+  await chmod(path, mode);
+  return {
+    close() {
+      server.close();
+      return () => {
+        for (const connection of connections) connection.destroy();
+      };
     },
   };
 }
@@ -79,11 +103,11 @@ function answers(path: string): Promise<boolean> {
 }
 
 /** Handles one line at a time. An invalid line ends the connection. */
-async function serve(connection: Socket, signer: SignerClient): Promise<void> {
+async function serve(connection: Socket, signer: SignerClient, by: By): Promise<void> {
   connection.on('error', () => {});
   try {
     for await (const line of readLines(connection, LINE_BYTES_MAX)) {
-      const answer = await answerLine(line, (request) => carryOut(signer, request), otherRelease);
+      const answer = await answerLine(line, (request) => carryOut(signer, request, by), otherRelease);
       if (!connection.writable) return;
       connection.write(`${JSON.stringify(answer)}\n`);
     }
@@ -94,20 +118,20 @@ async function serve(connection: Socket, signer: SignerClient): Promise<void> {
 }
 
 /** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
-async function carryOut(signer: SignerClient, request: Request): Promise<object | string | null> {
+async function carryOut(signer: SignerClient, request: Request, by: By): Promise<object | string | null> {
   switch (request.call) {
     case 'status':
       return signer.status();
     case 'sealKey':
       return signer.sealKey();
     case 'unlock':
-      return signer.unlock(request.sealed);
+      return signer.unlock(request.sealed, by);
     case 'lock':
       return signer.lock();
     case 'change':
-      return signer.changePassphrase(request.sealed);
+      return signer.changePassphrase(request.sealed, by);
     case 'authorize':
-      return signer.authorize(request.sealed);
+      return signer.authorize(request.sealed, by);
     case 'custody':
       // a daemon that was taken over would make a wallet of its own here, or show its pages instead of the operator's
       throw new Rejected('signer.unsupported', 'A separate signer makes and shows words on its own command line only');

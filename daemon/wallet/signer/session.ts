@@ -15,7 +15,7 @@ import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac
 import { judgeOrder } from './families.ts';
 import { VAULT_FILE } from './files.ts';
 import { gasSubjectOf } from './gas.ts';
-import { Journal, StaleJournal } from './journal.ts';
+import { Journal, newEpoch, StaleJournal } from './journal.ts';
 import type { Line } from './journal-line.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
@@ -163,6 +163,11 @@ export class Session {
   /** Throws `Rejected('signer.approval')` if the MAC does not end the current epoch. */
   revoke(next: string, mac: string): Promise<void> {
     return this.#upToDate(() => this.#revoke(next, mac));
+  }
+
+  /** Ends every approval and grant without the operator's word, by which nobody gains a right. */
+  endApprovals(): Promise<void> {
+    return this.#upToDate(() => this.#journal.append({ kind: 'revoked', at: this.#now(), epoch: newEpoch() }));
   }
 
   async #revoke(next: string, mac: string): Promise<void> {

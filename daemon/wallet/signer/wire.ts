@@ -209,14 +209,17 @@ export const SealedShape = z.strictObject({
   box: z.base64().max(98_304),
 });
 
+/** Set by a separate signer's service alone: whose wrong passphrases they are. */
+const By = z.literal('operator').optional();
+
 /** A request of the daemon, one per line. */
 export const Request = z.discriminatedUnion('call', [
   z.strictObject({ id: Whole, call: z.literal('status') }),
   z.strictObject({ id: Whole, call: z.literal('sealKey') }),
-  z.strictObject({ id: Whole, call: z.literal('unlock'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('unlock'), sealed: SealedShape, by: By }),
   z.strictObject({ id: Whole, call: z.literal('lock') }),
-  z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape }),
-  z.strictObject({ id: Whole, call: z.literal('authorize'), sealed: SealedShape }),
+  z.strictObject({ id: Whole, call: z.literal('change'), sealed: SealedShape, by: By }),
+  z.strictObject({ id: Whole, call: z.literal('authorize'), sealed: SealedShape, by: By }),
   z.strictObject({ id: Whole, call: z.literal('custody'), sealed: SealedShape }),
   z.strictObject({ id: Whole, call: z.literal('sign'), order: OrderShape }),
   z.strictObject({ id: Whole, call: z.literal('images'), images: ImagesShape }),

@@ -1,0 +1,117 @@
+/**
+ * The limits that the wallet holds, on the command line: shown by its own journal, and ended without the service's help. The service may
+ * be taken over by then, and would name others, or none.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { assetOf } from '../domain/assets.ts';
+import { NATIVE_COIN } from '../domain/evm.ts';
+import { formatUnits } from '../domain/money.ts';
+import type { Held } from '../wallet/signer/register.ts';
+import { action } from './commands.ts';
+import type { Io } from './io.ts';
+import { confirm } from './prompt.ts';
+import { type PassphraseOption, passphraseOf } from './secrets.ts';
+import type { Session } from './session.ts';
+import { table, when } from './table.ts';
+
+/** Added to the commands of the wallet. */
+export function limitCommands(wallet: Command, io: Io): void {
+  wallet
+    .command('grants')
+    .description('show what the wallet signs without asking, by its own record and not by the word of the service')
+    .action(action(io, showLimits));
+  wallet
+    .command('halt')
+    .description('end every approval and every limit that the wallet was given, and lock it, without its passphrase')
+    .action(action(io, halt));
+}
+
+const at = (ms: number): string => when(new Date(ms).toISOString());
+
+async function held(session: Session): Promise<Held> {
+  const { limitsHeldIn } = await import('../wallet/signer/register.ts');
+  return session.asOwner(() => limitsHeldIn(session.walletFolder, Date.now()));
+}
+
+async function showLimits(session: Session): Promise<void> {
+  const limits = await held(session);
+  session.print(
+    {
+      policies: limits.policies.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
+      gas: limits.gas.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
+    },
+    () => textOf(limits),
+  );
+}
+
+function textOf({ policies, gas }: Held): string {
+  const rows = policies.map(({ grant, used }) => {
+    const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
+    const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(asset));
+    const to = addresses === null ? 'any address' : `${addresses.length} addresses`;
+    return [`${network}/${accountNo}`, asset, amount(perWithdrawal), amount(perDay), amount(used), to, at(issuedAt)];
+  });
+  const gasRows = gas.map(({ grant, used }) => {
+    const { network, accountNo, chain, feeMax, until } = grant;
+    const coin = NATIVE_COIN[chain];
+    const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(coin));
+    return [`${network}/${accountNo}`, `gas on ${chain}`, '-', amount(feeMax), amount(used), 'own', at(until)];
+  });
+  const heads = ['ACCOUNT', 'CRYPTO', '>EACH', '>IN 24 HOURS', '>USED', 'TO', 'SINCE (GAS: UNTIL)'];
+  return table(heads, [...rows, ...gasRows], 'The wallet signs nothing without asking.');
+}
+
+/** Says what a separate signer signs without asking from now on: the service could have named another account. */
+export async function noteLimits(session: Session): Promise<void> {
+  if (session.signerSocket === null || session.json) return;
+  session.note(`By the wallet's own record, it signs without asking:\n${textOf(await held(session)).trimEnd()}`);
+}
+
+/** The date of limits that are to replace all earlier ones, milliseconds since 1970. */
+export async function nextDate(session: Session): Promise<number> {
+  if (session.signerSocket === null) return Date.now();
+  const { newestDateIn } = await import('../wallet/signer/register.ts');
+  return Math.max(Date.now(), (await newestDateIn(session.walletFolder)) + 1);
+}
+
+/**
+ * Ends every limit of this kind that a separate signer holds, of all accounts, since only the service says which business has which
+ * account. The result has the passphrase, so that it is asked for once.
+ */
+export async function endLimits(
+  session: Session,
+  options: PassphraseOption,
+  kind: 'policies' | 'gas',
+): Promise<PassphraseOption> {
+  const { signerSocket: socket, dataDir, walletFolder: folder } = session;
+  const limits = socket === null ? null : await held(session);
+  if (socket === null || !limits || limits[kind].length === 0) return options;
+  const ending: Held = { policies: [], gas: [], [kind]: limits[kind] };
+  if (!session.json) session.note(`The wallet itself is told first to end:\n${textOf(ending).trimEnd()}`);
+  await confirm(session.io, session.yes, 'End them, of every account?');
+  const passphrase = await passphraseOf(session, options);
+  const { endGrants } = await import('../operator/end-grants.ts');
+  const grants = ending[kind].map(({ grant }) => grant);
+  await endGrants({ dataDir, folder, socket }, passphrase, grants, Date.now());
+  const again = limits[kind].length > 1 ? ' Set those of other businesses again.' : '';
+  session.note(`The wallet has ended them, whatever the service says.${again}`);
+  return { ...options, passphrase };
+}
+
+async function halt(session: Session): Promise<void> {
+  await confirm(session.io, session.yes, 'Is nothing to be signed that was approved so far, and no limit to hold?');
+  const { ENDED_FILE } = await import('../wallet/signer/files.ts');
+  await session.asOwner(() => writeFile(join(session.walletFolder, ENDED_FILE), '', { mode: 0o600 }));
+  session.note(
+    'Nothing is signed from now on. When the wallet is opened next, it ends every approval and every limit first.',
+  );
+  const { lockNow } = await import('../operator/end-grants.ts');
+  const isLocked = await lockNow(session.walletPlace, session.call).then(
+    () => true,
+    () => false,
+  );
+  if (!isLocked) session.note('It could not be locked as well: the signer does not answer.');
+  session.print({ locked: isLocked }, () => (isLocked ? 'The wallet is locked.\n' : ''));
+}
