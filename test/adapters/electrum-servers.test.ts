@@ -555,6 +555,27 @@ describe('an outage of all servers', () => {
   });
 });
 
+describe('the server that is asked first', () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each([
+    { host: 'localhost', hours: 1, changes: false },
+    { host: 'localhost', hours: 7, changes: true },
+    { host: '127.0.0.1', hours: 7, changes: false },
+  ])('beside one of $host is another one after $hours hours: $changes', async ({ host, hours, changes }) => {
+    const set = await clientSetOf([await serve(main), await serve(main, undefined, host)]);
+    const before = set.primary;
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + hours * HOUR_MS);
+    set.elect();
+    const after = set.primary;
+    // it stays for hours then
+    for (let i = 0; i < 10; i++) set.elect();
+    clock.mockRestore();
+    expect([after !== before, set.primary]).toEqual([changes, after]);
+  });
+});
+
 describe('servers of one operator', () => {
   it('are connected to where there is no other', async () => {
     const servers = [

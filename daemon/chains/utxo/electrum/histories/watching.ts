@@ -1,7 +1,7 @@
 /**
  * Decides which scripts are subscribed on which server. The primary watches as many as it accepts, the most urgent first.
  * The other connected servers watch the rest; scripts beyond that are polled (`rotation.ts`). The first of the other
- * servers also watches the primary's scripts, so that the two check each other.
+ * servers also watches the primary's scripts, so that the two check each other, and all of them watch the most urgent ones.
  *
  * Invariant: another server's announcement is only a reason to watch the script on the primary.
  */
@@ -23,6 +23,8 @@ const ENDED_PER_TICK_MAX = 200;
 const BORNE_MIN = 100;
 /** The scripts that a slow server is given, besides those that it watches already, while there are other servers. */
 const SLOWED_SCRIPTS_MIN = 2_000;
+/** The most urgent scripts, which every connected server watches. */
+const COMPARED_BY_ALL = 2_000;
 /** After this time a server's accepted number is raised by half. */
 const GROW_MS = 60 * 60 * 1000;
 const GROW_FACTOR = 1.5;
@@ -205,7 +207,7 @@ export class Watching {
     for (const script of this.#scripts.all()) {
       if (other.statuses.has(script.hash)) continue;
       if (script.rank >= share && script.rank % parts === part) cold.push(script);
-      else if (part === 0) rest.push(script);
+      else if (part === 0 || script.rank < COMPARED_BY_ALL) rest.push(script);
       if (cold.length >= HELPED_PER_TICK_MAX) break;
     }
     const wanted = [...cold, ...rest].slice(0, Math.min(HELPED_PER_TICK_MAX, room));

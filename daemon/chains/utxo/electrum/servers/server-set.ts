@@ -19,6 +19,10 @@ const LATENCY_MS_UNKNOWN = 300;
 const SPREAD_MS = 400;
 /** A block takes seconds from one server to the next. */
 const BEHIND_MS_MAX = 8_000;
+/** The primary is changed after a random time between this and three times this. */
+const TURN_MS_MIN = 2 * 60 * 60 * 1000;
+/** The next primary watches at least this part of what the present one does. */
+const TURN_PART_MIN = 0.9;
 
 type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
   endpoints: readonly Endpoint[];
@@ -35,6 +39,8 @@ export class ServerSet {
   #primary: Server | null = null;
   #timer: NodeJS.Timeout | null = null;
   #behindSinceMs = 0;
+  /** When the primary may be changed although nothing is wrong with it. */
+  #turnAtMs = 0;
   #closed = false;
 
   constructor(options: ServerSetOptions) {
@@ -107,6 +113,7 @@ export class ServerSet {
     const ready = this.ready();
     const least = Math.min(...ready.map(behind));
     const present = this.#primary?.state === 'ready' ? this.#primary : null;
+    if (present && performance.now() > this.#turnAtMs && this.#turn(present, ready)) return;
     if (present && (behind(present) <= least || !Number.isFinite(least))) {
       this.#behindSinceMs = 0;
       return;
@@ -117,8 +124,32 @@ export class ServerSet {
     }
     this.#behindSinceMs = 0;
     const next = ready.find((server) => behind(server) === least) ?? null;
-    if (next === this.#primary) return;
+    if (next !== this.#primary) this.#set(next);
+  }
+
+  /**
+   * Makes another server the primary after some hours, so that none decides for long what is seen first. One that does not watch
+   * nearly as much would have to be told all of it first.
+   */
+  #turn(present: Server, ready: readonly Server[]): boolean {
+    const watchedMin = present.statuses.size * TURN_PART_MIN;
+    const able = ready.filter(
+      (server) =>
+        server.operator !== present.operator &&
+        this.#options.behind(server) === 0 &&
+        server.statuses.size >= watchedMin &&
+        !server.pace.isSlowed,
+    );
+    const next = able[Math.floor(Math.random() * able.length)];
+    if (!next) return false;
+    this.#set(next);
+    return true;
+  }
+
+  #set(next: Server | null): void {
+    this.#behindSinceMs = 0;
     this.#primary = next;
+    this.#turnAtMs = performance.now() + TURN_MS_MIN * (1 + 2 * Math.random());
     this.#options.onPrimary(next);
   }
 
