@@ -142,6 +142,30 @@ const onTop =
     return list;
   };
 
+/** Spends every coin that a history pays, without a signature. */
+function inventsSpends(scene: Scene): Behaviour {
+  const made = new Map<string, Buffer>();
+  const spend = (history: readonly HistoryItem[], scripthash: string): HistoryItem[] => {
+    const inputs = history.flatMap(({ tx_hash }) =>
+      (scene.server.chain.tx(tx_hash)?.outputs ?? []).flatMap((output, vout) =>
+        output.scripthash === scripthash ? [{ txid: tx_hash, vout }] : [],
+      ),
+    );
+    if (inputs.length === 0) return [];
+    const raw = writeTransaction({
+      inputs,
+      outputs: [{ units: 1_000n, script: Buffer.from(`0014${'ee'.repeat(20)}`, 'hex') }],
+    });
+    made.set(writtenHash(raw), raw);
+    return [{ tx_hash: writtenHash(raw), height: 0, fee: 500 }];
+  };
+  return histories(
+    scene,
+    (history, scripthash) => [...history, ...spend(history, scripthash)],
+    (method, [txid]) => (method === GET ? made.get(String(txid))?.toString('hex') : undefined),
+  );
+}
+
 /** Histories with one more transaction, another one each second, which every subscriber is told of. */
 function churned(scene: Scene, alter: (history: HistoryItem[]) => HistoryItem[]): Behaviour {
   const { server } = scene;
@@ -151,14 +175,22 @@ function churned(scene: Scene, alter: (history: HistoryItem[]) => HistoryItem[])
     const txid = blocks[1 + (turn % (blocks.length - 1))]?.txs[0]?.txid;
     return txid === undefined ? [] : [{ tx_hash: txid, height: 0 }];
   };
+  const behaviour = histories(scene, (history) => [...alter(history), ...extra()]);
   const timer = setInterval(() => {
     turn++;
-    for (const session of server.sessions)
-      for (const scripthash of session.subscriptions.keys())
-        if (session.open) session.notify(SUBSCRIBE, [scripthash, null]);
+    if (server.behaviour !== behaviour) clearInterval(timer);
+    else tellAll(server);
   }, CHURN_MS);
   timer.unref();
-  return histories(scene, (history) => [...alter(history), ...extra()]);
+  return behaviour;
+}
+
+/** Tells the present status of every subscription; the behaviour's own `notify` says which it is. */
+export function tellAll({ sessions }: ElectrumServer): void {
+  for (const session of sessions) {
+    if (!session.open) continue;
+    for (const scripthash of session.subscriptions.keys()) session.notify(SUBSCRIBE, [scripthash, null]);
+  }
 }
 
 /** The first block's only transaction. */
@@ -363,6 +395,11 @@ export const LIES: readonly Lie[] = [
         return honest();
       },
     }),
+  },
+  {
+    name: 'invents unsigned spends',
+    ends: 'dropped',
+    behaviour: inventsSpends,
   },
   // Transactions and proofs.
   { name: 'invents payments in a block', ends: 'dropped', behaviour: (scene) => invents(scene, true) },

@@ -5,7 +5,7 @@
 import type { Json } from './electrum-chain.ts';
 import type { Behaviour, ElectrumServer } from './electrum-server.ts';
 import type { Session } from './electrum-session.ts';
-import { histories } from './lies.ts';
+import { histories, tellAll } from './lies.ts';
 
 export type Oddity = { name: string; behaviour: (server: ElectrumServer) => Behaviour };
 
@@ -23,15 +23,6 @@ const TURN_MS = 30;
 const LATE_MS = 400;
 const BETWEEN_MS = 2_500;
 const ANSWERS_PER_CONNECTION = 60;
-
-/** Tells the present status of every subscription; the behaviour's own `notify` says which it is. */
-function tellAll({ sessions }: ElectrumServer): void {
-  for (const session of sessions) {
-    if (!session.open) continue;
-    for (const scripthash of session.subscriptions.keys())
-      session.notify('blockchain.scripthash.subscribe', [scripthash, null]);
-  }
-}
 
 /** Bytes in pieces that end anywhere. */
 function crumble(line: string, session: Session, bytesMax: number): void {

@@ -4,7 +4,7 @@
  * gives out no address and signs nothing before its first complete view since the start, so the rule comes first.
  *
  * Invariant: only what cannot be invented counts. A transaction in a block that spends a coin of ours, or pays the fee from an
- * address of ours, was signed with our keys. An unconfirmed one counts from a source that checks signatures.
+ * address of ours, was signed with our keys. So was an unconfirmed one: a node checks its signatures, and the light client does.
  *
  * The simulated chains are part of the database, so that they are never ahead of it.
  */
@@ -92,13 +92,9 @@ type Spent = { txid: string; block: BlockId | null } & ({ ref: string } | { outp
 function spendsIn({ adapter }: ChainRuntime, { spends, debits = [] }: ChainUpdate): Spent[] {
   // a fee is paid by the one who signs; a contract may move tokens of ours without us
   const fees = debits.filter(({ kind }) => kind === 'fee').map(({ id: ref, txid, block }) => ({ ref, txid, block }));
-  const isBelieved = ({ block }: Spent): boolean => block !== null || provesSpends(adapter);
+  const isBelieved = ({ block }: Spent): boolean => block !== null || isUtxo(adapter.chain);
   return [...(isUtxo(adapter.chain) || adapter.keyImages ? spends : []), ...fees].filter(isBelieved);
 }
-
-/** Whether a spend that is in no block is known to be signed: a node checks it, a server says it. */
-const provesSpends = ({ chain, wholeHistories }: ChainRuntime['adapter']): boolean =>
-  isUtxo(chain) && wholeHistories !== true;
 
 function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
   const chain_key = chain.key;

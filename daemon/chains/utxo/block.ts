@@ -52,7 +52,7 @@ const FLAG_WITNESS = 0x01;
 const FLAG_MWEB = 0x08;
 
 /** A cursor that cannot leave its bytes. */
-class Reader {
+export class Reader {
   readonly bytes: Buffer;
   at: number;
 

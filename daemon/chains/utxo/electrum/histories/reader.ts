@@ -21,6 +21,7 @@ import { ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
 import { type Belongs, belongs } from './belonging.ts';
 import type { Script, Scripts } from './scripts.ts';
+import { SpendCheck } from './spends.ts';
 import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
 
 /** Concurrent fetches for one history. */
@@ -56,6 +57,7 @@ export class HistoryReader {
   readonly #headers: Headers;
   readonly #headerSync: HeaderSync;
   readonly #unstored: UnstoredTransactions;
+  readonly #spends: SpendCheck;
   readonly #scripts: Scripts;
   readonly #warn: (message: string) => void;
 
@@ -73,6 +75,7 @@ export class HistoryReader {
     this.#headers = parts.headers;
     this.#headerSync = parts.headerSync;
     this.#unstored = parts.unstored;
+    this.#spends = new SpendCheck(parts);
     this.#scripts = parts.scripts;
     this.#warn = parts.warn;
   }
@@ -196,12 +199,14 @@ export class HistoryReader {
     let one = this.#unstored.get(txid);
     // a block above the tip being reported counts as unconfirmed until it is the tip
     const claimed = height > 0 && height <= tip.height ? height : 0;
+    let bytes: Buffer | null = null;
     if (!one || !this.#isKnownIn(one, script, named)) {
       if (!one && this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
       const fetched = await this.#fetch(server, txid, claimed > 0 ? claimed : null);
       if (typeof fetched === 'string') return fetched;
       const belonging = await this.#belongs(server, script, fetched.transaction, named);
       if (belonging !== 'yes') return belonging === 'no' ? 'stray' : 'failed';
+      ({ bytes } = fetched);
       one = this.#unstored.get(txid) ?? this.#unstored.add(txid, fetched.transaction, fetched.bytes);
     }
     one.mentions.add(script.hash);
@@ -212,7 +217,22 @@ export class HistoryReader {
       if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
       return 'failed';
     }
-    return 'held';
+    return (await this.#checkSpends(server, one, claimed, bytes)) ? 'held' : 'failed';
+  }
+
+  /** Looks at the spends of our coins. False if the server does not give the transaction's bytes again. */
+  async #checkSpends(
+    server: Server,
+    held: UnstoredTransaction,
+    height: number,
+    known: Buffer | null,
+  ): Promise<boolean> {
+    if (this.#unstored.unchecked(held).length === 0) return true;
+    // of bytes that another server gave, this one knows nothing
+    const fetched = known ? { bytes: known } : await this.#fetch(server, held.txid, height > 0 ? height : null);
+    if (typeof fetched === 'string') return fetched === 'left';
+    await this.#spends.check(server, held, height > 0, fetched.bytes);
+    return true;
   }
 
   /** Whether a kept transaction is known to pay or spend a script. */
@@ -222,7 +242,7 @@ export class HistoryReader {
   }
 
   #isCoinOf(id: number, outpoint: string): boolean {
-    return this.#list.coin(outpoint)?.targetId === id || this.#unstored.targetIdOfCoin(outpoint) === id;
+    return this.#list.coin(outpoint)?.targetId === id || this.#unstored.coin(outpoint)?.targetId === id;
   }
 
   /** Whether a transaction belongs into a script's history with these transactions. */

@@ -34,6 +34,8 @@ export type UnstoredTransaction = {
   readonly mentions: Set<string>;
   /** False while a second server must still show its block. */
   agreed: boolean;
+  /** The inputs that are signed with a key of ours. No other spend of our coins is told. */
+  readonly signed: Set<string>;
   /** Inputs that spend coins of ours, as of the last count of the coins. */
   spends: string[];
   spendsAsOf: number;
@@ -61,11 +63,16 @@ export class UnstoredTransactions {
     return this.#held.get(txid);
   }
 
-  /** The target that an output here pays; undefined if none of ours. */
-  targetIdOfCoin(outpoint: string): number | undefined {
+  /** The output of ours at an outpoint of a transaction here. */
+  coin(outpoint: string): OwnOutput | undefined {
     const split = outpoint.lastIndexOf(':');
     const vout = Number(outpoint.slice(split + 1));
-    return this.#held.get(outpoint.slice(0, split))?.outputs.find(({ n }) => n === vout)?.targetId;
+    return this.#held.get(outpoint.slice(0, split))?.outputs.find(({ n }) => n === vout);
+  }
+
+  /** The inputs of a transaction that spend coins of ours, as far as nobody has looked at their signatures. */
+  unchecked(held: UnstoredTransaction): string[] {
+    return this.#spendsOf(held).filter((outpoint) => !held.signed.has(outpoint));
   }
 
   all(): IterableIterator<UnstoredTransaction> {
@@ -92,6 +99,7 @@ export class UnstoredTransactions {
       place: null,
       mentions: new Set(),
       agreed: false,
+      signed: new Set(),
       spends: [],
       spendsAsOf: 0,
     };
@@ -121,6 +129,7 @@ export class UnstoredTransactions {
     return (
       credited &&
       this.#spendsOf(held).every((outpoint) => {
+        if (!held.signed.has(outpoint)) return true;
         const coin = this.#list.coin(outpoint);
         return coin?.spentTxid === held.txid && coin.spentBlockHash === hash;
       })
@@ -152,6 +161,7 @@ export class UnstoredTransactions {
       found.credits.push(credit);
     }
     for (const outpoint of this.#spendsOf(held)) {
+      if (!held.signed.has(outpoint)) continue;
       const spend: SpendSeen = { outpoint, txid: held.txid, block: place?.block ?? null };
       if (place) spend.blockTime = place.blockTime;
       found.spends.push(spend);

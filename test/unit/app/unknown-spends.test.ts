@@ -1,0 +1,33 @@
+/** A spend of a coin of ours that nobody here made: the data is older than what happened, or somebody else has the keys. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
+import { Bench, type Paid } from './bench.ts';
+
+let bench: Bench;
+let paid: Paid;
+const outpoint = () => `tx${paid.targetId}:0`;
+
+beforeEach(async () => {
+  bench = await Bench.open();
+  paid = await bench.invoice();
+  await bench.tell({ blocks: 8, credits: () => [bench.credit(paid.targetId, paid.units, 7)] });
+});
+
+describe.each([
+  { source: 'a node', wholeHistories: false },
+  { source: 'the light client', wholeHistories: true },
+])('a spend that $source shows', ({ wholeHistories }) => {
+  it.each([
+    { where: 'the mempool', isInBlock: false },
+    { where: 'a block', isInBlock: true },
+  ])('in $where, and that nobody here made, begins the quarantine', async ({ isInBlock }) => {
+    Object.assign(bench.chain.adapter, { wholeHistories });
+    await bench.tell();
+    expect(quarantineOf(bench.app.store)).toBeNull();
+    const { height, hash } = bench.tip;
+    const block = isInBlock ? { height, hash } : null;
+    await bench.tell({ spends: () => [{ outpoint: outpoint(), txid: 'ab'.repeat(32), block }] });
+    expect(quarantineOf(bench.app.store)).not.toBeNull();
+    expect(bench.alerts()).toContain('data.older');
+  });
+});
