@@ -10,6 +10,7 @@ import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade, endUpgrade } from './app/backup/upgrade.ts';
 import { needsAgreement } from './app/chains/agreement.ts';
 import { Chains } from './app/chains/chains.ts';
+import { HoldsMemory } from './app/invoices/looked-at.ts';
 import { SandboxControls } from './app/invoices/sandbox.ts';
 import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './app/notifications/operator-events.ts';
@@ -226,6 +227,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     directory: new Directory(),
     keys: new KeyRing(store, now),
     invoiceSubscribers: new InvoiceSubscribers(),
+    holds: new HoldsMemory(now),
     operatorEvents: new OperatorEvents(now),
     unstored: new UnstoredAlerts(),
     signer,

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Signer } from '../wallet/signer/port.ts';
 import type { UnstoredAlerts } from './alerts.ts';
 import type { Chains } from './chains/chains.ts';
+import type { HoldsMemory } from './invoices/looked-at.ts';
 import type { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
 import type { OperatorEvents } from './notifications/operator-events.ts';
 import type { Directory } from './shops/directory.ts';
@@ -19,6 +20,7 @@ export type App = {
   readonly directory: Directory;
   readonly keys: KeyRing;
   readonly invoiceSubscribers: InvoiceSubscribers;
+  readonly holds: HoldsMemory;
   readonly operatorEvents: OperatorEvents;
   readonly unstored: UnstoredAlerts;
   /** The signer process. */

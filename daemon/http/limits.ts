@@ -86,3 +86,27 @@ export class TokenBuckets {
     return refused ? { ok: false, retryAfterSeconds: Math.ceil(waitMs / MS_PER_SECOND) } : { ok: true };
   }
 }
+
+/** By how much more the limits of a /64, a /56 and a /48 are. */
+const NETWORK_FACTORS = [1, 2, 4];
+
+/** The same limits for the wider networks of an IPv6 address, too, which may have more of it. */
+export class NetworkBuckets {
+  readonly #widths: readonly TokenBuckets[];
+
+  /** The limits of one address. */
+  constructor({ perMinute, burst, ...rest }: TokenBucketsOptions) {
+    this.#widths = NETWORK_FACTORS.map(
+      (factor) => new TokenBuckets({ ...rest, perMinute: perMinute * factor, burst: burst * factor }),
+    );
+  }
+
+  /** Takes a token for each network of an address. The narrowest is asked first: it takes nothing from its neighbours if it is empty. */
+  take(address: string): Taken {
+    for (const [at, network] of networksOf(address).entries()) {
+      const taken = this.#widths[at]!.takeFrom(network);
+      if (!taken.ok) return taken;
+    }
+    return { ok: true };
+  }
+}

@@ -17,7 +17,7 @@ import { findLogo } from '../app/shops/branding.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { answersTo } from '../domain/rejections.ts';
 import { makeAsset, serveAsset } from '../http/assets/asset.ts';
-import { bucketOf, TokenBuckets } from '../http/limits.ts';
+import { NetworkBuckets, networksOf } from '../http/limits.ts';
 import { mayPlay } from '../http/requests.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
@@ -97,7 +97,7 @@ const toInvoice = (request: Request, response: Response, slug: string): void => 
 };
 
 function limiter(app: App, perMinute: number, burst: number): RequestHandler {
-  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
+  const buckets = new NetworkBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
   return async (request, response, next) => {
     const taken = buckets.take(request.ip ?? '');
     if (taken.ok) {
@@ -224,7 +224,7 @@ function fieldOf(request: Request, name: string): string | undefined {
  * chosen any more, which the page shows; otherwise the message for the payer.
  */
 async function ask(app: App, slug: string, request: Request, response: Response): Promise<Notice> {
-  const asker = bucketOf(request.ip ?? '');
+  const asker = networksOf(request.ip ?? '');
   const symbol = fieldOf(request, 'crypto');
   const change = fieldOf(request, 'change');
   try {

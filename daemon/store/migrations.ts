@@ -43,6 +43,7 @@ import { CORRECTIONS } from './migrations/0037-corrections.ts';
 import { GAS_HALTS } from './migrations/0039-gas-halts.ts';
 import { ABSENCE } from './migrations/0041-absence.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
+import { SHARES_AND_PAYEES } from './migrations/0047-shares-and-payees.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
 import { REFUNDS_BY_TIME } from './migrations/0051-refunds-by-time.ts';
 
@@ -86,6 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0039-gas-halts', GAS_HALTS],
   ['0041-absence', ABSENCE],
   ['0046-alert-changes', ALERT_CHANGES],
+  ['0047-shares-and-payees', SHARES_AND_PAYEES],
   ['0050-overpaid', OVERPAID],
   ['0051-refunds-by-time', REFUNDS_BY_TIME],
 ];

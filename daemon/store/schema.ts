@@ -188,6 +188,9 @@ export const TABLES = {
     holds: flag,
     /** While it holds: a hash of the network address (IPv6: of its /64) that requested the payment; null if unknown. */
     holder: maybe(text),
+    /** The same of its /56 and its /48; null also for an IPv4 address. */
+    holder_site: maybe(text),
+    holder_provider: maybe(text),
   },
   past_quote: { invoice_id: int, asset: only<AssetId>(), issued_at: time, ends_at: time, rate: units },
   credit: {

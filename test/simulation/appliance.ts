@@ -10,6 +10,7 @@ import type { App } from '../../daemon/app/app.ts';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { needsAgreement } from '../../daemon/app/chains/agreement.ts';
 import { Chains } from '../../daemon/app/chains/chains.ts';
+import { HoldsMemory } from '../../daemon/app/invoices/looked-at.ts';
 import { InvoiceSubscribers } from '../../daemon/app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from '../../daemon/app/notifications/operator-events.ts';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
@@ -164,6 +165,7 @@ export class Appliance {
       directory: new Directory(),
       keys: new KeyRing(store, now),
       invoiceSubscribers: new InvoiceSubscribers(),
+      holds: new HoldsMemory(now),
       operatorEvents: new OperatorEvents(now),
       unstored: new UnstoredAlerts(),
       publicUrl: 'http://127.0.0.1',

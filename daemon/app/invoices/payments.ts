@@ -129,8 +129,8 @@ function needSendable({ adapter }: ChainRuntime, asset: Asset, address: string, 
 
 /**
  * Gives an unpaid invoice its one payment: a new address and an amount at a rate fixed for a while. Throws `Rejected` in
- * the contract's order of checks, `Unavailable` without a rate or a synced chain, and `PoolEmpty`. `asker`: the address
- * that a browser asks from.
+ * the contract's order of checks, `Unavailable` without a rate or a synced chain, and `PoolEmpty`. `asker`: the networks
+ * that a browser asks from, the narrowest first.
  */
 export function requestPayment(
   app: App,
@@ -139,7 +139,7 @@ export function requestPayment(
   choice: Choice,
   tx: Tx,
   waited = false,
-  asker: string | null = null,
+  asker: readonly string[] = [],
 ): PaymentRow {
   if (tx.get(paymentOf, { invoice_id: invoice.id })) {
     throw new Rejected('payment.requested', 'Payment already requested');

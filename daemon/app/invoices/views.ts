@@ -49,6 +49,7 @@ export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: Pa
 export async function readInvoice(app: App, business: Business | null, name: string): Promise<InvoiceView> {
   const find = (): InvoiceRow => (business ? findInvoiceOf(app.store, business, name) : findInvoice(app.store, name));
   const invoice = find();
+  if (invoice.origin === 'client') app.holds.look(invoice.id);
   const owner = business ?? app.directory.business(invoice.business_id);
   const payment = app.store.get(paymentOf, { invoice_id: invoice.id });
   if (payment && needsQuote(invoice, payment, payment.deadline_at + graceMs(app), app.now())) {

@@ -138,7 +138,8 @@ export function clientOf(app: App, reader: Reader, invoice: InvoiceRow): Client 
 
 /** Stops counting a decided invoice. */
 export function releaseAddress(tx: Tx, invoice: Pick<InvoiceRow, 'id' | 'origin'>): void {
-  if (invoice.origin === 'client') tx.run(setHolds, { invoice_id: invoice.id, holds: false, holder: null });
+  if (invoice.origin === 'client')
+    tx.run(setHolds, { invoice_id: invoice.id, holds: false, holder: null, holder_site: null, holder_provider: null });
 }
 
 /** When an invoice is canceled if no money came for it, whatever its due date; null: never. */

@@ -7,7 +7,7 @@
 import type { ChainId } from '../../domain/assets.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import { addressesByLookalikeKey, addressInBook } from '../../store/queries/policies.ts';
-import { payeesByLookalikeKey } from '../../store/queries/withdrawals.ts';
+import { allPayees, approvedPayees } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 
 const ALIKE_MAX = 200;
@@ -41,15 +41,14 @@ function alike(reader: Reader, business: number, address: string): Map<string, K
   };
   const key = { business_id: business, lookalike_key: lookalikeKeyOf(address), limit: ALIKE_MAX };
   for (const { address: listed, label } of reader.all(addressesByLookalikeKey, key)) of(listed).label = label;
-  for (const group of reader.all(payeesByLookalikeKey, key)) {
+  for (const { address: to, payments, first_at, last_at } of reader.all(approvedPayees, key)) {
+    Object.assign(of(to), { approved: payments, firstAt: first_at, lastAt: last_at, paidAt: last_at });
+  }
+  for (const group of reader.all(allPayees, key)) {
     const known = of(group.address);
-    const isOut = group.state === 'broadcast' || group.state === 'completed';
-    const isApproved = group.approved_by === 'operator' && group.state === 'completed';
-    if (isApproved) {
-      const { payments: approved, first_at: firstAt, last_at: lastAt } = group;
-      Object.assign(known, { approved, firstAt, lastAt });
-    } else if (isOut && group.approved_by !== 'operator') known.unasked += group.payments;
-    if (isOut) known.paidAt = Math.max(known.paidAt ?? 0, group.last_at);
+    if (group.state !== 'broadcast' && group.state !== 'completed') continue;
+    if (group.approved_by !== 'operator') known.unasked += group.payments;
+    known.paidAt = Math.max(known.paidAt ?? 0, group.last_at);
   }
   return found;
 }

@@ -2,7 +2,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
 import type { Business, Client } from '../../app/shops/directory.ts';
-import { TokenBuckets } from '../limits.ts';
+import { NetworkBuckets } from '../limits.ts';
 import { mayUse, refuseOrigin } from './origins.ts';
 
 const ADDRESSES_MAX = 10_000;
@@ -16,7 +16,7 @@ export function callerOf(response: Response): Caller {
 
 /** Middleware that limits the requests of an address. */
 export function limit(app: App, perMinute: number, burst: number): RequestHandler {
-  const buckets = new TokenBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
+  const buckets = new NetworkBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
   return (request, response, next) => {
     const taken = buckets.take(request.ip ?? '');
     if (taken.ok) {

@@ -12,7 +12,7 @@ import type { Client } from '../../app/shops/directory.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
-import { bucketOf } from '../limits.ts';
+import { networksOf } from '../limits.ts';
 import { presentCreated } from '../merchant/present.ts';
 import { check, dueAt, fiatAmount, requestPaymentSchema } from '../merchant/schemas.ts';
 import { EXACT_PATHS, mayPlay } from '../requests.ts';
@@ -96,7 +96,7 @@ function request(app: App): RequestHandler {
     const { business } = callerOf(response);
     const slug = slugOf(req);
     const choice = () => check(requestPaymentSchema, req.body).crypto;
-    const asker = bucketOf(req.ip ?? '');
+    const asker = networksOf(req.ip ?? '');
     const body = await withAddress(app, (tx, waited) => {
       const invoice = findInvoiceOf(tx, business, slug);
       const row = requestPayment(app, business, invoice, choice, tx, waited, asker);

@@ -11,38 +11,57 @@ export const clientInvoice = statement((p: { invoice_id: number }) =>
   sqlite.selectFrom('client_invoice').select('client_id').where('invoice_id', '=', p.invoice_id),
 );
 
-/** `holder` is kept only while the invoice counts. */
-export const setHolds = update('client_invoice', ['holds', 'holder'], 'invoice_id');
+/** The holders are kept only while the invoice counts. */
+export const setHolds = update('client_invoice', ['holds', 'holder', 'holder_site', 'holder_provider'], 'invoice_id');
 
-/** Returns a row if one network address holds more than `above` invoices of a client ID. */
-export const heldByAbove = statement((p: { client_id: number; holder: string; above: number }) =>
+const heldByAbove = (by: 'holder' | 'holder_site' | 'holder_provider') =>
+  statement((p: { client_id: number; holder: string; above: number }) =>
+    sqlite
+      .selectFrom('client_invoice')
+      .select('invoice_id')
+      .where('client_id', '=', p.client_id)
+      .where(by, '=', p.holder)
+      .where('holds', '=', YES)
+      .limit(1)
+      .offset(p.above),
+  );
+
+/** Each returns a row if one network holds more than `above` invoices of a client ID: an address (IPv6: a /64), a /56, a /48. */
+export const heldByNetworkAbove = heldByAbove('holder');
+export const heldBySiteAbove = heldByAbove('holder_site');
+export const heldByProviderAbove = heldByAbove('holder_provider');
+
+/** How many invoices of a client ID hold an address. */
+export const heldOf = statement((p: { client_id: number }) =>
   sqlite
     .selectFrom('client_invoice')
-    .select('invoice_id')
+    .select((eb) => eb.fn.countAll<number>().as('held'))
     .where('client_id', '=', p.client_id)
-    .where('holder', '=', p.holder)
-    .where('holds', '=', YES)
-    .limit(1)
-    .offset(p.above),
+    .where('holds', '=', YES),
 );
 
-const abandoned = (p: { client_id: number; now: number; limit: number }) =>
+type Turn = { client_id: number; now: number; unseen: number; limit: number };
+
+const abandoned = (p: Turn) =>
   sqlite
     .selectFrom('client_invoice')
     .innerJoin('payment', 'payment.invoice_id', 'client_invoice.invoice_id')
-    .select('client_invoice.invoice_id')
+    .select(['client_invoice.invoice_id', 'payment.quote_ends_at'])
     .where('client_invoice.client_id', '=', p.client_id)
     .where('client_invoice.holds', '=', YES)
     .where('payment.received', '=', 0n)
-    .where('payment.quote_ends_at', '<=', p.now)
+    .where((eb) => eb.or([eb('payment.quote_ends_at', '<=', p.now), eb('payment.created_at', '<=', p.unseen)]))
     .orderBy('client_invoice.invoice_id')
     .limit(p.limit);
 
-/** The oldest of a client ID's invoices that hold an address, have no funds, and whose quote has ended. */
-export const abandonedOf = statement((p: { client_id: number; now: number; limit: number }) => abandoned(p));
+/**
+ * The oldest of a client ID's invoices that hold an address, have no funds, and whose quote has ended or that were requested before
+ * `unseen`.
+ */
+export const abandonedOf = statement((p: Turn) => abandoned(p));
 
 /** The same for the invoices that one network address holds. */
-export const abandonedBy = statement((p: { client_id: number; holder: string; now: number; limit: number }) =>
+export const abandonedBy = statement((p: Turn & { holder: string }) =>
   abandoned(p).where('client_invoice.holder', '=', p.holder),
 );
 

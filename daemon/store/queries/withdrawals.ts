@@ -219,26 +219,32 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
     .where('approved_at', '>', p.since),
 );
 
-/**
- * The withdrawals of a business to similar addresses, counted by address, approval and state. Those that the operator approved and
- * the chain completed come first, so that no number of others hides them.
- */
-export const payeesByLookalikeKey = statement((p: { business_id: number; lookalike_key: string; limit: number }) =>
+type Alike = { business_id: number; lookalike_key: string; limit: number };
+
+const payees = (p: Alike) =>
   sqlite
     .selectFrom('withdrawal')
     .select((eb) => [
       'address',
-      'approved_by',
-      'state',
       eb.fn.countAll<number>().as('payments'),
       eb.fn.min<number | null>('approved_at').as('first_at'),
       eb.fn.max<number>('updated_at').as('last_at'),
     ])
     .where('business_id', '=', p.business_id)
     .where('lookalike_key', '=', p.lookalike_key)
-    .groupBy(['address', 'approved_by', 'state'])
-    .orderBy(sql`approved_by = 'operator' AND state = 'completed'`, 'desc')
-    .limit(p.limit),
+    .limit(p.limit);
+
+/**
+ * By address, a business's withdrawals to similar addresses that the operator approved and the chain completed. They are asked for by
+ * themselves, so that no number of others hides them.
+ */
+export const approvedPayees = statement((p: Alike) =>
+  payees(p).where('approved_by', '=', sql.lit('operator')).where('state', '=', sql.lit('completed')).groupBy('address'),
+);
+
+/** All of them, by address, approval and state. */
+export const allPayees = statement((p: Alike) =>
+  payees(p).select(['approved_by', 'state']).groupBy(['address', 'approved_by', 'state']),
 );
 
 export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed_height'>) =>

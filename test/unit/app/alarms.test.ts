@@ -152,7 +152,7 @@ describe('a client ID whose cap is full', () => {
           () => 'BTC',
           tx,
           false,
-          asker,
+          [asker],
         );
       });
     await ask('203.0.113.1');

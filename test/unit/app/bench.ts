@@ -8,6 +8,7 @@ import type { App } from '../../../daemon/app/app.ts';
 import { type ChainRuntime, Chains } from '../../../daemon/app/chains/chains.ts';
 import { beginChain, checkpointOf, ingest } from '../../../daemon/app/chains/ingest.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { HoldsMemory } from '../../../daemon/app/invoices/looked-at.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { InvoiceSubscribers } from '../../../daemon/app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from '../../../daemon/app/notifications/operator-events.ts';
@@ -172,6 +173,7 @@ export class Bench {
       directory: new Directory(),
       keys: new KeyRing(store, now),
       invoiceSubscribers: new InvoiceSubscribers(),
+      holds: new HoldsMemory(now),
       operatorEvents: new OperatorEvents(now),
       signer: parts.signer ?? NO_SIGNER,
       unstored: new UnstoredAlerts(),
