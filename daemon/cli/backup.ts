@@ -6,19 +6,19 @@ import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { BackupReport } from '../app/backup/verify.ts';
-import type { Result } from '../contract/operator.ts';
+import type { Params, Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { jumpAfter } from '../domain/indices.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
-import { earlierRestores } from './parse.ts';
-import { confirm } from './prompt.ts';
+import { clean, EXIT, Failure, type Io, usage } from './io.ts';
+import { earlierRestores, keptKeys } from './parse.ts';
+import { askLine, canAsk, confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
 import { askedWords, bip39In, type PassphraseOption, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
-import { megabytes } from './table.ts';
+import { megabytes, table } from './table.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
 
 const VAULT_FOLDER = 'vault';
@@ -58,6 +58,11 @@ export function backupCommands(root: Command, io: Io): void {
     .option(
       '--passphrase-file <file>',
       "the wallet's passphrase, where the signer is a service of its own; else it is asked for",
+    )
+    .option(
+      '--keep-keys <ids>',
+      'the API keys that may withdraw or refund again: their ids, all, or none; the others are revoked',
+      keptKeys,
     )
     .description('end the quarantine of a restored service: it takes payments and pays out again')
     .action(action(io, confirmRestore));
@@ -150,15 +155,22 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   }
 }
 
-async function confirmRestore(session: Session, options: WaitOptions & PassphraseOption): Promise<void> {
+type Kept = Params<'restore.confirm'>['keep_keys'];
+type ConfirmOptions = WaitOptions & PassphraseOption & { keepKeys?: Kept };
+
+async function confirmRestore(session: Session, options: ConfirmOptions): Promise<void> {
   const state = await session.call('restore.status', {});
+  let keep_keys = options.keepKeys;
   if (state.quarantined) {
-    const question = `This service was restored from a backup of ${state.backup_made_at}. Does it take over, and is the old one gone for ever?`;
+    const from =
+      state.backup_made_at === null ? 'has older data' : `was restored from a backup of ${state.backup_made_at}`;
+    const question = `This service ${from}. Does it take over, and is the old one gone for ever?`;
     await confirm(session.io, session.yes, question);
+    keep_keys = await askKept(session, state, keep_keys);
     // the signer's journal is in no backup: approvals of before may have been signed with another copy of it
     if (session.signerSocket !== null) await (await import('./unlock.ts')).revokeApprovals(session, options);
   }
-  await waitUntil(session, options.wait ?? READY_SECONDS_MAX, () => tryToConfirm(session));
+  await waitUntil(session, options.wait ?? READY_SECONDS_MAX, () => tryToConfirm(session, keep_keys));
   const { policies } = state;
   session.print({ policies }, () =>
     [
@@ -171,10 +183,37 @@ async function confirmRestore(session: Session, options: WaitOptions & Passphras
   );
 }
 
-/** Confirms the restore, or says why the service is not ready yet. */
-async function tryToConfirm(session: Session): Promise<Look<true>> {
+/** Shows what may have been taken away since the data was made, and asks which keys stay. */
+async function askKept(session: Session, state: Result<'restore.status'>, given: Kept): Promise<Kept> {
+  const { sleeping_keys: keys, clients, endpoints } = state;
+  const others = [
+    ...(clients.length > 0 ? [`client IDs: ${clients.join(', ')}`] : []),
+    ...(endpoints.length > 0 ? [`event endpoints: ${endpoints.join(', ')}`] : []),
+  ];
+  if (others.length > 0) {
+    const text = `These are valid again, even if you have removed them since: ${others.join('; ')}`;
+    session.io.stderr.write(`${clean(text)}\n`);
+  }
+  if (keys.length === 0 || given !== undefined) return given;
+  const rows = keys.map((key) => [`${key.id}`, key.name, `${key.hint}…`, key.scopes.join(' '), key.created_at]);
+  const names = ['ID', 'Name', 'Key', 'Scopes', 'Made at'];
+  session.io.stderr.write(
+    `These API keys withdraw or refund. You may have revoked some since:\n${table(names, rows, '')}`,
+  );
+  const say = usage('say which keys stay valid: --keep-keys with their ids, all or none');
+  if (!canAsk(session.io)) throw say;
+  const answer = await askLine(session.io, 'Which stay valid? Their ids, all or none; the others are revoked:');
   try {
-    await session.call('restore.confirm', {});
+    return keptKeys(answer);
+  } catch {
+    throw say;
+  }
+}
+
+/** Confirms the restore, or says why the service is not ready yet. */
+async function tryToConfirm(session: Session, keep_keys: Kept): Promise<Look<true>> {
+  try {
+    await session.call('restore.confirm', { keep_keys });
     return { done: true };
   } catch (error) {
     const { code, message } = error as Error & { code?: string };

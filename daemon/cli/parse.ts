@@ -25,6 +25,18 @@ export const secondsToWait = wholeFrom(0, WAIT_SECONDS_MAX, `a whole number of s
 /** How often a shop was restored since a backup was made. */
 export const earlierRestores = wholeFrom(0, EARLIER_RESTORES_MAX, `a whole number from 0 to ${EARLIER_RESTORES_MAX}`);
 
+/** Ids with commas or spaces between them, `all` or `none`. */
+export function keptKeys(text: string): number[] | 'all' {
+  const words = text.trim().toLowerCase();
+  if (words === 'all') return 'all';
+  if (words === 'none') return [];
+  const ids = words.split(/[\s,]+/);
+  if (!ids.every((id) => /^[1-9]\d{0,14}$/.test(id))) {
+    throw new InvalidArgumentError('It must be the ids of keys, such as 3,7, or all, or none.');
+  }
+  return ids.map(Number);
+}
+
 export const port = wholeFrom(0, 65_535, 'a port from 0 (any free one) to 65535');
 
 /** As `[wallet] auto_lock_minutes` takes it. */

@@ -4,12 +4,13 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import type { DrillReport } from '../domain/drill.ts';
 import { JUMPS_SEARCHED } from '../domain/indices.ts';
 import { byPassphrase, changes, reads } from './method.ts';
-import { AccountKeySchema, Gap, HighestUsed, Instant, Nothing } from './operator-shapes.ts';
+import { AccountKeySchema, Gap, HighestUsed, Id, Instant, KeyShape, Nothing } from './operator-shapes.ts';
 import { SealedShape } from './wallet.ts';
 
 const PATH_CHARS_MAX = 4_096;
 const ACCOUNTS_MAX = 200;
 const RESTORES_MAX = 999;
+const KEYS_MAX = 1_000;
 
 const Path = z.string().min(1).max(PATH_CHARS_MAX);
 const Report: z.ZodType<DrillReport> = z.object({
@@ -73,6 +74,11 @@ export const RECOVERY = {
       policies: z.array(z.string()),
       /** Whether all skipped addresses are watched, so that the quarantine can end. */
       ready: z.boolean(),
+      /** Those that withdraw or refund. They sleep until they are kept, because they may have been revoked meanwhile. */
+      sleeping_keys: z.array(KeyShape),
+      /** Client IDs by name and event endpoints by URL, which may have been taken away meanwhile, too. */
+      clients: z.array(z.string()),
+      endpoints: z.array(z.string()),
     }),
   ),
   /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
@@ -109,5 +115,10 @@ export const RECOVERY = {
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),
     }),
   ),
-  'restore.confirm': changes(Nothing, z.object({}), { approves: byPassphrase }),
+  /** `keep_keys`: the sleeping keys that work again. The others are revoked. */
+  'restore.confirm': changes(
+    z.strictObject({ keep_keys: z.union([z.literal('all'), z.array(Id).max(KEYS_MAX)]).default([]) }),
+    z.object({}),
+    { approves: byPassphrase },
+  ),
 } as const;

@@ -252,7 +252,7 @@ describe('a restored service', () => {
         return now.ready && now;
       });
       expect(state).toMatchObject({ quarantined: true });
-      const confirm = () => call('restore.confirm', {});
+      const confirm = () => call('restore.confirm', { keep_keys: 'all' });
       // the regtest node is away: what was paid meanwhile is not known yet
       await expect(confirm()).rejects.toMatchObject({ code: 'restore.not_ready', message: /regtest:LTC/ });
       const db = new Database(join(dataDir, 'countinghouse.db'), { readonly: true });

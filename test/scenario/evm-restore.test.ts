@@ -107,7 +107,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
       const unknown = alerts.filter(({ kind }) => kind === 'restore.unknown_spend');
       // the withdrawal; the collection and its funding moved money between addresses of the wallet
       expect(unknown.map(({ subject }) => subject)).toEqual([`regtest:ETH ${laterTxid}`]);
-      await until('it takes over', async () => shop.operator.call('restore.confirm', {}).catch(() => null));
+      await until('it takes over', async () =>
+        shop.operator.call('restore.confirm', { keep_keys: 'all' }).catch(() => null),
+      );
       await shop.operator.unlock();
       expect((await shop.desk()).plan).toMatchObject({ state: 'stopped', problem: expect.stringContaining('restore') });
       const [used] = await nonces();

@@ -285,11 +285,13 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
         withheld: expect.stringContaining('unlock the wallet'),
       });
       expect(await read()).not.toHaveProperty('XMR');
-      await expect(client.call('restore.confirm', {})).rejects.toMatchObject({ code: 'restore.not_ready' });
+      await expect(client.call('restore.confirm', { keep_keys: 'all' })).rejects.toMatchObject({
+        code: 'restore.not_ready',
+      });
       await client.unlock();
       await until('it can take over', async () => {
         try {
-          await client.call('restore.confirm', {});
+          await client.call('restore.confirm', { keep_keys: 'all' });
           return true;
         } catch (error) {
           if ((error as { code?: string }).code !== 'restore.not_ready') throw error;

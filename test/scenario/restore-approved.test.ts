@@ -176,7 +176,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     await until(
       'the service takes over',
       () =>
-        operator.call('restore.confirm', {}).then(
+        operator.call('restore.confirm', { keep_keys: 'all' }).then(
           () => true,
           () => false,
         ),

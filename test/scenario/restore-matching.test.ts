@@ -130,7 +130,7 @@ describe('a service that forgot what it signed', () => {
   });
 
   it('takes over with nothing left to ask, and pays what was not paid, once', async () => {
-    await operator.call('restore.confirm', {});
+    await operator.call('restore.confirm', { keep_keys: 'all' });
     expect(await problemsOf('sandbox:BTC')).toEqual([]);
     await service.call('POST', '/sandbox/mine', { crypto: 'ETH' });
     await until('the unconfirmed one is completed', async () => {

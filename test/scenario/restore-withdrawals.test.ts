@@ -212,7 +212,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals around a backup, on l
     const { state, versions } = await operator.show(last.id);
     expect([state, versions[0]?.tx_id]).toEqual(['broadcast', paidBy['requested and paid last']]);
     await until('the skipped addresses are watched', async () => (await operator.call('restore.status', {})).ready);
-    await operator.call('restore.confirm', {});
+    await operator.call('restore.confirm', { keep_keys: 'all' });
     await operator.unlock();
     await node.mine(1);
     await until('the last one is completed', async () => (await shown(last)).status === 'completed');

@@ -326,7 +326,7 @@ export async function confirm(world: World): Promise<void> {
   for (let tries = 0; tries < CONFIRM_TRIES; tries++) {
     await world.appliance.pass(5_000);
     try {
-      await world.appliance.operator('restore.confirm', {});
+      await world.appliance.operator('restore.confirm', { keep_keys: 'all' });
       return;
     } catch (error) {
       if (error instanceof Crashed) throw error;

@@ -43,6 +43,7 @@ export function beginAsOlder(
   insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
     app.log.error({ reason: reason.text }, 'the data is older than what happened: the service is quarantined');
+    app.keys.clear();
     app.wake.pool();
     for (const { key } of app.chains.all()) app.wake.withdrawals(key);
   });

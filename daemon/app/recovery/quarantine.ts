@@ -82,6 +82,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   endIn(app, tx, OLDER, '');
   tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: app.now() });
   tx.afterCommit(() => {
+    app.keys.clear();
     app.wake.pool();
     app.wake.webhooks();
     for (const { key } of app.chains.all()) app.wake.withdrawals(key);

@@ -9,6 +9,7 @@ import { allApiKeys, apiKeyByHash, insertApiKey, revokeApiKey, touchApiKey } fro
 import type { Store, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { keyHash, keyName, randomText } from '../ids.ts';
+import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 
 /** 32 characters of 62: 190 bits. */
 const KEY_CHARACTERS = 32;
@@ -17,7 +18,14 @@ export const KEYS_MAX = 1_000;
 const CACHED_KEYS_MAX = 1_000;
 const LAST_USED_WRITTEN_MS = 60_000;
 
-export type Caller = { keyId: number; businessId: number; scopes: ReadonlySet<string>; perMinute: number | null };
+/** `asleep`: a restore may have revived it: it does not withdraw or refund until the operator keeps it. */
+export type Caller = {
+  keyId: number;
+  businessId: number;
+  scopes: ReadonlySet<string>;
+  perMinute: number | null;
+  asleep: boolean;
+};
 
 /** Makes a key and returns it; it is not shown again. `perMinute`: its limit of requests; null: none. */
 export function addApiKey(
@@ -87,7 +95,7 @@ export class KeyRing {
   async lend<T>(businessId: number, scopes: readonly Scope[], work: (key: string) => Promise<T>): Promise<T> {
     const key = `ch_test_${randomText(KEY_CHARACTERS)}`;
     const name = keyName(key);
-    this.#lent.set(name, { keyId: 0, businessId, scopes: new Set(scopes), perMinute: null });
+    this.#lent.set(name, { keyId: 0, businessId, scopes: new Set(scopes), perMinute: null, asleep: false });
     try {
       return await work(key);
     } finally {
@@ -95,7 +103,7 @@ export class KeyRing {
     }
   }
 
-  /** To be called after a key was revoked. */
+  /** To be called after a key was revoked, and when a quarantine begins or ends. */
   clear(): void {
     this.#known.clear();
   }
@@ -108,6 +116,7 @@ export class KeyRing {
       businessId: row.business_id,
       scopes: new Set(row.scopes.split(' ')),
       perMinute: row.per_minute,
+      asleep: sleepingKeys(this.#store).some(({ id }) => id === row.id),
     };
     const known = { caller, touchedAt: row.last_used_at ?? 0 };
     this.#known.set(name, known);

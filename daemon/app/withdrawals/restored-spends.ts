@@ -23,7 +23,9 @@ import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
+import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
+import { endApiKey } from '../shops/keys.ts';
 import { tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { matchSpend } from './match-spend.ts';
@@ -224,9 +226,9 @@ function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promi
 
 /**
  * Carries out the operator's confirmation that this appliance takes over: checks the spends since the backup once more,
- * and ends the quarantine. Throws `Rejected`: `restore.none`, `restore.not_ready`.
+ * and ends the quarantine. Sleeping keys that are not in `keptKeys` are revoked. Throws `Rejected`: `restore.none`, `restore.not_ready`.
  */
-export async function takeOver(app: App): Promise<void> {
+export async function takeOver(app: App, keptKeys: readonly number[] | 'all' = []): Promise<void> {
   for (const chain of app.chains.all()) {
     try {
       await matchSpends(app, chain);
@@ -237,7 +239,9 @@ export async function takeOver(app: App): Promise<void> {
   }
   await app.store.write((tx) => {
     const record = quarantineOf(tx);
+    const sleeping = sleepingKeys(tx);
     endQuarantine(app, tx);
+    for (const { id } of sleeping) if (keptKeys !== 'all' && !keptKeys.includes(id)) endApiKey(app, tx, id);
     for (const chain of app.chains.all()) {
       if (!chain.adapter.spending || !record || chain.dormant) continue;
       if (!hasLookedEverywhere(app, chain, record)) {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { App } from '../../app/app.ts';
+import { SLEEPING_SCOPES } from '../../app/recovery/sleeping-keys.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type Caller, KEYS_MAX } from '../../app/shops/keys.ts';
 import type { Scope } from '../../domain/merchant.ts';
@@ -10,6 +11,9 @@ import { TokenBuckets } from '../limits.ts';
 const GUESSES_PER_MINUTE = 10;
 const ADDRESSES_MAX = 10_000;
 const KEY_CHARACTERS_MAX = 200;
+const ASLEEP_RETRY_SECONDS = 300;
+const ASLEEP =
+  'This API key neither withdraws nor refunds until the operator has kept it: this service was restored from older data';
 
 /** Fields that an endpoint adds to refusals: `error` for balance, `status` for withdrawals. */
 type RefusalExtra = Record<string, string>;
@@ -30,6 +34,13 @@ export function unlimitedCaller(app: App, { headers }: IncomingMessage): Busines
   const caller = app.keys.caller(key);
   if (caller?.perMinute !== null || !caller.scopes.has('invoices')) return null;
   return app.directory.business(caller.businessId);
+}
+
+/** Whether a sleeping key asks for money. It may read what it asked for before. */
+function isRefusedAsleep(caller: Caller, scopes: readonly Scope[], { method }: Request): boolean {
+  const needed = scopes.filter((scope) => caller.scopes.has(scope));
+  const asksForMoney = needed.length > 0 && needed.every((scope) => SLEEPING_SCOPES.includes(scope));
+  return caller.asleep && method !== 'GET' && asksForMoney;
 }
 
 export type WithKey = ReturnType<typeof authenticator>;
@@ -88,6 +99,11 @@ export function authenticator(app: App) {
       if (scopes.length > 0 && !scopes.some((scope) => caller.scopes.has(scope))) {
         const names = scopes.map((scope) => `"${scope}"`).join(' or ');
         response.status(403).json({ message: `This API key does not have the scope ${names}`, ...extra });
+        return;
+      }
+      if (isRefusedAsleep(caller, scopes, request)) {
+        response.status(503).set('Retry-After', String(ASLEEP_RETRY_SECONDS));
+        response.json({ message: ASLEEP, ...extra });
         return;
       }
       // an endpoint may check twice: the key, then its scope

@@ -2,14 +2,17 @@
 import { isAbsolute } from 'node:path';
 import { areSkippedWatched } from '../../app/addresses/skipped.ts';
 import { lastDrill, noteDrill } from '../../app/operator/doctor.ts';
+import { clientsOf } from '../../app/operator/lists.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
+import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
 import { takeOver } from '../../app/withdrawals/restored-spends.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Context } from './context.ts';
+import { keyJson } from './present.ts';
 
 type Own = Method & keyof typeof RECOVERY;
 type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
@@ -29,6 +32,9 @@ export const RECOVERY_METHODS: Methods = {
       backup_made_at: record?.backup_made_at ?? null,
       policies: record?.policies ?? [],
       ready: areSkippedWatched(app),
+      sleeping_keys: sleepingKeys(app.store).map((row) => keyJson(app, row)),
+      clients: record ? clientsOf(app, null, false).map(({ name }) => name) : [],
+      endpoints: record ? app.directory.allEndpoints().map(({ url }) => url) : [],
     };
   },
   'wallet.discover': async ({ extra }, { network, birthday, gap, restores, accounts }) => {
@@ -65,8 +71,8 @@ export const RECOVERY_METHODS: Methods = {
     await app.store.write((tx) => noteDrill(tx, at));
     return {};
   },
-  'restore.confirm': async ({ app }) => {
-    await takeOver(app);
+  'restore.confirm': async ({ app }, { keep_keys }) => {
+    await takeOver(app, keep_keys);
     return {};
   },
 };

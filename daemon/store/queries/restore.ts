@@ -71,6 +71,18 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
+/** The keys of real money's businesses that were made until a time and not revoked since. */
+export const keysUntil = statement((p: { until: number }) =>
+  sqlite
+    .selectFrom('api_key')
+    .innerJoin('business', 'business.id', 'api_key.business_id')
+    .selectAll('api_key')
+    .where('api_key.revoked_at', 'is', null)
+    .where('api_key.created_at', '<=', p.until)
+    .where('business.network', '!=', sql.lit('sandbox'))
+    .orderBy('api_key.id'),
+);
+
 /** The businesses whose policy approved real withdrawals automatically. */
 export const automaticPolicies = statement((_: Nothing) =>
   sqlite

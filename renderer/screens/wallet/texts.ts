@@ -44,6 +44,8 @@ export default texts(
     drillText: 'Run this on the computer of Countinghouse, a few times a year:',
     quarantine: 'This Countinghouse was restored and waits for you',
     quarantineText: 'Nothing is signed and no address given out until you confirm: countinghouse restore confirm',
+    sleeping:
+      'These API keys neither withdraw nor refund until you keep them there. You may have revoked some since: {keys}',
     proofTitle: 'Ledger proof',
     proofNote: 'compares the books with the chain',
     prove: 'Prove the books',
@@ -170,6 +172,8 @@ export default texts(
     quarantine: 'Dieses Countinghouse wurde wiederhergestellt und wartet auf Sie',
     quarantineText:
       'Nichts wird unterschrieben und keine Adresse vergeben, bis Sie bestätigen: countinghouse restore confirm',
+    sleeping:
+      'Diese API-Schlüssel zahlen nichts aus und nichts zurück, bis Sie sie dort behalten. Vielleicht haben Sie seither einige widerrufen: {keys}',
     proofTitle: 'Prüfung der Bücher',
     proofNote: 'vergleicht die Bücher mit der Blockchain',
     prove: 'Bücher prüfen',

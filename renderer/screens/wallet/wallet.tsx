@@ -23,6 +23,10 @@ type Wallet = Result<'wallet.status'>['wallet'];
 
 const READ_EVERY_MS = 15_000;
 
+/** The keys that may have been revoked since the data was made, as the operator knows them. */
+const namesOf = ({ sleeping_keys }: Result<'restore.status'>): string =>
+  sleeping_keys.map(({ business, name, hint }) => `${name} (${business}, ${hint}…)`).join(', ');
+
 export default function WalletScreen(): ReactNode {
   const t = useText(TEXTS);
   const status = useCall('wallet.status', {}, { every: READ_EVERY_MS });
@@ -41,6 +45,7 @@ export default function WalletScreen(): ReactNode {
         <div className="section">
           <Notice tone="warn" title={t('quarantine')}>
             {t('quarantineText')}
+            {restored.data.sleeping_keys.length > 0 && <p>{t('sleeping', { keys: namesOf(restored.data) })}</p>}
           </Notice>
         </div>
       )}

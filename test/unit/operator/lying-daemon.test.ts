@@ -227,6 +227,9 @@ describe.skipIf(process.platform === 'win32')('confirming a restore beside a sig
         backup_made_at: now(),
         policies: ['Shop'],
         ready: true,
+        sleeping_keys: [],
+        clients: [],
+        endpoints: [],
       }),
       'wallet.status': () => ({
         wallet: {
