@@ -135,7 +135,7 @@ export type MoneroPlan = {
   inputs: (Coin & { decoys: number[] })[];
   outputs: PlannedOutput[];
   fee: bigint;
-  /** The maximum weight when signed. */
+  /** Its weight when signed. The rings are chosen so. */
   weight: number;
 };
 

@@ -105,21 +105,22 @@ export class MoneroScene {
   }
 }
 
-/** Signs as the product's signer does what the suite planned. */
-function sign(unsigned: MoneroUnsigned): Promise<SignedSpend> {
+/** Signs as the product's signer does what a suite planned. */
+export function sign(unsigned: MoneroUnsigned): Promise<SignedSpend> {
   const { plan } = unsigned;
-  const [output] = plan.outputs;
-  const isOwn = output?.kind === 'change';
-  const intent: Intent = {
-    ...{ uuid: 'a payment of the suite', network: plan.network, accountNo: 0, chain: 'XMR', asset: 'XMR' },
-    address: isOwn ? ADDRESS_SELF : (output?.address ?? ''),
-    units: isOwn ? '0' : `${output?.units}`,
-    ...{ sweep: plan.outputs.length === 1 && !isOwn, coins: null, feeMax: `${plan.fee}` },
-  };
+  const payouts = plan.outputs.filter(({ kind }) => kind === 'payout');
+  const common = { network: plan.network, accountNo: 0, chain: 'XMR' as const, asset: 'XMR' as const };
+  const coins = plan.inputs.map(({ outpoint }) => outpoint);
+  const intents = payouts.map(({ address, units }, at): Intent => {
+    const sweep = plan.outputs.length === 1;
+    return { ...common, uuid: `payment ${at}`, address, units: `${units}`, sweep, coins: null, feeMax: `${plan.fee}` };
+  });
+  const self: Intent = { ...common, uuid: 'self', address: ADDRESS_SELF, units: '0', sweep: false, coins, feeMax: '0' };
+  const wanted = intents.length > 0 ? intents : [{ ...self, feeMax: `${plan.fee}` }];
   const order = {
     ...unsigned,
     purpose: 'pay' as const,
-    withdrawals: [{ intent, approval: { by: 'operator' as const, until: 1, mac: '' } }],
+    withdrawals: wanted.map((intent) => ({ intent, approval: { by: 'operator' as const, until: 1, mac: '' } })),
   };
   return Promise.resolve(
     judgeMonero(order, { seed: SEED, imported: [] }, { memory: NOTHING_SIGNED, now: 0, isApproved: () => true }).sign(),

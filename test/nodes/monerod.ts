@@ -198,7 +198,10 @@ export class Monerod {
   }
 
   /** Two transactions that spend the same output of the payer's, one to each address, and that nobody has yet (hex). */
-  async rivals(addresses: readonly [string, string]): Promise<{ raw: string; units: bigint }[]> {
+  async rivals(
+    addresses: readonly [string, string],
+    options: { [key: string]: Json } = {},
+  ): Promise<{ raw: string; units: bigint }[]> {
     await this.wallet('refresh', {});
     const { transfers } = await this.wallet<{ transfers: { key_image: string; amount: number; unlocked: boolean }[] }>(
       'incoming_transfers',
@@ -209,7 +212,7 @@ export class Monerod {
     const made: { raw: string; units: bigint }[] = [];
     for (const address of addresses) {
       const { tx_blob, amount } = await this.wallet<{ tx_blob: string; amount: number }>('sweep_single', {
-        ...{ address, key_image, do_not_relay: true, get_tx_hex: true },
+        ...{ address, key_image, do_not_relay: true, get_tx_hex: true, ...options },
       });
       made.push({ raw: tx_blob, units: BigInt(amount) });
     }

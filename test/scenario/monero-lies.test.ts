@@ -1,5 +1,6 @@
 /** Nodes of Monero that lie about the outputs which a ring is made of: whom a withdrawal waits for, and how it goes on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BURIED_BLOCKS } from '../../daemon/domain/withdrawal.ts';
 import { parseSigned } from '../../daemon/monero/transaction.ts';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import { MonerodProxy } from '../nodes/monerod-proxy.ts';
@@ -107,6 +108,31 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
       await operator.replace(id, 'speed-up');
       await paid(scene);
       expect((await operator.show(id)).versions).toHaveLength(3);
+    });
+  });
+
+  it('does not keep the operator from canceling it: the money comes back', async () => {
+    await approved([liar.url], async ({ operator, id, payee }) => {
+      await until(
+        'the alert names the command',
+        async () => {
+          const { alerts } = await operator.call('alert.list', {});
+          const { versions } = await operator.show(id);
+          const told = alerts.some(({ message }) => message.includes(`countinghouse withdrawal cancel ${id}`));
+          return told && versions.length === 2 && versions.every(({ tx_id, problem }) => tx_id !== null && problem);
+        },
+        WAIT_MS,
+      );
+      liar.change = () => undefined;
+      await until('it can be canceled', async () => operator.replace(id, 'cancel').catch(() => null), WAIT_MS);
+      await until('the cancellation is in the pool', async () => (await node.pool()).length === 1, WAIT_MS);
+      await node.mine(BURIED_BLOCKS.XMR);
+      const over = await until('it is over', async () => {
+        const now = await operator.show(id);
+        return now.state === 'failed' && now;
+      });
+      expect(over.versions.map(({ kind }) => kind)).toEqual(['pay', 'pay', 'cancel']);
+      expect(await node.payments(payee)).toEqual([]);
     });
   });
 

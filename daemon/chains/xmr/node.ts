@@ -50,6 +50,8 @@ const GENESIS: Readonly<Record<Network, string>> = {
 };
 
 const REASON_CHARS_MAX = 200;
+/** Blocks for which a fee must suffice. All wallets ask for as many (`FEE_ESTIMATE_GRACE_BLOCKS`), so that their fees are alike. */
+const FEE_GRACE_BLOCKS = 10;
 /** A transaction as a node has it: in a block at a height, or in its pool. */
 export type Known = {
   transaction: Transaction;
@@ -194,7 +196,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   /** The recommended fees, piconero per byte: slow, normal, fast, fastest. */
   async fees(signal: AbortSignal): Promise<number[]> {
-    const { fee, fees } = await this.#rpc.json('get_fee_estimate', {}, FeeAnswer, signal);
+    const params = { grace_blocks: FEE_GRACE_BLOCKS };
+    const { fee, fees } = await this.#rpc.json('get_fee_estimate', params, FeeAnswer, signal);
     return fees ?? [fee];
   }
 

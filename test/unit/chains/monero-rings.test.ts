@@ -3,11 +3,15 @@ import { describe, expect, it } from 'vitest';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import type { KeptTransactions } from '../../../daemon/chains/spending.ts';
 import type { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import { fittingRings } from '../../../daemon/chains/xmr/spend/rings.ts';
 import { type MoneroSource, MoneroSpending } from '../../../daemon/chains/xmr/spend/spending.ts';
+import { ringBytes, weightOf } from '../../../daemon/chains/xmr/spend/weight.ts';
 import type { MoneroPlan } from '../../../daemon/domain/spend.ts';
 import { writeKept } from '../../../daemon/monero/kept.ts';
 import { varint } from '../../../daemon/monero/varint.ts';
 
+/** The first bytes of addresses of mainnet. */
+const [STANDARD, OTHER_STANDARD, SUBADDRESS] = ['12', '1200', '2a'] as const;
 const BLOCKS = 1_000;
 const PER_BLOCK = 2;
 /** The outputs of the last blocks are too young. */
@@ -110,5 +114,42 @@ describe('a ring', () => {
     const source = new Source();
     source.firstIndex = 43;
     await expect(ringOf(source, right, 42)).rejects.toThrow('another output under the number of ours');
+  });
+});
+
+describe('rings together', () => {
+  /** Numbers as a chain of a hundred million outputs has them: most are young. */
+  const others = (seed: number): number[] =>
+    Array.from({ length: 74 }, (_, n) => 100_000_000 - ((seed * 7_919 + n * n * n * 104_729) % 60_000_000));
+  const around = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ own: 99_000_000 - n * 1_000, others: others(n + 1) }));
+  const bytesOf = (rings: readonly number[][]) => rings.reduce((sum, ring) => sum + ringBytes(ring), 0);
+
+  it.each([1, 2, 9, 150])('of %i inputs have the planned bytes where any do, and the same again', (count) => {
+    const inputs = around(count);
+    const first = fittingRings(inputs, 0);
+    // so far away that none fit: those of the first decoys
+    expect(first).toEqual(inputs.map(({ own, others: all }) => [own, ...all.slice(0, 15)].toSorted((a, b) => a - b)));
+    for (const off of [-1, 0, 1]) {
+      const rings = fittingRings(inputs, bytesOf(first) + off);
+      expect(rings).toEqual(fittingRings(inputs, bytesOf(first) + off));
+      for (const [at, ring] of rings.entries()) {
+        expect(new Set(ring).size).toBe(16);
+        expect(ring).toContain(inputs[at]!.own);
+      }
+      if (off === 0) expect(rings).toEqual(first);
+      expect(Math.abs(bytesOf(rings) - bytesOf(first))).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it.each<[payouts: string[], weight: bigint]>([
+    [[SUBADDRESS], 1_490n],
+    [[STANDARD], 1_490n],
+    [[], 1_490n],
+    [[STANDARD, OTHER_STANDARD], 2_078n],
+    [[STANDARD, SUBADDRESS], 2_177n],
+  ])('and a payment to %j have the weight that nodes count', (payouts, weight) => {
+    const scripts = payouts.map((prefix) => Buffer.from(prefix.padEnd(130, '7'), 'hex'));
+    expect(weightOf({ inputs: 1, payouts: scripts, ringBytes: 0 }, 30_000_000n)).toBe(weight);
   });
 });

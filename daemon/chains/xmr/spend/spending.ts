@@ -34,10 +34,10 @@ import {
 import type { Scanner } from '../scan.ts';
 import { type Distribution, oldEnough, pickDecoys } from './decoys.ts';
 import { type ChainOutput, isOwn, type Own } from './outputs.ts';
-import { feeOf, planMonero, weightOf } from './plan.ts';
+import { type MoneroRequest, planMonero, weighed } from './plan.ts';
+import { type Around, DECOYS, fittingRings } from './rings.ts';
+import { highestFee, RING_BYTES_MAX, ringBytes, weightOf } from './weight.ts';
 
-/** Members of a ring besides the spent output. */
-const DECOYS = 15;
 /** The requested number is higher, because miners' rewards are locked for 60 blocks, and other outputs for ten. */
 const DECOYS_CHOSEN = 74;
 /** How often others are added to the decoys of one output. */
@@ -92,7 +92,7 @@ export class MoneroSpending extends OfSource implements Spending {
 
   estimate(request: EstimateRequest): Estimate {
     const script = this.#scriptOf(request.payout.address);
-    const usual = feeOf(weightOf(2, 1), request.feeRate);
+    const usual = highestFee(2, [script], request.feeRate);
     return estimateByPlan(request, { script, usual }, (full) => this.#plan(full));
   }
 
@@ -103,14 +103,23 @@ export class MoneroSpending extends OfSource implements Spending {
     const inputs = plan.inputs.map((input) => {
       return { ...input, decoys: earlier.get(input.outpoint) ?? pickDecoys(distribution, DECOYS_CHOSEN) };
     });
-    return { ...plan, inputs };
+    const around = inputs.map((input) => ({ own: likelyPlace(input, request, distribution), others: input.decoys }));
+    const bytes = around.reduce((sum, { own, others }) => {
+      const ring = [own, ...others.slice(0, DECOYS)].toSorted((a, b) => a - b);
+      return sum + Math.min(RING_BYTES_MAX, ringBytes(ring));
+    }, 0);
+    return weighed({ ...plan, inputs }, this.#wanted(request), bytes);
   }
 
-  #plan({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): MoneroPlan {
+  #plan(request: PaymentRequest): MoneroPlan {
+    const wanted = this.#wanted(request);
+    return planByTiers(request, [], (coins) => planMonero({ ...wanted, coins }));
+  }
+
+  #wanted({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): Wanted {
     const paid = payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units }));
     const spent = conflictKeys.map((key) => holdings.coin(key));
-    const base = { ...request, network: this.#network, payouts: paid, spent, inputsMax };
-    return planByTiers({ holdings }, [], (coins) => planMonero({ ...base, coins }));
+    return { ...request, network: this.#network, payouts: paid, spent, inputsMax };
   }
 
   conflictKeys(plan: SpendPlan): string[] {
@@ -140,9 +149,9 @@ export class MoneroSpending extends OfSource implements Spending {
   }
 
   async unsigned(plan: SpendPlan, kept: KeptTransactions): Promise<MoneroUnsigned> {
-    const { inputs } = moneroPlan(plan);
+    const { inputs, outputs, fee, weight } = moneroPlan(plan);
     const previous: Record<string, string> = {};
-    const rings: RingMember[][] = [];
+    const found: Candidates[] = [];
     const distribution = await this.#source.distribution(kept.limit);
     for (const { outpoint, decoys } of inputs) {
       const txid = outpoint.slice(0, TXID_CHARS);
@@ -150,24 +159,29 @@ export class MoneroSpending extends OfSource implements Spending {
       const ask = () => this.transaction(txid, kept.blockOf(outpoint), kept.limit());
       previous[txid] ??= base ? Buffer.from(base).toString('hex') : await ask();
       const n = Number(outpoint.slice(TXID_CHARS + 1));
-      let ring = await this.#ring(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
-      if (ring === null) {
+      let there = await this.#candidates(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
+      if (there === null) {
         // a node told a wrong number once, or its block gave way to another one just now
         previous[txid] = await ask();
-        ring = await this.#ring(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
+        there = await this.#candidates(ownOutput(previous[txid], n), { decoys, distribution }, kept.limit);
       }
-      if (ring === null) throw new Unavailable('The node has another output under the number of ours', RETRY_SECONDS);
-      rings.push(ring);
+      if (there === null) throw new Unavailable('The node has another output under the number of ours', RETRY_SECONDS);
+      found.push(there);
     }
+    const payouts = outputs.flatMap(({ kind, script }) => (kind === 'payout' ? [script] : []));
+    const bytes = weight - Number(weightOf({ inputs: inputs.length, payouts, ringBytes: 0 }, fee));
+    const rings = fittingRings(found, bytes).map((ring, at) =>
+      ring.map((index) => (found[at] as Candidates).members.get(index) as RingMember),
+    );
     return { plan: moneroPlan(plan), previous, rings };
   }
 
   /**
-   * The spent output and the first spendable decoys, ascending. All are requested, including those that are not used. Others are added
-   * where these do not suffice: the chain may have changed since they were chosen, or a node that lied then chose them. Null if another
-   * output has the number of ours.
+   * The decoys that can be spent, in their order. All are requested, including those that are not used. Others are added where these do
+   * not suffice: the chain may have changed since they were chosen, or a node that lied then chose them. Null if another output has the
+   * number of ours.
    */
-  async #ring(own: Own, { decoys, distribution }: Chosen, limit: () => AbortSignal): Promise<RingMember[] | null> {
+  async #candidates(own: Own, { decoys, distribution }: Chosen, limit: () => AbortSignal): Promise<Candidates | null> {
     const isOther = (index: number): boolean => index !== own.at && index < oldEnough(distribution);
     const asked = new Set(decoys.filter(isOther));
     for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -175,17 +189,13 @@ export class MoneroSpending extends OfSource implements Spending {
       if (isShort) for (const index of pickDecoys(distribution, DECOYS_CHOSEN).filter(isOther)) asked.add(index);
       // those that were asked for before are among them, so that the node learns nothing by a comparison
       const numbers = [own.at, ...asked].toSorted((a, b) => a - b);
-      const outputs = await this.#source.outputs(numbers, own, limit());
-      const known = new Map(outputs.map((output) => [output.index, output]));
+      const known = new Map<number, ChainOutput>();
+      for (const output of await this.#source.outputs(numbers, own, limit())) known.set(output.index, output);
       if (!isOwn(known.get(own.at), own)) return null;
-      const others = [...asked].filter((index) => known.get(index)?.unlocked).slice(0, DECOYS);
+      const others = [...asked].filter((index) => known.get(index)?.unlocked);
       if (others.length < DECOYS) continue;
-      return [own.at, ...others]
-        .toSorted((a, b) => a - b)
-        .map((at) => {
-          const { index, key, commitment } = known.get(at) as RingMember;
-          return { index, key, commitment };
-        });
+      const members = new Map([...known].map(([at, { index, key, commitment }]) => [at, { index, key, commitment }]));
+      return { own: own.at, others, members };
     }
     throw new Unavailable('Too few outputs of the chain can be spent yet', RETRY_SECONDS);
   }
@@ -217,7 +227,7 @@ export class MoneroSpending extends OfSource implements Spending {
       inputs: inputs.map((coin) => ({ ...coin, decoys: [] })),
       outputs: outputs.map((output) => plannedOutput(output, own)),
       fee: own.fee,
-      weight: Number(weightOf(inputs.length, 1)),
+      weight: Number(weightOf({ inputs: inputs.length, payouts: [], ringBytes: 0 }, own.fee)),
     };
   }
 
@@ -244,6 +254,17 @@ function lockEnd(unlockTime: bigint): string {
   if (unlockTime < LOCK_HEIGHT_MAX) return `block ${unlockTime}`;
   if (unlockTime > DATE_SECONDS_MAX) return 'a time that never comes';
   return new Date(Number(unlockTime) * 1_000).toISOString().slice(0, 10);
+}
+
+type Wanted = Omit<MoneroRequest, 'coins'>;
+/** Outputs around one of ours, by their numbers. */
+type Candidates = Around & { members: ReadonlyMap<number, RingMember> };
+
+/** About where a coin is among all outputs. Its block has few, so that its ring mostly has as many bytes as it will have. */
+function likelyPlace({ confirmations }: Coin, { tipHeight }: PaymentRequest, { counts }: Distribution): number {
+  const height = tipHeight - confirmations + 1;
+  const last = counts[height] ?? counts.at(-1) ?? 0;
+  return Math.floor(((counts[height - 1] ?? last) + last) / 2);
 }
 
 /** The decoys of a plan, in their order, and the outputs that the chain has now. */

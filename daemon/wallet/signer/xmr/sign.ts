@@ -18,7 +18,7 @@ const FIRST = 0;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
-/** The outputs of a plan; the last one is the change. */
+/** The outputs of a plan; the last one is the change. There are two at least: one that pays 0 to ourselves is added. */
 function expectedOf({ outputs, network }: MoneroPlan, { account }: Owner): Expected[] {
   const own = (units: bigint, index: number): Expected => {
     const { script } = addressAt(account, 1, index, network);
@@ -29,7 +29,8 @@ function expectedOf({ outputs, network }: MoneroPlan, { account }: Owner): Expec
     return kind === 'change' ? [] : [{ address: script, isSubaddress: isSubaddress(script), units, isOwn: false }];
   });
   const change = outputs.find((output) => output.kind === 'change');
-  return [...payouts, change?.kind === 'change' ? own(change.units, change.index) : own(0n, FIRST)];
+  const rest = change?.kind === 'change' ? own(change.units, change.index) : own(0n, FIRST);
+  return payouts.length === 0 ? [own(0n, FIRST), rest] : [...payouts, rest];
 }
 
 /**
