@@ -15,6 +15,7 @@ type BrandOptions = {
   logo?: string | false;
   contact?: string | false;
   favourites?: string[] | false;
+  currency?: string | false;
 };
 
 /** Larger than any logo: such a file was named by mistake. */
@@ -37,7 +38,9 @@ export function brandCommand(business: Command, io: Io): void {
     .option('--no-contact', 'show no contact')
     .option('--favourites <cryptos>', 'the coins that payers see first, such as LTC,BTC', list)
     .option('--no-favourites', 'show the coins in the usual order')
-    .description('change how the business looks on the payment page')
+    .option('--currency <code>', 'the currency in which the business reckons, such as EUR')
+    .option('--no-currency', 'choose no currency')
+    .description('change how the business looks on the payment page, and its currency')
     .action(action(io, brandBusiness));
 }
 
@@ -56,16 +59,17 @@ async function readLogo(file: string): Promise<string> {
 const orNull = <T>(value: T | false | undefined): T | null | undefined => (value === false ? null : value);
 
 async function brandBusiness(session: Session, options: BrandOptions, business = '') {
-  const { name, accent, logo, contact, favourites } = options;
+  const { name, accent, logo, contact, favourites, currency } = options;
   const change: Params<'business.brand'> = {
     business,
     name: orNull(name),
     accent: orNull(accent),
     contact: orNull(contact),
     favourites: orNull(favourites),
+    currency: orNull(currency),
     logo: orNull(logo && (await readLogo(logo))),
   };
-  if ([name, accent, contact, favourites, logo].every((option) => option === undefined)) {
+  if ([name, accent, contact, favourites, logo, currency].every((option) => option === undefined)) {
     throw usage('nothing to change: see `countinghouse business brand --help`');
   }
   const changed = await session.call('business.brand', change);
@@ -79,4 +83,5 @@ const brandText = ({ name, brand }: Result<'business.brand'>['business']): strin
     ['Logo', brand.logo ? 'yes' : 'none'],
     ['Contact', brand.contact ?? 'none'],
     ['First', brand.favourites.join(', ') || 'the usual order'],
+    ['Currency', brand.currency ?? 'none chosen'],
   ]);

@@ -81,6 +81,8 @@ export const BusinessShape = z.object({
     logo: z.string().nullable(),
     contact: z.string().nullable(),
     favourites: z.array(z.string()),
+    /** The currency in which the business reckons; null: nobody chose one. */
+    currency: z.string().nullable(),
   }),
   /** The spendable amount of each asset that it takes. */
   balances: z.array(Balance),

@@ -138,6 +138,7 @@ export const OPERATOR = {
       logo: z.base64().max(LOGO_BASE64_MAX).nullish(),
       contact: Text.nullish(),
       favourites: Texts.nullish(),
+      currency: Text.nullish(),
     }),
     z.object({ business: BusinessShape }),
   ),

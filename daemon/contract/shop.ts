@@ -150,6 +150,8 @@ export const SHOP = {
       business: Id,
       name: z.string(),
       network: z.string(),
+      /** The business's own, which is then the only one of `currencies`. */
+      currency: z.string().nullable(),
       currencies: z.array(z.string()),
       cryptos: z.array(z.object({ crypto: z.string(), ready: z.boolean() })),
       sales: z.array(Sold),

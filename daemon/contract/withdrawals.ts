@@ -368,6 +368,8 @@ export const WITHDRAWALS = {
           gbp: Decimal.nullable(),
         }),
       ),
+      /** The currencies that have a rate: their units for a dollar. */
+      currencies: z.array(z.object({ network: z.enum(NETWORKS), currency: z.string(), per_dollar: Decimal })),
     }),
   ),
 } as const;

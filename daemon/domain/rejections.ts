@@ -9,7 +9,7 @@ export type RejectCode =
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
   | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
   | `body.${'encoding' | 'json' | 'object'}`
-  | `brand.${'accent' | 'contact' | 'favourites' | 'logo' | 'name'}`
+  | `brand.${'accent' | 'contact' | 'currency' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'disputed' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`
   | `bump.${'confirmed' | 'locked' | 'not_found' | 'under_way' | 'unsupported'}`
   | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`

@@ -45,7 +45,7 @@ import { ABSENCE } from './migrations/0041-absence.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
 import { SHARES_AND_PAYEES } from './migrations/0047-shares-and-payees.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
-import { REFUNDS_BY_TIME } from './migrations/0051-refunds-by-time.ts';
+import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -89,7 +89,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0046-alert-changes', ALERT_CHANGES],
   ['0047-shares-and-payees', SHARES_AND_PAYEES],
   ['0050-overpaid', OVERPAID],
-  ['0051-refunds-by-time', REFUNDS_BY_TIME],
+  ['0051-day-of-a-shop', DAY_OF_A_SHOP],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

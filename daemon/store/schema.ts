@@ -50,6 +50,8 @@ export const TABLES = {
     logo_id: maybe(text),
     contact: maybe(text),
     favourites: maybe(json<string[]>()),
+    /** An ISO 4217 code. */
+    currency: maybe(text),
   },
   logo: { id: text, type: text, bytes: bytes },
   api_key: {

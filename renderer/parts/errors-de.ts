@@ -11,6 +11,7 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'backup.missing': 'Diese Datei gibt es nicht',
   'backup.no_wallet': 'Ohne Wallet gibt es nichts, womit die Sicherung verschlüsselt würde',
   'backup.unsound': 'Die Datenbank ist beschädigt: Von ihr wird keine Sicherung behalten, und keine frühere gelöscht',
+  'brand.currency': 'In dieser Währung gibt es keine Rechnungen',
   'brand.contact': 'Dieser Kontakt ist zu lang',
   'brand.logo': 'Das Logo muss ein Bild mit höchstens 32 kB sein: PNG, JPEG oder WebP',
   'brand.name': 'Dieser Name ist zu lang',

@@ -146,6 +146,28 @@ describe('takings', () => {
   });
 });
 
+describe('the currency of a business', () => {
+  it('is one of those that invoices can have, is used by the counter, and has a rate', async () => {
+    expect((await call('counter.show', {})).currency).toBeNull();
+    await expect(call('business.brand', { business: '1', currency: 'XXX' })).rejects.toThrow(
+      'XXX is no currency that invoices can have',
+    );
+    const { business } = await call('business.brand', { business: '1', currency: 'EUR' });
+    expect([business.brand.currency, business.brand.name]).toEqual(['EUR', null]);
+    expect(await call('counter.show', {})).toMatchObject({ currency: 'EUR', currencies: ['EUR'] });
+    const { currencies } = await call('rates.list', {});
+    expect(currencies.find((one) => one.currency === 'USD')).toEqual({
+      network: 'sandbox',
+      currency: 'USD',
+      per_dollar: '1',
+    });
+    const euro = currencies.find((one) => one.currency === 'EUR');
+    expect(Number(euro?.per_dollar)).toBeGreaterThan(0);
+    await call('business.brand', { business: '1', currency: null });
+    expect((await call('counter.show', {})).currencies).toContain('USD');
+  });
+});
+
 describe('the counter', () => {
   it('sells, and cancels its own sales only', async () => {
     const shop = await call('counter.show', {});

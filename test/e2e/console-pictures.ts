@@ -74,7 +74,6 @@ describe('pictures of the console', () => {
     const page = await shop.open('settings', { width: 1280, height: HEIGHT });
     await page.clock.setFixedTime(shop.daemon.now());
     await page.evaluate((on) => {
-      localStorage.setItem('countinghouse-currency', 'EUR');
       if (on) localStorage.setItem('countinghouse-language', 'de');
     }, german);
     await before?.(page);
@@ -136,7 +135,13 @@ describe('pictures of the console', () => {
     beforeAll(async () => {
       const { businesses } = await shop.call('business.list', {});
       const business = `${businesses[0]!.id}`;
-      await shop.call('business.brand', { business, name: 'Corner Coffee', accent: null, contact: null });
+      await shop.call('business.brand', {
+        business,
+        name: 'Corner Coffee',
+        accent: null,
+        contact: null,
+        currency: 'EUR',
+      });
       await shop.call('policy.set', { business, mode: 'manual', grants: [] });
       await seed(business);
     }, 600_000);

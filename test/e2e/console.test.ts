@@ -484,16 +484,23 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
 
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
+    await page.getByLabel('Currency').selectOption('CHF');
     for (const step of ['Which coins do you take?', 'Connect your shop', 'Watch a payment arrive']) {
       await page.getByRole('button', { name: 'Next' }).click();
       await page.getByRole('heading', { name: step }).waitFor();
       if (step === 'Connect your shop') await page.getByText(`clientId: '${shop.daemon.clientId}'`).waitFor();
     }
-    await page.getByRole('button', { name: 'Make an invoice of €25.00' }).click();
+    // the currency of the business, wherever it sells or reckons, in any language
+    await page.getByRole('button', { name: 'Make an invoice of CHF 25.00' }).click();
     await page.getByRole('button', { name: 'Pay as the customer' }).click();
     await page.getByText('Payment seen').first().waitFor();
     await shop.mine('LTC', 12);
     await page.getByText('Your first payment has arrived').waitFor();
+    await shop.go(page, 'home');
+    await page.locator('.home-figures', { hasText: 'CHF' }).first().waitFor();
+    await shop.go(page, 'invoices/new');
+    expect(await page.getByLabel('Currency').inputValue()).toBe('CHF');
+    await shop.call('business.brand', { business: '1', name: null, currency: null });
     await page.context().close();
   });
 

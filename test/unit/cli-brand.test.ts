@@ -32,6 +32,7 @@ it('sets what is named, keeps the rest, and takes back what is said to go', asyn
     logo: expect.stringMatching(/^[0-9a-f]{32}$/),
     contact: null,
     favourites: [],
+    currency: null,
   });
   expect((await brand('--no-name', '--no-logo')).out).toMatch(/Sandbox[\s\S]*the usual one[\s\S]*none/);
 });
@@ -45,6 +46,9 @@ it('sets whom payers ask, and the coins that they see first', async () => {
   expect(keys.slice(0, 3)).toEqual(['XMR', 'LTC', 'BTC']);
   expect(page).toContain('<dt>Contact</dt><dd><bdi class="clip">rosa@shop.example</bdi></dd>');
   expect((await brand('--no-contact', '--no-favourites')).out).toMatch(/Contact +none\nFirst +the usual order/);
+  expect((await brand('--currency', 'CHF')).out).toMatch(/^Currency +CHF$/m);
+  expect((await brand('--currency', 'chf')).err).toContain('chf is no currency that invoices can have');
+  expect((await brand('--no-currency')).out).toMatch(/^Currency +none chosen$/m);
 });
 
 it.each([

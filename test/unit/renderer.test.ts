@@ -3,8 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FIAT } from '../../daemon/domain/currencies.ts';
 import { ALERT_KINDS, MESSAGES, type MessageCode, SUBJECTS } from '../../daemon/domain/messages.ts';
 import { fill, LANGUAGES, type Texts } from '../../renderer/i18n.ts';
+import { currencyOf, exampleOf } from '../../renderer/parts/currencies.ts';
 import { ERRORS_DE } from '../../renderer/parts/errors-de.ts';
 import {
   cut,
@@ -119,6 +121,24 @@ describe('the keypad', () => {
     expect([amountOf(''), amountOf('5'), amountOf('00')]).toEqual(['0.00', '0.05', '0.00']);
     expect(['0', '0', '5', 'Backspace', '7', '00'].reduce(press, '')).toBe('700');
     expect('1234567890'.split('').reduce(press, '')).toBe('123456789');
+  });
+});
+
+describe('the currency of a business', () => {
+  it('is that of the region which the browser names, or the usual one of its language', () => {
+    const guessed = ['de-CH', 'de', 'en-GB', 'en-US', 'ja', 'pt-BR', 'fr-CA', 'es', 'de-LI', 'x'].map(currencyOf);
+    expect(guessed).toEqual(['CHF', 'EUR', 'GBP', 'USD', 'JPY', 'BRL', 'CAD', 'EUR', 'CHF', 'USD']);
+    for (const code of guessed) expect(Object.keys(FIAT)).toContain(code);
+  });
+
+  it('gives the example of a first payment a round price above ten dollars', () => {
+    const rates = ['1', '0.92', '0.0001', '3.9', '150', '1400', '16000'].map((rate) => exampleOf(scaled(rate)));
+    expect(rates).toEqual(['25', '25', '25', '25', '4000', '40000', '400000']);
+    expect(exampleOf(null)).toBe('25');
+  });
+
+  it('without cents makes whole amounts at the counter', () => {
+    expect([amountOf('1240', 0), amountOf('', 0), amountOf('1240', 2)]).toEqual(['1240', '0', '12.40']);
   });
 });
 

@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { findAsset } from '../../domain/assets.ts';
+import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { deleteLogo, insertLogo, logoById, setBrand } from '../../store/queries/branding.ts';
 import type { Tx } from '../../store/store.ts';
@@ -97,6 +98,11 @@ function checkFavourite(symbol: string): string {
   throw new Rejected('brand.favourites', `${symbol} is no cryptocurrency of this service`, 'favourites');
 }
 
+function checkCurrency(currency: string): string {
+  if (Object.hasOwn(FIAT, currency)) return currency;
+  throw new Rejected('brand.currency', `${currency} is no currency that invoices can have`, 'currency');
+}
+
 function checkColour(accent: string): string {
   const colour = accent.toLowerCase();
   if (COLOUR.test(colour)) return colour;
@@ -113,6 +119,8 @@ type BrandChange = {
   contact?: string | null | undefined;
   /** Symbols, in their order. */
   favourites?: readonly string[] | null | undefined;
+  /** An ISO 4217 code. */
+  currency?: string | null | undefined;
 };
 
 /** Throws `Rejected`. */
@@ -126,6 +134,7 @@ export function changeBrand(app: App, business: Business, change: BrandChange, t
     accent: change.accent === undefined ? brand.accent : change.accent && checkColour(change.accent),
     logo_id: logoId,
     contact: change.contact === undefined ? brand.contact : change.contact && checkContact(change.contact),
+    currency: change.currency === undefined ? brand.currency : change.currency && checkCurrency(change.currency),
     favourites: (change.favourites === undefined ? brand.favourites : (change.favourites ?? [])).map(checkFavourite),
   });
   const others = app.directory.businesses().filter(({ id }) => id !== business.id);

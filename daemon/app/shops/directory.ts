@@ -36,6 +36,8 @@ type Brand = {
   logo: string | null;
   contact: string | null;
   favourites: readonly string[];
+  /** The currency in which the business reckons, an ISO 4217 code; null: nobody chose one. */
+  currency: string | null;
 };
 
 /** A client ID that was not revoked. */
@@ -80,6 +82,7 @@ export class Directory {
           logo: brands.get(row.id)?.logo_id ?? null,
           contact: brands.get(row.id)?.contact ?? null,
           favourites: brands.get(row.id)?.favourites ?? [],
+          currency: brands.get(row.id)?.currency ?? null,
         },
       });
     }

@@ -98,7 +98,10 @@ export const SHOP_METHODS: Methods = {
       business: shop.id,
       name: shop.brand.name ?? shop.name,
       network: shop.network,
-      currencies: COUNTER_CURRENCIES.filter((one) => app.rates.perDollar(shop.network, one, app.now()) !== null),
+      currency: shop.brand.currency,
+      currencies: (shop.brand.currency === null ? COUNTER_CURRENCIES : [shop.brand.currency]).filter(
+        (one) => app.rates.perDollar(shop.network, one, app.now()) !== null,
+      ),
       cryptos: coinsOf(app, shop).map(({ asset, ready }) => ({ crypto: asset.symbol, ready })),
       sales: sales.map(soldJson),
     };

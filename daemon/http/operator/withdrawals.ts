@@ -22,9 +22,10 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { messageIn, textIn } from '../../domain/messages.ts';
-import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
+import { FIAT_DECIMALS, formatDecimal, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
@@ -170,7 +171,10 @@ export const WITHDRAWAL_METHODS: Methods = {
   },
   'settings.show': ({ app }) => ({ settings: settingsOf(app) }),
 
-  'rates.list': ({ app }) => ({ rates: NETWORKS.flatMap((network) => ratesOf(app, network)) }),
+  'rates.list': ({ app }) => ({
+    rates: NETWORKS.flatMap((network) => ratesOf(app, network)),
+    currencies: NETWORKS.flatMap((network) => currenciesOf(app, network)),
+  }),
 };
 
 function cryptoOf(symbol: string): Asset {
@@ -185,6 +189,15 @@ function proposalOf(app: App, params: Parsed<'withdrawal.propose'>): Proposal {
   if (params.kind !== 'bump') return { ...params, feeRate: rate };
   const { business, crypto, ...bump } = params;
   return { ...bump, businessId: findBusiness(app, business).id, asset: cryptoOf(crypto).symbol, feeRate: rate };
+}
+
+/** On a network that has a business. */
+function currenciesOf(app: App, network: Network): Result<'rates.list'>['currencies'] {
+  if (!app.directory.businesses().some((business) => business.network === network)) return [];
+  return Object.keys(FIAT).flatMap((currency) => {
+    const scaled = app.rates.perDollar(network, currency, app.now());
+    return scaled === null ? [] : [{ network, currency, per_dollar: formatDecimal(scaled, FIAT_DECIMALS) }];
+  });
 }
 
 /** For every crypto that a business of this network takes. */

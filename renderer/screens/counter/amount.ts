@@ -3,8 +3,9 @@
 const DIGITS_MAX = 9;
 export const CENTS = 2;
 
-/** Digits as a decimal with cents: "1240" is 12.40. */
-export const amountOf = (digits: string): string => {
+/** Digits as a decimal with cents: "1240" is 12.40, or 1240 in a currency without cents. */
+export const amountOf = (digits: string, decimals = CENTS): string => {
+  if (decimals === 0) return digits === '' ? '0' : `${BigInt(digits)}`;
   const padded = digits.padStart(CENTS + 1, '0');
   return `${padded.slice(0, -CENTS)}.${padded.slice(-CENTS)}`;
 };

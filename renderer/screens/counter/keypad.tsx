@@ -1,5 +1,6 @@
 /** The keypad: digits fill the amount from the cents, as tills do. */
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { useChange, useConnection } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
@@ -20,12 +21,15 @@ const fromAddress = (text: string | null): string => {
   return `${whole}${whole === '' ? '' : part.padEnd(CENTS, '0')}`.replace(/^0+/, '');
 };
 
+const decimalsOf = (currency: string): number => FIAT[currency] ?? CENTS;
+
 /** The amount with the tip that is chosen. */
 function useTip(digits: string, currency: string, t: T): { amount: string; tipText: string; field: ReactNode } {
   const language = useLanguage();
   const [percent, setPercent] = useState<Tip>('0');
   const tip = tipOn(digits, percent);
-  const tipText = tip === '' ? '' : t('tipOf', { amount: fiat(amountOf(tip), currency, language) });
+  const tipText =
+    tip === '' ? '' : t('tipOf', { amount: fiat(amountOf(tip, decimalsOf(currency)), currency, language) });
   const field = asksTips() && (
     <div className="till-tip">
       <Segments<Tip>
@@ -37,7 +41,7 @@ function useTip(digits: string, currency: string, t: T): { amount: string; tipTe
       <span aria-live="polite">{tipText}</span>
     </div>
   );
-  return { amount: amountOf(sumOf(digits, tip)), tipText, field };
+  return { amount: amountOf(sumOf(digits, tip), decimalsOf(currency)), tipText, field };
 }
 
 /** The books have the tip in the note of the sale. */
@@ -50,7 +54,9 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
   const { query } = useHashRoute();
   const [digits, setDigits] = useState(() => fromAddress(query.get('amount')));
   const [note, setNote] = useState('');
-  const [currency, setCurrency] = useState(() => localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR');
+  const [currency, setCurrency] = useState(
+    () => shop.currency ?? localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR',
+  );
   const sell = useChange('counter.sell', 'counter.', 'invoice.');
   const { amount, tipText, field } = useTip(digits, currency, t);
   const can = digits !== '' && up && !sell.isPending && shop.cryptos.some(({ ready }) => ready);
@@ -70,12 +76,14 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
       <section className="till-sale">
         <div className="till-amount-head">
           <h2>{t('amount')}</h2>
-          <Segments<string>
-            label={t('currency')}
-            value={currency}
-            options={shop.currencies.map((one) => [one, one] as const)}
-            onChange={choose}
-          />
+          {shop.currency === null && (
+            <Segments<string>
+              label={t('currency')}
+              value={currency}
+              options={shop.currencies.map((one) => [one, one] as const)}
+              onChange={choose}
+            />
+          )}
         </div>
         <p className={digits === '' ? 'till-amount quiet-amount' : 'till-amount'} aria-live="polite">
           {shown}

@@ -5,8 +5,10 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { type Business, useBusinesses } from '../../frame/business.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { fiat } from '../../parts/format.ts';
+import { exampleOf } from '../../parts/currencies.ts';
+import { fiat, scaled } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
+import { perDollar, useCurrency } from '../../parts/money.ts';
 import { Answer, Notice, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
@@ -151,26 +153,24 @@ function Connect({ business, t }: StepProps): ReactNode {
   );
 }
 
-const AMOUNT = '25';
-const CURRENCY = 'EUR';
-
 type Found = UseQueryResult<Result<'invoice.show'>>;
 
 function Payment({ business, found, onMade, t }: StepProps & { found: Found | null; onMade(slug: string): void }) {
   const { up } = useConnection();
   const language = useLanguage();
   const make = useChange('invoice.create', 'invoice.');
+  const rates = useCall('rates.list', {}).data;
+  const currency = useCurrency();
+  const rate = rates ? perDollar(rates, business.network, currency) : null;
+  const amount = exampleOf(rate === null ? null : scaled(rate));
   const create = (): void =>
-    make.mutate(
-      { business: `${business.id}`, amount: AMOUNT, currency: CURRENCY },
-      { onSuccess: ({ invoice }) => onMade(invoice.slug) },
-    );
+    make.mutate({ business: `${business.id}`, amount, currency }, { onSuccess: ({ invoice }) => onMade(invoice.slug) });
   return (
     <>
       <Head title={t('paymentTitle')} note={t('paymentNote')} />
       {found === null ? (
         <button type="button" className="button filled large" disabled={!up || make.isPending} onClick={create}>
-          {t('make', { amount: fiat(AMOUNT, CURRENCY, language) })}
+          {t('make', { amount: fiat(amount, currency, language) })}
         </button>
       ) : (
         <Answer of={found}>

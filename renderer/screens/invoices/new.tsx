@@ -3,12 +3,12 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Field, Select, Sheet } from '../../parts/controls.tsx';
+import { useCurrency } from '../../parts/money.ts';
 import { Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 
 const AMOUNT = /^\d{1,12}([.,]\d{1,2})?$/;
-const STORED = 'countinghouse-invoice-currency';
 
 export function NewInvoice({ open, amount, t }: { open: boolean; amount: string; t: T }): ReactNode {
   const close = (): void => go(href('invoices'));
@@ -25,7 +25,7 @@ function Form({ amount: first, t }: { amount: string; t: T }): ReactNode {
   const counter = useCall('counter.show', business ? { business: `${business.id}` } : {});
   const make = useChange('invoice.create', 'invoice.');
   const [amount, setAmount] = useState(first);
-  const [currency, setCurrency] = useState(localStorage.getItem(STORED) ?? 'EUR');
+  const [currency, setCurrency] = useState(useCurrency());
   const [crypto, setCrypto] = useState('ALL');
   const [reference, setReference] = useState('');
   const [note, setNote] = useState('');
@@ -37,7 +37,6 @@ function Form({ amount: first, t }: { amount: string; t: T }): ReactNode {
     event.preventDefault();
     setTried(true);
     if (!good || !business || !up) return;
-    localStorage.setItem(STORED, currency);
     const wanted = { amount: amount.trim().replace(',', '.'), currency, crypto };
     const texts = { order_id: reference.trim() || null, description: note.trim() || null };
     make.mutate(

@@ -1,8 +1,11 @@
 /** A business as payers see it, and the coins that it takes. */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { FIAT } from '../../../daemon/domain/currencies.ts';
 import { useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { Field } from '../../parts/controls.tsx';
+import { useLanguage } from '../../i18n.ts';
+import { Field, Select } from '../../parts/controls.tsx';
+import { currencyOf } from '../../parts/currencies.ts';
 import { byCoin, CoinName, Problem, Section } from '../../parts/parts.tsx';
 import type { T } from './settings.tsx';
 
@@ -77,6 +80,18 @@ function Logo({ has, chosen, choose, t }: LogoProps): ReactNode {
   );
 }
 
+/** The currency in which the business reckons, by its name in the reader's language. */
+function Currency({ value, choose, t }: { value: string; choose(currency: string): void; t: T }): ReactNode {
+  const names = new Intl.DisplayNames(useLanguage(), { type: 'currency' });
+  const options = Object.keys(FIAT).map((one) => [one, `${one} · ${names.of(one) ?? one}`] as const);
+  return (
+    <div>
+      <Select<string> label={t('currency')} value={value} options={options} onChange={choose} />
+      <p className="quiet">{t('currencyNote')}</p>
+    </div>
+  );
+}
+
 /** `step`: an id for a button elsewhere that saves it, and where saving leads. Without it the form has a button of its own. */
 type BrandProps = Props & { step?: { id: string; onSaved(): void } };
 
@@ -88,7 +103,8 @@ export function BrandForm({ business, t, step }: BrandProps): ReactNode {
   const [contact, setContact] = useState(business.brand.contact ?? '');
   // undefined: as it is; null: none
   const [logo, setLogo] = useState<string | null | undefined>();
-  const brand = useChange('business.brand', 'business.', 'counter.');
+  const [currency, setCurrency] = useState(business.brand.currency ?? currencyOf(navigator.language));
+  const brand = useChange('business.brand', 'business.', 'counter.', 'rates.');
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const wanted = {
@@ -96,6 +112,7 @@ export function BrandForm({ business, t, step }: BrandProps): ReactNode {
       name: name.trim() || null,
       accent: accent === DEFAULT_ACCENT ? null : accent,
       contact: contact.trim() || null,
+      currency,
     };
     brand.mutate({ business: `${business.id}`, ...wanted }, { onSuccess: () => step?.onSaved() });
   };
@@ -108,6 +125,7 @@ export function BrandForm({ business, t, step }: BrandProps): ReactNode {
         maxLength={60}
         onChange={(event) => setName(event.target.value)}
       />
+      <Currency value={currency} choose={setCurrency} t={t} />
       <Field
         label={t('contact')}
         hint={t('contactHint')}

@@ -7,7 +7,6 @@ import { Page } from '../../frame/page.tsx';
 import { LANGUAGES, type Language, LanguageContext, type Translate, useText } from '../../i18n.ts';
 import { Select } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
-import { CURRENCIES, type Currency, useCurrency } from '../../parts/money.ts';
 import { Answer, Foreign, Head, Notice, Problem, Section, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { asksTips, setAsksTips } from '../counter/amount.ts';
@@ -40,7 +39,6 @@ export default function Settings(): ReactNode {
 
 function Here({ t }: { t: T }): ReactNode {
   const { language, choose } = useContext(LanguageContext);
-  const [currency, setCurrency] = useCurrency();
   const {
     bridge: { desktop },
   } = useData();
@@ -52,12 +50,6 @@ function Here({ t }: { t: T }): ReactNode {
           value={language}
           options={Object.entries(LANGUAGES) as [Language, string][]}
           onChange={choose}
-        />
-        <Select<Currency>
-          label={t('currency')}
-          value={currency}
-          options={CURRENCIES.map((one) => [one, one] as const)}
-          onChange={setCurrency}
         />
       </div>
       <Tips t={t} />

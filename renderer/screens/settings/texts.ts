@@ -56,6 +56,7 @@ export default texts(
     configNote: 'Change it in countinghouse.toml in the data folder, then restart the service.',
     changedOnly: 'Only what is not a default',
     warnings: 'Faults of the configuration',
+    currencyNote: 'Home, the counter, new invoices and approvals use it. Invoices that exist keep theirs.',
   },
   {
     settings: 'Einstellungen',
@@ -112,5 +113,7 @@ export default texts(
     configNote: 'Ändern Sie sie in countinghouse.toml im Datenordner und starten Sie den Dienst neu.',
     changedOnly: 'Nur was keine Vorgabe ist',
     warnings: 'Fehler der Konfiguration',
+    currencyNote:
+      'Übersicht, Kasse, neue Rechnungen und Genehmigungen verwenden sie. Bestehende Rechnungen behalten ihre.',
   },
 );

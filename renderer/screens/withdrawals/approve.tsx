@@ -90,16 +90,15 @@ export default function Approve({ task }: { task: Task }): ReactNode {
   );
 }
 
-/** The currency of this browser, at the rates of the withdrawal's network; dollars where there is none. */
+/** The currency of the business, at the rates of the withdrawal's network; dollars where there is none. */
 function useShownIn(): (proposed: Proposed) => Promise<ShownIn | undefined> {
   const { bridge } = useData();
   const { all } = useBusinesses();
-  const [currency] = useCurrency();
+  const currency = useCurrency();
   return async ({ withdrawals }) => {
     const network = all.find(({ id }) => id === withdrawals[0]?.business_id)?.network;
-    const { rates } = await bridge.call('rates.list', {}).catch(() => ({ rates: [] }));
-    const own = rates.filter((one) => one.network === network);
-    const rate = perDollar(own, currency);
+    const found = await bridge.call('rates.list', {}).catch(() => null);
+    const rate = found && perDollar(found, network, currency);
     return rate === null ? undefined : { currency, perDollar: rate };
   };
 }
