@@ -1,4 +1,6 @@
-/** `countinghouse config`: the configuration in force. Needs no running service. */
+/** `countinghouse config`: the configuration of the running service, or the one that a start would have. */
+
+import type { Result } from '../contract/operator.ts';
 import { Failure, type Io } from './io.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
@@ -10,15 +12,38 @@ export function configFile({ env }: Io, options: ConfigOptions): string | undefi
   return options.config ?? (env.COUNTINGHOUSE_CONFIG || undefined);
 }
 
-export async function printConfig(session: Session, options: ConfigOptions): Promise<void> {
+type Shown = Result<'settings.show'>['settings'];
+
+/**
+ * The settings of the running service, which may have another environment and other flags than this command; null: none
+ * runs, or it does not answer this user.
+ */
+async function runningSettings(session: Session): Promise<Shown | null> {
+  try {
+    return (await session.call('settings.show', {})).settings;
+  } catch {
+    return null;
+  }
+}
+
+async function settingsOfFile({ io, dataDir }: Session, options: ConfigOptions): Promise<Shown> {
   const { loadConfig, redact } = await import('../config/config.ts');
-  const { io, dataDir } = session;
-  const file = configFile(io, options);
-  const config = loadConfig({ file, dataDir, env: io.env, flags: {} });
-  const rows = redact(config);
-  if (rows.length === 0) throw new Failure('there is no configuration');
-  const settings = rows.map(({ key, shown, origin }) => ({ key, value: shown, origin }));
-  session.print({ data_dir: dataDir, settings }, () =>
+  const config = loadConfig({ file: configFile(io, options), dataDir, env: io.env, flags: {} });
+  return redact(config).map(({ key, shown, origin }) => ({ key, value: shown, origin }));
+}
+
+/** A file that is named on the command line is read, whatever runs. */
+export async function printConfig(session: Session, options: ConfigOptions): Promise<void> {
+  const { dataDir } = session;
+  const running = options.config === undefined ? await runningSettings(session) : null;
+  const settings = running ?? (await settingsOfFile(session, options));
+  if (settings.length === 0) throw new Failure('there is no configuration');
+  session.note(
+    running
+      ? 'These settings are in force: the running service has them. A change takes effect when it starts again.'
+      : 'No service answers here. It would start with these settings, if it had the environment of this command.',
+  );
+  session.print({ data_dir: dataDir, running: running !== null, settings }, () =>
     table(
       ['KEY', 'VALUE', 'FROM'],
       settings.map(({ key, value, origin }) => [key, value, origin]),

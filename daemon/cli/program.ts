@@ -105,7 +105,9 @@ function program(io: Io, json: boolean): Command {
   bookCommands(root, io);
   root
     .command('config')
-    .description('show the configuration in force, without secrets')
+    .description(
+      'show the configuration in force, without secrets: that of the running service, or the one that it would start with',
+    )
     .addOption(configFile())
     .action(action(io, printConfig));
   return root;

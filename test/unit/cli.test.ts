@@ -14,6 +14,8 @@ import { readyText } from '../../daemon/cli/start.ts';
 import { pairs, span, table, when, widthOf } from '../../daemon/cli/table.ts';
 import { businessCalled } from '../../daemon/cli/unlock.ts';
 import { anyCharacter } from '../support/characters.ts';
+import { startTestDaemon } from '../support/daemon.ts';
+import { Operator } from '../support/operator.ts';
 import { cli, fakeIo } from './cli-kit.ts';
 
 let dataDir: string;
@@ -290,11 +292,33 @@ describe('config', () => {
     const { runCli } = await import('../../daemon/cli/program.ts');
     expect(await runCli(['config', '--json'], io)).toBe(0);
     const { settings } = JSON.parse(ran.out) as { settings: { key: string; value: string; origin: string }[] };
+    expect(JSON.parse(ran.out).running).toBe(false);
     expect(settings).toContainEqual({ key: 'port', value: '9', origin: 'file' });
     expect(settings).toContainEqual({ key: 'sandbox.block_seconds', value: '3', origin: 'env' });
     expect(ran.out).toContain('networks.regtest.LTC.core_rpc');
     expect(ran.out).not.toContain('hunter2');
     await rm(own, { recursive: true });
+  });
+
+  it('prints what the running service has, whatever the environment of the command', async () => {
+    const service = await startTestDaemon();
+    const read = async (...more: string[]) => {
+      const { io, ran } = fakeIo({ COUNTINGHOUSE_DATA_DIR: service.dataDir, COUNTINGHOUSE_PORT: '9999' });
+      const { runCli } = await import('../../daemon/cli/program.ts');
+      expect(await runCli(['config', '--json', ...more], io)).toBe(0);
+      return JSON.parse(ran.out) as { running: boolean; settings: { key: string; value: string }[] };
+    };
+    const portIn = ({ settings }: Awaited<ReturnType<typeof read>>) =>
+      settings.find(({ key }) => key === 'port')?.value;
+    const running = await read();
+    const { settings } = await new Operator(service.dataDir).call('settings.show', {});
+    expect([running.running, running.settings]).toEqual([true, settings]);
+    expect(portIn(running)).not.toBe('9999');
+    const file = join(service.dataDir, 'other.toml');
+    await writeFile(file, 'host = "127.0.0.1"\n');
+    const named = await read('--config', file);
+    expect([named.running, portIn(named)]).toEqual([false, '9999']);
+    await service.stop();
   });
 
   it('tells every problem on a line of its own', async () => {

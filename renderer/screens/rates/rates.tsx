@@ -3,14 +3,29 @@ import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
-import { useLanguage, useText } from '../../i18n.ts';
+import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { ago, decimal } from '../../parts/format.ts';
-import { Answer, byCoin, CoinName, Empty, Head } from '../../parts/parts.tsx';
+import { Answer, byCoin, CoinName, Empty, Foreign, Head } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
 const MS_PER_SECOND = 1_000;
 const CENTS = 2;
+
+/** The sources that are asked, by the configuration in force. */
+function Sources({ t }: { t: Translate<keyof (typeof TEXTS)['en']> }): ReactNode {
+  const found = useCall('settings.show', {}).data?.settings.find(({ key }) => key === 'rates.sources');
+  if (!found) return null;
+  return (
+    <>
+      <h2>{t('sources')}</h2>
+      <p>
+        <Foreign text={found.value} />
+      </p>
+      <p className="quiet">{t('sourcesNote')}</p>
+    </>
+  );
+}
 
 export default function Rates(): ReactNode {
   const t = useText(TEXTS);
@@ -63,6 +78,7 @@ export default function Rates(): ReactNode {
                 </tbody>
               </table>
               <p className="quiet spaced">{t('note')}</p>
+              <Sources t={t} />
             </section>
           );
         }}

@@ -10,6 +10,9 @@ export default texts(
     note: 'The median of several sources. An invoice keeps the rate of the moment when its coin was chosen.',
     empty: 'No rates are needed yet',
     emptyNote: 'They are asked for once a business takes a coin.',
+    sources: 'Price sources',
+    sourcesNote:
+      'Choose others with rates.sources in countinghouse.toml, then start the service again. A coin needs at least two sources that agree.',
   },
   {
     rates: 'Kurse',
@@ -20,5 +23,8 @@ export default texts(
     note: 'Der Median mehrerer Quellen. Eine Rechnung behält den Kurs des Augenblicks, in dem ihr Coin gewählt wurde.',
     empty: 'Es werden noch keine Kurse gebraucht',
     emptyNote: 'Sie werden erfragt, sobald ein Geschäft einen Coin annimmt.',
+    sources: 'Kursquellen',
+    sourcesNote:
+      'Andere wählen Sie mit rates.sources in der countinghouse.toml; starten Sie danach den Dienst neu. Ein Coin braucht mindestens zwei Quellen, die sich einig sind.',
   },
 );
