@@ -1,6 +1,6 @@
 /**
  * A daemon whose memory a test looks through: the whole service, and a second end of the signer on the same wallet, for
- * which the test seals what it sends. Told what to do over IPC, one message after the other.
+ * which the test seals what it sends. One of the two is open at a time. Told what to do over IPC, one message after the other.
  */
 import { join } from 'node:path';
 import { createLog } from '../../daemon/log.ts';
@@ -8,7 +8,11 @@ import { startDaemon } from '../../daemon/main.ts';
 import { SignerClient } from '../../daemon/wallet/signer/client.ts';
 import type { Sealed, SignOrder } from '../../daemon/wallet/signer/port.ts';
 
-export type HostRequest = { call: 'sealKey' } | { call: 'unlock'; sealed: Sealed } | { call: 'sign'; order: SignOrder };
+export type HostRequest =
+  | { call: 'sealKey' }
+  | { call: 'lock' }
+  | { call: 'unlock'; sealed: Sealed }
+  | { call: 'sign'; order: SignOrder };
 
 const dataDir = process.argv[2] ?? '';
 const daemon = await startDaemon({ dataDir, log: createLog({ level: 'trace', format: 'json' }) });
@@ -24,6 +28,7 @@ const signer = new SignerClient({
 
 async function carryOut(request: HostRequest): Promise<unknown> {
   if (request.call === 'sealKey') return signer.sealKey();
+  if (request.call === 'lock') return signer.lock();
   if (request.call === 'unlock') return signer.unlock(request.sealed);
   return signer.sign(request.order);
 }

@@ -230,7 +230,8 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
         expect.stringMatching(/^backup-key-[0-9a-f]{8}\.json$/),
       ]);
       const wallet = (await readdir(place.wallet)).filter((name) => !name.startsWith('backup-key-'));
-      expect(wallet.sort()).toEqual(['signer-journal.head', 'signer-journal.jsonl', 'wallet.json']);
+      const files = ['operator.sock', 'signer-journal.head', 'signer-journal.jsonl', 'signer.lock', 'wallet.json'];
+      expect(wallet.sort()).toEqual(files);
     });
 
     it.runIf(isRoot)(
