@@ -8,10 +8,12 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
+import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
+import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret } from '../../wallet/backup-key.ts';
@@ -51,7 +53,9 @@ async function there(file: string): Promise<void> {
         : `${file} cannot be read (${error.code}): the user of the data directory has to be able to`;
     throw new Rejected('backup.missing', text, 'file');
   });
+  const isFolder = (await handle.stat()).isDirectory();
   await handle.close();
+  if (isFolder) throw new Rejected('backup.missing', `${file} is a folder: name the file of the backup in it`, 'file');
 }
 
 /**
@@ -80,7 +84,7 @@ export function readManifest(text: string): Manifest {
 }
 
 /**
- * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `store.newer`
+ * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `data_dir`, `store.newer`
  * (made by a newer release).
  */
 export async function restoreBackup(
@@ -91,7 +95,34 @@ export async function restoreBackup(
   jump = INDICES_JUMPED,
 ): Promise<Manifest> {
   await needUnoccupied(dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeDataFolder(dataDir);
+  return written(dataDir, () => restoreInto(file, secret, dataDir, now, jump));
+}
+
+/** Says in words why the disk does not take the files. Throws `Rejected('data_dir')` for that. */
+async function written<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code = '', syscall } = error as NodeJS.ErrnoException;
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT' || code === 'SQLITE_FULL';
+    if (!isFull && syscall === undefined && !isDiskError(error)) throw error;
+    const why = isFull ? 'the disk is full' : syscall === undefined ? troubleOf(error).message : whyRefused(code);
+    const advice = isFull ? 'Make room' : 'Mend that';
+    throw new Rejected(
+      'data_dir',
+      `Nothing was restored into ${dataDir}: ${why}. ${advice}, or give another folder with --data-dir`,
+    );
+  }
+}
+
+async function restoreInto(
+  file: string,
+  secret: BackupSecret,
+  dataDir: string,
+  now: number,
+  jump: number,
+): Promise<Manifest> {
   await removeLeftovers(dataDir);
   const work = await mkdtemp(join(dataDir, WORK_PREFIX));
   try {

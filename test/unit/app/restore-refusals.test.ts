@@ -1,0 +1,70 @@
+/** What `restore` says when its file or its folder is not one that it can use. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { makeBackup } from '../../../daemon/app/backup/make.ts';
+import { backupHeader, restoreBackup } from '../../../daemon/app/backup/restore.ts';
+import { Store } from '../../../daemon/store/store.ts';
+import { openByVault } from '../../../daemon/wallet/backup-key.ts';
+import * as recorded from '../../../daemon/wallet/signer/journal.ts';
+import { cheapWallet } from '../../support/wallet.ts';
+
+const PASSPHRASE = 'of the test';
+
+let root: string;
+let file: string;
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'countinghouse-refusals-'));
+  const dataDir = join(root, 'first');
+  mkdirSync(dataDir);
+  await cheapWallet(join(dataDir, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: PASSPHRASE });
+  const store = await Store.open(dataDir);
+  file = join(root, 'a.backup');
+  await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
+  await store.close();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function restored(into: string): Promise<unknown> {
+  const opened = await openByVault(join(root, 'first', 'vault'), PASSPHRASE);
+  try {
+    return await restoreBackup(file, opened.secret, into, Date.now(), 60).catch((error: unknown) => error);
+  } finally {
+    opened.close();
+  }
+}
+
+it('a folder in place of the backup', async () => {
+  await expect(backupHeader(root)).rejects.toMatchObject({
+    code: 'backup.missing',
+    message: `${root} is a folder: name the file of the backup in it`,
+  });
+});
+
+it('a data directory that is a file, or lies below one', async () => {
+  writeFileSync(join(root, 'taken'), '');
+  for (const [into, why] of [
+    [join(root, 'taken'), 'it is a file'],
+    [join(root, 'taken', 'below'), 'it lies below a file'],
+  ] as const) {
+    expect(await restored(into)).toMatchObject({ code: 'data_dir', message: expect.stringContaining(why) });
+  }
+});
+
+it('a disk that is full, or gone, while the files are written', async () => {
+  for (const [code, why] of [
+    ['ENOSPC', 'the disk is full. Make room, or give another folder with --data-dir'],
+    ['ENOENT', 'its disk or the folder above it is not there (ENOENT)'],
+  ] as const) {
+    const refuse = Object.assign(new Error(`${code}: raw`), { code, syscall: 'write' });
+    vi.spyOn(recorded, 'revokeIn').mockRejectedValueOnce(refuse);
+    expect(await restored(join(root, `into-${code}`))).toMatchObject({
+      code: 'data_dir',
+      message: expect.stringContaining(why),
+    });
+  }
+});
