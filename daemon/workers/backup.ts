@@ -21,6 +21,8 @@ import type { Timetable } from './timetable.ts';
 
 const BACKUP_MS_MAX = 3_600_000;
 const BUSY_RETRY_SECONDS = 30;
+/** How often a folder that could not be used is tried again. */
+const FOLDER_MS = 60_000;
 
 type Answer = {
   made?: BackupMade;
@@ -33,6 +35,9 @@ export class Backups {
   readonly #dataDir: string;
   readonly #release: string;
   readonly #drills: Drills;
+  #prepared = false;
+  /** An alert of this start says that the folder cannot be used. */
+  #told = false;
   #running: { stop: AbortController; ended: Promise<unknown> } | null = null;
 
   constructor(app: App, dataDir: string, release: string) {
@@ -43,8 +48,8 @@ export class Backups {
   }
 
   /**
-   * Registers the scheduled backups, if configured, and removes leftovers of an earlier run. Throws
-   * `Rejected('backup.folder')` if their folder cannot be used.
+   * Registers the scheduled backups, if configured, and removes leftovers of an earlier run. A folder that cannot be used raises an
+   * alert: a disk that is not there after a start must not keep the service from taking payments.
    */
   async start(timetable: Timetable): Promise<void> {
     await Promise.all([sweepDataDir(this.#dataDir), sweepTemporary()]);
@@ -52,8 +57,24 @@ export class Backups {
     const schedule = parseSchedule(when);
     assert(schedule, 'the configuration takes nothing that is no schedule');
     if (folder === null) return;
-    await prepareFolder(this.#app, folder);
+    await this.#prepare(folder);
+    timetable.every('backup folder', FOLDER_MS, () => this.#prepare(folder));
     timetable.at('backup', schedule, () => this.scheduled(folder));
+  }
+
+  /** Looks for the folder until it can be used. */
+  async #prepare(folder: string): Promise<void> {
+    if (this.#prepared) return;
+    try {
+      await prepareFolder(this.#app, folder);
+      await needMarker(folder);
+      this.#prepared = true;
+      if (this.#told) await end(this.#app, 'backup.failed', folder);
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      this.#told = true;
+      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
+    }
   }
 
   /**

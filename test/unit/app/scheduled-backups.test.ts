@@ -20,6 +20,8 @@ import type { App } from '../../../daemon/app/app.ts';
 import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Backups } from '../../../daemon/workers/backup.ts';
+import { Timetable } from '../../../daemon/workers/timetable.ts';
+import { until } from '../../support/daemon.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { Bench } from './bench.ts';
 
@@ -221,6 +223,25 @@ describe('the folder of the scheduled backups', () => {
     await prepareFolder(app, folder);
     expect(readdirSync(folder)).toEqual([]);
     writeFileSync(join(folder, MARKER), '');
+    await backups.scheduled(folder);
+    expect(names()).toHaveLength(1);
+  });
+
+  it('that is missing at the start is told and looked for every minute, and does not keep the service from starting', async () => {
+    rmSync(folder, { recursive: true });
+    let passed = 0;
+    const timetable = new Timetable(app, { passed: () => passed });
+    await backups.start(timetable);
+    expect(alerts()).toEqual(['backup.failed']);
+    timetable.start();
+    try {
+      mkdirSync(folder);
+      writeFileSync(join(folder, MARKER), '');
+      passed += 61_000;
+      await until('the folder is found', async () => alerts().length === 0);
+    } finally {
+      await timetable.stop();
+    }
     await backups.scheduled(folder);
     expect(names()).toHaveLength(1);
   });
