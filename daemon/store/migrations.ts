@@ -42,6 +42,7 @@ import { WITHDRAWAL_TEMPLATES } from './migrations/0036-withdrawal-templates.ts'
 import { CORRECTIONS } from './migrations/0037-corrections.ts';
 import { GAS_HALTS } from './migrations/0039-gas-halts.ts';
 import { ABSENCE } from './migrations/0041-absence.ts';
+import { WEBHOOK_TURNS } from './migrations/0044-webhook-turns.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
 import { SHARES_AND_PAYEES } from './migrations/0047-shares-and-payees.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
@@ -86,6 +87,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0037-corrections', CORRECTIONS],
   ['0039-gas-halts', GAS_HALTS],
   ['0041-absence', ABSENCE],
+  ['0044-webhook-turns', WEBHOOK_TURNS],
   ['0046-alert-changes', ALERT_CHANGES],
   ['0047-shares-and-payees', SHARES_AND_PAYEES],
   ['0050-overpaid', OVERPAID],

@@ -335,6 +335,11 @@ export const TABLES = {
     created_at: time,
     /** `shop`: from a shop's server. `public`: from browsers and the sandbox, processed in a separate queue. */
     lane: text,
+    /** With the port, of its URL; empty for those of an earlier release. */
+    host: text,
+    /** 0 for those of an earlier release. */
+    business_id: int,
+    live: flag,
   },
   webhook_attempt: {
     id: made(int),

@@ -1,10 +1,12 @@
 /** Sends queued notifications at most once each, a few at a time. */
 import type { App } from '../app/app.ts';
-import { LANES, type Lane, recordAttempt, takeWebhooks, type WebhookAttempt } from '../app/notifications/webhooks.ts';
+import { LANES, type Lane, recordAttempt, type WebhookAttempt, WebhookTurns } from '../app/notifications/webhooks.ts';
 import { sendWebhook, type WebhookOptions } from './notify/send.ts';
 
 /** Concurrent attempts by lane. */
 const SENT_AT_ONCE_MAX: Readonly<Record<Lane, number>> = { shop: 16, public: 4 };
+/** A host that answers slowly takes no more places than these. */
+const SENT_TO_HOST_MAX = 2;
 const RETAKE_MS = 5_000;
 
 export class WebhookWorker {
@@ -12,6 +14,9 @@ export class WebhookWorker {
   readonly #policy: Omit<WebhookOptions, 'fromMerchant' | 'signal'>;
   readonly #abort = new AbortController();
   readonly #sending: Readonly<Record<Lane, Set<Promise<unknown>>>> = { shop: new Set(), public: new Set() };
+  readonly #turns = new WebhookTurns();
+  /** Attempts under way by host. */
+  readonly #byHost = new Map<string, number>();
   #taking = false;
   #again = false;
 
@@ -60,8 +65,11 @@ export class WebhookWorker {
           const room = SENT_AT_ONCE_MAX[lane] - this.#sending[lane].size;
           if (this.#abort.signal.aborted) return;
           if (room <= 0) continue;
-          const taken = await this.#app.store.write((tx) => takeWebhooks(this.#app, tx, lane, room));
+          const isFull = (host: string): boolean => (this.#byHost.get(host) ?? 0) >= SENT_TO_HOST_MAX;
+          const taken = await this.#app.store.write((tx) => this.#turns.take(this.#app, tx, lane, room, isFull));
           for (const attempt of taken) this.#track(attempt);
+          // a host may have room for another one
+          this.#again ||= taken.length > 0;
         }
       } while (this.#again);
     } finally {
@@ -72,10 +80,15 @@ export class WebhookWorker {
   /** The end of an attempt wakes the worker, which fills the free place. */
   #track(attempt: WebhookAttempt): void {
     const sending = this.#sending[attempt.lane];
+    const { host } = attempt;
+    this.#byHost.set(host, (this.#byHost.get(host) ?? 0) + 1);
     const tracked = this.send(attempt)
       .catch((error: unknown) => this.#app.log.error({ error }, 'a webhook attempt could not be recorded'))
       .finally(() => {
         sending.delete(tracked);
+        const left = (this.#byHost.get(host) ?? 1) - 1;
+        if (left > 0) this.#byHost.set(host, left);
+        else this.#byHost.delete(host);
         this.wake();
       });
     sending.add(tracked);

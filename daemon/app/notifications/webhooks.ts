@@ -12,11 +12,13 @@ import {
   finishWebhookAttempt,
   insertWebhook,
   insertWebhookAttempt,
+  nextWebhookTurn,
   stepWebhook,
   type WebhookRow,
-  waitingWebhooks,
+  type WebhookTurn,
   webhookAttemptById,
   webhookById,
+  webhooksOfTurn,
 } from '../../store/queries/effects.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import type { Tx } from '../../store/store.ts';
@@ -35,6 +37,7 @@ export type WebhookAttempt = {
   attemptId: number;
   lane: Lane;
   url: string;
+  host: string;
   /** Whether the invoice came from the merchant API: only then may it reach an allow-listed private address. */
   fromMerchant: boolean;
 };
@@ -44,21 +47,54 @@ export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
   if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
   const { network } = app.directory.business(invoice.business_id);
   const lane: Lane = invoice.origin === 'client' || network === 'sandbox' ? 'public' : 'shop';
-  tx.run(insertWebhook, { invoice_id: invoice.id, url: invoice.webhook_url, created_at: app.now(), lane });
+  const url = invoice.webhook_url;
+  const turn = { host: hostOf(url), business_id: invoice.business_id, live: network !== 'sandbox' };
+  tx.run(insertWebhook, { invoice_id: invoice.id, url, created_at: app.now(), lane, ...turn });
   tx.afterCommit(app.wake.webhooks);
 }
 
-/**
- * Takes up to `limit` waiting notifications of a lane and records an attempt for each; from then on they count as sent.
- */
-export function takeWebhooks(app: App, tx: Tx, lane: Lane, limit: number): WebhookAttempt[] {
-  const taken: WebhookAttempt[] = [];
-  if (quarantineOf(tx)) return taken;
-  for (const row of tx.all(waitingWebhooks, { lane, limit })) {
-    if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
-    taken.push(beginAttempt(app, tx, row, false));
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');
+
+/** Turns that one look passes over: each costs a look-up in an index. */
+const TURNS_PASSED_MAX = 500;
+const FIRST_TURN: WebhookTurn = { business_id: -1, host: '' };
+
+/** By lane: whose turn was last. */
+export class WebhookTurns {
+  readonly #last = new Map<string, WebhookTurn>();
+
+  /**
+   * Takes up to `limit` waiting notifications of a lane, one of each business and host in turn, live ones first, and records an
+   * attempt for each; from then on they count as sent. `isFull`: whether a host has enough of them at the moment.
+   */
+  take(app: App, tx: Tx, lane: Lane, limit: number, isFull: (host: string) => boolean): WebhookAttempt[] {
+    const taken: WebhookAttempt[] = [];
+    if (quarantineOf(tx)) return taken;
+    const counts = new Map<string, number>();
+    for (const live of [true, false]) {
+      const key = `${lane} ${live}`;
+      const began = this.#last.get(key) ?? FIRST_TURN;
+      let turn: WebhookTurn = began;
+      let isWrapped = false;
+      for (let passed = 0; passed < TURNS_PASSED_MAX && taken.length < limit; passed++) {
+        const next: WebhookTurn | undefined = tx.get(nextWebhookTurn, { ...turn, lane, live });
+        if (!next) {
+          if (isWrapped || turn === FIRST_TURN) break;
+          isWrapped = true;
+          turn = FIRST_TURN;
+          continue;
+        }
+        turn = next;
+        this.#last.set(key, turn);
+        if (isFull(turn.host) || (counts.get(turn.host) ?? 0) > 0) continue;
+        const [row] = tx.all(webhooksOfTurn, { ...turn, lane, live, limit: 1 });
+        if (!row || tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
+        counts.set(turn.host, 1);
+        taken.push(beginAttempt(app, tx, row, false));
+      }
+    }
+    return taken;
   }
-  return taken;
 }
 
 /** An operator's resend. Throws `Rejected('webhook.not_found')`. */
@@ -76,7 +112,13 @@ function beginAttempt(app: App, tx: Tx, row: WebhookRow, byOperator: boolean): W
     started_at: app.now(),
   });
   const invoice = tx.get(invoiceById, { id: row.invoice_id });
-  return { attemptId: id, lane: row.lane as Lane, url: row.url, fromMerchant: invoice?.origin === 'merchant' };
+  return {
+    attemptId: id,
+    lane: row.lane as Lane,
+    url: row.url,
+    host: hostOf(row.url),
+    fromMerchant: invoice?.origin === 'merchant',
+  };
 }
 
 /** Records an attempt's result: the status, or why there was none. */

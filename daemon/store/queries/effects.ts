@@ -8,18 +8,49 @@ export type WebhookAttemptRow = Row<'webhook_attempt'>;
 export type AlertRow = Row<'alert'>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
-export const insertWebhook = statement((p: { invoice_id: number; url: string; created_at: number; lane: string }) =>
+type NewWebhook = Pick<WebhookRow, 'invoice_id' | 'url' | 'created_at' | 'lane' | 'host' | 'business_id' | 'live'>;
+
+export const insertWebhook = statement((p: NewWebhook) =>
   sqlite
     .insertInto('webhook')
-    .values({ invoice_id: p.invoice_id, url: p.url, state: 'waiting', created_at: p.created_at, lane: p.lane })
+    .values({
+      invoice_id: p.invoice_id,
+      url: p.url,
+      state: 'waiting',
+      created_at: p.created_at,
+      lane: p.lane,
+      host: p.host,
+      business_id: p.business_id,
+      live: p.live,
+    })
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-export const waitingWebhooks = statement((p: { lane: string; limit: number }) =>
+/** A turn: those of one business to one host. */
+export type WebhookTurn = Pick<WebhookRow, 'business_id' | 'host'>;
+
+/** The oldest waiting one of the first turn behind another. */
+export const nextWebhookTurn = statement((p: WebhookTurn & { lane: string; live: boolean }) =>
+  sqlite
+    .selectFrom('webhook')
+    .select(['business_id', 'host'])
+    .where('lane', '=', p.lane)
+    .where('live', '=', p.live)
+    .where('state', '=', sql.lit('waiting'))
+    .where((eb) => eb(eb.refTuple('business_id', 'host'), '>', eb.tuple(p.business_id, p.host)))
+    .orderBy('business_id')
+    .orderBy('host')
+    .limit(1),
+);
+
+export const webhooksOfTurn = statement((p: WebhookTurn & { lane: string; live: boolean; limit: number }) =>
   sqlite
     .selectFrom('webhook')
     .selectAll()
     .where('lane', '=', p.lane)
+    .where('live', '=', p.live)
+    .where('business_id', '=', p.business_id)
+    .where('host', '=', p.host)
     .where('state', '=', sql.lit('waiting'))
     .orderBy('id')
     .limit(p.limit),

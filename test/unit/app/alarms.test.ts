@@ -8,7 +8,7 @@ import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { saveJobDone } from '../../../daemon/app/job-times.ts';
 import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
-import { queueWebhook, recordAttempt, takeWebhooks } from '../../../daemon/app/notifications/webhooks.ts';
+import { queueWebhook, recordAttempt, WebhookTurns } from '../../../daemon/app/notifications/webhooks.ts';
 import { examine } from '../../../daemon/app/operator/doctor.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
@@ -77,7 +77,7 @@ describe('a notification that fails', () => {
     });
     await app.store.write((tx) => {
       for (const lane of ['shop', 'public'] as const) {
-        for (const { attemptId } of takeWebhooks(app, tx, lane, 10)) {
+        for (const { attemptId } of new WebhookTurns().take(app, tx, lane, 10, () => false)) {
           recordAttempt(app, tx, attemptId, { status, error: status === null ? 'the connection was refused' : null });
         }
       }

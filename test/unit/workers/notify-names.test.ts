@@ -114,7 +114,44 @@ describe('a notification of a shop', () => {
       );
       // a lane of four: nobody else's name is asked for before one of these is done
       await until('strangers are attempted', async () => held.length === 4);
-      expect(held).toEqual(['h0.example', 'h1.example', 'h2.example', 'h3.example']);
+      expect(new Set(held).size).toBe(4);
+    } finally {
+      await worker.stop();
+    }
+  });
+
+  it('holds two places, however many notifications it gets: another host has its turn', async () => {
+    const bench = await Bench.open();
+    const { app } = bench;
+    const held: string[] = [];
+    const resolve: Resolve = (host, signal) => {
+      held.push(host);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('ended'))));
+    };
+    const worker = new WebhookWorker(app, { allowHosts: [], ownPorts: [], nodeHosts: [], socksProxy: null, resolve });
+    const business = app.directory.business(bench.businessId);
+    const queue = (url: string) =>
+      app.store.write((tx) => {
+        const terms = { amount: 10_000_000_000n, currency: 'USD', crypto: 'ALL', dueAt: null, closeUrl: null };
+        const wanted = {
+          ...terms,
+          redirectUrl: null,
+          webhookUrl: url,
+          automaticRedirect: false,
+          origin: 'merchant' as const,
+        };
+        queueWebhook(app, tx, createInvoice(app, business, wanted, tx));
+      });
+    for (let n = 0; n < 40; n++) await queue(`https://slow.example/${n}`);
+    for (let n = 0; n < 3; n++) await queue(`https://other${n}.example/`);
+    try {
+      worker.wake();
+      await until('every host is asked for', async () => new Set(held).size === 4);
+      worker.wake();
+      await queue('https://late.example/');
+      worker.wake();
+      await until('the late one is asked for', async () => held.includes('late.example'));
+      expect(held.filter((host) => host === 'slow.example')).toHaveLength(2);
     } finally {
       await worker.stop();
     }
