@@ -65,9 +65,9 @@ class Shell {
   /** `place`: a screen that a link named. */
   async start(place: string | null): Promise<void> {
     mkdirSync(app.getPath('logs'), { recursive: true });
-    fenceSession(session.defaultSession);
     const open = askedOpener(this.#text);
     app.on('web-contents-created', (_event, contents) => fenceContents(contents, open));
+    await fenceSession(session.defaultSession);
     servePages(join(root, 'dist', 'renderer'));
     const commandLine = [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js'))] as const;
     const status = async () => (await call('wallet.status', {})).wallet;

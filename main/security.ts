@@ -20,6 +20,16 @@ export const PAGE_POLICY = [
   "object-src 'none'",
 ].join('; ');
 
+/** WebRTC is subject neither to the page's policy nor to the filter of requests. It may use proxies alone, of which there is none. */
+export const WEBRTC_POLICY = 'disable_non_proxied_udp';
+
+/** A proxy at a port that only root could listen at, also for addresses of loopback: what passes every other fence ends here. */
+export const NO_NETWORK = {
+  mode: 'fixed_servers',
+  proxyRules: 'http://127.0.0.1:1',
+  proxyBypassRules: '<-loopback>',
+} as const;
+
 export const webPreferences = (preload: string): BrowserWindowConstructorOptions['webPreferences'] => ({
   preload,
   contextIsolation: true,
@@ -73,6 +83,7 @@ export function fenceContents(contents: WebContents, open: (address: string) => 
   const stop = (event: { preventDefault(): void }, address: string): void => {
     if (!isOwnPage(address)) event.preventDefault();
   };
+  contents.setWebRTCIPHandlingPolicy(WEBRTC_POLICY);
   contents.on('will-navigate', (event) => stop(event, event.url));
   contents.on('will-frame-navigate', (event) => stop(event, event.url));
   contents.on('will-redirect', (event) => stop(event, event.url));
@@ -84,8 +95,8 @@ export function fenceContents(contents: WebContents, open: (address: string) => 
   });
 }
 
-/** Denies every permission but writing to the clipboard from the console's own pages. */
-export function fenceSession(session: Session): void {
+/** Denies every permission but writing to the clipboard from the console's own pages, and every way to a network. */
+export async function fenceSession(session: Session): Promise<void> {
   session.setPermissionRequestHandler((contents, permission, decide) => {
     decide(permission === 'clipboard-sanitized-write' && isOwnPage(contents.getURL()));
   });
@@ -101,4 +112,5 @@ export function fenceSession(session: Session): void {
   session.on('will-download', (event, item) => {
     if (!isOwnText(item.getURL())) event.preventDefault();
   });
+  await session.setProxy(NO_NETWORK);
 }

@@ -1,4 +1,5 @@
 /** The desktop shell in Electron's own program, where it was fetched (`npm run desktop` does) and a screen is there. */
+import { createSocket } from 'node:dgram';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -49,6 +50,20 @@ describe.skipIf(!isFetched || !hasScreen)('the desktop shell in Electron (needs 
     await page.evaluate(`location.href = 'https://example.com/'`);
     expect(await page.evaluate('location.origin')).toBe(place);
     expect(program.windows().length).toBe(1);
+  });
+
+  it('reaches no network by WebRTC', async () => {
+    let heard = 0;
+    const thief = createSocket('udp4').on('message', () => heard++);
+    await new Promise<void>((resolve) => thief.bind(0, '127.0.0.1', resolve));
+    const state = await page.evaluate(`new Promise((resolve) => {
+      const line = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${thief.address().port}' }] });
+      line.createDataChannel('x');
+      line.addEventListener('icegatheringstatechange', () => line.iceGatheringState === 'complete' && resolve('complete'));
+      line.createOffer().then((offer) => line.setLocalDescription(offer));
+    })`);
+    thief.close();
+    expect([state, heard]).toEqual(['complete', 0]);
   });
 
   it('leaves a service alone that it did not start', async () => {

@@ -11,12 +11,12 @@ export const hasChromium = existsSync(PROGRAM) || process.env.CI === 'true';
 export const chromiumTitle = (what: string): string =>
   hasChromium ? what : `${what} (skipped: apt-get install chromium)`;
 
-/** Starts it. It runs as whoever runs the tests, root too, and loads only pages that the tests serve. */
-export async function launchChromium(): Promise<Browser> {
+/** Starts it, with `more` arguments. It runs as whoever runs the tests, root too, and loads only pages that the tests serve. */
+export async function launchChromium(more: readonly string[] = []): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: PROGRAM,
     timeout: WAIT_MS,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', ...more],
   });
   const newContext = browser.newContext.bind(browser);
   browser.newContext = async (options) => {

@@ -93,6 +93,7 @@ export const electron = {
       setPermissionCheckHandler: vi.fn(),
       setDevicePermissionHandler: vi.fn(),
       on: vi.fn(),
+      setProxy: vi.fn(async () => {}),
       webRequest: { onBeforeRequest: vi.fn() },
     },
   },

@@ -197,8 +197,10 @@ describe('a page', () => {
       setWindowOpenHandler: (handler: never) => {
         opened = handler;
       },
+      setWebRTCIPHandlingPolicy: vi.fn(),
     };
     fenceContents(contents as never, open);
+    expect(contents.setWebRTCIPHandlingPolicy).toHaveBeenCalledExactlyOnceWith('disable_non_proxied_udp');
     for (const [url, goes] of [
       [`${ORIGIN}/index.html#/wallet`, true],
       ['https://example.com/', false],
@@ -225,7 +227,9 @@ describe('a page', () => {
     let check: ((contents: null, permission: string, origin: string) => boolean) | undefined;
     let download: ((event: { preventDefault(): void }, item: { getURL(): string }) => void) | undefined;
     let cancel: ((details: { url: string }, answer: (decision: { cancel: boolean }) => void) => void) | undefined;
-    fenceSession({
+    const setProxy = vi.fn(async () => {});
+    await fenceSession({
+      setProxy,
       setPermissionRequestHandler: (handler: (contents: unknown, permission: string, decide: unknown) => void) => {
         for (const permission of ['media', 'geolocation', 'notifications', 'openExternal', 'clipboard-read']) {
           handler({ getURL: () => `${ORIGIN}/index.html` }, permission, asked);
@@ -244,6 +248,9 @@ describe('a page', () => {
         },
       },
     } as never);
+    expect(setProxy).toHaveBeenCalledExactlyOnceWith({
+      ...{ mode: 'fixed_servers', proxyRules: 'http://127.0.0.1:1', proxyBypassRules: '<-loopback>' },
+    });
     expect(asked.mock.calls.flat()).toEqual([false, false, false, false, false]);
     expect(check!(null, 'clipboard-sanitized-write', ORIGIN)).toBe(true);
     expect(check!(null, 'clipboard-sanitized-write', 'https://example.com')).toBe(false);
