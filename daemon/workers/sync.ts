@@ -8,6 +8,7 @@ import type { App } from '../app/app.ts';
 import { reviewStep } from '../app/books/review.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
+import { openBalances } from '../app/recovery/opening.ts';
 import { quarantineOf } from '../app/recovery/quarantine.ts';
 import {
   beginRescan,
@@ -137,6 +138,7 @@ export class SyncLoop {
     if (quarantineOf(this.#app.store) && isBehind(this.#app, rescan.account)) return true;
     if (rescan.checkpoint === null) return this.#beginRescan(rescan);
     if (rescan.isThrough) {
+      await openBalances(this.#app, this.#chain, rescan.account, signal);
       await endRescan(this.#app, this.#chain, rescan);
       return true;
     }

@@ -36,9 +36,10 @@ export async function differencesAt(
   chain: ChainRuntime,
   targetIds: readonly number[],
   signal: AbortSignal,
+  at = deepBlock(app, chain),
 ): Promise<Difference[]> {
   const found: Difference[] = [];
-  for await (const [target, standing, block] of standings(app, chain, targetIds, signal)) {
+  for await (const [target, standing, block] of standings(app, chain, targetIds, signal, at)) {
     for (const [asset, held] of standing.units) {
       const booked = bookedAt(app.store, target.id, asset, block.height);
       if (booked !== held) found.push({ target, asset, booked, held, block });
@@ -53,8 +54,9 @@ export async function adopt(
   chain: ChainRuntime,
   targetIds: readonly number[],
   signal: AbortSignal,
+  at = deepBlock(app, chain),
 ): Promise<number> {
-  const found = await differencesAt(app, chain, targetIds, signal);
+  const found = await differencesAt(app, chain, targetIds, signal, at);
   return app.store.write((tx) => {
     const checkpoint = checkpointOf(tx, chain);
     const entries = new Entries(app, chain, tx, () => undefined);
@@ -114,9 +116,9 @@ async function* standings(
   chain: ChainRuntime,
   targetIds: readonly number[],
   signal: AbortSignal,
+  block = deepBlock(app, chain),
 ): AsyncGenerator<[TargetRow, Standing, BlockId]> {
   const { witnesses } = chain.adapter;
-  const block = deepBlock(app, chain);
   if (!witnesses || !block) return;
   const busy = underWay(app.store, chain);
   for (let at = 0; at < Math.min(targetIds.length, TARGETS_MAX); at += TARGETS_PER_PAGE) {
@@ -132,7 +134,7 @@ async function* standings(
   }
 }
 
-function deepBlock(app: App, chain: ChainRuntime): BlockId | null {
+export function deepBlock(app: App, chain: ChainRuntime): BlockId | null {
   const checkpoint = checkpointOf(app.store, chain);
   if (!checkpoint) return null;
   const height = tipOf(checkpoint).height - BURIED_BLOCKS[chain.adapter.chain];
