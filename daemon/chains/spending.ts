@@ -189,6 +189,12 @@ export interface Spending extends SpendingSource {
   recover(raw: string, own: OwnParts): SpendPlan;
 
   /**
+   * Why the chain would refuse whatever transfer of an asset from an address of ours to a recipient (null: to itself), in words; null: it
+   * would not. Throws `Unavailable`. Absent: no chain of the family refuses any.
+   */
+  whyRefused?(asset: AssetId, from: OwnAddress, to: string | null, signal: AbortSignal): Promise<string | null>;
+
+  /**
    * Why an output of a transaction that is reported as locked cannot be spent, as a sentence. `base`: the stored bytes; null: none.
    * Absent: no output is reported so.
    */

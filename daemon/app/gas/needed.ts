@@ -21,6 +21,7 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import { type Desk, deskOf, type Find, findsOf, isWorth, missingFor } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';
+import { payersInstead, refusalOf } from './tank-refusal.ts';
 
 const WAITING_READ_MAX = 1_000;
 
@@ -120,7 +121,10 @@ export type CollectTerms = {
   missing: bigint;
 };
 
-/** The terms under which a withdrawal can be paid after a collection; null: no collection would help. Throws `Unavailable`. */
+/**
+ * The terms under which a withdrawal can be paid after a collection, or after another address got gas where a token blocks the tank;
+ * null: nothing of it would help. Throws `Unavailable`.
+ */
 export async function collectTerms(app: App, row: WithdrawalRow): Promise<CollectTerms | null> {
   const business = app.directory.business(row.business_id);
   const chain = app.chains.find(row.chain_key);
@@ -129,7 +133,10 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const feeRate = await feeRateNow(chain);
   const others = waitingAt(app, desk).tried.filter(({ id }) => id !== row.id);
   const all = findsOf(app, desk, feeRate);
-  const { finds, isEnough } = neededFor(app, desk, all, [row, ...others]);
+  const isRefused = (await refusalOf(app, row)) !== null;
+  const { finds, isEnough } = isRefused
+    ? { finds: await payersInstead(desk, all, [row]), isEnough: true }
+    : neededFor(app, desk, all, [row, ...others]);
   if (!isEnough || finds.length === 0) return null;
   const there = inTank(app, desk, row.asset) + comingToTank(app, desk, row.asset);
   const cost = finds.reduce((sum, one) => sum + one.cost, 0n);

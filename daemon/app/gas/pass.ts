@@ -23,6 +23,7 @@ import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './
 import { neededFor, waitingAt } from './needed.ts';
 import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
+import { payersInstead, type Refusals, refusalsAt } from './tank-refusal.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
@@ -80,18 +81,40 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   if (plan.halted) return why ?? 'One of its transactions failed on the chain: let it go on when you know why';
   const finds = findsOf(app, desk, feeRate);
   const waiting = waitingAt(app, desk);
-  const needed = new Set(neededFor(app, desk, finds, waiting.tried).finds);
+  const refused = await refusalsAt(app, desk, finds, waiting.tried);
+  await tellRefusals(app, desk, finds, refused);
+  const payable = waiting.tried.filter(({ id }) => !refused.rows.has(id));
+  const needed = new Set(neededFor(app, desk, finds, payable).finds);
   const isTime = !plan.only_needed && now >= plan.begins_at && isHour(plan, now, business.timeZone);
   const isDear = plan.price_max !== null && feeRate > plan.price_max;
   const isWanted = (find: Find): boolean =>
-    needed.has(find) || (isTime && !isDear && isWorth(find, plan.min_usd, desk.feeAsset));
+    !refused.assets.has(find.asset.symbol) &&
+    (needed.has(find) || (isTime && !isDear && isWorth(find, plan.min_usd, desk.feeAsset)));
   const wanted = finds.filter((find) => !find.isBusy && isWanted(find));
+  const unpaid = waiting.tried.filter(({ id }) => refused.rows.has(id));
+  for (const { at, fund: units, isBusy } of await payersInstead(desk, finds, unpaid)) {
+    const target = units > 0n && !isBusy ? ownTarget(app.store, chain.key, at) : undefined;
+    if (target) why = (await fund(app, desk, { purpose: 'fund', at: target, units }, feeRate)) ?? why;
+  }
   for (const find of wanted.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
   const isOver = waiting.tried.length + waiting.fresh.length + ownSpends(app, desk).length === 0;
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
   return why ?? (isTime && isDear && needed.size === 0 ? 'Gas is dearer than the plan allows' : null);
+}
+
+/** Tells what is left at its addresses, because the tank's token keeps what comes there. */
+async function tellRefusals(app: App, { chain, tank }: Desk, finds: readonly Find[], refused: Refusals): Promise<void> {
+  for (const asset of new Set(finds.map((find) => find.asset.symbol))) {
+    const subject = `${chain.key} ${asset} ${tank.address}`;
+    const why = refused.assets.get(asset);
+    if (!why) await end(app, REFUSED, subject);
+    else {
+      const text = message('gas.refused', { asset, address: tank.address, reason: reasonOf(why) });
+      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+    }
+  }
 }
 
 /** The price of gas; null while no endpoint tells it: what is sent for gas at a guess stays where it was sent. */

@@ -16,6 +16,7 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent, SignPurpose } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { type CollectTerms, collectTerms, payoutOf, takesAll } from '../gas/needed.ts';
+import { refusalOf } from '../gas/tank-refusal.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
@@ -89,14 +90,15 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
     if (!(error instanceof Rejected)) throw error;
     const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
     if (collect) return { rows: [row], preview: await afterCollecting(app, row, row.units), why: null, collect };
-    return { rows: [row], preview: null, why: whyNotNow(app, row, error), collect: null };
+    const refusal = isForCollecting(error) ? await refusalOf(app, row) : null;
+    return { rows: [row], preview: null, why: whyNotNow(app, row, refusal ?? error), collect: null };
   }
 }
 
 /** Taking everything where it is on several addresses that are worth their gas; null: one transaction takes it. */
 async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
   const { business } = holderOf(app, row);
-  if (business.network === 'sandbox') return null;
+  if (business.network === 'sandbox' || (await refusalOf(app, row))) return null;
   const collect = await collectTerms(app, { ...row, approval: null });
   if (!collect || collect.places < 2) return null;
   const preview = await afterCollecting(app, row, minOf(collect.units, sweepLimit(app.store, row) ?? collect.units));

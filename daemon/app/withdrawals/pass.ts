@@ -17,11 +17,12 @@ import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { waitsForAll } from '../gas/needed.ts';
+import { refusalOf } from '../gas/tank-refusal.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { learnKeyImages } from './key-images.ts';
-import { COLLECT_FIRST, paymentOf, whyNotNow } from './payment.ts';
+import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
 import { applyEvent, problemColumns, reasonColumns, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
@@ -125,14 +126,23 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<Value | null> {
       await end(app, REFUSED, `${row.id}`);
       return null;
     } catch (error) {
-      if (error instanceof Rejected) {
-        await tellRefused(app, row, error);
-        return whyNotNow(app, row, error);
-      }
+      if (error instanceof Rejected) return await refused(app, row, error);
       if (error instanceof Unavailable) return reasonOf(error);
       if (!(error instanceof Overtaken)) throw error;
       if (attempt >= CLAIM_TRIES_MAX) return reasonOf(error);
     }
+  }
+}
+
+/** Notes why a withdrawal waits: its money is to be collected first, and the token may block the tank. */
+async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<Value> {
+  try {
+    const why = (isForCollecting(error) ? await refusalOf(app, row) : null) ?? error;
+    await tellRefused(app, row, why);
+    return whyNotNow(app, row, why);
+  } catch (away) {
+    if (!(away instanceof Unavailable)) throw away;
+    return whyNotNow(app, row, error);
   }
 }
 

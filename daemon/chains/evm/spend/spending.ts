@@ -34,6 +34,7 @@ import {
   type EstimateRequest,
   type Holdings,
   OfSource,
+  type OwnAddress,
   type OwnParts,
   type PaymentRequest,
   type Spending,
@@ -143,6 +144,31 @@ export class EvmSpending extends OfSource implements Spending {
       outputs: [output],
       fee,
     };
+  }
+
+  /** A transfer of nothing: a token that blocks an address refuses that, too, whatever is there. */
+  async whyRefused(
+    asset: AssetId,
+    { script }: OwnAddress,
+    to: string | null,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const contract = this.#contractOf(asset);
+    if (contract === null) return null;
+    const data = transferData(to === null ? script : needScript(to), 0n);
+    const call = {
+      from: hexOfScript(script),
+      to: contract,
+      value: '0x0',
+      data: `0x${Buffer.from(data).toString('hex')}`,
+    };
+    try {
+      await this.#source.gas(call, signal);
+      return null;
+    } catch (error) {
+      if (isRefusal(error)) return (error as Rejected).message;
+      throw error;
+    }
   }
 
   conflictKeys(plan: SpendPlan): string[] {
