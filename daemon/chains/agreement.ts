@@ -61,6 +61,11 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     return performance.now() - this.#askedAtMs >= ASK_MS && this.#waiting() > 0;
   }
 
+  /** Whether something waits for another operator. */
+  isWaiting(): boolean {
+    return this.#waiting() > 0;
+  }
+
   /** Facts that are kept back, and those with agreement that the books do not have yet; with their blocks. */
   held(): F[] {
     return [...this.#held.values()].map(({ fact }) => fact);

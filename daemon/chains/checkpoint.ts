@@ -42,9 +42,13 @@ export const hashesOf =
  * How many of `known` (contiguous) are on the source's chain; null if the source is behind `known` without contradicting
  * it. Throws `ChainAlert` if the fork is below all of them.
  */
-export async function commonBlocks(hashesAt: HashesAt, known: Checkpoint, head: BlockId): Promise<number | null> {
+export async function commonBlocks(
+  hashesAt: HashesAt,
+  known: Checkpoint,
+  head: BlockId & { parent?: string },
+): Promise<number | null> {
   const tip = tipOf(known);
-  if (head.hash === tip.hash) return known.length;
+  if (head.hash === tip.hash || isAbove(head, tip)) return known.length;
   if (head.height >= tip.height && (await hashesAt([tip.height]))[0] === tip.hash) return known.length;
   const reachable = known.filter(({ height }) => height <= head.height);
   const hashes = await hashesAt(reachable.map(({ height }) => height));
@@ -56,6 +60,10 @@ export async function commonBlocks(hashesAt: HashesAt, known: Checkpoint, head: 
   throw deepReorg(known, head);
 }
 
+/** Whether a block follows another one. */
+const isAbove = ({ height, parent }: BlockId & { parent?: string }, below: BlockId): boolean =>
+  height === below.height + 1 && parent === below.hash;
+
 /** The alert that a source's chain has none of the known blocks. */
 export const deepReorg = (known: Checkpoint, head: BlockId): ChainAlert =>
   new ChainAlert(
@@ -64,15 +72,21 @@ export const deepReorg = (known: Checkpoint, head: BlockId): ChainAlert =>
       'of another chain. Nothing of this chain is updated until the source is back on the known one.',
   );
 
-/** The headers at consecutive heights above a block, which must link to it and to each other. Throws `Unavailable`. */
+/**
+ * The headers at consecutive heights above a block, which must link to it and to each other. `head`: a header that is known already.
+ * Throws `Unavailable`.
+ */
 export async function linkedAbove<H extends LinkedHeader>(
   source: HeaderSource<H>,
   base: BlockId,
   count: number,
   signal: AbortSignal,
+  head?: H,
 ): Promise<H[]> {
-  const heights = Array.from({ length: count }, (_, i) => base.height + 1 + i);
-  const headers = (await source.headers(heights, signal)).filter((header) => header !== null);
+  const isLast = head !== undefined && head.height === base.height + count;
+  const heights = Array.from({ length: isLast ? count - 1 : count }, (_, i) => base.height + 1 + i);
+  const asked = heights.length === 0 ? [] : await source.headers(heights, signal);
+  const headers = [...asked, ...(isLast ? [head] : [])].filter((header) => header !== null);
   let previous = base.hash;
   for (const header of headers) {
     if (header.parent !== previous) throw changed();

@@ -102,6 +102,8 @@ export type StepRead<E> = {
   /** Only of a chain of accounts. */
   debits?: Debit[];
   searched?: Searched | null;
+  /** Whether everything was asked by the hashes of blocks. */
+  byHash?: boolean;
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -132,7 +134,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     this.#headAgeMsMax = options.headAgeMsMax;
     const isStored = ({ id, block }: Credit): boolean => list.coin(id)?.blockHash === block?.hash;
     this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored });
-    this.#poller = new Poller(options.pollMs, (signal) => this.#hasNews(signal));
+    this.#poller = new Poller(
+      options.pollMs,
+      (signal) => this.#hasNews(signal),
+      () => (this.#agreement.isWaiting() ? 0 : this.quietMs()),
+    );
   }
 
   abstract deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress>;
@@ -140,6 +146,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   /** Reads a bounded step above `kept`. Throws `Unavailable` when the chain changes meanwhile. */
   protected abstract read(endpoint: E, start: StepStart<H>, signal: AbortSignal): Promise<StepRead<E>>;
+
+  /** The time for which nothing new is to be expected, in milliseconds. */
+  protected quietMs(): number {
+    return 0;
+  }
 
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
@@ -245,11 +256,13 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       spends: seen = [],
       debits,
       searched,
+      byHash = false,
     } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
     this.#shared ??= kept[0]?.height ?? 0;
     await this.#needShared(endpoint, checkpoint, this.#shared, signal);
-    const [still] = await endpoint.headers([tip.height], signal);
+    // what was asked by the hash of its block cannot be of another branch
+    const [still] = byHash && head.hash === tip.hash ? [head] : await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
     const spends = await this.judgeSpends(seen, endpoint, checkpoint, signal);

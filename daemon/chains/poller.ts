@@ -13,15 +13,20 @@ const DOUBLINGS_MAX = 10;
 export class Poller {
   readonly #ask: (signal: AbortSignal) => Promise<boolean>;
   readonly #pollMs: number;
+  readonly #quietMs: () => number;
   readonly #wakes: (() => void)[] = [];
   readonly #stopped = new AbortController();
   #pause = new AbortController();
   #loop: Promise<void> | null = null;
   #syncing = false;
 
-  /** `ask` returns whether something changed. A failure means that the node is down; `ask` reports it itself. */
-  constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>) {
+  /**
+   * `ask` returns whether something changed. A failure means that the node is down; `ask` reports it itself. `quietMs`: the time for
+   * which nothing new is to be expected.
+   */
+  constructor(pollMs: number, ask: (signal: AbortSignal) => Promise<boolean>, quietMs = () => 0) {
     this.#ask = ask;
+    this.#quietMs = quietMs;
     this.#pollMs = pollMs;
   }
 
@@ -76,7 +81,8 @@ export class Poller {
       } catch {
         failures = Math.min(failures + 1, DOUBLINGS_MAX);
       }
-      const delayMs = Math.min(this.#pollMs * 2 ** failures, Math.max(POLL_DOWN_MS_MAX, this.#pollMs));
+      const regularMs = Math.min(this.#pollMs * 2 ** failures, Math.max(POLL_DOWN_MS_MAX, this.#pollMs));
+      const delayMs = failures === 0 ? Math.max(regularMs, this.#quietMs()) : regularMs;
       const jitter = failures === 0 ? 1 : 1 + JITTER * (2 * Math.random() - 1);
       // the end aborts the pause, too
       const pause = failures === 0 ? this.#pause.signal : signal;

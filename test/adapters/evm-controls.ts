@@ -2,6 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { BLOCK_MS, POLL_MS } from '../../daemon/chains/evm/params.ts';
+import { SECOND_LOOK_MS } from '../../daemon/chains/evm/second-look.ts';
+import { UNKNOWN_TOKENS_MS } from '../../daemon/chains/evm/unknown-tokens.ts';
 import type { AssetId, Network } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
 import { Anvil, callOf, type Hardfork, type Json } from '../nodes/evm/anvil.ts';
@@ -80,6 +83,19 @@ USDT = "1"
       alert: (server, message) => void this.alerts.push({ server, message }),
       pollMs,
       secondLookMs: 1_000,
+    });
+  }
+
+  /** An adapter with the intervals of mainnet. */
+  paced(list: ScriptList, urls: readonly string[]): EvmAdapter {
+    return new EvmAdapter({
+      ...{ chain: this.chain, network: 'regtest', urls, list, needsAgreement: () => true, wantsFinality: false },
+      contracts: { [this.asset]: this.token },
+      alert: () => undefined,
+      pollMs: POLL_MS[this.chain],
+      blockMs: BLOCK_MS[this.chain],
+      secondLookMs: SECOND_LOOK_MS,
+      unknownTokensMs: UNKNOWN_TOKENS_MS,
     });
   }
 

@@ -6,14 +6,17 @@
 import { randomBytes } from 'node:crypto';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
+import { BLOCK_MS } from '../../daemon/chains/evm/params.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { type EvmChain, NATIVE_COIN } from '../../daemon/domain/evm.ts';
 import { createWallet, deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { FactBook } from '../adapters/fact-book.ts';
 import { callOf, type Hardfork, hasAnvil } from '../nodes/evm/anvil.ts';
+import { EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import { startTestDaemon, until } from '../support/daemon.ts';
 import { ETHER, EvmShop } from '../support/evm-shop.ts';
 import { turnsOf } from './turns.ts';
@@ -25,6 +28,12 @@ const BLOCKS_AT_ONCE = 1_000;
 const FLOOD = 10_000;
 const PAYMENTS = 15;
 const UNIT = 10n ** 6n;
+/** How long blocks come at mainnet's pace. */
+const PACED_MS = 60_000;
+const WARM_BLOCKS = 3;
+/** The service looks so often without a hint. */
+const PASS_MS = 10_000;
+const DAY_MS = 86_400_000;
 const PASSPHRASE = 'a passphrase of the bench';
 
 if (!hasAnvil) {
@@ -97,6 +106,54 @@ async function costOfABlock(scene: EvmScene, addresses: number) {
   const longestTurnMs = await followed(scene, straight, BLOCKS_COUNTED);
   await straight.adapter.close();
   return { ...cost, longestTurnMs };
+}
+
+/**
+ * Calls of a day at mainnet's pace: blocks come by the clock, and the adapter polls and looks as it does there. A second operator is
+ * asked, too.
+ */
+async function callsOfADay(scene: EvmScene, addresses: number) {
+  const second = await EndpointProxy.start(scene.anvil.url);
+  const book = new FactBook();
+  for (let i = 0; i < addresses; i++) book.watch(strange());
+  const urls = [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')];
+  const adapter = scene.paced(book, urls);
+  book.checkpoint = await adapter.begin(null, signal());
+  await book.catchUp(adapter, signal());
+  let isOver = false;
+  let isWoken = (): void => undefined;
+  adapter.onHint(() => isWoken());
+  const following = (async () => {
+    while (!isOver) {
+      const woken = new Promise<void>((resolve) => {
+        isWoken = resolve;
+      });
+      await Promise.race([woken, sleep(PASS_MS)]);
+      await book.catchUp(adapter, signal());
+    }
+  })();
+  const blockMs = BLOCK_MS[scene.chain];
+  const blocks = Math.ceil(PACED_MS / blockMs);
+  const mine = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      await scene.anvil
+        .rpc('anvil_setNextBlockTimestamp', [`0x${Math.floor(Date.now() / 1_000).toString(16)}`])
+        .catch(() => null);
+      await Promise.all([scene.anvil.mine(), sleep(blockMs)]);
+    }
+  };
+  // until the addresses are no longer new
+  await mine(WARM_BLOCKS);
+  const counted = (): number => [scene.proxy, second].reduce((sum, { calls }) => sum + sumOf(calls, () => true), 0);
+  const before = counted();
+  await mine(blocks);
+  const calls = counted() - before;
+  isOver = true;
+  isWoken();
+  await following;
+  await adapter.close();
+  await second.close();
+  return { blocks, callsEach: calls / blocks, callsADay: Math.round((calls / (blocks * blockMs)) * DAY_MS) };
 }
 
 async function catchingUp(scene: EvmScene) {
@@ -228,11 +285,24 @@ async function gasUsedAt(scene: EvmScene, height: number): Promise<Used[]> {
   }));
 }
 
+/** The calls of a day alone: `--calls`. */
+const days = async () => ({
+  dayEthWith10: await onChain('ETH', (scene) => callsOfADay(scene, 10)),
+  dayEthWith10000: await onChain('ETH', (scene) => callsOfADay(scene, 10_000)),
+  dayBscWith10: await onChain('BSC', (scene) => callsOfADay(scene, 10)),
+  dayBscWith10000: await onChain('BSC', (scene) => callsOfADay(scene, 10_000)),
+});
+if (process.argv.includes('--calls')) {
+  console.table(await days());
+  process.exit(0);
+}
+
 const measured = {
   transferToApi: await onChain('ETH', (scene) => transferToApi(scene, false)),
   transferToApiWithHints: await onChain('ETH', (scene) => transferToApi(scene, true)),
   blockWith10: await onChain('ETH', (scene) => costOfABlock(scene, 10)),
   blockWith10000: await onChain('ETH', (scene) => costOfABlock(scene, 10_000)),
+  ...(await days()),
   catchUp: await onChain('ETH', catchingUp, 'cancun'),
   flood: await onChain('ETH', flooded),
   sweeping: await onChain('ETH', sweeping),

@@ -20,13 +20,21 @@ import { FINALITY_MS, Finality } from './finality.ts';
 import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
 import { OutgoingReader } from './outgoing.ts';
-import { HEAD_AGE_MS_MAX, POLL_MS, type Token, tokensOf } from './params.ts';
+import { BLOCK_MS, HEAD_AGE_MS_MAX, POLL_MS, type Token, tokensOf } from './params.ts';
 import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
 import { SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
 import { EvmSpending } from './spend/spending.ts';
 import { checkpointAfter, type Step, stepAbove } from './step.ts';
-import { confirmed, type Found, type Incoming, isTooMuch, nothingFound, Transfers } from './transfers.ts';
+import {
+  ASKED_BY_HASH,
+  confirmed,
+  type Found,
+  type Incoming,
+  isTooMuch,
+  nothingFound,
+  Transfers,
+} from './transfers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
 import { EvmWitnesses } from './witnesses.ts';
@@ -45,7 +53,10 @@ type EvmOptions = {
   /** Whether payments are configured that count only in a final block. */
   wantsFinality: boolean;
   pollMs?: number;
+  /** The time between two blocks at least. */
+  blockMs?: number;
   secondLookMs?: number;
+  unknownTokensMs?: number;
 };
 
 /** The zero address, and the addresses that chains reserve for their own contracts. */
@@ -74,7 +85,9 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly #finality: Finality | null;
   readonly #unknown: UnknownTokens;
   readonly #heads: readonly Heads[];
+  readonly #blockMs: number;
   #range = RANGE_START;
+  #newest: Header | null = null;
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EvmOptions) {
@@ -92,6 +105,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       headAgeMsMax: HEAD_AGE_MS_MAX[chain],
     });
     this.chain = chain;
+    this.#blockMs = options.blockMs ?? (network === 'regtest' ? 0 : BLOCK_MS[chain]);
     this.#tokens = tokens;
     this.#agreed = agreed;
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
@@ -111,7 +125,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });
-    this.#unknown = new UnknownTokens(tokens, list, network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);
+    const unknownTokensMs = options.unknownTokensMs ?? (network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);
+    this.#unknown = new UnknownTokens(tokens, list, unknownTokensMs);
     const finalityMs = network === 'regtest' ? 0 : FINALITY_MS;
     this.#finality = options.wantsFinality ? new Finality(this.endpoints, finalityMs) : null;
   }
@@ -151,6 +166,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     { head, kept, orphaned, again, pending }: StepStart<Header>,
     signal: AbortSignal,
   ): Promise<StepRead<EvmEndpoint>> {
+    this.#newest = head;
     this.#secondLook.begin(tipOf(kept).height);
     const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
     const checkpoint = checkpointAfter(kept, step);
@@ -177,11 +193,19 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
     const handled = atHead ? tipOf(checkpoint).hash : null;
-    return { checkpoint, told: groups, handled, finalized, unknownTransfers, ...sent };
+    const byHash = !step.isFar && again.length === 0 && step.headers.length <= ASKED_BY_HASH;
+    return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {
-    return (await endpoint.head(signal)).hash;
+    this.#newest = await endpoint.head(signal);
+    return this.#newest.hash;
+  }
+
+  /** Until the next slot there is no block. A clock that is wrong makes this shorter, never longer than a slot. */
+  protected override quietMs(): number {
+    const ageMs = Date.now() - (this.#newest?.timeMs ?? 0);
+    return ageMs >= 0 && ageMs < this.#blockMs ? this.#blockMs - ageMs : 0;
   }
 
   protected override isDue(): boolean {

@@ -28,7 +28,9 @@ import {
   signedOf,
   tracesOf,
 } from './answers.ts';
+import { balancesCall } from './balances-call.ts';
 import { GENESIS, type Token } from './params.ts';
+import { ProgramSize } from './program-size.ts';
 import { usedCall } from './used.ts';
 
 type EndpointOptions = {
@@ -58,8 +60,8 @@ const RETRY_SECONDS = 5;
 const TRACES_MAX = 100;
 /** Addresses that one run of a program examines: about 30,000 gas each, where endpoints allow 10,000,000 or more. */
 const USED_PER_CALL_MAX = 250;
-/** An endpoint that refuses even so few does not run programs. */
-const USED_PER_CALL_MIN = 30;
+/** The same of balances: about 5,000 gas each. */
+const BALANCES_PER_CALL_MAX = 1_100;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
 /** `json-rpc.ts` describes an HTTP 429 with these words. */
@@ -94,8 +96,8 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   #identified = -1;
   /** The connection on which the endpoint refused traces. */
   #traceless = -1;
-  #usedPerCall = USED_PER_CALL_MAX;
-  #programlessUntilMs = 0;
+  readonly #usedPerCall = new ProgramSize(USED_PER_CALL_MAX);
+  readonly #balancesPerCall = new ProgramSize(BALANCES_PER_CALL_MAX);
   #batchMax = BATCH_CALLS_START;
   #paceMs = 0;
   /** The last batch that was refused for its cost. */
@@ -249,6 +251,39 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   /** The native balances of addresses (hex with 0x) after a block; null where it does not have that state any more. */
   async balances(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
+    const size = this.#balancesPerCall;
+    while (addresses.length > 1 && size.isRunning) {
+      const runs = size.parts(addresses).map(balancesCall);
+      const found = await this.#run(runs, block, size, signal);
+      if (found.length === addresses.length) return found;
+      // without the state it refuses every question about it
+      const [first = null] = await this.#balancesOfEach(addresses.slice(0, 1), block, signal);
+      if (first === null) return addresses.map(() => null);
+      size.refused();
+    }
+    return this.#balancesOfEach(addresses, block, signal);
+  }
+
+  /** The answers of a program, as far as the endpoint ran it. */
+  async #run<T>(
+    runs: readonly { data: string; read: (answer: unknown) => T[] | null }[],
+    block: BlockId,
+    size: ProgramSize,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const at = { blockHash: block.hash, requireCanonical: true };
+    const calls = runs.map(({ data }): Call => ['eth_call', { data }, at]);
+    const replies = await this.#many(calls, signal).catch((error: unknown) => {
+      if (error instanceof Unavailable) size.refused();
+      throw error;
+    });
+    return runs.flatMap((run, i) => {
+      const reply = replies[i];
+      return (reply && 'result' in reply && run.read(reply.result)) || [];
+    });
+  }
+
+  async #balancesOfEach(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
     const replies = await this.#many(
       addresses.map((address): Call => ['eth_getBalance', address, at]),
@@ -333,32 +368,14 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     block: BlockId,
     signal: AbortSignal,
   ): Promise<boolean[] | null> {
-    const at = { blockHash: block.hash, requireCanonical: true };
-    while (performance.now() >= this.#programlessUntilMs) {
-      const runs: ReturnType<typeof usedCall>[] = [];
-      for (let from = 0; from < addresses.length; from += this.#usedPerCall) {
-        runs.push(usedCall(contracts, addresses.slice(from, from + this.#usedPerCall)));
-      }
-      const calls = runs.map(({ data }): Call => ['eth_call', { data }, at]);
-      const replies = await this.#many(calls, signal).catch((error: unknown) => {
-        if (error instanceof Unavailable) this.#runSmaller();
-        throw error;
-      });
-      const found = runs.flatMap((run, i) => {
-        const reply = replies[i];
-        return (reply && 'result' in reply && run.read(reply.result)) || [];
-      });
+    const size = this.#usedPerCall;
+    while (size.isRunning) {
+      const runs = size.parts(addresses).map((part) => usedCall(contracts, part));
+      const found = await this.#run(runs, block, size, signal);
       if (found.length === addresses.length) return found;
-      this.#runSmaller();
+      size.refused();
     }
     return null;
-  }
-
-  #runSmaller(): void {
-    this.#usedPerCall = Math.floor(this.#usedPerCall / 2);
-    if (this.#usedPerCall >= USED_PER_CALL_MIN) return;
-    this.#usedPerCall = USED_PER_CALL_MAX;
-    this.#programlessUntilMs = performance.now() + REFUSED_KEPT_MS;
   }
 
   /** How many transactions addresses had sent after a block; null where the endpoint does not have that state any more. */

@@ -52,6 +52,8 @@ export class NativeCoin {
   #compared: number | null = null;
   /** The last look left new addresses to the next one. */
   #hasMore = false;
+  /** The endpoint and the block of the last look that found nothing and left nothing. */
+  #settled: { endpoint: EvmEndpoint; hash: string } | null = null;
   readonly #short: ListedScript[] = [];
   readonly #shortAt = new Map<number, bigint>();
 
@@ -72,8 +74,9 @@ export class NativeCoin {
     only?: readonly ListedScript[],
   ): Promise<Credit[] | null> {
     const fresh = only || !view.atHead ? [] : this.#fresh();
-    const listed = only ?? this.#chosen(fresh);
     const tip = tipOf(view.checkpoint);
+    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen(fresh));
+    if (listed.length === 0) return [];
     const balances = await endpoint.balances(
       listed.map(({ script }) => hexOfScript(script)),
       tip,
@@ -108,12 +111,19 @@ export class NativeCoin {
     }
     if (compared !== null) this.#compared = Math.max(compared, this.#compared ?? 0);
     if (!only && view.atHead) this.#hasMore = compared !== null && this.#fresh().length > 0;
+    if (!only) this.#settled = credits.length === 0 && explained === 0 ? { endpoint, hash: tip.hash } : null;
     return credits;
   }
 
   /** The addresses that hold less than their books. Each is returned once for each balance. */
   takeShort(): ListedScript[] {
     return this.#short.splice(0);
+  }
+
+  /** Whether the same question would get the same answer. */
+  #isSettled(endpoint: EvmEndpoint, { hash }: BlockId, { atHead, orphaned, debits }: NativeView): boolean {
+    const isSame = this.#settled?.endpoint === endpoint && this.#settled.hash === hash;
+    return isSame && atHead && orphaned.size === 0 && debits.length === 0;
   }
 
   #note(one: ListedScript, balance: bigint): void {

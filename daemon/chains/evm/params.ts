@@ -23,6 +23,9 @@ export const HEAD_AGE_MS_MAX: Readonly<Record<EvmChain, number>> = { ETH: 10 * 6
  */
 export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_000 };
 
+/** The time between two blocks at least: Ethereum's slot, and BNB Smart Chain's since the Maxwell upgrade (BEP-524). */
+export const BLOCK_MS: Readonly<Record<EvmChain, number>> = { ETH: 12_000, BSC: 750 };
+
 /** A token of ours on a chain. `contract`: its 20 bytes as lower-case hex with 0x. */
 export type Token = { asset: AssetId; decimals: number; contract: string };
 

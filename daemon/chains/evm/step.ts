@@ -24,7 +24,7 @@ export async function stepAbove(
   const ahead = head.height - base.height;
   if (ahead <= 0) return { from, to: base.height, isFar: false, headers: [] };
   if (ahead <= FAR_BLOCKS) {
-    const headers = await linkedAbove(endpoint, base, Math.min(BLOCKS_PER_STEP_MAX, ahead), signal);
+    const headers = await linkedAbove(endpoint, base, Math.min(BLOCKS_PER_STEP_MAX, ahead), signal, head);
     return { from, to: base.height + headers.length, isFar: false, headers };
   }
   const to = base.height + Math.min(range, ahead - CHECKPOINT_BLOCKS_MAX);

@@ -26,7 +26,7 @@ const RECIPIENTS_MAX = 100;
 /** Receipts that are held at a time. One transaction may have thousands of events. */
 const RECEIPTS_PER_PAGE = 50;
 /** The newest blocks are asked for one by one, by hash: an endpoint behind a load balancer may not have them yet. */
-const ASKED_BY_HASH = 8;
+export const ASKED_BY_HASH = 8;
 
 /** An address (hex with 0x) as a topic. */
 export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${address.slice(2)}`;

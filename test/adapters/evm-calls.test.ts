@@ -1,0 +1,114 @@
+/** The calls that one block costs at an endpoint: as many with a thousand addresses as with ten, and no more than six. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checksumAddress } from '../../daemon/chains/evm/address.ts';
+import { balancesCall } from '../../daemon/chains/evm/balances-call.ts';
+import { anvilTitle, compiledYul, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import type { Behaviour } from '../nodes/evm/endpoint-proxy.ts';
+import { EvmScene } from './evm-controls.ts';
+import { FactBook } from './fact-book.ts';
+
+const COIN = 10n ** 18n;
+const BLOCKS = 10;
+/** On test chains each step asks for the final block and for unknown tokens, too, which it does once a minute elsewhere. */
+const CALLS_OF_A_STEP_MAX = 5;
+const signal = () => AbortSignal.timeout(60_000);
+
+const isProgram = (params: Json[]): boolean => (params[0] as { to?: Json }).to === undefined;
+const REFUSED = { error: { code: -32_602, message: 'missing "to"' } };
+const withoutPrograms: Behaviour = {
+  instead: ({ method, params }) => (method === 'eth_call' && isProgram(params) ? REFUSED : undefined),
+};
+/** An endpoint that gives a call less gas than hundreds of balances cost. */
+const withLittleGas = (most: number): Behaviour => ({
+  instead: ({ method, params }) =>
+    method === 'eth_call' && isProgram(params) && String((params[0] as { data?: Json }).data).length > most * 40
+      ? { error: { code: -32_000, message: 'out of gas' } }
+      : undefined,
+});
+
+describe.skipIf(!hasAnvil)(anvilTitle('the calls that a block costs'), () => {
+  let scene: EvmScene;
+  beforeAll(async () => {
+    scene = await EvmScene.start('BSC');
+  });
+  afterAll(() => scene?.stop());
+
+  /** An adapter that watches so many addresses, after some blocks. */
+  async function watching(addresses: number) {
+    const book = new FactBook();
+    const targets = Array.from({ length: addresses }, (_, i) => {
+      const script = Buffer.alloc(20, 0x77);
+      script.writeUInt32BE(i);
+      script.writeUInt32BE(addresses, 4);
+      return { script, address: checksumAddress(script) };
+    });
+    const ids = targets.map((target) => book.watch(target));
+    const adapter = scene.connect(book, [scene.proxy.url], () => false, 3_600_000);
+    book.checkpoint = await adapter.begin(null, signal());
+    for (let i = 0; i < 3; i++) {
+      await scene.anvil.mine();
+      await book.catchUp(adapter);
+    }
+    return { adapter, book, targets, ids };
+  }
+
+  async function callsOfABlock(adapter: Awaited<ReturnType<typeof watching>>): Promise<number> {
+    scene.proxy.calls.clear();
+    for (let i = 0; i < BLOCKS; i++) {
+      await scene.anvil.mine();
+      await adapter.book.catchUp(adapter.adapter);
+    }
+    return [...scene.proxy.calls.values()].reduce((sum, calls) => sum + calls, 0) / BLOCKS;
+  }
+
+  it.each([10, 1_000])('are few with %s addresses, and payments to any of them are found', async (count) => {
+    scene.proxy.behaviour = {};
+    const watched = await watching(count);
+    expect(await callsOfABlock(watched)).toBeLessThanOrEqual(CALLS_OF_A_STEP_MAX);
+    const last = watched.targets.at(-1)!;
+    await scene.payCoins([
+      { address: watched.targets[0]!.address, units: 3n },
+      { address: last.address, units: COIN },
+    ]);
+    await scene.anvil.mine();
+    await watched.book.catchUp(watched.adapter);
+    expect(watched.book.unitsAt(watched.ids[0]!, 'BNB')).toBe(3n);
+    expect(watched.book.unitsAt(watched.ids.at(-1)!, 'BNB')).toBe(COIN);
+    await watched.adapter.close();
+  });
+
+  it.each([
+    ['runs no programs', withoutPrograms],
+    ['has little gas', withLittleGas(100)],
+  ])('find the same at an endpoint that %s', async (_, behaviour) => {
+    scene.proxy.behaviour = behaviour;
+    const watched = await watching(300);
+    const before = watched.book.unitsAt(watched.ids[299]!, 'BNB');
+    await scene.payCoins([{ address: watched.targets[299]!.address, units: 7n }]);
+    await scene.anvil.mine();
+    await watched.book.catchUp(watched.adapter);
+    expect(watched.book.unitsAt(watched.ids[299]!, 'BNB') - before).toBe(7n);
+    await watched.adapter.close();
+  });
+
+  it('are the head and the final block where nothing is new', async () => {
+    scene.proxy.behaviour = {};
+    const { adapter, book } = await watching(10);
+    scene.proxy.calls.clear();
+    await book.catchUp(adapter);
+    expect([...scene.proxy.calls]).toEqual([['eth_getBlockByNumber', 2]]);
+    await adapter.close();
+  });
+});
+
+describe('the program that tells balances', () => {
+  it('is compiled from its source, and only its own answers are read', () => {
+    expect(balancesCall([]).data).toBe(compiledYul('balances.yul'));
+    const { read } = balancesCall([`0x${'aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`]);
+    const word = (units: bigint): string => units.toString(16).padStart(24, '0');
+    expect(read(`0x01${word(7n)}${word(COIN)}`)).toEqual([7n, COIN]);
+    const full = (1n << 96n) - 1n;
+    const wrong = ['0x', '0x01', `0x00${word(7n)}${word(7n)}`, `0x01${word(7n)}`, `0x01${word(7n)}${word(full)}`, null];
+    for (const answer of wrong) expect([answer, read(answer)]).toEqual([answer, null]);
+  });
+});
