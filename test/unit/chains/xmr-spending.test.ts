@@ -5,7 +5,7 @@ import { Endpoints } from '../../../daemon/chains/endpoints.ts';
 import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { straight } from '../../../daemon/chains/xmr/reach.ts';
 import { pickDecoys } from '../../../daemon/chains/xmr/spend/decoys.ts';
-import { planMonero } from '../../../daemon/chains/xmr/spend/plan.ts';
+import { planMonero, weighed } from '../../../daemon/chains/xmr/spend/plan.ts';
 import { NodeSource } from '../../../daemon/chains/xmr/spend/source.ts';
 import type { Coin } from '../../../daemon/domain/spend.ts';
 import { Front } from '../../nodes/front.ts';
@@ -39,6 +39,24 @@ describe('coins', () => {
     expect(all.inputs).toHaveLength(150);
     expect(all.outputs).toHaveLength(1);
     expect(all.outputs[0]!.units + all.fee).toBe((COIN / 100n) * 150n);
+  });
+
+  it('pay a fee of exactly what was approved for such a transaction, and of a few bytes less; not of many less', () => {
+    const wanted = request([coin(COIN, 1)], [wish(COIN / 2n)], { feeRate: RATE });
+    const { fee, weight } = weighed(planMonero(wanted), wanted, 42);
+    expect([fee, weight]).toEqual([1_532n * 20_000n, 1_532]);
+    for (const [bytes, more] of [
+      [42, 0],
+      [45, 3],
+      [50, 8],
+    ] as const) {
+      const exact = { ...wanted, feeMax: fee };
+      const again = weighed(planMonero(exact), exact, bytes);
+      expect([again.fee, again.weight, bytes - more]).toEqual([fee, weight, 42]);
+      expect(again.outputs.reduce((sum, { units }) => sum + units, again.fee)).toBe(COIN);
+    }
+    const exact = { ...wanted, feeMax: fee };
+    expect(() => weighed(planMonero(exact), exact, 51)).toThrow('above the limit');
   });
 
   it('that are dust stay where they are in a sweep, and dust as change is paid out to ourselves', () => {

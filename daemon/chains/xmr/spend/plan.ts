@@ -1,7 +1,7 @@
 /** Chooses the coins of a Monero payment, and its fee. Pure. */
 import type { Network } from '../../../domain/assets.ts';
 import { Rejected } from '../../../domain/errors.ts';
-import { maxOf } from '../../../domain/money.ts';
+import { maxOf, minOf } from '../../../domain/money.ts';
 import {
   type ChangeAddress,
   type Coin,
@@ -9,12 +9,14 @@ import {
   oldestWithin,
   type PlannedOutput,
 } from '../../../domain/spend.ts';
-import { feeFor, highestFee } from './weight.ts';
+import { feeFor, highestFee, lowestFee } from './weight.ts';
 
 /** Consensus: 16 outputs, of which one is the change. */
 const PAYOUTS_MAX = 15;
 /** The signer's limit. A transaction with more is too large for nodes to relay. */
 const INPUTS_MAX = 150;
+/** By so many bytes two rings of one output seldom differ. */
+const BYTES_SAVED_MAX = 8;
 export type MoneroRequest = {
   network: Network;
   accountNo: number;
@@ -40,7 +42,9 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
     throw new Rejected('spend.too_large', `A transaction of Monero pays ${PAYOUTS_MAX} addresses at most`);
   }
   const scripts = payouts.map(({ script }) => script);
-  const feeWith = (coins: readonly Coin[]): bigint => maxOf(highestFee(coins.length, scripts, feeRate), feeMin);
+  // what was approved may be the fee of exactly such a transaction
+  const feeWith = (coins: readonly Coin[]): bigint =>
+    maxOf(minOf(highestFee(coins.length, scripts, feeRate), feeMax), feeMin);
   const takesAll = payouts.length === 0 || payouts.some(({ units }) => units === null);
   const coins = takesAll ? everything(request) : enough(request, feeWith);
   if (coins.length === 0) throw insufficient();
@@ -48,7 +52,8 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
     throw new Rejected('spend.too_many_coins', `It takes more than ${INPUTS_MAX} coins: pay less at a time`);
   }
   const fee = feeWith(coins);
-  if (fee > feeMax) throw new Rejected('spend.fee_too_high', `Its fee of ${fee} would be above the limit of ${feeMax}`);
+  const least = maxOf(lowestFee(coins.length, scripts, feeRate), feeMin);
+  if (least > feeMax) throw tooDear(least, feeMax);
   const outputs = outputsOf(request, total(coins) - fee);
   const { network, accountNo } = request;
   return {
@@ -58,15 +63,27 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
   };
 }
 
-/** The plan with the fee that its rings need, which is not higher. The difference goes where the rest goes. */
-export function weighed(plan: MoneroPlan, request: Omit<MoneroRequest, 'coins'>, ringBytes: number): MoneroPlan {
+/**
+ * The plan with the fee that its rings need, which is not higher. The difference goes where the rest goes. `bytes`: of all rings
+ * together. They are chosen a few bytes smaller where the approved fee is that of such ones.
+ */
+export function weighed(plan: MoneroPlan, request: Omit<MoneroRequest, 'coins'>, bytes: number): MoneroPlan {
+  const { feeRate, feeMin, feeMax } = request;
   const payouts = request.payouts.map(({ script }) => script);
-  const shape = { inputs: plan.inputs.length, payouts, ringBytes };
   const takesAll = request.payouts.every(({ units }) => units === null);
-  const { fee, weight } = feeFor(shape, request.feeRate, request.feeMin, takesAll);
-  const outputs = outputsOf(request, total(plan.inputs) - fee);
-  return { ...plan, outputs, fee, weight: Number(weight) };
+  const inputs = plan.inputs.length;
+  const least = bytes - BYTES_SAVED_MAX * inputs;
+  for (let ringBytes = bytes; ringBytes >= least; ringBytes--) {
+    const { fee, weight } = feeFor({ inputs, payouts, ringBytes }, feeRate, feeMin, takesAll);
+    if (fee > feeMax && ringBytes > least) continue;
+    if (fee > feeMax) throw tooDear(fee, feeMax);
+    return { ...plan, outputs: outputsOf(request, total(plan.inputs) - fee), fee, weight: Number(weight) };
+  }
+  throw new Error('assertion failed: rings have bytes');
 }
+
+const tooDear = (fee: bigint, most: bigint): Rejected =>
+  new Rejected('spend.fee_too_high', `Its fee of ${fee} would be above the limit of ${most}`);
 
 const insufficient = (): Rejected => new Rejected('spend.insufficient', 'Insufficient balance');
 

@@ -108,3 +108,7 @@ type Weighed = { fee: bigint; weight: bigint };
 /** The same for rings that are not chosen yet: never less than it will be. */
 export const highestFee = (inputs: number, payouts: readonly Uint8Array[], feeRate: bigint): bigint =>
   feeFor({ inputs, payouts, ringBytes: inputs * RING_BYTES_MAX }, feeRate, 0n, false).fee;
+
+/** The same: never more than it will be. */
+export const lowestFee = (inputs: number, payouts: readonly Uint8Array[], feeRate: bigint): bigint =>
+  feeFor({ inputs, payouts, ringBytes: inputs * RING_MEMBERS }, feeRate, 0n, true).fee;
