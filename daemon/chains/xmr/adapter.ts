@@ -14,6 +14,7 @@ import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, FORK_BLOCKS_MAX, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
+import { BlockAbsence } from './absence.ts';
 import { type Odd, wholeBlocks } from './blocks.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
@@ -69,6 +70,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #agreedSpends: Agreement<MoneroNode, SpendFact>;
   readonly #list: ScriptList;
   readonly spending: Spending;
+  readonly absence?: BlockAbsence;
   readonly #alert: MoneroOptions['alert'];
   readonly #onOdd: MoneroOptions['onOdd'];
   #comparedAtMs = performance.now();
@@ -96,6 +98,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
     };
     this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, { areThere, isStored });
+    if (this.endpoints.operators > 1) this.absence = new BlockAbsence(this.endpoints);
     this.#list = list;
     this.#alert = alert;
     this.#onOdd = onOdd;
@@ -128,6 +131,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
     const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
+    if (atHead) this.absence?.noteRead(tip);
     if (atHead) await this.#compare(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
