@@ -75,6 +75,7 @@ invoice.show            reads    page     -         -
 key.add                 changes  page     -         spends
 key.list                reads    page     -         -
 key.revoke              changes  page     -         -
+ledger.adopt            changes  page     -         -
 ledger.prove            changes  page     -         -
 maintenance.free        changes  page     -         -
 policy.grants           reads    page     -         -
