@@ -202,4 +202,31 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('data that is older than the chain
     expect(await older(operator)).toEqual([]);
     await service.daemon.stop();
   });
+
+  it('and runs on two machines at once: each is told of what the other paid', async () => {
+    const one = await comeBack([]);
+    const other = await comeBack([]);
+    for (const { service } of [one, other])
+      await until('an address is given out', async () => (await askForAddress(service)).status === 201);
+    const payWith = async ({ service, operator }: Awaited<ReturnType<typeof comeBack>>, name: string) => {
+      // more than the policy lets go
+      await request(service, name, '1.07');
+      await operator.unlock();
+      await operator.approve(paid[name]!.id);
+      await until(`"${name}" is sent`, async () => (await operator.show(paid[name]!.id)).versions[0]?.tx_id);
+      await node.mine(BURIED);
+    };
+    await payWith(one, 'by the one');
+    await until('the other is told', async () => (await older(other.operator)).length === 1);
+    expect(await older(one.operator)).toEqual([]);
+    await until('the other takes over', () =>
+      other.operator.call('restore.confirm', { keep_keys: 'all' }).catch(() => null),
+    );
+    await payWith(other, 'by the other');
+    await until('the one is told', async () => (await older(one.operator)).length === 1);
+    expect((await askForAddress(one.service)).status).toBe(503);
+    expect(await received()).toEqual(once());
+    await one.service.daemon.stop();
+    await other.service.daemon.stop();
+  });
 });

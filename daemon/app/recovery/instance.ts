@@ -122,9 +122,11 @@ export class Instance {
   }
 
   async #journalAhead(): Promise<Message | null> {
-    const { journal } = this.#stored;
-    if (journal === null) return null;
-    const place = { beginning: journal.beginning, after: journal.lines };
+    const { at, journal } = this.#stored;
+    // a service of an earlier release knows no place
+    if (at === 0) return null;
+    // there was no journal when it was stamped: the wallet is younger
+    const place = { beginning: journal?.beginning ?? null, after: journal?.lines ?? 0 };
     const { signed } = await recordedIn(join(this.#folder, VAULT_FOLDER), place);
     const chains = [...new Set(this.#app.directory.accounts().map(({ chainKey }) => chainKey))];
     const unknown = signed.filter((one) => !isKnown(this.#app.store, chains, one)).length;
