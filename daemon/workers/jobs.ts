@@ -48,13 +48,18 @@ export class Jobs {
     const night = parseSchedule(PROOF_SCHEDULE);
     assert(night, 'the schedule of the nights is one');
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
-    timetable.every('absence', ABSENCE_MS, () => askAbsence(this.#app));
+    timetable.every('absence', ABSENCE_MS, () => this.absence());
     timetable.every('minute', MINUTE_MS, () => this.minute());
     timetable.at('proof', night, () => this.night());
     const later = parseSchedule(MAINTENANCE_SCHEDULE);
     assert(later, 'the schedule of the maintenance is one');
     timetable.at('maintenance', later, () => this.#free());
     this.fill();
+  }
+
+  /** Runs every few seconds: asks about the invoices whose deadline waits for it. */
+  absence(): Promise<void> {
+    return askAbsence(this.#app);
   }
 
   /** Runs every minute, and at the start for deadlines that passed meanwhile. A failure of one job does not keep the others. */
