@@ -30,11 +30,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     node = await Litecoind.start();
     await node.fund();
     followed = await FollowedChain.start(node);
-    servers = [
-      await ElectrumServer.start(followed),
-      await ElectrumServer.start(followed),
-      await ElectrumServer.start(followed),
-    ];
+    // each of an operator of its own
+    servers = [];
+    for (const host of ['127.0.0.1', '127.1', 'localhost'])
+      servers.push(await ElectrumServer.start(followed, { host }));
     folder = await mkdtemp(join(tmpdir(), 'electrum-'));
     const list = new FactBook();
     list.watch(await new ElectrumAdapter(optionsFor(list)).deriveAddress(testAccount, 0, 0));
@@ -87,19 +86,29 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     expect((refusal as Rejected).message.length).toBeGreaterThan(5);
   });
 
-  it('is sent if one server takes it, whatever the others say', async () => {
+  const BROADCAST = 'blockchain.transaction.broadcast';
+  const says = (outcome: () => unknown): Behaviour => ({
+    answer: (method, _params, honest) => (method === BROADCAST ? outcome() : honest()),
+  });
+  const refuses = says(() => {
+    throw new Error('no');
+  });
+
+  it('is sent if two of three servers take it, and one refuses', async () => {
     const { raw, txid } = await unsent(11_000_000n);
-    for (const liar of servers.slice(1)) {
-      liar.behaviour = {
-        answer: (method, _params, honest) => {
-          if (method === 'blockchain.transaction.broadcast') throw new Error('no');
-          return honest();
-        },
-      };
-    }
+    (servers[2] as ElectrumServer).behaviour = refuses;
     await adapter.spending.broadcast(raw, signal());
     for (const liar of servers) liar.behaviour = {};
     expect(await node.rpc<string[]>('getrawmempool', [])).toContain(txid);
+  });
+
+  it.each([0, 1, 2])('is not sent if server %i of three says that it took it, and the others refuse', async (at) => {
+    const { raw, txid } = await unsent(11_500_000n);
+    for (const [n, server] of servers.entries()) server.behaviour = n === at ? says(() => txid) : refuses;
+    const refusal = await adapter.spending.broadcast(raw, signal()).catch((error: unknown) => error);
+    for (const server of servers) server.behaviour = {};
+    expect(refusal).toMatchObject({ code: 'broadcast.refused' });
+    expect(await node.rpc<string[]>('getrawmempool', [])).not.toContain(txid);
   });
 
   it('gives a transaction without its witnesses, and says when nobody has it', async () => {
@@ -213,8 +222,20 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
       expect(asked).toBeGreaterThanOrEqual(0);
       for (const [i, server] of servers.entries()) server.behaviour = i === asked ? {} : hides;
       await expect(conflict()).rejects.toThrow(/no second server proves/);
-      for (const [i, server] of servers.entries()) server.behaviour = i === asked ? hides : {};
-      expect(await conflict()).toBeNull();
+      // the one that is asked hides it, and two others prove it
+      const silent = answering((method, params, honest) => {
+        if (method === MERKLE && params[0] === killer.txid) throw new Error('no');
+        if (method !== HISTORY) return honest();
+        return (honest() as { tx_hash: string }[]).filter(({ tx_hash }) => tx_hash !== killer.txid);
+      });
+      for (const lie of [hides, silent]) {
+        for (const [i, server] of servers.entries()) server.behaviour = i === asked ? lie : {};
+        expect(await conflict()).toEqual({ txid: killer.txid, block: { height, hash } });
+      }
+      // it proves it, and the first of two others does not
+      const last = servers.findLastIndex((_, i) => i !== asked);
+      for (const [i, server] of servers.entries()) server.behaviour = i === asked || i === last ? {} : hides;
+      expect(await conflict()).toEqual({ txid: killer.txid, block: { height, hash } });
     });
   });
 

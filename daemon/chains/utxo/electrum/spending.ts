@@ -2,8 +2,9 @@
  * Broadcasting and lookups of transactions with Electrum servers. A transaction goes to several servers at once. A fee
  * rate is the median of several servers, so that one alone cannot make us pay too much or wait for ever.
  *
- * Invariant: `Rejected` means that every asked server refused; its message is from one of them. If one did not answer,
- * it is `Unavailable`, and the same bytes may be sent again.
+ * Invariant: one operator alone decides nothing. A transaction is sent when as many operators took it as refused it. `Rejected`
+ * means that more refused it, or all; its message is from one of them. If one of these did not answer, it is `Unavailable`, and
+ * the same bytes may be sent again.
  */
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseDecimal } from '../../../domain/money.ts';
@@ -128,33 +129,67 @@ export class ElectrumSpending implements CoinSource {
     const txid = transaction.txid();
     return this.#with(signal, async (client) => {
       this.#watch(client, transaction);
-      const outcomes = await Promise.all(client.set.ready().map((server) => send(server, raw, txid)));
-      if (outcomes.includes('taken')) return;
-      const refusal = outcomes.find((outcome) => typeof outcome === 'object');
-      if (!refusal || outcomes.includes('unknown'))
+      const servers = client.set.ready();
+      const outcomes = await Promise.all(servers.map((server) => send(server, raw, txid)));
+      const [taken, refusals, unknown] = opinions(servers, outcomes);
+      if (taken > 0 && taken >= refusals.length) return;
+      const [refusal] = refusals;
+      if (!refusal || unknown > 0)
         throw new Unavailable(`${this.#setting}: no server reported the result`, RETRY_SECONDS);
       throw new Rejected('broadcast.refused', refusal.reason);
     });
   }
 
-  /** The spender of an output is in the history of its script. Its block is proved, if possible by two servers. */
+  /**
+   * The spender of an output is in the history of its script. Every connected server is asked, because one may hide it. Its block
+   * is proved, if possible by servers of two operators.
+   */
   conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     return this.#with(signal, async (client, asked) => {
       const spent = new Set(inputs.slice(0, INPUTS_MAX));
-      const read = new Set([txid]);
-      for (const script of await this.#scriptsOf(asked, spent)) {
+      let isUnproved: string | null = null;
+      for (const server of [asked, ...client.set.others(asked)]) {
         signal.throwIfAborted();
-        const entry = await this.#spenderIn(asked, script, { spent, fromHeight, read });
-        if (!entry || !(await client.reader.proves(asked, entry))) continue;
-        const [other] = client.set.others(asked);
-        if (client.set.servers.length > 1 && !(other && (await client.reader.proves(other, entry)))) {
-          throw new Unavailable(`${this.#setting}: no second server proves transaction ${entry.txid}`, RETRY_SECONDS);
-        }
+        const entry = await this.#conflictAt(client, server, txid, { spent, fromHeight });
+        if (!entry) continue;
         const hash = client.headers.hashAt(entry.height);
-        if (hash) return { txid: entry.txid, block: { height: entry.height, hash } };
+        if (hash && (await this.#isProvedTwice(client, server, entry)))
+          return { txid: entry.txid, block: { height: entry.height, hash } };
+        isUnproved = entry.txid;
       }
+      if (isUnproved !== null)
+        throw new Unavailable(`${this.#setting}: no second server proves transaction ${isUnproved}`, RETRY_SECONDS);
       return null;
     });
+  }
+
+  /** A spender in a block, as one server shows and proves it. A server that fails meanwhile shows nothing. */
+  async #conflictAt(
+    client: LightClient,
+    server: Server,
+    txid: string,
+    wanted: Omit<Wanted, 'read'>,
+  ): Promise<HistoryEntry | null> {
+    const read = new Set([txid]);
+    try {
+      for (const script of await this.#scriptsOf(server, wanted.spent)) {
+        const entry = await this.#spenderIn(server, script, { ...wanted, read });
+        if (entry && (await client.reader.proves(server, entry))) return entry;
+      }
+    } catch (error) {
+      if (!isOfServer(error)) throw error;
+    }
+    return null;
+  }
+
+  /** Whether a server of another operator proves it, too; of the same one where there is no other. */
+  async #isProvedTwice({ set, reader }: LightClient, by: Server, entry: HistoryEntry): Promise<boolean> {
+    if (set.servers.length === 1) return true;
+    for (const other of set.others(by)) {
+      if (set.operators > 1 && other.operator === by.operator) continue;
+      if (await answerOf(reader.proves(other, entry))) return true;
+    }
+    return false;
   }
 
   /** The script hashes of outputs, each once, as far as a server has their transactions. */
@@ -231,7 +266,21 @@ async function parsedOrNull(bytes: Buffer, chain: UtxoChain): Promise<ParsedTran
   }
 }
 
-type Outcome = 'taken' | 'unknown' | { reason: string };
+type Refusal = { reason: string };
+type Outcome = 'taken' | 'unknown' | Refusal;
+
+/** How many operators took a transaction, a refusal of each that refused, and how many did not answer. */
+function opinions(servers: readonly Server[], outcomes: readonly Outcome[]): [number, Refusal[], number] {
+  const byOperator = new Map<string, Outcome[]>();
+  for (const [n, { operator }] of servers.entries()) {
+    byOperator.set(operator, [...(byOperator.get(operator) ?? []), outcomes[n] as Outcome]);
+  }
+  const told = [...byOperator.values()].map(
+    (all) => all.find((one) => one === 'taken') ?? all.find((one) => one === 'unknown') ?? (all[0] as Outcome),
+  );
+  const refusals = told.filter((one): one is Refusal => typeof one === 'object');
+  return [told.filter((one) => one === 'taken').length, refusals, told.filter((one) => one === 'unknown').length];
+}
 
 async function send(server: Server, raw: string, txid: string): Promise<Outcome> {
   try {
