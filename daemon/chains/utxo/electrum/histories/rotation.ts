@@ -12,6 +12,7 @@ import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
+import { Progress } from './progress.ts';
 import { type Scripts, scriptHashOf } from './scripts.ts';
 
 /** The maximum duration of a round. There are at least `SCRIPT_MS` between two scripts. */
@@ -59,6 +60,7 @@ export class Rotation {
   #kept = 0;
   #keptAtMs = Number.NEGATIVE_INFINITY;
   #toldAtMs = Number.NEGATIVE_INFINITY;
+  readonly #progress = new Progress();
   readonly #running: Promise<unknown>;
 
   constructor(parts: RotationParts) {
@@ -156,7 +158,10 @@ export class Rotation {
     const now = performance.now();
     if (this.#rescanning && now - this.#toldAtMs < TOLD_EVERY_MS) return;
     this.#toldAtMs = now;
-    const far = this.#rescanning ? `up to number ${this.#cursor} of ${highestId(this.#parts.list)}` : 'to the end';
+    const total = highestId(this.#parts.list);
+    const isSlowed = this.#parts.set.ready().some(({ pace }) => pace.isSlowed);
+    const left = this.#progress.text(this.#cursor, total, isSlowed);
+    const far = this.#rescanning ? `up to number ${this.#cursor} of ${total}${left}` : 'to the end';
     this.#parts.log(`every address is being looked at anew: ${far}`);
   }
 

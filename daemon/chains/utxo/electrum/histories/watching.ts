@@ -10,6 +10,7 @@ import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
+import { Progress } from './progress.ts';
 import type { Script, Scripts } from './scripts.ts';
 
 /** The duration of one step. The next one continues. */
@@ -47,6 +48,7 @@ export class Watching {
   /** Hashes of scripts that are no longer watched, until every server was told. */
   readonly #ended = new Set<string>();
   #toldAtMs = Number.NEGATIVE_INFINITY;
+  readonly #progress = new Progress();
   readonly close: () => void;
 
   constructor(parts: {
@@ -110,7 +112,9 @@ export class Watching {
     const now = performance.now();
     if (now - this.#toldAtMs < TOLD_EVERY_MS) return;
     this.#toldAtMs = now;
-    this.#log(`${server.name} watches ${server.statuses.size} of ${this.shareOf(server)} addresses so far`);
+    const [done, total] = [server.statuses.size, this.shareOf(server)];
+    const left = this.#progress.text(done, total, server.pace.isSlowed);
+    this.#log(`${server.name} watches ${done} of ${total} addresses so far${left}`);
   }
 
   #deadline(): number {

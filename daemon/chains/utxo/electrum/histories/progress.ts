@@ -1,0 +1,31 @@
+/**
+ * How long a long task will take, for the log. ElectrumX at its default settings serves about five addresses a second to one
+ * client, once that has asked for some thousands: five hours for 100,000 addresses.
+ */
+
+const MINUTE_MS = 60_000;
+/** Below this the rate says nothing. */
+const MEASURED_MS_MIN = 5_000;
+
+export class Progress {
+  #beganAtMs = 0;
+  #from = 0;
+  #last = Number.POSITIVE_INFINITY;
+
+  /** The rest of a sentence about `done` of `total`. `isSlowed`: the server delays its answers. */
+  text(done: number, total: number, isSlowed: boolean, nowMs = performance.now()): string {
+    // it began anew
+    if (done < this.#last) {
+      this.#beganAtMs = nowMs;
+      this.#from = done;
+    }
+    this.#last = done;
+    const tookMs = nowMs - this.#beganAtMs;
+    const hint = isSlowed
+      ? '; the server slows this client down: an ElectrumX of your own does not with COST_SOFT_LIMIT=0 in its settings'
+      : '';
+    if (tookMs < MEASURED_MS_MIN || done <= this.#from) return hint;
+    const minutes = Math.ceil(((total - done) * tookMs) / (done - this.#from) / MINUTE_MS);
+    return `, ${minutes < 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`} to go at this rate${hint}`;
+  }
+}
