@@ -312,7 +312,7 @@ export class Appliance {
   /** Time passes. What the clock starts is started. */
   async pass(ms: number): Promise<void> {
     await this.#time.advance(ms);
-    if (!this.isDead) void this.#jobs.absence().catch(() => undefined);
+    if (!this.isDead) void this.#jobs?.absence().catch(() => undefined);
     const now = this.#time.monotonic;
     if (this.isDead || now - this.#minuteAt < MINUTE_MS) return;
     this.#minuteAt = now;
