@@ -135,7 +135,8 @@ export const MESSAGES = {
   'ask.each': 'it is above the limit per withdrawal',
   'ask.lookalike': 'its address begins and ends like another one that is known, and is approved by hand',
   'ask.no_rate': 'no rate is known that tells what it is worth',
-  'ask.not_plain': 'a policy approves plain payments: sweeps and refunds are approved by hand',
+  'ask.not_plain':
+    'the policy approves only payments of a fixed amount: all that there is, and refunds, are approved by hand',
   'ask.refund': 'a refund of invoice {invoice}: every refund is approved by hand',
   'ask.restored': 'this service was restored from a backup and waits for its operator',
   'coin.left': '{coin}, which its transaction spends, left the chain',

@@ -13,7 +13,7 @@ import {
   TextField,
 } from 'react-aria-components';
 import { useCall, useChange, useConnection, useData } from '../data.tsx';
-import { useLanguage, useText } from '../i18n.ts';
+import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { fiat, foreign } from '../parts/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go, href } from '../router.ts';
@@ -21,10 +21,18 @@ import { ROUTES } from '../routes.tsx';
 import { useBusiness } from './business.tsx';
 import TEXTS from './texts.ts';
 
-type Command = { id: string; icon: IconName; text: string; run(): void };
+/** `words`: what else it is looked for by. */
+type Command = { id: string; icon: IconName; text: string; words?: string; run(): void };
 
 const AMOUNT = /^\d{1,9}([.,]\d{1,2})?$/;
 const has = (name: string): boolean => ROUTES.some((route) => route.name === name);
+
+const WORDY = ['home', 'counter', 'invoices', 'inbox', 'withdrawals', 'gas', 'wallet', 'sources', 'rates'] as const;
+const WORDY_TOO = ['alerts', 'developers', 'settings', 'first'] as const;
+const wordsOf = (name: string, t: Translate<keyof (typeof TEXTS)['en']>): string => {
+  const known = [...WORDY, ...WORDY_TOO].find((one) => one === name);
+  return known ? t(`w_${known}`) : '';
+};
 
 function useCommands(text: string): { go: Command[]; do: Command[] } {
   const t = useText(TEXTS);
@@ -40,6 +48,7 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
       id: name,
       icon: name === 'first' ? 'home' : name,
       text: t(name as 'home'),
+      words: wordsOf(name, t),
       run: to(href(name)),
     }),
   );
@@ -64,10 +73,16 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
         text: t('searchFor', { text: text.trim() }),
         run: to(`${href('invoices')}?q=${encodeURIComponent(text.trim())}`),
       },
-    { id: 'withdraw', icon: 'withdrawals', text: t('newWithdrawal'), run: to(href('withdrawals', 'new')) },
+    {
+      id: 'withdraw',
+      icon: 'withdrawals',
+      text: t('newWithdrawal'),
+      words: t('w_withdrawals'),
+      run: to(href('withdrawals', 'new')),
+    },
     { id: 'live', icon: 'plus', text: t('goLive'), run: to(href('first', 'live')) },
     { id: 'words', icon: 'wallet', text: t('showWords'), run: to(href('wallet', 'words')) },
-    { id: 'backup', icon: 'wallet', text: t('backUp'), run: to(href('wallet', 'backup')) },
+    { id: 'backup', icon: 'wallet', text: t('backUp'), words: t('w_backUp'), run: to(href('wallet', 'backup')) },
     { id: 'addresses', icon: 'wallet', text: t('addresses'), run: to(href('wallet', 'addresses')) },
     up &&
       business?.network !== 'sandbox' && {
@@ -84,7 +99,8 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
     },
   ];
   const always = ['search', 'till', ...(amount ? ['new'] : [])];
-  const matches = (one: Command): boolean => always.includes(one.id) || one.text.toLowerCase().includes(named);
+  const matches = (one: Command): boolean =>
+    always.includes(one.id) || `${one.text} ${one.words ?? ''}`.toLowerCase().includes(named);
   return { go: screens.filter(matches), do: doing.filter((one) => one !== false).filter(matches) };
 }
 
@@ -138,6 +154,9 @@ function PaletteInside({ onClose }: { onClose(): void }): ReactNode {
   const [text, setText] = useState('');
   const commands = useCommands(text);
   const found = useFound(text);
+  // screens and commands come before invoices, which nearly any text finds
+  const doing = commands.do.filter(({ id }) => id !== 'search');
+  const search = commands.do.filter(({ id }) => id === 'search');
   const run = (key: string): void => {
     onClose();
     [...found, ...commands.go, ...commands.do].find(({ id }) => id === key)?.run();
@@ -155,9 +174,10 @@ function PaletteInside({ onClose }: { onClose(): void }): ReactNode {
           onAction={(key) => run(String(key))}
           renderEmptyState={() => <p className="quiet">{t('paletteEmpty', { text })}</p>}
         >
-          {found.length > 0 && <Group title={t('found')} commands={found} />}
-          {commands.do.length > 0 && <Group title={t('doing')} commands={commands.do} />}
           {commands.go.length > 0 && <Group title={t('goTo')} commands={commands.go} />}
+          {doing.length > 0 && <Group title={t('doing')} commands={doing} />}
+          {found.length > 0 && <Group title={t('found')} commands={found} />}
+          {search.length > 0 && <Group title={t('invoices')} commands={search} />}
         </Menu>
       </Autocomplete>
     </Dialog>

@@ -160,7 +160,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ask.lookalike': 'Ihre Adresse beginnt und endet wie eine andere bekannte und wird von Hand genehmigt',
   'ask.no_rate': 'Kein Kurs ist bekannt, der ihren Wert nennt',
   'ask.not_plain':
-    'Eine Regel genehmigt einfache Zahlungen: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
+    'Die Regel genehmigt nur Zahlungen mit festem Betrag: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
   'ask.refund': 'Eine Erstattung der Rechnung {invoice}: Jede Erstattung wird von Hand genehmigt',
   'ask.restored': 'Dieser Dienst wurde aus einer Sicherung wiederhergestellt und wartet auf seinen Betreiber',
   'coin.left': '{coin}, den ihre Transaktion ausgibt, ist nicht mehr in der Blockchain',

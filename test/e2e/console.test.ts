@@ -482,6 +482,24 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('finds screens and commands by other words, before invoices, as one types', async () => {
+    const page = await shop.open('home');
+    const first = page.getByRole('menuitem').first();
+    for (const [typed, name, address] of [
+      ['price', 'Rates', '#/rates'],
+      ['send back', 'Inbox', '#/inbox'],
+      ['back up', 'Backup and drill', '#/wallet/backup'],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(typed);
+      await page.locator('.palette-item[data-focused]', { hasText: name }).waitFor();
+      expect(await first.innerText()).toContain(name);
+      await page.keyboard.press('Enter');
+      await until('its screen is open', async () => page.url().includes(address));
+    }
+    await page.context().close();
+  });
+
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
     await page.getByLabel('Currency').selectOption('CHF');

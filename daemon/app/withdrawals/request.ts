@@ -164,9 +164,10 @@ function whyApprove(
 ): Message | null {
   if (quarantineOf(reader)) return message('ask.restored');
   if (invoice) return message('ask.refund', { invoice: invoice.slug });
-  // the signer accepts nothing else by a policy
-  if (business.network !== 'sandbox' && (units === null || deposit)) return message('ask.not_plain');
-  return whyByHand(app, reader, business, { chain: asset.chain, address, usd });
+  const why = whyByHand(app, reader, business, { chain: asset.chain, address, usd });
+  // the signer accepts nothing else by a policy; without a policy there is another reason
+  const isPlain = business.network === 'sandbox' || (units !== null && !deposit);
+  return why ?? (isPlain ? null : message('ask.not_plain'));
 }
 
 /** An operator's own withdrawal. `amount` null: everything, less the fee. Throws `Rejected`. */

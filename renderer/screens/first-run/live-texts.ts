@@ -3,7 +3,7 @@ import { texts } from '../../i18n.ts';
 export default texts(
   {
     title: 'Real money',
-    leave: 'Leave; the sandbox stays',
+    leave: 'Cancel and keep the sandbox',
     wallet: 'Your wallet',
     words: 'Write the words down',
     proof: 'Prove that you have them',
@@ -26,7 +26,8 @@ export default texts(
     notRemembered: 'The passphrase is not in the keychain',
     rememberLater: 'You can do it later in the settings.',
     makeTitle: 'Your wallet',
-    makeNote: 'It lies encrypted on this computer. The words bring it back on any other; the passphrase opens it here.',
+    makeNote:
+      'It is stored encrypted on this computer. The words restore it on any other; the passphrase opens it here.',
     newWallet: 'A new wallet',
     newWalletText: 'With 24 words, which you write on paper in the next step.',
     haveWords: 'I have words already',
@@ -72,7 +73,7 @@ export default texts(
     mainnet: 'Real money',
     testnet: 'Test coins (testnet)',
     regtest: 'A node of your own for tests (regtest)',
-    haveMonero: 'I have a Monero wallet of 25 words, and this business goes on with it',
+    haveMonero: 'I have a Monero wallet of 25 words, and this business shall use it',
     haveMoneroNote:
       'Its money and its words become those of this business. The other words do not give them: keep these 25 on paper too, or a backup.',
     moneroWords: 'The 25 words, with spaces between them',
@@ -94,7 +95,7 @@ export default texts(
   },
   {
     title: 'Echtes Geld',
-    leave: 'Verlassen; die Sandbox bleibt',
+    leave: 'Abbrechen und die Sandbox behalten',
     wallet: 'Ihre Wallet',
     words: 'Wörter aufschreiben',
     proof: 'Wörter nachweisen',
@@ -168,7 +169,7 @@ export default texts(
     mainnet: 'Echtes Geld',
     testnet: 'Testcoins (testnet)',
     regtest: 'Ein eigener Knoten für Tests (regtest)',
-    haveMonero: 'Ich habe eine Monero-Wallet mit 25 Wörtern, und dieses Geschäft führt sie weiter',
+    haveMonero: 'Ich habe eine Monero-Wallet mit 25 Wörtern, und dieses Geschäft soll sie verwenden',
     haveMoneroNote:
       'Ihr Geld und ihre Wörter werden die dieses Geschäfts. Die anderen Wörter ergeben sie nicht: Bewahren Sie auch diese 25 auf Papier auf, oder eine Sicherung.',
     moneroWords: 'Die 25 Wörter, mit Leerzeichen dazwischen',

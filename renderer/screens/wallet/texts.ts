@@ -22,7 +22,7 @@ export default texts(
     off: 'Passphrases are turned off in the browser: [console] approvals = false',
     changeTitle: 'Change the passphrase',
     changeNote: 'it protects the wallet on this computer; the words stay the same',
-    old: 'Passphrase so far',
+    old: 'Current passphrase',
     fresh: 'New passphrase',
     again: 'New passphrase once more',
     short: 'At least {n} characters',

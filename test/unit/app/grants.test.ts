@@ -111,8 +111,15 @@ it('lets plain payments go, and leaves a sweep to the operator: the wallet would
   await bench.deposits([COIN / 1_000n], 6);
   const sweep = bench.row(await bench.request(null));
   expect(sweep).toMatchObject({ state: 'requested', approved_by: null });
-  expect(sweep.problem).toMatch(/sweeps and refunds are approved by hand/);
+  expect(sweep.problem).toMatch(/all that there is, and refunds, are approved by hand/);
   await bench.app.store.write((tx) => reject(bench.app, tx, `${sweep.id}`, null));
   const plain = bench.row(await bench.request(COIN / 2_000n));
   expect(plain).toMatchObject({ state: 'approved', approved_by: 'policy' });
+});
+
+it('speaks of no policy where there is none', async () => {
+  await bench.deposits([COIN / 1_000n], 6);
+  const sweep = bench.row(await bench.request(null));
+  expect(sweep).toMatchObject({ state: 'requested', problem: expect.stringContaining('by hand') });
+  expect(sweep.problem).not.toMatch(/policy approves/);
 });
