@@ -7,6 +7,7 @@ import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
 import type { Message } from '../domain/messages.ts';
 import { INBOX_STATES, INVOICE_STATUSES } from '../domain/payment.ts';
+import { REACHES } from '../domain/reach.ts';
 import { WITHDRAWAL_STATES } from '../domain/withdrawal.ts';
 
 /** The scopes of a key that names none: `withdraw` includes `refund`. */
@@ -361,6 +362,8 @@ const ChainShape = z.object({
 export const StatusShape = z.object({
   version: z.string(),
   url: z.string(),
+  /** Who can open the payment pages, by that address. It is not tried. */
+  reach: z.enum(REACHES),
   data_dir: z.string(),
   started_at: Instant,
   uptime_seconds: z.int().min(0),

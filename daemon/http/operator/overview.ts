@@ -10,6 +10,7 @@ import { toIso } from '../../domain/calendar.ts';
 import { storedMessage } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
+import { reachOf } from '../../domain/reach.ts';
 import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Context } from './context.ts';
 
@@ -20,6 +21,7 @@ export function status({ app, extra }: Context): Result<'status'> {
   return {
     version: extra.version,
     url: app.publicUrl,
+    reach: reachOf(app.publicUrl),
     data_dir: extra.dataDir,
     started_at: toIso(extra.startedAt),
     uptime_seconds: Math.max(0, Math.floor((app.now() - extra.startedAt) / MS_PER_SECOND)),

@@ -31,6 +31,7 @@ export default function Settings(): ReactNode {
       <Section title={t('told')} side={<a href={href('developers', 'log')}>{t('toldWhere')}</a>}>
         <p className="quiet">{t('toldNote')}</p>
       </Section>
+      <Reach t={t} />
       <Sessions t={t} />
       <Configuration t={t} />
     </Page>
@@ -54,6 +55,21 @@ function Here({ t }: { t: T }): ReactNode {
       </div>
       <Tips t={t} />
       {desktop && <StartAtLogin desktop={desktop} t={t} />}
+    </Section>
+  );
+}
+
+/** Who can open the payment pages, and how that is changed. */
+function Reach({ t }: { t: T }): ReactNode {
+  const { data } = useCall('status', {});
+  if (!data) return null;
+  const isNarrow = data.reach === 'computer' || data.reach === 'network';
+  return (
+    <Section title={t('reach')}>
+      <p>
+        <strong>{t(`reach_${data.reach}`)}</strong> {t('reachAt')} <span className="mono">{data.url}</span>
+      </p>
+      <p className="quiet">{t(isNarrow ? 'reachHow' : 'reachTry')}</p>
     </Section>
   );
 }
