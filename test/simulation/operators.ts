@@ -13,6 +13,7 @@ import { assetOf } from '../../daemon/domain/assets.ts';
 import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
+import { endOrphan } from './orphan.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { judgeRequested, judgeWhole } from './reserved.ts';
 import { type Ask, type Backup, Fault, START, type World } from './world.ts';
@@ -337,6 +338,7 @@ export async function confirm(world: World): Promise<void> {
 }
 
 export async function loseMachine(world: World): Promise<void> {
+  await endOrphan(world);
   const dead = world.appliance;
   dead.crash();
   await world.time.settle();

@@ -3,6 +3,7 @@ import { Crashed } from './appliance.ts';
 import { judgeChains, judgeEnd, judgeFailed, judgeSigned } from './auditor.ts';
 import { lie } from './liars.ts';
 import * as operators from './operators.ts';
+import { endOrphan, orphan, orphanSigns } from './orphan.ts';
 import * as people from './people.ts';
 import { heed, rollBack, snapshot } from './rollback.ts';
 import { steal } from './thief.ts';
@@ -43,6 +44,8 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [0.1, 'restore older', operators.restoreOlder],
   [0.15, 'words', operators.restoreWords],
   [3, 'crash', operators.crash],
+  [1, 'orphan', orphan],
+  [4, 'orphan signs', orphanSigns],
   [1, 'snapshot', snapshot],
   [0.4, 'roll back', rollBack],
   [2, 'heed', heed],
@@ -96,6 +99,7 @@ export async function simulate(
     fault = error instanceof Fault || error instanceof Busy ? error.message : `${(error as Error).stack ?? error}`;
   }
   if (world.fault !== null) fault = world.fault;
+  await endOrphan(world);
   world.appliance?.crash();
   await time.settle().catch(() => {});
   await world.appliance?.bury().catch(() => {});
@@ -118,6 +122,7 @@ async function step(world: World, actions: Map<string, number>, allowed: Allowed
     world.note(`${name}: ${error.message}`);
   }
   if (world.appliance.isDead) {
+    await endOrphan(world);
     await world.restart();
     world.given.clear();
     world.note('the machine starts again');

@@ -111,6 +111,8 @@ export class LocalSigner implements Signer {
   readonly #time: Time;
   #session: Session | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  /** What it was asked to sign last. */
+  lastOrder: SignOrder | null = null;
   /** What the daemon asks for is seen here, and may be altered by one that was taken over. */
   onOrder: (order: SignOrder, sign: (order: SignOrder) => Promise<SignedSpend>) => Promise<SignedSpend> = (
     order,
@@ -150,6 +152,7 @@ export class LocalSigner implements Signer {
   }
 
   sign(order: SignOrder): Promise<SignedSpend> {
+    this.lastOrder = order;
     return this.onOrder(order, (one) =>
       this.#inTurn(() => {
         if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');

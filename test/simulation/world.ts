@@ -12,6 +12,7 @@ import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, COINS, configOf, type Sources } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
+import type { Orphan } from './orphan.ts';
 import { Random } from './random.ts';
 import type { Snapshot } from './rollback.ts';
 import type { Time } from './time.ts';
@@ -112,6 +113,8 @@ export class World {
   readonly olderBackups: Backup[] = [];
   /** By coin: the indices of the addresses that the machine that is alive gave out, since it is known what it did. */
   readonly given = new Map<UtxoChain, Set<number>>();
+  /** A signer that lives on without its daemon. */
+  orphan: Orphan | null = null;
   /** Copies of the data directory that nobody announces. */
   readonly snapshots: Snapshot[] = [];
   /** The data directory came back older, and the service has not said so. */
