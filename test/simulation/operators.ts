@@ -11,6 +11,7 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
 import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
+import { parseDecimal } from '../../daemon/domain/money.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { endOrphan } from './orphan.ts';
@@ -228,7 +229,9 @@ export async function decideInbox(world: World): Promise<string> {
     }
     const coin = item.crypto as UtxoChain;
     const address = world.stranger(coin);
-    world.wanted.set(address, { coin, address, units: null });
+    // what an invoice got too much is an amount, from any coin; all other deposits go as they are
+    const units = item.reason === 'overpaid' ? parseDecimal(item.amount, assetOf(coin).decimals) : null;
+    world.wanted.set(address, { coin, address, units });
     const { withdrawal } = await world.appliance.operator('inbox.refund', { id: item.id, address });
     return `deposit ${item.id} is to be refunded by withdrawal ${withdrawal.id} to ${address}`;
   } catch (error) {
