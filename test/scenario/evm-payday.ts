@@ -199,7 +199,7 @@ export class Payday {
 }
 
 /**
- * Said of a wallet that is locked after a start, of a withdrawal that waits since the life was recorded, which is long ago when all
- * points are visited, or of nothing that concerns money.
+ * Said of a wallet that is locked after a start, of data that was copied, as each point is, of a withdrawal that waits since the life
+ * was recorded, which is long ago when all points are visited, or of nothing that concerns money.
  */
-const EXPECTED_ALERTS = /^(wallet\.locked|withdrawal\.(waiting|unsigned)$|backup\.|source\.)/;
+const EXPECTED_ALERTS = /^(wallet\.locked|data\.moved|withdrawal\.(waiting|unsigned)$|backup\.|source\.)/;

@@ -251,7 +251,8 @@ describe('a disk that takes no more', () => {
       inputs: ['a'], entries: [{ uuid: 'n-' + n, identity: 'i', feeMax: '1' }] });
     const failed = [];
     for (let n = 0; n < 8; n++) await journal.append(line(n)).catch((error) => failed.push(error.code));
-    console.log(JSON.stringify({ failed, known: [...journal.memory.signed.keys()] }));`;
+    console.log(JSON.stringify({ failed, known: [...journal.memory.signed.keys()] }));
+    await journal.close();`;
 
   it('leaves the journal as it was', async () => {
     const folder = await folderOf();
