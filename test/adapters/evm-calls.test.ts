@@ -101,6 +101,22 @@ describe.skipIf(!hasAnvil)(anvilTitle('the calls that a block costs'), () => {
   });
 });
 
+describe.skipIf(!hasAnvil)(anvilTitle('an endpoint without EIP-1898'), () => {
+  it('is refused when it is connected, with the reason', async () => {
+    const scene = await EvmScene.start('ETH');
+    scene.proxy.behaviour = {
+      instead: ({ params }) =>
+        typeof params.at(-1) === 'object'
+          ? { error: { code: -32_602, message: 'invalid argument 1: hex string expected' } }
+          : undefined,
+    };
+    const adapter = scene.connect(new FactBook(), [scene.proxy.url]);
+    await expect(adapter.begin(null, signal())).rejects.toThrow(/takes no hash of a block for the state \(EIP-1898\)/);
+    await adapter.close();
+    await scene.stop();
+  });
+});
+
 describe('the program that tells balances', () => {
   it('is compiled from its source, and only its own answers are read', () => {
     expect(balancesCall([]).data).toBe(compiledYul('balances.yul'));

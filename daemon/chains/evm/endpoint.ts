@@ -62,6 +62,9 @@ const TRACES_MAX = 100;
 const USED_PER_CALL_MAX = 250;
 /** The same of balances: about 5,000 gas each. */
 const BALANCES_PER_CALL_MAX = 1_100;
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+/** JSON-RPC 2.0: the parameters have another form than the method's. */
+const INVALID_PARAMS = -32_602;
 /** EIP-1474: the limit of requests is exceeded. */
 const LIMIT_EXCEEDED = -32_005;
 /** `json-rpc.ts` describes an HTTP 429 with these words. */
@@ -140,7 +143,20 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
         throw this.#wrong(`disagrees: ${token.asset} at ${token.contract} ${says}, not ${token.decimals} decimals`);
       }
     }
+    await this.#needStateByHash(signal);
     this.#identified = this.#rpc.connections;
+  }
+
+  /** Balances are asked for by the hash of their block, so that they cannot be those of another branch. */
+  async #needStateByHash(signal: AbortSignal): Promise<void> {
+    const { hash } = await this.head(signal);
+    const at = { blockHash: hash, requireCanonical: true };
+    const [reply] = await this.#many([['eth_getBalance', ZERO_ADDRESS, at]], signal);
+    if (reply && 'error' in reply && reply.error.code === INVALID_PARAMS) {
+      throw this.#wrong(
+        `takes no hash of a block for the state (EIP-1898), so that it cannot be used: ${reply.error.message}`,
+      );
+    }
   }
 
   async head(signal: AbortSignal): Promise<Header> {
