@@ -202,6 +202,8 @@ export type SourceServer = {
   /** Addresses subscribed on it. */
   watched: number;
   failures: number;
+  /** Whether it has answered late in the last seconds, or refused for the cost. Absent: not measured. */
+  slowed?: boolean;
   error: string | null;
 };
 

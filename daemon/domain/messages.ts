@@ -218,6 +218,8 @@ export const MESSAGES = {
     'To have it signed anew: countinghouse withdrawal speed-up {id}. To give it up: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; its log says why it ended',
   'advice.sources': '`countinghouse source list` shows each server',
+  'advice.cost_limit':
+    'if it is your own: COST_SOFT_LIMIT=0 in its settings, or a search of 100,000 addresses takes hours',
   'advice.tls': 'set up TLS: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
   'advice.web_server': 'look at the web server before this service',
@@ -265,6 +267,7 @@ export const MESSAGES = {
   'doctor.sources': 'followed chains: {count}',
   'doctor.sources_sandbox': 'only the sandbox is connected',
   'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.source_slowed': '{network} {chain}: {server} slows its answers down',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
   'doctor.url_unset': 'public_url is not set: payers elsewhere cannot reach the pages',

@@ -246,6 +246,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Um sie neu signieren zu lassen: countinghouse withdrawal speed-up {id}. Um sie aufzugeben: countinghouse withdrawal cancel {id}',
   'advice.signer': '`systemctl start countinghouse-signer`; sein Protokoll sagt, warum er endete',
   'advice.sources': '`countinghouse source list` zeigt jeden Server',
+  'advice.cost_limit':
+    'wenn es Ihr eigener ist: COST_SOFT_LIMIT=0 in seinen Einstellungen, sonst dauert eine Suche in 100.000 Adressen Stunden',
   'advice.tls': 'Richten Sie TLS ein: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
   'advice.web_server': 'Sehen Sie nach dem Webserver vor diesem Dienst',
@@ -293,6 +295,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.sources': 'Verfolgte Blockchains: {count}',
   'doctor.sources_sandbox': 'Nur die Sandbox ist verbunden',
   'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.source_slowed': '{network} {chain}: {server} bremst seine Antworten',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',
   'doctor.url_unset': 'public_url ist nicht gesetzt: Kunden anderswo erreichen die Zahlungsseiten nicht',

@@ -130,6 +130,19 @@ describe('with real money', () => {
     expect([kinds(), (await found(bench, 'clock'))[0]!.level]).toEqual([[], 'ok']);
   });
 
+  it.each([
+    { software: 'ElectrumX 1.16.0, protocol 1.4.2', slowed: true, level: 'warning' },
+    { software: 'ElectrumX 1.16.0, protocol 1.4.2', slowed: false, level: undefined },
+    { software: 'Fulcrum 1.9.8, protocol 1.4.2', slowed: true, level: undefined },
+    { software: null, slowed: true, level: undefined },
+  ])('$software that slows down: $slowed is told: $level', async ({ software, slowed, level }) => {
+    const bench = await open();
+    Object.assign(bench.chain.adapter, { servers: () => [{ name: 'tcp://own.example:50001', software, slowed }] });
+    const [told] = (await found(bench, 'sources')).filter(({ advice }) => advice?.includes('COST_SOFT_LIMIT=0'));
+    expect(told?.level).toBe(level);
+    if (told) expect(told.text).toContain('tcp://own.example:50001 slows its answers down');
+  });
+
   it('one source whose clock is wrong says nothing, nor do two', () => {
     const clocks = new OtherClocks();
     clocks.note('a', 'Thu, 01 Jan 1970 00:00:00 GMT', 1e12);

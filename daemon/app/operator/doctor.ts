@@ -220,12 +220,30 @@ function sources(app: App): Finding[] {
         real.length === 0 ? message('doctor.sources_sandbox') : message('doctor.sources', { count: real.length }),
       ),
     );
+  found.push(...slowed(app));
   const missing = rates
     .filter(({ network, ageMs }) => network === 'mainnet' && ageMs === null)
     .map(({ asset }) => asset);
   if (missing.length > 0)
     found.push(problem('rates', message('doctor.rates', { coins: missing.join(', ') }), message('advice.rates')));
   return found;
+}
+
+/** ElectrumX counts the cost of each client, also of its owner's. */
+function slowed(app: App): Finding[] {
+  return app.chains
+    .all()
+    .flatMap(({ adapter }) =>
+      (adapter.servers?.() ?? [])
+        .filter((server) => server.slowed && server.software?.startsWith('ElectrumX'))
+        .map(({ name: server }) =>
+          warning(
+            'sources',
+            message('doctor.source_slowed', { network: adapter.network, chain: adapter.chain, server }),
+            message('advice.cost_limit'),
+          ),
+        ),
+    );
 }
 
 async function backups(app: App, dataDir: string): Promise<Finding[]> {

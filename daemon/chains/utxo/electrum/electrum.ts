@@ -208,6 +208,7 @@ export class ElectrumAdapter implements ChainAdapter {
         latencyMs: server.latencyMs === null ? null : Math.round(server.latencyMs),
         watched: server.statuses.size,
         failures: server.failures,
+        slowed: server.state === 'ready' && server.pace.isSlowed,
       };
     });
   }
