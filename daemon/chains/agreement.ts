@@ -42,7 +42,8 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
   readonly #isStored: IsStored<F>;
-  readonly #held = new Map<string, { fact: F; teller: E; isAgreed: boolean }>();
+  /** `isDenied`: another operator answered that it does not have it. */
+  readonly #held = new Map<string, { fact: F; teller: E; isAgreed: boolean; isDenied: boolean }>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -71,6 +72,16 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     return [...this.#held.values()].map(({ fact }) => fact);
   }
 
+  /** The same without those that another operator denies. */
+  undenied(): F[] {
+    return [...this.#held.values()].filter(({ isDenied }) => !isDenied).map(({ fact }) => fact);
+  }
+
+  /** Forgets facts that another operator denies, if others explain the same. */
+  replace(isReplaced: (denied: F) => boolean): void {
+    for (const [id, { fact, isDenied }] of this.#held) if (isDenied && isReplaced(fact)) this.#held.delete(id);
+  }
+
   /** The facts of a step as they may be reported, with those that were kept back before. */
   async judge(groups: readonly Told<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
     this.#forget(checkpoint);
@@ -84,7 +95,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
           continue;
         }
         if (!this.#held.has(id)) fresh.push(id);
-        this.#held.set(id, { fact, teller, isAgreed: false });
+        this.#held.set(id, { fact, teller, isAgreed: false, isDenied: false });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
@@ -116,7 +127,10 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       const facts = open.map(({ fact }) => fact);
       const agreed = [...this.#held.values()].filter(({ isAgreed }) => isAgreed).map(({ fact }) => fact);
       const there = await this.#areThere(endpoint, facts, signal, agreed);
-      for (const [i, one] of open.entries()) one.isAgreed = there[i] === true;
+      for (const [i, one] of open.entries()) {
+        one.isAgreed = there[i] === true;
+        one.isDenied = there[i] !== true;
+      }
       return mine.every(({ isAgreed }) => isAgreed);
     };
     if (mine.some(({ isAgreed }) => !isAgreed)) await this.#endpoints.other(teller, use, signal);

@@ -165,9 +165,14 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     return spends;
   }
 
-  /** The credits that wait for the word of another operator's endpoint, or for the books; with their blocks. */
+  /** The credits that wait for the word of another operator's endpoint, or for the books, and that none denies; with their blocks. */
   protected held(): readonly Credit[] {
-    return this.#agreement.held();
+    return this.#agreement.undenied();
+  }
+
+  /** Forgets credits that another operator denies, if others explain the same money. */
+  protected replace(isReplaced: (denied: Credit) => boolean): void {
+    this.#agreement.replace(isReplaced);
   }
 
   /** Checks for changes at once, because of a hint. */

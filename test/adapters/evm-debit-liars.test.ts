@@ -112,4 +112,35 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that invent what le
     await pair.book.catchUp(adapter);
     expect([id, otherId].map((one) => pair.book.unitsAt(one, 'USDT_ERC20'))).toEqual([0n, 0n]);
   });
+
+  it('do not keep a payment away by telling it in another block', async () => {
+    const { adapter, address, id } = await pair.watching(pair.urls, { needsAgreement: () => true });
+    const { anvil, proxy } = pair.scene;
+    const newest = () => anvil.rpc<Fields>('eth_getBlockByNumber', ['latest', false]);
+    const before = await newest();
+    await pair.scene.payCoins([{ address, units: COIN }]);
+    await anvil.mine();
+    const paid = await newest();
+    // the state of the block before, so that the payment seems to come in the next block
+    proxy.behaviour = {
+      instead({ method, params }) {
+        const at = params.at(-1) as Fields;
+        const isState = method === 'eth_call' || method === 'eth_getBalance';
+        if (!isState || at.blockHash !== paid.hash) return undefined;
+        return proxy.pass({ method, params: [...params.slice(0, -1), { ...at, blockHash: before.hash ?? '' }] });
+      },
+    };
+    await pair.book.catchUp(adapter);
+    await anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(booked(id).credits).toEqual([]);
+    proxy.behaviour = {};
+    await until(async () => {
+      await anvil.mine();
+      await pair.book.catchUp(adapter);
+      return booked(id).credits.length > 0;
+    }, 'the payment');
+    expect(booked(id).credits.map(({ units, height }) => [units, height])).toEqual([[COIN, Number(paid.number)]]);
+    expect(pair.book.paid(id)).toHaveLength(1);
+  });
 });

@@ -187,6 +187,13 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
+    // a balance explains itself at each look, so that one wrong explanation does not keep the right one away
+    const explained = new Map((coins ?? []).map((one) => [one.targetId, new Set<string>()]));
+    for (const { targetId, id } of coins ?? []) explained.get(targetId)?.add(id);
+    this.replace(({ targetId, id, amount }) => {
+      const ids = amount.asset === this.assets[0] ? explained.get(targetId) : undefined;
+      return ids !== undefined && !ids.has(id);
+    });
     const known = { credits, held: [...held, ...credits], debits: sent.debits };
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
     const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
