@@ -273,7 +273,7 @@ describe('branding', () => {
       logo: PNG.toString('base64'),
     });
     const logoId = expect.stringMatching(/^[0-9a-f]{32}$/);
-    const NOTHING_ELSE = { contact: null, favourites: [] };
+    const NOTHING_ELSE = { contact: null, favourites: [], currency: null };
     expect(business.brand).toEqual({ name: hostile, accent: '#ffd400', logo: logoId, ...NOTHING_ELSE });
     const { text } = await fetchPage(slug);
     expect(text).toContain('&lt;b&gt;Rosa &amp; &quot;Co&quot;&lt;/b&gt;</bdi>');
@@ -305,7 +305,8 @@ describe('branding', () => {
   ])('refuses %j', async (change, code) => {
     expect(await refusal(service.dataDir, 'business.brand', { business: '1', ...change })).toMatchObject({ code });
     const { businesses } = await operator('business.list', {});
-    expect(businesses[0]!.brand).toEqual({ name: null, accent: null, logo: null, contact: null, favourites: [] });
+    const nothing = { name: null, accent: null, logo: null, contact: null, favourites: [], currency: null };
+    expect(businesses[0]!.brand).toEqual(nothing);
   });
 
   it.each(['logo/00000000000000000000000000000000', 'logo/x', 'logo/..%2f..%2fetc'])(

@@ -55,7 +55,9 @@ it('says the same in the balance, the export and the proof', async () => {
       rows.push(...page.rows);
       cursor = page.next;
     }
-    expect(rows.sort(byLine)).toEqual(kept.export.sort(byLine));
+    // the release had no column for refunds, and these books have none
+    const then = kept.export.map((row) => ({ ...row, refund_of: '' }));
+    expect(rows.sort(byLine)).toEqual(then.sort(byLine));
     // the proof compares the balance, which was not touched, with the entries
     const { lines, problems } = await reconcile(app, bench.chain, new AbortController().signal);
     const texts = lines.map((line) => ({

@@ -42,8 +42,11 @@ const READS_FEW: Record<string, string> = {
   lastDebit: 'SCAN debit',
   lastWithdrawal: 'SCAN withdrawal',
   unknownTokenBefore: 'SCAN unknown_token',
-  waitingWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
-  skipWebhooks: 'SCAN webhook USING INDEX webhook_waiting',
+  skipWebhooks: 'SCAN webhook USING INDEX webhook_turn',
+  wantedAbsences: 'SCAN absence USING INDEX absence_wanted',
+  longWanted: 'SCAN absence USING INDEX absence_wanted',
+  // one row a channel for each alert that is kept
+  tellAgain: 'SCAN alert_notice',
   doubtUnsigned: 'SCAN withdrawal USING INDEX withdrawal_waiting',
 };
 
@@ -98,7 +101,8 @@ describe('an index is used', () => {
     ['creditsOfTransaction', 'sqlite_autoindex_credit_1'],
     ['invoicesToCheck', 'invoice_check'],
     ['paymentsToCheck', 'payment_check'],
-    ['waitingWebhooks', 'webhook_waiting'],
+    ['nextWebhookTurn', 'webhook_turn'],
+    ['webhooksOfTurn', 'webhook_turn'],
     ['scriptsOfOpenPayments', 'payment_check'],
     ['scriptsOfFormerTargets', 'former_target_open'],
     ['scriptsOfUnsettledCredits', 'credit_unsettled'],
