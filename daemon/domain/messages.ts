@@ -28,6 +28,12 @@ export const MESSAGES = {
     'The clock of this machine is {minutes} minutes ahead: quotes and due dates go by it. Set it: timedatectl set-ntp true',
   'clock.behind':
     'The clock of this machine is {minutes} minutes behind: quotes and due dates go by it. Set it: timedatectl set-ntp true',
+  'clock.behind_blocks':
+    'The clock of this machine is behind: the newest blocks are of {known}. Quotes and due dates go by it, and new invoices wait while it is more than 12 hours behind. Set it: timedatectl set-ntp true',
+  'clock.behind_books':
+    'The clock of this machine is behind: this service stored something at {known} already. Quotes and due dates go by it, and new invoices wait while it is more than 12 hours behind. Set it: timedatectl set-ntp true. If it is right now and was ahead before, mark this alert as seen: then they no longer wait',
+  'clock.behind_program':
+    'The clock of this machine shows a time at which this program did not exist. Quotes and due dates go by it, and new invoices wait. Set it: timedatectl set-ntp true',
   'data.moved':
     'This data was copied or moved to {folder}. If the service that it was copied from still runs, stop one of the two: two services with one wallet give out the same addresses',
   'data.older':
@@ -337,7 +343,7 @@ export const templateOf = ({ code, values }: Message): Template => ({ code, valu
 
 /** Values that grow and shrink while the cause of a message stays the same. */
 const MEASURES: ReadonlySet<string> = new Set([
-  ...['days', 'depth', 'done', 'due', 'finalized', 'height', 'hours', 'megabytes', 'minutes', 'times'],
+  ...['days', 'depth', 'done', 'due', 'finalized', 'height', 'hours', 'known', 'megabytes', 'minutes', 'times'],
 ]);
 
 /** The same for two texts about the same cause: the code, and the values that are no measures. */

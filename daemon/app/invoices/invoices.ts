@@ -22,6 +22,7 @@ import { type App, graceMs } from '../app.ts';
 import { newSlug } from '../ids.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
+import { refuseWrongClock } from '../recovery/clock.ts';
 import { noteClient, releaseAddress } from '../shops/clients.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
@@ -89,10 +90,11 @@ function endOfMonth(business: Business, now: number): number {
 
 /**
  * Creates an invoice. Throws `Rejected` for a wrong field or an amount below 10 USD, and `Unavailable` if its currency
- * has no rate.
+ * has no rate, or while the machine's clock is wrong.
  */
 export function createInvoice(app: App, business: Business, wanted: NewInvoice, tx: Tx): InvoiceRow {
   const now = app.now();
+  refuseWrongClock(app, tx, 'New invoices');
   if (!acceptsCrypto(app, business, wanted.crypto)) {
     throw cryptoRejected(cryptosFor(app, business));
   }

@@ -16,6 +16,7 @@ import { takeAddress } from '../addresses/pool.ts';
 import { type App, graceMs } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tellInvoice } from '../notifications/news.ts';
+import { refuseWrongClock } from '../recovery/clock.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import { abandonedAt } from '../shops/clients.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
@@ -148,6 +149,7 @@ export function requestPayment(
   const asset = chooseAsset(app, business, invoice, choice());
   const now = app.now();
   refuseInQuarantine(tx, 'New payments');
+  refuseWrongClock(app, tx, 'New payments');
   const chain = app.chains.open(business.network, asset, now);
   const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
 
@@ -213,6 +215,7 @@ export function changeCoin(
   const asset = chooseAsset(app, business, invoice, symbol);
   if (asset.symbol === payment.asset) return payment;
   refuseInQuarantine(tx, 'New payments');
+  refuseWrongClock(app, tx, 'New payments');
   const chain = app.chains.open(business.network, asset, app.now());
   const former = leftTargets(tx, payment).find((left) => left.asset === asset.symbol);
   const next = former?.quote_ends_at && former.quote_ends_at > app.now() ? takenUp(app, payment, former) : fresh();
@@ -255,6 +258,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   if (!invoice || !payment || !needsQuote(invoice, payment, payment.deadline_at + graceMs(app), now)) return;
   const asset = assetOf(payment.asset);
   try {
+    refuseWrongClock(app, tx, 'New quotes');
     app.chains.open(business.network, asset, now);
     const at = (rate: bigint) => receivedAt(tx, payment, rate);
     const seenValue = payment.seen_value;

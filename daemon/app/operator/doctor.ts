@@ -19,6 +19,7 @@ import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { differencesOf } from '../books/differences.ts';
 import { jobDoneAt } from '../job-times.ts';
+import { clockBehind } from '../recovery/clock.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { daysUntilFull, FREE_BYTES_LOW, megabytesOf, stuckLog } from '../storage.ts';
 import { monitor } from './monitor.ts';
@@ -106,8 +107,10 @@ async function looked(subject: Subject, look: () => Finding[] | Promise<Finding[
   }
 }
 
-function clock({ rates }: App): Finding {
-  const ahead = rates.otherClocks.aheadMs();
+function clock(app: App): Finding {
+  const behind = clockBehind(app);
+  if (behind !== null) return problem('clock', behind.text, message('advice.set_clock'));
+  const ahead = app.rates.otherClocks.aheadMs();
   if (ahead === null) return ok('clock', message('doctor.clock_alone'));
   const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
   if (Math.abs(ahead) < CLOCK_MS_MAX) return ok('clock', message('doctor.clock_right'));

@@ -1,5 +1,6 @@
 /** The operator's other lists: keys, client IDs, inbox, notifications, alerts. Each is bounded. */
 import { Rejected } from '../../domain/errors.ts';
+import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
 import { inboxBelow } from '../../store/queries/credits.ts';
 import {
@@ -14,6 +15,7 @@ import { invoiceById } from '../../store/queries/invoices.ts';
 import { unknownTokensBelow } from '../../store/queries/unknown-tokens.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { leaveClock } from '../recovery/clock.ts';
 import type { Business } from '../shops/directory.ts';
 import { type WebhookView, webhookView } from './invoices.ts';
 
@@ -96,5 +98,7 @@ export function alertPage(app: App, limit: number, after: AlertCursor | null) {
 
 /** Marks alerts as seen; returns how many were open. */
 export function markSeen(app: App, ids: readonly number[], tx: Tx): number {
+  const clock = tx.get(openAlertOf, { kind: 'clock.wrong', subject: 'clock' });
+  if (clock?.template?.code === 'clock.behind_books' && ids.includes(clock.id)) leaveClock(tx, app.now());
   return [...new Set(ids)].reduce((sum, id) => sum + tx.run(closeAlert, { id, seen_at: app.now() }).changes, 0);
 }

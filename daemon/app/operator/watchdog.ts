@@ -6,9 +6,10 @@ import { type Message, message, textOf, type Value } from '../../domain/messages
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
-import { end, raise } from '../alerts.ts';
+import { end, openMessage, raise } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
+import { clockBehind } from '../recovery/clock.ts';
 import { storedProblem, withdrawalOf } from '../withdrawals/rows.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
@@ -88,11 +89,20 @@ async function tellLateJob(
   await raise(app, kind, subject, message(kind, times));
 }
 
-/** To be called every minute. The answers of the rate sources contain the time. */
+/**
+ * To be called every minute. The answers of the rate sources contain the time; without them, the books and the blocks tell
+ * what has passed already.
+ */
 export async function tellClock(app: App): Promise<void> {
   const ahead = app.rates.otherClocks.aheadMs();
-  if (ahead === null) return;
-  if (Math.abs(ahead) < CLOCK_MS_MAX) return end(app, 'clock.wrong', 'clock');
-  const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
-  await raise(app, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
+  if (ahead !== null && Math.abs(ahead) >= CLOCK_MS_MAX) {
+    const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
+    return raise(app, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
+  }
+  const behind = clockBehind(app);
+  if (behind !== null) return raise(app, 'clock.wrong', 'clock', behind.text);
+  const code = openMessage(app, 'clock.wrong', 'clock')?.code;
+  // what the rate sources said stays until they say another thing
+  const isTheirs = code === 'clock.ahead' || code === 'clock.behind';
+  if (ahead !== null || !isTheirs) await end(app, 'clock.wrong', 'clock');
 }

@@ -21,10 +21,10 @@ import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
 import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
+import { STAMP_SETTING } from './clock.ts';
 import { beginAsOlder } from './older.ts';
 import { quarantineOf } from './quarantine.ts';
 
-const SETTING = 'instance';
 const FILE = 'instance.json';
 const MACHINE_FILE = '/etc/machine-id';
 /** Everything that is given out within this time is counted together. */
@@ -106,7 +106,7 @@ export class Instance {
     const journal = await placeIn(join(this.#folder, VAULT_FOLDER));
     const next: Stored = { id, count: Math.max(count, atLeast) + 1, at: Math.max(at, now), journal };
     await this.#app.store.write((tx) =>
-      tx.run(saveSetting, { key: SETTING, value: JSON.stringify(next), updated_at: now }),
+      tx.run(saveSetting, { key: STAMP_SETTING, value: JSON.stringify(next), updated_at: now }),
     );
     this.#stored = next;
     const beside: Beside = { ...(await placeOf(this.#folder, id)), id, count: next.count };
@@ -156,7 +156,7 @@ export class Instance {
 }
 
 function storedIn(reader: Reader): Stored | null {
-  const row = reader.get(settingOf, { key: SETTING });
+  const row = reader.get(settingOf, { key: STAMP_SETTING });
   return row ? Stored.parse(JSON.parse(row.value)) : null;
 }
 

@@ -15,6 +15,11 @@ export const insertInvoice = insert('invoice', columnsBut('invoice', 'id', 'dele
 
 export const invoiceById = find('invoice', 'id');
 
+/** The one that was made last. */
+export const newestInvoice = statement((_: Record<never, never>) =>
+  sqlite.selectFrom('invoice').select('created_at').orderBy('id', 'desc').limit(1),
+);
+
 export const invoiceBySlug = find('invoice', 'slug');
 
 export const invoiceByUuid = find('invoice', 'uuid');
