@@ -224,11 +224,17 @@ describe('scheduled backups', () => {
     }
   });
 
-  it('into a folder that does not exist stop the start with what to do', async () => {
-    await expect(startTestDaemon(`[backup]\nfolder = "${join(folder, 'no-such-stick')}"\n`)).rejects.toMatchObject({
-      code: 'backup.folder',
-      message: expect.stringContaining('mount its disk'),
-    });
+  it('into a folder that does not exist stop nothing, and an alert says what to do', async () => {
+    const other = await startTestDaemon(`[backup]\nfolder = "${join(folder, 'no-such-stick')}"\n`);
+    try {
+      const found = await until('an alert', async () => {
+        const { alerts } = await operatorClient(other.dataDir)('alert.list', {});
+        return alerts.find(({ kind }) => kind === 'backup.failed');
+      });
+      expect(found.message).toContain('mount its disk');
+    } finally {
+      await other.stop();
+    }
   });
 });
 

@@ -154,7 +154,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     const line = lines.find((text) => text.includes(txid));
     expect(line).toMatch(
       new RegExp(
-        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid},A-1001,'=1\\+1$`,
+        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid},A-1001,'=1\\+1,$`,
       ),
     );
     const early = await cli(service.dataDir, ['export', '--to', '2020-01-01']);
