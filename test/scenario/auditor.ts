@@ -139,7 +139,9 @@ export async function audit(audited: Audited): Promise<string[]> {
   const undone = new Set(invoices.filter(({ payment }) => payment?.undone).map(({ slug }) => slug));
   for (const { kind, message } of alerts) if (kind === 'chain.halted') faults.push(message);
 
-  const open = new Set(inbox.filter(({ gone }) => !gone).map(({ outpoint }) => outpoint));
+  // of an overpayment the deposit counts for its invoice, and the inbox has the difference
+  const unclaimed = inbox.filter(({ gone, reason }) => !gone && reason !== 'overpaid');
+  const open = new Set(unclaimed.map(({ outpoint }) => outpoint));
   const counted = new Set<string>();
   for (const invoice of invoices) {
     const paying = outputs.filter(
@@ -290,10 +292,15 @@ function checkAddresses(invoices: readonly Invoice[]): string[] {
 function checkInbox(inbox: readonly InboxItem[], outputs: readonly Output[]): string[] {
   const faults: string[] = [];
   const byOutpoint = new Map(outputs.map((output) => [output.outpoint, output]));
-  for (const { outpoint, gone, amount, crypto } of inbox) {
+  for (const { outpoint, gone, amount, crypto, reason } of inbox) {
     const output = byOutpoint.get(outpoint);
     if (gone !== (output === undefined)) faults.push(`the inbox says of ${outpoint} gone ${gone}, the chain does not`);
-    if (output && toUnits(amount, factsOf(crypto).decimals) !== output.units) {
+    const units = toUnits(amount, factsOf(crypto).decimals);
+    if (output && reason === 'overpaid') {
+      const beside = outputs.filter(({ address, asset }) => address === output.address && asset === output.asset);
+      const paid = beside.reduce((sum, one) => sum + one.units, 0n);
+      if (units <= 0n || units >= paid) faults.push(`the inbox says ${amount} ${crypto} too much, of ${paid} units`);
+    } else if (output && units !== output.units) {
       faults.push(`the inbox says ${amount} ${crypto} of ${outpoint}, the chain ${output.units} units`);
     }
   }
