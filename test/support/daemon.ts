@@ -63,7 +63,10 @@ export async function startTestDaemon(config = '', earlier: string | null = null
   const now = (): number => Date.now() + offset;
   const start = (): Promise<Daemon> =>
     startDaemon({ dataDir, now, jump: JUMP, log: createLog({ level: 'silent', format: 'json' }) });
-  const first = await start();
+  const first = await start().catch(async (error: unknown) => {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  });
   const { apiKey, clientId } = first.firstKeys ?? { apiKey: '', clientId: '' };
   await first.acknowledgeKeys();
   const self: TestDaemon = {
