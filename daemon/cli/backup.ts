@@ -8,7 +8,7 @@ import { type Command, Option } from 'commander';
 import type { BackupReport } from '../app/backup/verify.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
-import { jumpAfter } from '../domain/indices.ts';
+import { GAP, jumpAfter } from '../domain/indices.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { action } from './commands.ts';
@@ -80,9 +80,13 @@ async function backUp(session: Session, _: object, name?: string): Promise<void>
   session.print(
     made,
     () =>
-      `${made.file}\n${megabytes(made.bytes)}, as of ${made.made_at}; opened by the words of wallet ${made.fingerprint}\n`,
+      `${made.file}\n${megabytes(made.bytes)}, as of ${made.made_at}; opened by the words of wallet ${made.fingerprint}\n${gapText(made.gap)}`,
   );
 }
+
+/** A hint for the case that the default of `restore words` is not enough. */
+const gapText = (gap: number): string =>
+  gap <= GAP ? '' : `From the words alone, restore words needs --gap ${gap}: write this number beside the words\n`;
 
 /** Made by the running service; without one, by this process. */
 async function make(session: Session, file: string): Promise<Result<'backup.make'>> {
@@ -97,7 +101,8 @@ async function make(session: Session, file: string): Promise<Result<'backup.make
   }
   const job = { dataDir: session.dataDir, file, release: version(), now: Date.now() };
   const { bytes, manifest } = await makeBackup(job);
-  return { file, bytes, made_at: manifest.made_at, fingerprint: manifest.fingerprint };
+  const { made_at, fingerprint, gap = GAP } = manifest;
+  return { file, bytes, made_at, fingerprint, gap };
 }
 
 async function verify(session: Session, options: Opening, name?: string): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { GAP_MAX } from '../domain/indices.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
 import type { Message } from '../domain/messages.ts';
 import { INBOX_STATES, INVOICE_STATUSES } from '../domain/payment.ts';
@@ -15,7 +16,6 @@ export const DEFAULT_SCOPES: Scope[] = ['invoices', 'balance', 'withdraw'];
 
 const hex = (bytes: number) => z.string().regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`));
 
-const GAP_MAX = 20_000;
 const INDEX_MAX = 1_000_000;
 /** How many addresses past the last used one are searched. */
 export const Gap = z.int().min(20).max(GAP_MAX);

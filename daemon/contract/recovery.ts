@@ -26,7 +26,14 @@ export const RECOVERY = {
   /** Makes a backup at an absolute path on the daemon's machine; answers when it is complete. */
   'backup.make': changes(
     z.strictObject({ file: Path }),
-    z.object({ file: z.string(), bytes: z.int().min(0), made_at: z.string(), fingerprint: z.string() }),
+    z.object({
+      file: z.string(),
+      bytes: z.int().min(0),
+      made_at: z.string(),
+      fingerprint: z.string(),
+      /** The `--gap` that a restore from the words alone needs. */
+      gap: z.int().min(0),
+    }),
     { scope: 'browser' },
   ),
   /**

@@ -9,6 +9,9 @@ export type IndexRange = { from: number; to: number };
 /** Unpaid addresses in a row after the last paid one. BIP-44 uses 20, which is too few for a shop. */
 export const GAP = 1_000;
 
+/** The most of them that a restore looks past. */
+export const GAP_MAX = 20_000;
+
 /** Restores in a row, without a payment in between, that a watched wallet may have had. */
 const JUMPS_WATCHED = 1;
 

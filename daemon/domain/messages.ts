@@ -70,6 +70,8 @@ export const MESSAGES = {
   'older.spend': 'Transaction {tx} ({chain}) spends money of this wallet, and this service did not make it',
   'restore.far':
     'Restores have moved this wallet {jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores {jumps}',
+  'restore.gap':
+    '{business}: {count} addresses of {chain} in a row were given out and not paid. Write the number {gap} beside the words of this wallet: from the words alone, restore words finds later money only with --gap {gap}. If strangers ask for addresses without paying, lower browser.open_invoices_max',
   'restore.hidden_recipient':
     'Transaction {tx}, which was made after the backup, paid exactly the amount of withdrawal {ids}, and counts as it. The chain does not show to whom: ask its recipient, and pay it again by a new withdrawal if nothing came',
   'restore.foreign_kind':
@@ -291,7 +293,14 @@ export const ALERT_KINDS = [
   ...['data.moved', 'data.older'],
   ...['endpoint.disabled', 'gas.halted', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
   ...['ledger.corrected', 'ledger.differs', 'ledger.late', 'ledger.unproved'],
-  ...['restore.far', 'restore.hidden_recipient', 'restore.unknown_spend', 'source.dropped', 'source.left_out'],
+  ...[
+    'restore.far',
+    'restore.gap',
+    'restore.hidden_recipient',
+    'restore.unknown_spend',
+    'source.dropped',
+    'source.left_out',
+  ],
   ...[
     'storage.damaged',
     'storage.failing',

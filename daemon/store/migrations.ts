@@ -45,6 +45,7 @@ import { ABSENCE } from './migrations/0041-absence.ts';
 import { WEBHOOK_TURNS } from './migrations/0044-webhook-turns.ts';
 import { ALERT_CHANGES } from './migrations/0046-alert-changes.ts';
 import { SHARES_AND_PAYEES } from './migrations/0047-shares-and-payees.ts';
+import { PAID_INDICES } from './migrations/0049-paid-indices.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
 import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 
@@ -90,6 +91,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0044-webhook-turns', WEBHOOK_TURNS],
   ['0046-alert-changes', ALERT_CHANGES],
   ['0047-shares-and-payees', SHARES_AND_PAYEES],
+  ['0049-paid-indices', PAID_INDICES],
   ['0050-overpaid', OVERPAID],
   ['0051-day-of-a-shop', DAY_OF_A_SHOP],
 ];

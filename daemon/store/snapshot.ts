@@ -120,6 +120,17 @@ export function storeFacts(source: Source): StoreFacts {
   });
 }
 
+/** The setting with the gap that a restore from words needs. */
+export const GAP_SETTING = 'restore.gap';
+
+/** That gap as it is stored; null: it was not measured yet. */
+export function storedGap(source: Source): number | null {
+  return reading(source, (db) => {
+    const value = db.prepare('SELECT value FROM setting WHERE key = ?').pluck().get(GAP_SETTING) as string | undefined;
+    return value === undefined ? null : (JSON.parse(value) as { gap: number }).gap;
+  });
+}
+
 /** An address in a database with its account's public key (JSON). */
 export type AddressSample = {
   chain_key: string;

@@ -13,6 +13,7 @@ import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { tellInbox } from '../app/notifications/inbox-deposits.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
+import { tellGaps } from '../app/recovery/gaps.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
@@ -76,6 +77,7 @@ export class Jobs {
       inbox: () => tellInbox(app),
       'late jobs': () => tellLate(app),
       clock: () => tellClock(app),
+      gaps: () => tellGaps(app),
       'gas prices': () => noteGasPrices(app),
       size: () => noteSize(app),
     };

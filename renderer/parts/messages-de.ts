@@ -90,6 +90,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'older.spend': 'Die Transaktion {tx} ({chain}) gibt Geld dieser Wallet aus, und dieser Dienst hat sie nicht gemacht',
   'restore.far':
     'Wiederherstellungen haben diese Wallet {jumps}-mal weitergerückt. Schreiben Sie diese Zahl neben ihre Wörter: Ohne eine Zahlung dazwischen findet restore words das Geld nur mit --restores {jumps}',
+  'restore.gap':
+    '{business}: {count} Adressen von {chain} in Folge wurden vergeben und nicht bezahlt. Schreiben Sie die Zahl {gap} neben die Wörter dieser Wallet: Aus den Wörtern allein findet restore words späteres Geld nur mit --gap {gap}. Fragen Fremde nach Adressen, ohne zu bezahlen, senken Sie browser.open_invoices_max',
   'restore.hidden_recipient':
     'Die Transaktion {tx} wurde nach der Sicherung gemacht. Sie zahlte genau den Betrag der Auszahlung {ids} und gilt als diese. Die Blockchain zeigt nicht, an wen: Fragen Sie den Empfänger, und zahlen Sie mit einer neuen Auszahlung, wenn nichts ankam',
   'restore.foreign_kind':

@@ -103,7 +103,7 @@ const at = async (daemon: Daemon, method: string, path: string, body?: unknown) 
 describe('a backup', () => {
   it('is one file that holds nothing readable, made by the running service', async () => {
     const made = await backUp('plain.backup');
-    expect(made.fingerprint).toBe('73c5da0a');
+    expect(made).toMatchObject({ fingerprint: '73c5da0a', gap: 1_000 });
     const bytes = await readFile(join(folder, 'plain.backup'));
     expect(bytes.length).toBe(made.bytes);
     for (const secret of ['Regtest shop', 'SQLite format 3', 'scrypt', service.apiKey]) {

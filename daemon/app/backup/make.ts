@@ -12,9 +12,10 @@ import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
+import { GAP } from '../../domain/indices.ts';
 import { whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
-import { copyDatabase, settle, storeFacts } from '../../store/snapshot.ts';
+import { copyDatabase, settle, storedGap, storeFacts } from '../../store/snapshot.ts';
 import { type BackupKey, readBackupKey } from '../../wallet/backup-key.ts';
 import { isTemporary, syncFolder } from '../../wallet/files.ts';
 import { seal } from '../../wallet/sealed-file.ts';
@@ -31,6 +32,8 @@ export const Manifest = z.object({
   release: z.string(),
   made_at: z.string(),
   fingerprint: z.string(),
+  /** The `--gap` of a restore from the words alone; absent in backups of earlier releases. */
+  gap: z.int().optional(),
   facts: z.object({
     counts: z.record(z.string(), z.number()),
     accounts: z.array(
@@ -133,12 +136,12 @@ async function collect(
   fingerprint: string,
 ): Promise<{ files: { name: string; path: string }[]; manifest: Manifest }> {
   const database = join(work, DATABASE);
-  const facts = reading(() => {
+  const { facts, gap } = reading(() => {
     if (given === undefined) copyDatabase(join(dataDir, DATABASE), database);
     else settle(database);
-    return storeFacts(database);
+    return { facts: storeFacts(database), gap: storedGap(database) ?? GAP };
   });
-  const manifest: Manifest = { release, made_at: new Date(now).toISOString(), fingerprint, facts };
+  const manifest: Manifest = { release, made_at: new Date(now).toISOString(), fingerprint, gap, facts };
   const files = [
     { name: MANIFEST, path: join(work, MANIFEST) },
     { name: DATABASE, path: database },

@@ -11,6 +11,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { GAP } from '../../domain/indices.ts';
 import type { Context } from './context.ts';
 import { keyJson } from './present.ts';
 
@@ -21,8 +22,8 @@ export const RECOVERY_METHODS: Methods = {
   'backup.make': async ({ extra }, { file }) => {
     if (!isAbsolute(file)) throw new Rejected('backup.folder', 'Give the whole path of the file', 'file');
     const made = await extra.makeBackup(file);
-    const { made_at, fingerprint } = made.manifest;
-    return { file: made.file, bytes: made.bytes, made_at, fingerprint };
+    const { made_at, fingerprint, gap = GAP } = made.manifest;
+    return { file: made.file, bytes: made.bytes, made_at, fingerprint, gap };
   },
   'restore.status': ({ app }) => {
     const record = quarantineOf(app.store);

@@ -1,6 +1,7 @@
 /** A backup, into the browser's downloads or into a file of the service's machine. */
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { GAP } from '../../../daemon/domain/indices.ts';
 import type { Result } from '../../bridge.ts';
 import { useChange, useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -42,6 +43,7 @@ function Make({ file, setFile }: FileProps): ReactNode {
   };
   const error = make.error ?? download.error;
   const made = make.data ?? download.data;
+  const gap = make.data?.gap ?? GAP;
   return (
     <Section id="backup" title={t('backupTitle')} note={t('backupNote')}>
       {bridge.downloadBackup && (
@@ -76,6 +78,7 @@ function Make({ file, setFile }: FileProps): ReactNode {
       {made && (
         <Notice tone="good" title={made.file === null ? t('downloaded') : t('backupDone', { file: made.file })}>
           {t('backupDoneText', { size: sizeOf(made.bytes), time: times.full(made.made_at) })}
+          {gap > GAP && ` ${t('backupGap', { gap })}`}
         </Notice>
       )}
     </Section>

@@ -38,6 +38,8 @@ export default texts(
     backupMaking: 'Backing up…',
     backupDone: 'Backed up: {file}',
     backupDoneText: '{size}, made {time}. Copy it to another place.',
+    backupGap:
+      'Write the number {gap} beside the words: from the words alone, restore words finds all money only with --gap {gap}.',
     drillTitle: 'Drill',
     drillNote:
       'proves that a backup would bring everything back: it is opened, compared with your words, and closed again',
@@ -165,6 +167,8 @@ export default texts(
     backupMaking: 'Wird gesichert…',
     backupDone: 'Gesichert: {file}',
     backupDoneText: '{size}, {time}. Kopieren Sie sie an einen anderen Ort.',
+    backupGap:
+      'Schreiben Sie die Zahl {gap} neben die Wörter: Aus den Wörtern allein findet restore words alles Geld nur mit --gap {gap}.',
     drillTitle: 'Übung',
     drillNote:
       'beweist, dass eine Sicherung alles zurückbringt: Sie wird geöffnet, mit Ihren Wörtern verglichen und wieder geschlossen',

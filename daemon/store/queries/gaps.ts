@@ -1,0 +1,24 @@
+/** Statements about runs of receiving addresses without a payment. */
+import { sql } from 'kysely';
+import { NO, sqlite, statement } from '../statement.ts';
+import { readyTargets } from './ready.ts';
+
+/** The paid indices of an account from an index on, below another, ascending. */
+export const paidIndices = statement((p: { account_id: number; from: number; below: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select('idx')
+    .where('account_id', '=', p.account_id)
+    .where('branch', '=', sql.lit(0))
+    .where('idx', '>=', p.from)
+    .where('idx', '<', p.below)
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('credit').select('credit.id').whereRef('target_id', '=', 'target.id').where('gone', '=', NO)),
+    )
+    .orderBy('idx'),
+);
+
+/** The next index that is given out; none: no address is ready. */
+export const nextReadyIndex = statement((p: { account_id: number }) =>
+  readyTargets(p.account_id).select('idx').orderBy('idx').limit(1),
+);
