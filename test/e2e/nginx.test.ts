@@ -220,7 +220,7 @@ elsewhere = true
       await shown.goto(await link());
       await shown.locator('.frame').waitFor();
       await shown.goto(`${origin()}/#/invoices`);
-      await shown.getByRole('heading', { name: 'Invoices' }).waitFor();
+      await shown.getByRole('heading', { name: 'Invoices', exact: true }).waitFor();
       const { id } = await invoice();
       await shown.locator(`[data-slug="${id}"]`).waitFor();
       expect(await shown.evaluate('document.cookie')).toBe('');
