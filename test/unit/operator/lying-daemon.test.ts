@@ -283,7 +283,10 @@ describe('setting a policy', () => {
           return { ...grant, asset, perWithdrawal: units, perDay: units };
         }),
       }),
-      'rates.list': () => ({ rates: [{ network: 'regtest', crypto: 'LTC', usd: '100', eur: null, gbp: null }] }),
+      'rates.list': () => ({
+        rates: [{ network: 'regtest', crypto: 'LTC', usd: '100', eur: null, gbp: null }],
+        currencies: [],
+      }),
     };
     const limits = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase, '--yes'];
     const { code, err } = await cli(dataDir, ['policy', 'set', 'Shop', '--mode', 'automatic', ...limits]);
