@@ -1,4 +1,7 @@
-/** The receiving addresses of an account in the order in which they are given out. */
+/**
+ * The receiving addresses of an account that were given out, by index. Ready ones are left out: the index of those serves other
+ * statements, and SQLite would take this one for them.
+ */
 export const PAID_INDICES: readonly string[] = [
-  'CREATE INDEX target_receiving ON target (account_id, idx) WHERE branch = 0',
+  'CREATE INDEX target_receiving ON target (account_id, idx) WHERE branch = 0 AND invoice_id IS NOT NULL',
 ];

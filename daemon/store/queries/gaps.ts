@@ -3,13 +3,17 @@ import { sql } from 'kysely';
 import { NO, sqlite, statement } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
-/** The paid indices of an account from an index on, below another, ascending. */
+/**
+ * The paid indices of an account from an index on, below another, ascending. An address that was paid and never given out is not among
+ * them, so that a gap is rather too long.
+ */
 export const paidIndices = statement((p: { account_id: number; from: number; below: number }) =>
   sqlite
     .selectFrom('target')
     .select('idx')
     .where('account_id', '=', p.account_id)
     .where('branch', '=', sql.lit(0))
+    .where('invoice_id', 'is not', null)
     .where('idx', '>=', p.from)
     .where('idx', '<', p.below)
     .where(({ exists, selectFrom }) =>

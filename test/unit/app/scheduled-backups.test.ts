@@ -86,10 +86,10 @@ const pageOf = (file: string, name: string): number =>
     (db) => db.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').pluck().get(name) as number,
   );
 
-/** Damages the end of a page, where its first rows are. */
-function overwrite(file: string, page: number): void {
+/** Damages the end of a page, where its first rows are, or its header. */
+function overwrite(file: string, page: number, where: 'rows' | 'header' = 'rows'): void {
   const handle = openSync(file, 'r+');
-  writeSync(handle, Buffer.alloc(64, 0xa5), 0, 64, page * PAGE - 64);
+  writeSync(handle, Buffer.alloc(64, 0xa5), 0, 64, where === 'rows' ? page * PAGE - 64 : (page - 1) * PAGE);
   closeSync(handle);
 }
 
@@ -115,7 +115,7 @@ describe('the scheduled backups', () => {
   const damages: { [what: string]: (file: string) => void } = {
     'an index': (file) => overwrite(file, pageOf(file, 'invoice_slug')),
     'a table': (file) => overwrite(file, pageOf(file, 'business')),
-    'a table that nothing counts': (file) => overwrite(file, pageOf(file, 'setting')),
+    'a table that nothing counts': (file) => overwrite(file, pageOf(file, 'setting'), 'header'),
     'the end': (file) => truncateSync(file, readFileSync(file).length - 4_096),
     'a row': (file) => withDatabase(file, (db) => db.exec('DELETE FROM business')),
   };
