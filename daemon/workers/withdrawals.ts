@@ -7,6 +7,7 @@ import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { passGas } from '../app/gas/pass.ts';
 import { type Progress, passWithdrawals } from '../app/withdrawals/pass.ts';
+import { isRefusalKnown } from '../app/withdrawals/refusals.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { message } from '../domain/messages.ts';
 import { WakeablePause } from '../kit/async.ts';
@@ -74,7 +75,10 @@ export class WithdrawalWorker {
     if (last && now < last.nextAt) return false;
     const times = (last?.times ?? 0) + 1;
     if (this.#sendings.size >= REMEMBERED_MAX) this.#sendings.clear();
-    this.#sendings.set(version, { times, nextAt: now + Math.min(RESEND_MS * 2 ** (times - 1), RESEND_MAX_MS) });
+    // what becomes of a refused one is decided at the next refusal after two syncs
+    const isOpen = this.#chain.refusals.has(version) && !isRefusalKnown(this.#chain, version);
+    const waitMs = isOpen ? RESEND_MS : Math.min(RESEND_MS * 2 ** (times - 1), RESEND_MAX_MS);
+    this.#sendings.set(version, { times, nextAt: now + waitMs });
     return true;
   }
 
