@@ -57,6 +57,8 @@ export class Monerod {
   readonly #walletPort: number;
   #node: ChildProcess | null = null;
   #wallet: ChildProcess | null = null;
+  /** The last mining: of two at the same time each would refuse the other's blocks. */
+  #mining: Promise<void> = Promise.resolve();
 
   private constructor(port: number, walletPort: number, folder: string) {
     this.port = port;
@@ -165,9 +167,13 @@ export class Monerod {
   }
 
   /** Mines blocks with what is in the pool. */
-  async mine(count: number, address = STRANGER): Promise<void> {
-    await this.#relayed();
-    await this.rpc('generateblocks', { amount_of_blocks: count, wallet_address: address });
+  mine(count: number, address = STRANGER): Promise<void> {
+    const mined = this.#mining.then(async () => {
+      await this.#relayed();
+      await this.rpc('generateblocks', { amount_of_blocks: count, wallet_address: address });
+    });
+    this.#mining = mined.catch(() => undefined);
+    return mined;
   }
 
   /** Puts one transaction with these outputs into the pool; returns its id. */
@@ -238,6 +244,12 @@ export class Monerod {
     if (txids.length === 0) return [];
     const { txs } = await this.other<{ txs: { as_hex: string }[] }>('/get_transactions', { txs_hashes: [...txids] });
     return txs.map(({ as_hex }) => as_hex);
+  }
+
+  /** Whether it has a transaction, in a block or in its pool. */
+  async has(txid: string): Promise<boolean> {
+    const { txs = [] } = await this.other<{ txs?: unknown[] }>('/get_transactions', { txs_hashes: [txid] });
+    return txs.length > 0;
   }
 
   async pool(): Promise<string[]> {
