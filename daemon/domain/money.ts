@@ -1,6 +1,6 @@
 /**
  * Money as integers. A crypto amount counts the asset's smallest units, a fiat amount counts 1e-8, a rate counts 1e-8
- * fiat per coin. Parsing never rounds. Only `cryptoFor` and `divideUp` (up), and `fiatFor`, `dollarsFor` and `unitsWorth` (down) round.
+ * fiat per coin. Parsing never rounds. Only `cryptoFor`, `divideUp` and `shareOf` (up), and `fiatFor`, `dollarsFor` and `unitsWorth` (down) round.
  */
 import type { Asset, AssetId } from './assets.ts';
 import { assert } from './errors.ts';
@@ -44,6 +44,9 @@ export function divideUp(a: bigint, b: bigint): bigint {
   assert(a >= 0n && b > 0n, 'divideUp takes a >= 0, b > 0');
   return (a + b - 1n) / b;
 }
+
+/** An equal share of a sum, rounded up, so that the shares are never less than it. */
+export const shareOf = (sum: bigint, shares: number): bigint => divideUp(sum, BigInt(Math.max(1, shares)));
 
 const pow10 = (n: number): bigint => 10n ** BigInt(n);
 

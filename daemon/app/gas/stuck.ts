@@ -4,6 +4,7 @@
  */
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
+import { seenOf } from '../../domain/spend-state.ts';
 import type { GasPlanRow } from '../../store/queries/gas.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
@@ -12,7 +13,6 @@ import { tipHeightOf } from '../withdrawals/coins.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
 import { spendingOf } from '../withdrawals/fees.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
-import { seenOf } from '../withdrawals/settle.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import type { Desk } from './finds.ts';

@@ -1,6 +1,6 @@
 /** Several withdrawals in one transaction. */
 import { Rejected } from '../../domain/errors.ts';
-import { maxOf } from '../../domain/money.ts';
+import { maxOf, shareOf } from '../../domain/money.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -9,7 +9,7 @@ import type { App } from '../app.ts';
 import { approvedFields, describePlan, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
-import { holderOf, overtakenIsRejected, prepare, shareOf } from './plan.ts';
+import { holderOf, overtakenIsRejected, prepare } from './plan.ts';
 import { findWithdrawal } from './request.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';

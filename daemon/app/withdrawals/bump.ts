@@ -5,6 +5,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { seenOf } from '../../domain/spend-state.ts';
 import { setSpendState, spendsByKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -20,7 +21,6 @@ import { ownIntent } from './own.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals, isRefusalKnown } from './refusals.ts';
 import { assetFor } from './request.ts';
-import { seenOf } from './settle.ts';
 import type { StoredOwn } from './sign.ts';
 
 /** A deposit to us that waits in the mempool. */

@@ -28,7 +28,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { takeChange } from './change-address.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
-import type { Known } from './facts.ts';
+import type { SignedVersion } from './facts.ts';
 import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
 import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
@@ -151,7 +151,7 @@ function needFree(
 }
 
 /** Throws `Rejected` if the transaction to replace has a descendant of ours, which would fall with it. */
-export function needReplaceable(reader: Reader, holder: Holder, known: readonly Known[]): void {
+export function needReplaceable(reader: Reader, holder: Holder, known: readonly SignedVersion[]): void {
   for (const { version, lack } of known) {
     if (lack === null && version.txid !== null && hasDescendant(reader, holder.chain, version.txid)) {
       throw new Rejected(

@@ -6,7 +6,7 @@ import { tipOf } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
-import { balanceOf } from '../../store/queries/credits.ts';
+import { balanceOf, type TargetRow } from '../../store/queries/credits.ts';
 import {
   type AnyCoinRow,
   type CoinRow,
@@ -14,6 +14,7 @@ import {
   coinsOf,
   heldWithdrawals,
   reservedKeys,
+  spendById,
   spendsOfKey,
   spendsOfTransaction,
   versionByTxid,
@@ -23,7 +24,7 @@ import {
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
 import type { Account } from '../shops/directory.ts';
 
 /** The coins that one selection reads; the most valuable first. */
@@ -139,4 +140,12 @@ export function availableUnits(
   const total = reader.get(balanceOf, { account_id: accountId, asset })?.units ?? 0n;
   const left = total - heldUnits(reader, accountId, asset, except);
   return left > 0n ? left : 0n;
+}
+
+/** Whether a new credit is the change of a transaction of ours, which counts before it confirms. */
+export function isOwnChange(reader: Reader, target: TargetRow, txid: string): boolean {
+  if (target.branch !== 1) return false;
+  const version = reader.get(versionByTxid, { txid, chain_key: target.chain_key });
+  // the sender of an unconfirmed deposit can still take it back, so a bump's output does not count yet
+  return version !== undefined && reader.get(spendById, { id: version.spend_id })?.purpose === 'pay';
 }

@@ -5,7 +5,8 @@
  * Invariant: only a block can make a transaction impossible: with another user of one of its keys, or of an input of
  * the vanished transaction that made one.
  */
-import type { VersionFact } from '../../domain/withdrawal.ts';
+import { type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
+import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import {
   deadTransaction,
   keysOf,
@@ -15,45 +16,73 @@ import {
   versionsOf,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
-import { isSoleChange, reservedBy } from './coins.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import { type KeyState, keyState } from './keys.ts';
 
 /** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
 
-/**
- * A conflict key that a transaction lacks: its coin left the chain, another transaction used it, or the transaction
- * itself used it and failed.
- */
-type Lack = {
-  key: string;
-  /** The transaction that used it; null: its coin is gone. */
-  usedBy: string | null;
-};
-
-export type Known = VersionFact & {
+export type SignedVersion = SignedFact & {
   version: VersionRow;
   /** In the order of their text. */
   keys: string[];
-  /** The first missing key; null if it can be sent. */
-  lack: Lack | null;
-  /** Whether the coin of one of its keys left the chain. */
-  vanished: boolean;
   /** The confirmed transaction that made it impossible, or null. */
   killer: string | null;
 };
 
+/** Everything that decides what becomes of a spend. `versions`: the signed ones with their rows, in the order of the facts. */
+export function spendFacts(
+  reader: Reader,
+  chain: ChainRuntime,
+  spend: SpendRow,
+  tipHeight: number,
+): { versions: SignedVersion[]; facts: SpendFacts } {
+  const versions = versionFacts(reader, spend, tipHeight);
+  const seen = seenOf(versions);
+  const lacks = versions.every(({ lack }) => lack !== null);
+  const facts: SpendFacts = {
+    signed: versions,
+    isPlanned: reader.all(versionsOf, { spend_id: spend.id }).length > versions.length,
+    isOurs: spend.purpose !== UNKNOWN,
+    isReplaceable: !lacks || sharedKeys(reader, spend, versions) !== null,
+    isKept: seen !== undefined && mustStay(reader, chain, seen),
+    buried: BURIED_BLOCKS[chain.adapter.chain],
+  };
+  return { versions, facts };
+}
+
+/** Whether nothing may take the place of a version in the mempool. */
+function mustStay(reader: Reader, chain: ChainRuntime, { version }: SignedVersion): boolean {
+  return chain.adapter.spending?.replacement === 'none' || hasDescendant(reader, chain, `${version.txid}`);
+}
+
 /** The signed versions of a spend, the oldest first. */
-export function versionFacts(reader: Reader, spend: SpendRow, tipHeight: number): Known[] {
+export function versionFacts(reader: Reader, spend: SpendRow, tipHeight: number): SignedVersion[] {
   const versions = reader.all(versionsOf, { spend_id: spend.id }).filter(({ txid }) => txid !== null);
   const own = new Set(versions.map(({ txid }) => txid));
   return versions.map((version) => factOf(reader, version, own, tipHeight));
 }
 
-function factOf(reader: Reader, version: VersionRow, own: ReadonlySet<string | null>, tipHeight: number): Known {
+function factOf(
+  reader: Reader,
+  version: VersionRow,
+  own: ReadonlySet<string | null>,
+  tipHeight: number,
+): SignedVersion {
   const chain = { key: version.chain_key };
   const keys = reader.all(keysOf, { version_id: version.id }).map(({ conflict_key }) => conflict_key);
-  const known: Known = { version, keys, depth: null, dead: 0, lack: null, vanished: false, killer: null };
+  const known: SignedVersion = {
+    version,
+    keys,
+    depth: null,
+    dead: 0,
+    lack: null,
+    vanished: false,
+    failed: false,
+    isStored: version.raw !== null,
+    killer: null,
+  };
   for (const key of keys) {
     const state = keyState(reader, chain, key);
     const user = state?.isThere ? state.usedBy : null;
@@ -64,7 +93,8 @@ function factOf(reader: Reader, version: VersionRow, own: ReadonlySet<string | n
     known.vanished = true;
     known.lack ??= { key, usedBy: null };
   }
-  return { ...known, ...deathOf(reader, version, tipHeight, ANCESTORS_MAX) };
+  const failed = known.lack !== null && known.lack.usedBy === version.txid;
+  return { ...known, failed, ...deathOf(reader, version, tipHeight, ANCESTORS_MAX) };
 }
 
 const depthOf = (block: KeyState['block'], tipHeight: number): number =>
@@ -97,7 +127,7 @@ function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: n
 export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.indexOf(':'));
 
 /** Whether another version may use this key: it exists, and only versions of this spend use it. */
-function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], key: string): boolean {
+function isUsable(reader: Reader, spend: SpendRow, known: readonly SignedVersion[], key: string): boolean {
   const chain = { key: spend.chain_key };
   const state = keyState(reader, chain, key);
   if (!state?.isThere || state.block !== null) return false;
@@ -112,7 +142,7 @@ function isUsable(reader: Reader, spend: SpendRow, known: readonly Known[], key:
  * the newest version, the preferred key first, and one more of each version that shares none of these. Null if a
  * version has no usable key left, so that nothing can replace it.
  */
-export function sharedKeys(reader: Reader, spend: SpendRow, known: readonly Known[]): string[] | null {
+export function sharedKeys(reader: Reader, spend: SpendRow, known: readonly SignedVersion[]): string[] | null {
   const newest = known.at(-1);
   if (!newest) return null;
   const usable = (key: string): boolean => isUsable(reader, spend, known, key);

@@ -8,7 +8,9 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { message } from '../../domain/messages.ts';
+import { shareOf } from '../../domain/money.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
+import { UNKNOWN } from '../../domain/spend-state.ts';
 import { creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { insertMatched, markOwnChange } from '../../store/queries/match.ts';
@@ -34,7 +36,7 @@ import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
 import { applyEvent, problemColumns, withdrawalOf } from './rows.ts';
-import { feeShare, settleSpends, UNKNOWN } from './settle.ts';
+import { settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Sets of withdrawals that are compared, and steps of the search for them: some milliseconds. */
@@ -334,7 +336,7 @@ function take(
     });
   }
   if (row.state !== 'approved') return;
-  const fee = feeShare({ fee: found.source.fee }, found.paid.length);
+  const fee = shareOf(found.source.fee, found.paid.length);
   const signed = { spend_id: spendId, fee, units, deadline_at: null, ...problemColumns(null) };
   applyEvent(app, tx, row, 'sign', signed);
 }

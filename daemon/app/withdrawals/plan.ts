@@ -5,7 +5,7 @@
 import type { EstimateRequest, Holdings, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { divideUp, minOf } from '../../domain/money.ts';
+import { minOf } from '../../domain/money.ts';
 import type { ChangeAddress, Coin, SpendPlan } from '../../domain/spend.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -120,9 +120,6 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
 export function payoutsIn(plan: SpendPlan): { address: string; units: bigint }[] {
   return plan.outputs.flatMap(({ kind, address, units }) => (kind === 'payout' ? [{ address, units }] : []));
 }
-
-/** An equal share of a fee, rounded up, so that the sum is never less. */
-export const shareOf = (fee: bigint, shares: number): bigint => divideUp(fee, BigInt(Math.max(1, shares)));
 
 /** Another caller was faster, or the chain moved on: plan again. */
 export class Overtaken extends Error {

@@ -13,7 +13,7 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
-import type { Known } from './facts.ts';
+import type { SignedVersion } from './facts.ts';
 import { problemColumns } from './rows.ts';
 import { noteProblem } from './sign.ts';
 
@@ -30,7 +30,7 @@ export function isRefusalKnown({ refusals, syncs }: ChainRuntime, versionId: num
 }
 
 /** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
-export function isRefused(chain: ChainRuntime, known: readonly Known[]): boolean {
+export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
   const newest = known.findLast(({ lack, version }) => lack === null && version.raw !== null);
   const isSeen = known.some(({ depth }) => depth !== null);
   return newest !== undefined && !isSeen && chain.isCurrent && isRefusalKnown(chain, newest.version.id);

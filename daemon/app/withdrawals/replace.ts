@@ -6,6 +6,7 @@
  * stored bytes are sent again, unless one of their conflict keys is gone or nodes refuse them.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { shareOf } from '../../domain/money.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -14,9 +15,9 @@ import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
 import { availableUnits, tipHeightOf } from './coins.ts';
-import { type Known, sharedKeys, versionFacts } from './facts.ts';
+import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable, spendingOf } from './fees.ts';
-import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare, shareOf } from './plan.ts';
+import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { findWithdrawal } from './request.ts';
 import { problemColumns, saveWithdrawal, withdrawalOf } from './rows.ts';
@@ -33,7 +34,7 @@ type ReplaceRequest = {
 };
 
 /** The replaceable state of a withdrawal. */
-type Open = { spend: SpendRow; known: Known[]; keys: string[] };
+type Open = { spend: SpendRow; known: SignedVersion[]; keys: string[] };
 
 type Replacement = {
   holder: Holder;
@@ -210,7 +211,7 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
  * On a chain without replacement, only a transaction that lacks a conflict key, or that nodes refuse, can get another version. At most
  * one of the two can confirm, as everywhere.
  */
-function needReplacement({ chain }: Holder, known: readonly Known[]): void {
+function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): void {
   if (spendingOf(chain).replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
   if (isRefused(chain, known)) return;

@@ -3,19 +3,19 @@
  * version in a block. Bytes are always stored before they are sent.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { decideSpend } from '../../domain/spend-state.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
 import { openSpends, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
-import { hasDescendant, tipHeightOf } from './coins.ts';
-import { versionFacts } from './facts.ts';
+import { tipHeightOf } from './coins.ts';
+import { spendFacts } from './facts.ts';
 import { spendingOf } from './fees.ts';
 import { isRefusalKnown, noteRefusal, noteSent } from './refusals.ts';
 import { renew } from './renew.ts';
 import { applyEvent, stateOf } from './rows.ts';
-import { seenOf } from './settle.ts';
 import { paidBy } from './sign.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
@@ -27,21 +27,13 @@ export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRo
   return openVersions(reader, chain).flatMap((versions) => versions.filter(({ txid }) => txid === null));
 }
 
-/**
- * The newest sendable version of every open spend that the chain does not show yet. A spend with a version in a block
- * is skipped, and so is a version that would remove a descendant of ours from the mempool.
- */
+/** The version of every open spend that is to be sent now. */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
   const tipHeight = tipHeightOf(reader, chain);
   return reader.all(openSpends, { chain_key: chain.key }).flatMap((spend) => {
-    const known = versionFacts(reader, spend, tipHeight);
-    const seen = seenOf(known);
-    // a version made before a restore may be known without its signatures
-    const newest = known.findLast(({ version, lack }) => version.raw !== null && lack === null);
-    if (!newest || newest === seen || (seen?.depth ?? 0) > 0) return [];
-    const isFinal = spendingOf(chain).replacement === 'none';
-    const kept = seen && (isFinal || hasDescendant(reader, chain, seen.version.txid ?? ''));
-    return kept ? [] : [newest.version];
+    const { versions, facts } = spendFacts(reader, chain, spend, tipHeight);
+    const { send } = decideSpend(facts);
+    return send === null ? [] : [versions[send]!.version];
   });
 }
 

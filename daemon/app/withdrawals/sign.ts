@@ -9,6 +9,7 @@ import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
+import { shareOf } from '../../domain/money.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
 import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
@@ -38,7 +39,6 @@ import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
 import { applyEvent, problemColumns, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
-import { feeShare } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -227,7 +227,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   for (const [at, { id }] of rows.entries()) {
     const row = withdrawalOf(tx, id);
     if (row.state === 'completed') continue;
-    const share = feeShare({ fee }, rows.length);
+    const share = shareOf(fee, rows.length);
     const units = payouts[at]?.units ?? row.units;
     applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, ...problemColumns(null) });
   }

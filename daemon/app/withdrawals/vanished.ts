@@ -17,7 +17,7 @@ import {
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
 import { tipHeightOf } from './coins.ts';
 import { txidOf, versionFacts } from './facts.ts';

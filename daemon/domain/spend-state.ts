@@ -1,0 +1,197 @@
+/**
+ * Decides what became of a payment that was signed, and what is to be done for it: one pure function of all facts.
+ *
+ * A spend is one payment of ours in up to several versions. Each version shares a conflict key with each earlier one, so at
+ * most one of them confirms. `decideSpend` is level-triggered: it derives the state from the present facts alone. So sent,
+ * seen, confirmed, replaced, reorganised and given up are one path, and repeated facts have no effect.
+ */
+import { type Message, message } from './messages.ts';
+import {
+  eventsOf,
+  isDecided,
+  isOpen,
+  isSigned,
+  stepWithdrawal,
+  type VersionFact,
+  type WithdrawalEvent,
+  type WithdrawalState,
+} from './withdrawal.ts';
+
+/** The purpose of a spend, and the kind of a version, that another machine made and that pays no known withdrawal. */
+export const UNKNOWN = 'unknown';
+
+/**
+ * A conflict key that a transaction lacks: its coin left the chain, another transaction used it, or the transaction
+ * itself used it and failed.
+ */
+export type Lack = {
+  key: string;
+  /** The transaction that used it; null: its coin is gone. */
+  usedBy: string | null;
+};
+
+export type SignedFact = VersionFact & {
+  /** The first missing key; null if it can be sent. */
+  lack: Lack | null;
+  /** Whether the coin of one of its keys left the chain. */
+  vanished: boolean;
+  /** Whether it is in a block, and had no effect but its fee. */
+  failed: boolean;
+  /** Whether its bytes are stored. Of one that was made before a restore only the keys may be known. */
+  isStored: boolean;
+};
+
+export type SpendFacts = {
+  /** The signed versions, the oldest first. */
+  signed: readonly SignedFact[];
+  /** Whether one more version waits for its signature. */
+  isPlanned: boolean;
+  /** Whether this program made it. Nobody here can send or replace what another machine made. */
+  isOurs: boolean;
+  /** Whether another version can take its place. Asked only while every signed version lacks a key. */
+  isReplaceable: boolean;
+  /** Whether the version that the chain shows must stay: nodes replace none, or a later transaction of ours spends from it. */
+  isKept: boolean;
+  /** From this depth on only a deeper reorganisation changes what a block decided. */
+  buried: number;
+};
+
+/**
+ * `stored`: how the spend is found again. Of an open one each version may be sent; a waiting one waits for its coin; a buried one
+ * is decided. `holds`: whether the money of its unpaid withdrawals stays reserved. `sends`: whether a version may be sent.
+ */
+export const SPEND_STATES = {
+  /** No version is signed yet. */
+  unsigned: { stored: 'open', holds: true, sends: false },
+  /** The chain shows no version, and one can be sent. */
+  unseen: { stored: 'open', holds: true, sends: true },
+  /** A version is in the mempool. A newer one may take its place. */
+  pending: { stored: 'open', holds: true, sends: true },
+  /** A version is in a block that is not buried. */
+  confirmed: { stored: 'open', holds: true, sends: false },
+  /** Each version lacks a key; another version may be made, or its death is not buried yet. */
+  missing: { stored: 'open', holds: true, sends: false },
+  /** Each version lacks a key, and no other can be made. This may never end. */
+  stuck: { stored: 'waiting', holds: false, sends: false },
+  /** A version is buried. */
+  settled: { stored: 'buried', holds: true, sends: false },
+  /** Each version is impossible for good. */
+  lost: { stored: 'buried', holds: true, sends: false },
+} as const;
+export type SpendState = keyof typeof SPEND_STATES;
+
+export type SpendDecision = {
+  state: SpendState;
+  /** The version that the chain shows, by its place in `signed`; null: none. */
+  seen: number | null;
+  /** The version to send now; null: none. */
+  send: number | null;
+  /** Why no version can be sent; null: one can, or none has to be. */
+  problem: Message | null;
+  /** Whether no version has to be taken by a node any more, so that refusals are over. */
+  refusalsEnd: boolean;
+  /** The version that is in a block without an effect; null: none. */
+  failed: number | null;
+};
+
+/** The codes of the problems that a decision has. */
+const PROBLEMS: ReadonlySet<string> = new Set(['wait.reverted', 'wait.coin_lost', 'wait.coin_stuck', 'wait.coin_away']);
+
+/** Whether a stored problem follows from the chain's facts, so that they end it, too. */
+export const isSpendProblem = (code: string): boolean => PROBLEMS.has(code);
+
+/** The version that the chain shows: the one in the deepest block, or the one in the mempool. */
+export function seenOf<V extends VersionFact>(versions: readonly V[]): V | undefined {
+  return versions.reduce<V | undefined>(
+    (best, one) => (one.depth !== null && one.depth > (best?.depth ?? -1) ? one : best),
+    undefined,
+  );
+}
+
+export function decideSpend(facts: SpendFacts): SpendDecision {
+  const { signed } = facts;
+  const seen = seenOf(signed);
+  const state = stateOf(facts, seen);
+  const { stored, sends } = SPEND_STATES[state];
+  const placeOf = (fact: SignedFact | undefined): number | null => (fact ? signed.indexOf(fact) : null);
+  const newest = signed.findLast(({ isStored, lack }) => isStored && lack === null);
+  const isDue = sends && newest !== seen && !(seen && facts.isKept);
+  return {
+    state,
+    seen: placeOf(seen),
+    send: isDue ? placeOf(newest) : null,
+    problem: problemOf(facts, state),
+    refusalsEnd: stored === 'buried' || state === 'confirmed' || (seen !== undefined && seen === signed.at(-1)),
+    failed: placeOf(signed.find(({ failed }) => failed)),
+  };
+}
+
+function stateOf(
+  { signed, isPlanned, isOurs, isReplaceable, buried }: SpendFacts,
+  seen: VersionFact | undefined,
+): SpendState {
+  const isOver = !isPlanned && signed.length > 0 && signed.every((one) => isDecided(one, buried));
+  if (isOver) return seen ? 'settled' : 'lost';
+  if (seen) return (seen.depth ?? 0) > 0 ? 'confirmed' : 'pending';
+  if (!isOurs && !isPlanned) return 'stuck';
+  if (signed.length === 0) return 'unsigned';
+  if (signed.some(({ lack }) => lack === null)) return 'unseen';
+  const isStuck = !isPlanned && !isReplaceable && signed.some(({ vanished }) => vanished);
+  return isStuck ? 'stuck' : 'missing';
+}
+
+function problemOf({ signed, buried }: SpendFacts, state: SpendState): Message | null {
+  const lack = signed.at(-1)?.lack;
+  if ((state !== 'missing' && state !== 'stuck') || !lack || signed.some((one) => one.lack === null)) return null;
+  const failed = signed.find((one) => one.failed);
+  if (failed) return message('wait.reverted', { tx: `${failed.lack?.usedBy}`, buried, depth: failed.dead });
+  const { key, usedBy } = lack;
+  const coin = usedBy === null ? message('coin.left', { coin: key }) : message('coin.spent', { coin: key, tx: usedBy });
+  const depth = Math.max(...signed.map(({ dead }) => dead));
+  if (depth > 0) return message('wait.coin_lost', { coin, buried, depth });
+  return message(state === 'stuck' ? 'wait.coin_stuck' : 'wait.coin_away', { coin });
+}
+
+export type WithdrawalDecision = {
+  /** In the order in which they apply. */
+  events: WithdrawalEvent[];
+  /** Whether the version that the chain shows pays it. */
+  isPaying: boolean;
+  /** Why none of its versions can ever confirm; null unless the events say `lose`. */
+  loss: 'ended.canceled' | 'ended.reverted' | 'ended.conflict' | null;
+  /** Whether its money stays reserved. */
+  held: boolean;
+  /** Why it waits; null: it does not, or it is decided. */
+  problem: Message | null;
+  /** Whether an alert about its missing coin is over. */
+  isFound: boolean;
+};
+
+/**
+ * The decision about one withdrawal of a spend. `paying`: the versions that pay it, by their places. Null if it follows
+ * from no fact of the chain, because nothing is signed for it.
+ */
+export function decideWithdrawal(
+  { signed, buried }: SpendFacts,
+  { state: spend, seen, problem }: SpendDecision,
+  { state, paying }: { state: WithdrawalState; paying: readonly number[] },
+): WithdrawalDecision | null {
+  if (!isSigned(state) && state !== 'failed') return null;
+  const versions = signed.filter((_, place) => paying.includes(place));
+  const events = eventsOf(versions, buried);
+  const after = events.reduce((now, event) => stepWithdrawal(now, event)?.state ?? now, state);
+  const isPaying = seen !== null && paying.includes(seen);
+  return {
+    events,
+    isPaying,
+    loss: events.includes('lose') ? lossOf(versions, seen) : null,
+    held: isOpen(after) && !isPaying && SPEND_STATES[spend].holds,
+    problem: isOpen(after) ? problem : null,
+    isFound: seen !== null || !isOpen(after),
+  };
+}
+
+function lossOf(versions: readonly SignedFact[], seen: number | null): NonNullable<WithdrawalDecision['loss']> {
+  if (seen !== null) return 'ended.canceled';
+  return versions.some(({ failed }) => failed) ? 'ended.reverted' : 'ended.conflict';
+}

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import {
+  decideSpend,
+  decideWithdrawal,
+  type Lack,
+  type SignedFact,
+  SPEND_STATES,
+  type SpendFacts,
+  type SpendState,
+  seenOf,
+} from '../../../daemon/domain/spend-state.ts';
+import { isDecided, isOpen, stepWithdrawal, WITHDRAWAL_STATES } from '../../../daemon/domain/withdrawal.ts';
+
+const B = 6;
+const COIN = 'aa:0';
+const GONE: Lack = { key: COIN, usedBy: null };
+const USED: Lack = { key: COIN, usedBy: 'foreign' };
+
+const sent = (change: Partial<SignedFact> = {}): SignedFact => ({
+  depth: null,
+  dead: 0,
+  lack: null,
+  vanished: false,
+  failed: false,
+  isStored: true,
+  ...change,
+});
+const gone = sent({ lack: GONE, vanished: true });
+const dead = (depth: number): SignedFact => sent({ lack: USED, dead: depth });
+const there = (depth: number): SignedFact => sent({ depth });
+
+const facts = (signed: readonly SignedFact[], change: Partial<SpendFacts> = {}): SpendFacts => ({
+  signed,
+  isPlanned: false,
+  isOurs: true,
+  isReplaceable: true,
+  isKept: false,
+  buried: B,
+  ...change,
+});
+
+type Row = [what: string, facts: SpendFacts, state: SpendState, send: number | null, problem: string | null];
+
+/** The states with what is done in each. */
+const ROWS: Row[] = [
+  ['nothing is signed', facts([], { isPlanned: true }), 'unsigned', null, null],
+  ['no node has it', facts([sent()]), 'unseen', 0, null],
+  ['its bytes are not known', facts([sent({ isStored: false })]), 'unseen', null, null],
+  ['a replacement waits for its signature', facts([sent()], { isPlanned: true }), 'unseen', 0, null],
+  ['it is in the mempool', facts([there(0)]), 'pending', null, null],
+  ['a newer version is not seen yet', facts([there(0), sent()]), 'pending', 1, null],
+  ['a newer version, and the shown one must stay', facts([there(0), sent()], { isKept: true }), 'pending', null, null],
+  ['it is in a block', facts([there(1)]), 'confirmed', null, null],
+  ['the older version is in a block', facts([there(2), dead(2)]), 'confirmed', null, null],
+  ['it is buried', facts([there(B)]), 'settled', null, null],
+  [
+    'it is buried, and another waits for its signature',
+    facts([there(B)], { isPlanned: true }),
+    'confirmed',
+    null,
+    null,
+  ],
+  ['another version is buried', facts([dead(B), there(B)]), 'settled', null, null],
+  ['a foreign transaction is buried', facts([dead(B)]), 'lost', null, null],
+  ['a foreign transaction is almost buried', facts([dead(B - 1)]), 'missing', null, 'wait.coin_lost'],
+  ['a foreign transaction is in the mempool', facts([dead(0)]), 'missing', null, 'wait.coin_away'],
+  ['its coin is gone', facts([gone]), 'missing', null, 'wait.coin_away'],
+  [
+    'its coin is gone and nothing can replace it',
+    facts([gone], { isReplaceable: false }),
+    'stuck',
+    null,
+    'wait.coin_stuck',
+  ],
+  [
+    'the same, while another is signed',
+    facts([gone], { isReplaceable: false, isPlanned: true }),
+    'missing',
+    null,
+    'wait.coin_away',
+  ],
+  [
+    'a foreign spend, nothing can replace it',
+    facts([dead(0)], { isReplaceable: false }),
+    'missing',
+    null,
+    'wait.coin_away',
+  ],
+  ['the first version can be sent, the second not', facts([sent(), gone]), 'unseen', 0, null],
+  ['it had no effect', facts([sent({ lack: USED, failed: true, dead: 2 })]), 'missing', null, 'wait.reverted'],
+  [
+    'another machine made it, and it is gone',
+    facts([sent({ isStored: false })], { isOurs: false }),
+    'stuck',
+    null,
+    null,
+  ],
+  ['another machine made it, and it is in a block', facts([there(1)], { isOurs: false }), 'confirmed', null, null],
+];
+
+describe('a spend', () => {
+  it.each(ROWS)('%s', (_, given, state, send, problem) => {
+    const decision = decideSpend(given);
+    expect({ state: decision.state, send: decision.send, problem: decision.problem?.code ?? null }).toEqual({
+      state,
+      send,
+      problem,
+    });
+  });
+
+  it('has a row for every state', () => {
+    expect(new Set(ROWS.map(([, , state]) => state))).toEqual(new Set(Object.keys(SPEND_STATES)));
+  });
+
+  it('names the transaction that had no effect, and the surest of several deaths', () => {
+    const failed = sent({ lack: { key: COIN, usedBy: 'mine' }, failed: true, dead: 3 });
+    expect(decideSpend(facts([failed])).problem?.values).toMatchObject({ tx: 'mine', buried: B, depth: 3 });
+    expect(decideSpend(facts([dead(1), dead(4), dead(2)])).problem?.values).toMatchObject({ buried: B, depth: 4 });
+  });
+
+  it('needs no node to take it once it is in a block, or its newest version is seen', () => {
+    const ends = (given: SpendFacts): boolean => decideSpend(given).refusalsEnd;
+    expect([[there(1), sent()], [there(0)], [dead(B)]].map((signed) => ends(facts(signed)))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([[sent()], [there(0), sent()], [gone]].map((signed) => ends(facts(signed)))).toEqual([false, false, false]);
+  });
+});
+
+/** Every combination of facts about two versions that a chain can show. */
+function everything(): SpendFacts[] {
+  const yesNo = [false, true];
+  const kinds: SignedFact[] = [
+    ...[null, 0, 1, B].map((depth) => sent({ depth })),
+    ...yesNo.flatMap((vanished) =>
+      [0, 1, B].map((depth) => sent({ lack: vanished ? GONE : USED, vanished, dead: depth })),
+    ),
+    ...[1, B].map((depth) => sent({ lack: USED, failed: true, dead: depth })),
+    sent({ isStored: false }),
+  ];
+  const versions = [[], ...kinds.map((one) => [one]), ...kinds.flatMap((one) => kinds.map((two) => [one, two]))];
+  return versions
+    .filter((signed) => signed.filter(({ depth }) => depth !== null).length < 2)
+    .flatMap((signed) =>
+      yesNo.flatMap((isPlanned) =>
+        yesNo.flatMap((isOurs) =>
+          yesNo.flatMap((isReplaceable) =>
+            yesNo.map((isKept) => facts(signed, { isPlanned, isOurs, isReplaceable, isKept })),
+          ),
+        ),
+      ),
+    );
+}
+
+describe('every combination of facts', () => {
+  const all = everything();
+
+  it('are thousands', () => expect(all.length).toBeGreaterThan(2_000));
+
+  it('never sends beside a version in a block, nor what lacks a key or has no bytes', () => {
+    for (const given of all) {
+      const { send } = decideSpend(given);
+      if (send === null) continue;
+      expect(given.signed.some(({ depth }) => (depth ?? 0) > 0)).toBe(false);
+      expect(given.signed[send]).toMatchObject({ lack: null, isStored: true });
+    }
+  });
+
+  it('is decided exactly while each version is, and none waits for its signature', () => {
+    for (const given of all) {
+      const { signed, isPlanned } = given;
+      const over = !isPlanned && signed.length > 0 && signed.every((one) => isDecided(one, B));
+      expect(SPEND_STATES[decideSpend(given).state].stored === 'buried').toBe(over);
+    }
+  });
+
+  it('frees the money only where nothing can be sent or replaced, and the chain shows nothing', () => {
+    for (const given of all) {
+      const { state } = decideSpend(given);
+      if (SPEND_STATES[state].holds) continue;
+      expect(seenOf(given.signed)).toBeUndefined();
+      expect(given.isPlanned).toBe(false);
+      if (given.isOurs) expect(given.signed.every(({ lack }) => lack !== null)).toBe(true);
+    }
+  });
+
+  it('has a problem only while no version can be sent and none is seen', () => {
+    for (const given of all) {
+      const { problem, send, seen } = decideSpend(given);
+      if (problem !== null) expect([send, seen]).toEqual([null, null]);
+    }
+  });
+
+  it('tells of every withdrawal in every state, and the same facts once more change nothing', () => {
+    for (const given of all) {
+      const decision = decideSpend(given);
+      for (const state of WITHDRAWAL_STATES) {
+        for (const paying of [[], given.signed.map((_, place) => place), [0]]) {
+          const one = decideWithdrawal(given, decision, { state, paying });
+          expect(one === null).toBe(['requested', 'approved', 'rejected'].includes(state));
+          if (!one) continue;
+          const after = one.events.reduce((now, event) => stepWithdrawal(now, event)!.state, state);
+          if (paying.length > 0 && given.signed.length > 0)
+            expect(after === 'completed').toBe(one.isPaying && (seenOf(given.signed)?.depth ?? 0) > 0);
+          expect(one.held && !isOpen(after)).toBe(false);
+          expect(one.loss !== null).toBe(one.events.includes('lose'));
+          const again = decideWithdrawal(given, decision, { state: after, paying });
+          expect(again?.events.reduce((now, event) => stepWithdrawal(now, event)!.state, after)).toBe(after);
+          expect(again).toMatchObject({ held: one.held, isPaying: one.isPaying });
+        }
+      }
+    }
+  });
+});
+
+describe('a withdrawal of a spend', () => {
+  const result = (given: SpendFacts, paying: number[], state: 'broadcast' | 'completed' = 'broadcast') =>
+    decideWithdrawal(given, decideSpend(given), { state, paying });
+
+  it('is canceled by a buried version that does not pay it', () => {
+    expect(result(facts([dead(B), there(B)]), [0])).toMatchObject({
+      events: ['lose'],
+      loss: 'ended.canceled',
+      held: false,
+    });
+  });
+
+  it('fails by another transaction, or by its own without an effect', () => {
+    expect(result(facts([dead(B)]), [0])?.loss).toBe('ended.conflict');
+    expect(result(facts([sent({ lack: USED, failed: true, dead: B })]), [0])?.loss).toBe('ended.reverted');
+  });
+
+  it('keeps its money reserved until a version that pays it is seen', () => {
+    expect(result(facts([sent()]), [0])?.held).toBe(true);
+    expect(result(facts([there(0)]), [0])?.held).toBe(false);
+    expect(result(facts([sent(), there(0)]), [0])?.held).toBe(true);
+    expect(result(facts([gone], { isReplaceable: false }), [0])?.held).toBe(false);
+  });
+
+  it('goes back with its block', () => {
+    expect(result(facts([sent()]), [0], 'completed')).toMatchObject({ events: ['unpay'], isPaying: false, held: true });
+  });
+});
