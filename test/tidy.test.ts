@@ -150,6 +150,34 @@ function unused(): string[] {
   return [...known].filter((path) => !reached.has(path) && !path.startsWith('daemon/web/'));
 }
 
+/** Files that import each other's values in a circle. Each circle once, its files in the order of their names. */
+function circles(): string[][] {
+  const imports = new Map(
+    PRODUCT.map((source): [string, string[]] => [
+      source.path,
+      importsOf(source)
+        .filter(({ specifier, typeOnly }) => specifier.startsWith('.') && !typeOnly)
+        .map(({ specifier }) => pathOf(source.path, specifier)),
+    ]),
+  );
+  const reach = (from: string): Set<string> => {
+    const reached = new Set<string>();
+    const waiting = [...(imports.get(from) ?? [])];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (reached.has(path)) continue;
+      reached.add(path);
+      waiting.push(...(imports.get(path) ?? []));
+    }
+    return reached;
+  };
+  const reached = new Map([...imports.keys()].map((path) => [path, reach(path)]));
+  const turning = [...imports.keys()].filter((path) => reached.get(path)?.has(path)).toSorted();
+  const found = turning.map((path) =>
+    turning.filter((other) => reached.get(path)?.has(other) && reached.get(other)?.has(path)),
+  );
+  return found.filter((files, at) => files[0] === turning[at]);
+}
+
 /** A line that opens a function's body: a declaration, an arrow, a method, or the end of a signature of several lines. */
 const OPENS = [
   /\bfunction\b.*\{$/,
@@ -189,6 +217,10 @@ describe('rooms', () => {
 
   it('import downwards only', () => {
     expect(PRODUCT.flatMap(strayImports)).toEqual([]);
+  });
+
+  it('no files import each other in a circle, except for types', () => {
+    expect(circles()).toEqual([]);
   });
 
   it('domain imports no library, contract none but zod', () => {

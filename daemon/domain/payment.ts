@@ -45,6 +45,9 @@ const TOLD_FROM_USD = 100_000_000n;
 export const isSilent = (reason: string, usd: bigint | null): boolean =>
   reason === 'locked' || (usd !== null && usd < TOLD_FROM_USD);
 
+/** Bits of `payment.flags`. */
+export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
+
 /** 'invoice': it counts for its invoice permanently. An inbox reason: it is in the inbox. Null: not decided yet. */
 export type Claim = 'invoice' | InboxReason | null;
 

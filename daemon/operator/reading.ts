@@ -1,10 +1,7 @@
-/** Decodes a transaction for the operator's own program, separately for each family of chains. */
-import type { AssetId, ChainId, Network } from '../domain/assets.ts';
+/** The content of a transaction as the operator's own program reads it, the same for every family of chains. */
+import type { AssetId, ChainId } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import type { Authorization } from '../wallet/signer/port.ts';
-import { evmReading } from './evm.ts';
-import { utxoReading } from './utxo.ts';
-import { moneroReading } from './xmr.ts';
 
 /** An output of a transaction. `to`: the destination in the form in which the family compares them. */
 export type Output = { to: string; units: bigint };
@@ -29,18 +26,6 @@ export type Reading = {
   /** The claim that a destination is our own change address at an index. The holder of the keys checks it. */
   change(accountNo: number, claimed: { index: number; to: string }): NonNullable<Authorization['change']>;
 };
-
-const READINGS: { readonly [C in ChainId]: (network: Network, asset: AssetId) => Reading } = {
-  BTC: (network) => utxoReading('BTC', network),
-  LTC: (network) => utxoReading('LTC', network),
-  BCH: (network) => utxoReading('BCH', network),
-  ETH: (network, asset) => evmReading('ETH', network, asset),
-  BSC: (network, asset) => evmReading('BSC', network, asset),
-  XMR: (network) => moneroReading(network),
-};
-
-/** `asset`: the one that is paid. */
-export const readingOf = (chain: ChainId, network: Network, asset: AssetId): Reading => READINGS[chain](network, asset);
 
 export const differs = (why: string): Rejected =>
   new Rejected(

@@ -21,8 +21,9 @@ import {
   type SignPurpose,
 } from '../wallet/signer/port.ts';
 import { IntentShape } from '../wallet/signer/wire.ts';
+import { readingOf } from './families.ts';
 import { gasGrantOf } from './gas.ts';
-import { type Bytes, differs, type Output, type Reading, readingOf } from './reading.ts';
+import { type Bytes, differs, type Output, type Reading } from './reading.ts';
 
 /** The service's request for approval. */
 export type Given = {

@@ -7,7 +7,8 @@ import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { reviewStep } from '../app/books/review.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
-import { beginChain, checkpointOf, hasMore, ingest } from '../app/chains/ingest.ts';
+import { checkpointOf } from '../app/chains/checkpoint.ts';
+import { beginChain, hasMore, ingest } from '../app/chains/ingest.ts';
 import { openBalances } from '../app/recovery/opening.ts';
 import { quarantineOf } from '../app/recovery/quarantine.ts';
 import {

@@ -17,7 +17,7 @@ import { keysOf, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
 import { unsettledSpends } from '../withdrawals/settle.ts';
 import { noteCorrections } from './corrections.ts';
 import { applyReview } from './deny.ts';

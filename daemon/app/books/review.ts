@@ -20,7 +20,7 @@ import type { UsedKeyRow } from '../../store/queries/used-keys.ts';
 import { ownTarget } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
 import { takeOutUnbacked } from './adopt.ts';
 import { applyReview, type Reviewed } from './deny.ts';
 import { isAdopted } from './entries.ts';

@@ -33,7 +33,7 @@ import {
 import { chainState, saveChainState } from '../../store/queries/effects.ts';
 import { paymentsToCheck } from '../../store/queries/invoices.ts';
 import { savePayingTx, stalePayingTx } from '../../store/queries/paying.ts';
-import type { Reader, Tx } from '../../store/store.ts';
+import type { Tx } from '../../store/store.ts';
 import { NOBODY } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
@@ -43,6 +43,7 @@ import { unknownAddresses, unknownSpends } from '../recovery/older.ts';
 import { noteSearched } from '../withdrawals/key-images.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
 import type { ChainRuntime } from './chains.ts';
+import { checkpointOf } from './checkpoint.ts';
 import { CreditBook } from './credits.ts';
 import { type Group, type Step, seeSpend, seeTransaction } from './facts.ts';
 import { forgetVanished } from './garbage-collection.ts';
@@ -63,12 +64,6 @@ const UNVALUED_PER_UPDATE_MAX = 1_000;
 const SETTLED_TOGETHER = 16;
 /** How often the sync time of an idle chain is stored; in between it is only in memory. */
 const SYNC_TIME_WRITTEN_MS = 60_000;
-
-/** The stored checkpoint of a chain; null before the first. */
-export function checkpointOf(reader: Reader, chain: ChainRuntime): Checkpoint | null {
-  const row = reader.get(chainState, { chain_key: chain.key });
-  return row?.checkpoint ?? null;
-}
 
 /** Stores the first checkpoint of a chain, unless there is one. */
 export async function beginChain(app: App, chain: ChainRuntime, checkpoint: Checkpoint): Promise<void> {

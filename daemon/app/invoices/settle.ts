@@ -11,6 +11,7 @@ import {
   type Claim,
   type CreditFact,
   type Decision,
+  FLAG,
   type InvoiceStatus,
   isSilent,
   type PaymentStatus,
@@ -44,9 +45,6 @@ import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { fileOverpaid } from './overpaid.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
 import { whenVouched } from './vouched.ts';
-
-/** Bits of `payment.flags`. */
-export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 
 /**
  * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at

@@ -3,6 +3,7 @@ import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domai
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { dollarsFor } from '../../domain/money.ts';
+import { FLAG } from '../../domain/payment.ts';
 import { remainingUnits } from '../../domain/quote.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
@@ -11,7 +12,7 @@ import type { Business } from '../shops/directory.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
 import { creditsFor } from './payment-targets.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
-import { FLAG, isEnough } from './settle.ts';
+import { isEnough } from './settle.ts';
 
 const TRANSACTIONS_SHOWN_MAX = 100;
 

@@ -11,6 +11,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { EVENT_TYPES, type EventType, type InvoiceEvent, TEST_EVENT } from '../../domain/merchant.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { FLAG } from '../../domain/payment.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import {
@@ -34,7 +35,6 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
-import { FLAG } from '../invoices/settle.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 

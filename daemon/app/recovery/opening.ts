@@ -9,7 +9,7 @@ import { accountById } from '../../store/queries/businesses.ts';
 import type { App } from '../app.ts';
 import { adopt, deepBlock, differencesAt, TARGETS_MAX } from '../books/adopt.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
 import type { Account } from '../shops/directory.ts';
 
 /**

@@ -21,7 +21,8 @@ import { fillPool, ready } from '../addresses/pool.ts';
 import { deriveSkipped, isBehind, skipUsed } from '../addresses/skipped.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf, ingestPast } from '../chains/ingest.ts';
+import { checkpointOf } from '../chains/checkpoint.ts';
+import { ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
 import { quarantineOf } from './quarantine.ts';
 

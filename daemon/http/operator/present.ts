@@ -2,7 +2,6 @@
 import type { App } from '../../app/app.ts';
 import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
-import { FLAG } from '../../app/invoices/settle.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
 import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
 import type { NamedWebhook } from '../../app/operator/lists.ts';
@@ -15,6 +14,7 @@ import { toIso } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { FLAG } from '../../domain/payment.ts';
 import type { ApiKeyRow, ClientRow } from '../../store/queries/businesses.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';

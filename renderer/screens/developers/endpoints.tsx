@@ -9,7 +9,12 @@ import { useTimes } from '../../parts/format.ts';
 import { Answer, Foreign, Notice, Problem, Said, Section, State, type StateProps } from '../../parts/parts.tsx';
 import { Code } from './connect.tsx';
 import type { T } from './developers.tsx';
-import { DELIVERIES, type Delivery } from './log.tsx';
+
+export const SHOWN = 50;
+
+/** The newest deliveries, of every business. */
+export const DELIVERIES = { limit: SHOWN };
+export type Delivery = Result<'delivery.list'>['deliveries'][number];
 
 type Endpoint = Result<'endpoint.list'>['endpoints'][number];
 type Secret = { url: string; secret: string };

@@ -1,19 +1,12 @@
 /** The messages to shops: webhooks of invoices, and signed events. */
 import type { ReactNode } from 'react';
-import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Answer, Foreign, Problem, Said, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { T } from './developers.tsx';
-import { Endpoints } from './endpoints.tsx';
-
-const SHOWN = 50;
-
-/** The newest deliveries, of every business. */
-export const DELIVERIES = { limit: SHOWN };
-export type Delivery = Result<'delivery.list'>['deliveries'][number];
+import { DELIVERIES, type Delivery, Endpoints, SHOWN } from './endpoints.tsx';
 
 export function Log({ business, t }: { business: Business; t: T }): ReactNode {
   return (

@@ -6,7 +6,7 @@ import { useTimes } from '../../parts/format.ts';
 import { Hash, Problem } from '../../parts/parts.tsx';
 import { RefundState } from '../../parts/refund-state.tsx';
 import { go, href } from '../../router.ts';
-import { coinOf, type Item, isElsewhere, type T } from './inbox.tsx';
+import { coinOf, type Item, isElsewhere, type T } from './item.ts';
 
 type Choice = 'back' | 'count' | 'keep';
 const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;

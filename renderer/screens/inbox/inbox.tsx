@@ -1,10 +1,9 @@
 /** The inbox: money that no invoice claims, and the decision about each piece. */
 import type { ReactNode } from 'react';
-import type { Result } from '../../bridge.ts';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
-import { type Translate, useLanguage, useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Empty, Facts, Hash, Head, State, shortName } from '../../parts/parts.tsx';
@@ -12,11 +11,9 @@ import { RefundState } from '../../parts/refund-state.tsx';
 import PARTS from '../../parts/texts.ts';
 import { href, useHashRoute } from '../../router.ts';
 import { Decide, Decided } from './decide.tsx';
+import { coinOf, type Item, isElsewhere, type T } from './item.ts';
 import './inbox.css';
 import TEXTS from './texts.ts';
-
-export type T = Translate<keyof (typeof TEXTS)['en']>;
-export type Item = Result<'inbox.list'>['items'][number];
 
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
@@ -33,12 +30,6 @@ const REASONS = [
     'overpaid',
   ] as const),
 ] as const;
-
-/** No invoice counts another coin or network by itself. */
-export const isElsewhere = ({ reason }: Item): boolean => reason === 'wrong-network' || reason === 'unexpected';
-
-/** With its network, where that matters. */
-export const coinOf = (item: Item): string => (isElsewhere(item) ? item.crypto : shortName(item.crypto));
 
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';
 

@@ -4,7 +4,8 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { App } from '../../../daemon/app/app.ts';
-import { checkpointOf, ingest } from '../../../daemon/app/chains/ingest.ts';
+import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
+import { ingest } from '../../../daemon/app/chains/ingest.ts';
 import { approve, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { passWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';

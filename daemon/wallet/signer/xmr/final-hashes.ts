@@ -1,5 +1,5 @@
 /** Grøstl-256, JH-256 and Skein-512-256 as CryptoNight ends with them: the last proposals of the SHA-3 competition. */
-import { SBOX } from './slow-hash.ts';
+import { SBOX } from './sbox.ts';
 
 const HASH_BYTES = 32;
 const BLOCK_BYTES = 64;

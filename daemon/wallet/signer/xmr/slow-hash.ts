@@ -7,6 +7,7 @@
 import { blake256 } from '@noble/hashes/blake1.js';
 import { keccakP } from '@noble/hashes/sha3.js';
 import { groestl256, jh256, skein256 } from './final-hashes.ts';
+import { SBOX } from './sbox.ts';
 
 const SCRATCHPAD_BYTES = 2 ** 21;
 const ROUNDS = 2 ** 19;
@@ -15,25 +16,6 @@ const KECCAK_RATE_BYTES = 136;
 const TEXT_AT = 64;
 const TEXT_WORDS = 32;
 const AES_ROUNDS = 10;
-
-/** AES's S-box (FIPS 197): the inverse in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1, and an affine map. */
-export const SBOX: Uint8Array = (() => {
-  const box = new Uint8Array(256);
-  let p = 1;
-  let q = 1;
-  do {
-    p = (p ^ (p << 1) ^ (p & 0x80 ? 0x11b : 0)) & 0xff;
-    q ^= q << 1;
-    q ^= q << 2;
-    q ^= q << 4;
-    q &= 0xff;
-    if (q & 0x80) q ^= 0x09;
-    const rotated = q ^ ((q << 1) | (q >> 7)) ^ ((q << 2) | (q >> 6)) ^ ((q << 3) | (q >> 5)) ^ ((q << 4) | (q >> 4));
-    box[p] = (rotated ^ 0x63) & 0xff;
-  } while (p !== 1);
-  box[0] = 0x63;
-  return box;
-})();
 
 /** SubBytes and MixColumns of one byte, for each of the four places in a little-endian column. */
 const TABLES: readonly Uint32Array[] = (() => {
