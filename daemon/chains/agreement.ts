@@ -1,5 +1,5 @@
 /**
- * A large credit, and on Monero the spend of a large coin, counts as confirmed only if an endpoint of another operator has the
+ * A large credit, and on Monero every spend, counts as confirmed only if an endpoint of another operator has the
  * same block at its height with the same payment in it. An endpoint could invent a block, because work and signatures are not
  * checked here; only a second endpoint reveals that. A single configured endpoint is its owner's choice, and so are several of one operator.
  *

@@ -42,6 +42,12 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
     await book.catchUp(adapter);
     return { adapter, book, id, address: target.address };
   }
+  /** Has a book take a transaction of the payer's for the spend of a coin. Real key images are known by the signer only. */
+  async function spendsWith(book: FactBook, spender: string, coin: string): Promise<void> {
+    const [raw = ''] = await node.raw([spender]);
+    const [image] = parseTransaction(Buffer.from(raw, 'hex')).keyImages;
+    Object.assign(book, { coinOfKeyImage: (one: string) => (one === image ? coin : undefined) });
+  }
   const asLocalhost = (url: string): string => url.replace('127.0.0.1', 'localhost');
 
   describe('nodes that cannot be trusted', () => {
@@ -91,10 +97,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       proxy.raw = isDown;
       const coin = book.creditOf(id).id;
       const spender = await node.pay([{ address, units: 2_100n }]);
-      // this program has no other way to know a key image than by its signer
-      const [raw = ''] = await node.raw([spender]);
-      const [image] = parseTransaction(Buffer.from(raw, 'hex')).keyImages;
-      Object.assign(book, { coinOfKeyImage: (one: string) => (one === image ? coin : undefined) });
+      await spendsWith(book, spender, coin);
       await node.mine(1);
       await book.catchUp(adapter);
       const waiting = [
@@ -123,6 +126,29 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
         { units: 2_100n, height: paidAt + 1 },
       ]);
       await again.close();
+    });
+
+    it('lets a small payment count at once, and the spend of its coin once a node of another operator has its block', async () => {
+      proxy.raw = (response) => response.destroy() !== undefined;
+      const { adapter, book, id, address } = await watching([node.url, asLocalhost(proxy.url)]);
+      await node.pay([{ address, units: 2_200n }]);
+      await node.mine(1);
+      await book.catchUp(adapter);
+      expect(book.paid(id)).toEqual([{ units: 2_200n, height: book.tip.height }]);
+      const coin = book.creditOf(id).id;
+      const spender = await node.pay([{ address: await node.newAddress(), units: 2_300n }]);
+      await spendsWith(book, spender, coin);
+      await node.mine(1);
+      await book.catchUp(adapter);
+      const spentAt = book.tip.height;
+      expect(book.spentBy(coin)).toEqual([{ txid: spender, height: null }]);
+      proxy.raw = () => false;
+      await until(async () => {
+        await book.catchUp(adapter);
+        return book.spentBy(coin).every(({ height }) => height !== null);
+      }, 'the agreement on the spend');
+      expect(book.spentBy(coin)).toEqual([{ txid: spender, height: spentAt }]);
+      await adapter.close();
     });
 
     it('goes on with another node when one dies, freezes, or sends garbage without an end', async () => {

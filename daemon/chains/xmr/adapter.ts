@@ -97,7 +97,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       const coin = list.coin(outpoint);
       return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
     };
-    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, needsAgreement, { areThere, isStored });
+    this.#agreedSpends = new Agreement<MoneroNode, SpendFact>(this.endpoints, () => true, { areThere, isStored });
     if (this.endpoints.operators > 1) this.absence = new BlockAbsence(this.endpoints);
     this.#list = list;
     this.#alert = alert;
@@ -156,7 +156,10 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return this.#agreedSpends.isDue() || (this.#search.isDue() && Boolean(this.#list.unsearched?.()));
   }
 
-  /** A spend of a large coin needs the word of another operator's node, too: it decides what was paid, and what failed. */
+  /**
+   * A spend needs the word of another operator's node, however small its coin is: it decides which payment was made and which one
+   * failed, and what is called failed may be paid again.
+   */
   protected override async judgeSpends(
     spends: SpendSeen[],
     teller: MoneroNode,

@@ -73,6 +73,34 @@ describe('a payment of Monero that every node refuses', () => {
     expect(texts(pay).at(-1)).toEqual(['withdrawal.not_sent', expect.stringContaining(advice)]);
   });
 
+  it('is signed anew as often through restarts, an hour apart, and can be given up after each', async () => {
+    const { pay, id } = await refused(XMR, { signsAnew: true });
+    let now = pay;
+    /** It starts again, and its chain refuses everything; each fee is higher, as a new ring has a new id. */
+    const restart = async () => {
+      const step = BigInt(now.versions(id).length) * ((await now.feeRate()) / 10n);
+      now = await now.moment()();
+      now.chain.refuses = () => 'invalid input';
+      const spending = now.bench.chain.adapter.spending!;
+      const plan = spending.plan.bind(spending);
+      Object.assign(spending, { signsAnew: true });
+      spending.plan = (request, limit) => plan({ ...request, feeRate: request.feeRate + step }, limit);
+    };
+    pay.chain.refuses = () => 'invalid input';
+    await pay.round();
+    const counts: number[] = [];
+    for (const advance of [0, 0, HOUR, 0, HOUR, HOUR]) {
+      await restart();
+      now.bench.advance(advance);
+      expect(await codeOf(now.replace(id, 'cancel'))).not.toBe('ok');
+      for (let i = 0; i < 4; i++) await now.round();
+      counts.push(now.versions(id).length);
+    }
+    expect(counts).toEqual([2, 2, 3, 3, 3, 3]);
+    expect(texts(now).at(-1)).toEqual(['withdrawal.not_sent', expect.stringContaining(`withdrawal cancel ${id}`)]);
+    expect(await codeOf(now.replace(id, 'cancel'))).toBe('ok');
+  });
+
   it('is not signed anew by itself where nodes disagree, or above the approved fee', async () => {
     for (const cause of ['disputed', 'fee']) {
       const { pay, id, rise } = await refused(XMR, { signsAnew: true });
