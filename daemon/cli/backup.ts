@@ -5,6 +5,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { GivenWallet } from '../app/backup/restore-database.ts';
 import type { BackupReport } from '../app/backup/verify.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
@@ -16,10 +17,11 @@ import { clean, EXIT, Failure, type Io, usage } from './io.ts';
 import { earlierRestores, keptKeys } from './parse.ts';
 import { askLine, canAsk, confirm } from './prompt.ts';
 import { restoreWordsCommand } from './restore-words.ts';
-import { askedWords, bip39In, type PassphraseOption, secretFile } from './secrets.ts';
+import { askedWords, bip39In, type PassphraseOption, passphraseOf, secretFile } from './secrets.ts';
 import type { Session } from './session.ts';
 import { megabytes, table } from './table.ts';
 import { type Look, type WaitOptions, waits, waitUntil } from './wait.ts';
+import { newPassphrase } from './wallet.ts';
 
 const VAULT_FOLDER = 'vault';
 const DATABASE = 'countinghouse.db';
@@ -28,7 +30,7 @@ const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
-type RestoreOptions = Opening & { earlierRestores: number };
+type RestoreOptions = Opening & { earlierRestores: number; database?: string; vault?: string };
 
 export function backupCommands(root: Command, io: Io): void {
   const backup = root
@@ -42,8 +44,10 @@ export function backupCommands(root: Command, io: Io): void {
   opened(backup.command('identity'))
     .description('print the key of the backups, made from the words: the program `age` opens them with it')
     .action(action(io, identity));
-  const restore = opened(root.command('restore').argument('<file>', 'the backup'))
-    .description('restore a backup into an empty data directory')
+  const restore = opened(root.command('restore').argument('[file]', 'the backup'))
+    .description('restore a backup, or a copy of the database alone, into an empty data directory')
+    .option('--database <file>', 'instead of a backup: a copy of countinghouse.db, such as a restored replica')
+    .option('--vault <folder>', "with --database: a copy of the wallet's folder; else the words make the wallet again")
     .addOption(
       new Option(
         '--earlier-restores <times>',
@@ -135,6 +139,9 @@ async function identity(session: Session, options: Opening): Promise<void> {
 }
 
 async function restoreFile(session: Session, options: RestoreOptions, name?: string): Promise<void> {
+  if ((name === undefined) === (options.database === undefined)) throw usage('name a backup, or --database FILE');
+  if (options.vault !== undefined && options.database === undefined) throw usage('--vault goes with --database');
+  if (options.database !== undefined) return restoreReplica(session, options, resolve(options.database));
   const file = resolve(name ?? '');
   const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
   await needUnoccupied(session.dataDir);
@@ -146,19 +153,59 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
     const manifest = await session.asDataUser(() =>
       restoreBackup(file, words.secret, session.dataDir, Date.now(), jump),
     );
+    const { counts, accounts } = manifest.facts;
     session.print({ data_dir: session.dataDir, manifest }, () =>
-      [
-        `Restored into ${session.dataDir}: ${manifest.facts.counts.invoices} invoices, ${manifest.facts.accounts.length} accounts.`,
-        'Start the service. It is quarantined: it looks and shows, but gives out no addresses, notifies nobody and signs',
-        'nothing. Make sure that the old machine will never run again, look at balances and withdrawals, and then:',
-        '  countinghouse restore confirm',
-        '',
-      ].join('\n'),
+      restoredText(session, { invoices: Number(counts.invoices), accounts: accounts.length }),
     );
   } finally {
     words.close();
   }
 }
+
+async function restoreReplica(session: Session, options: RestoreOptions, file: string): Promise<void> {
+  const [{ needUnoccupied }, { restoreDatabase }] = await Promise.all([
+    import('../app/backup/restore.ts'),
+    import('../app/backup/restore-database.ts'),
+  ]);
+  await needUnoccupied(session.dataDir);
+  await confirm(session.io, session.yes, `Restore the database ${file} into ${session.dataDir}?`);
+  const { wallet, opened: keys } = await givenWallet(session, options);
+  try {
+    const jump = jumpAfter(options.earlierRestores);
+    const restored = await session.asDataUser(() =>
+      restoreDatabase(file, wallet, keys, session.dataDir, Date.now(), jump),
+    );
+    session.print({ data_dir: session.dataDir, ...restored }, () => restoredText(session, restored));
+  } finally {
+    keys.close();
+  }
+}
+
+/** A copy of the wallet's folder, or its words with a passphrase for this machine. */
+async function givenWallet(
+  session: Session,
+  options: RestoreOptions,
+): Promise<{ wallet: GivenWallet; opened: OpenedBackup }> {
+  const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
+  if (options.vault !== undefined) {
+    const folder = resolve(options.vault);
+    return { wallet: { folder }, opened: await openByVault(folder, await passphraseOf(session, options)) };
+  }
+  const mnemonicPassphrase = await bip39In(options.bip39PassphraseFile);
+  const words = await askedWords(session, options.wordsFile, 'the wallet');
+  const keys = await openByWords(words, mnemonicPassphrase);
+  const passphrase = await newPassphrase(session, options.passphraseFile, '--passphrase-file');
+  return { wallet: { words, mnemonicPassphrase, passphrase }, opened: keys };
+}
+
+const restoredText = (session: Session, { invoices, accounts }: { invoices: number; accounts: number }): string =>
+  [
+    `Restored into ${session.dataDir}: ${invoices} invoices, ${accounts} accounts.`,
+    'Start the service. It is quarantined: it looks and shows, but gives out no addresses, notifies nobody and signs',
+    'nothing. Make sure that the old machine will never run again, look at balances and withdrawals, and then:',
+    '  countinghouse restore confirm',
+    '',
+  ].join('\n');
 
 type Kept = Params<'restore.confirm'>['keep_keys'];
 type ConfirmOptions = WaitOptions & PassphraseOption & { keepKeys?: Kept };

@@ -78,7 +78,7 @@ export function settle(file: string): void {
 }
 
 /** An open database, or the file of one. */
-type Source = Database.Database | string;
+export type Source = Database.Database | string;
 
 function reading<T>(source: Source, read: (db: Database.Database) => T): T {
   if (typeof source !== 'string') return read(source);
@@ -120,15 +120,35 @@ export function storeFacts(source: Source): StoreFacts {
   });
 }
 
+/** The tables without which a database is none of this program's, of any release. */
+const TABLES = ['account', 'business', 'invoice', 'setting'];
+
+/** Whether a file is a database of this program, sound or not. Never throws for a file of something else. */
+export function isOurs(file: string): boolean {
+  try {
+    return reading(file, (db) => {
+      const names = new Set(db.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all());
+      return TABLES.every((name) => names.has(name));
+    });
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_NOTADB') return false;
+    throw error;
+  }
+}
+
+/** A stored setting; null: there is none. */
+export const settingIn = (source: Source, key: string): unknown =>
+  reading(source, (db) => {
+    const value = db.prepare('SELECT value FROM setting WHERE key = ?').pluck().get(key) as string | undefined;
+    return value === undefined ? null : JSON.parse(value);
+  });
+
 /** The setting with the gap that a restore from words needs. */
 export const GAP_SETTING = 'restore.gap';
 
 /** That gap as it is stored; null: it was not measured yet. */
 export function storedGap(source: Source): number | null {
-  return reading(source, (db) => {
-    const value = db.prepare('SELECT value FROM setting WHERE key = ?').pluck().get(GAP_SETTING) as string | undefined;
-    return value === undefined ? null : (JSON.parse(value) as { gap: number }).gap;
-  });
+  return (settingIn(source, GAP_SETTING) as { gap: number } | null)?.gap ?? null;
 }
 
 /** An address in a database with its account's public key (JSON). */

@@ -25,7 +25,7 @@ import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { Manifest } from './make.ts';
 
-const VAULT = 'vault';
+export const VAULT = 'vault';
 const WORK_PREFIX = 'restore-';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
@@ -45,7 +45,7 @@ export async function backupHeader(file: string): Promise<SealedHeader> {
 export const inspectBackup = (file: string): Promise<SealedHeader> => inspectSealed(file);
 
 /** Opens it, because access(2) asks for the real user, who may be root. */
-async function there(file: string): Promise<void> {
+export async function there(file: string): Promise<void> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
     const text =
       error.code === 'ENOENT'
@@ -94,9 +94,36 @@ export async function restoreBackup(
   now: number,
   jump = INDICES_JUMPED,
 ): Promise<Manifest> {
+  return restoreInto(dataDir, async (work) => {
+    await unpackBackup(file, secret, inFolder(work));
+    const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
+    const [problem] = storeProblems(join(work, DATABASE));
+    if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
+    await quarantine(work, manifest, now, jump);
+    await revokeApprovals(join(work, VAULT), secret, now);
+    await rm(join(work, MANIFEST));
+    return manifest;
+  });
+}
+
+/**
+ * Moves what `fill` puts into a working folder into an empty data directory. Throws `Rejected`: `restore.not_empty`, `data_dir`, and
+ * what `fill` throws.
+ */
+export async function restoreInto<T>(dataDir: string, fill: (work: string) => Promise<T>): Promise<T> {
   await needUnoccupied(dataDir);
   await makeDataFolder(dataDir);
-  return written(dataDir, () => restoreInto(file, secret, dataDir, now, jump));
+  return written(dataDir, async () => {
+    await removeLeftovers(dataDir);
+    const work = await mkdtemp(join(dataDir, WORK_PREFIX));
+    try {
+      const result = await fill(work);
+      await moveInto(work, dataDir);
+      return result;
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  });
 }
 
 /** Says in words why the disk does not take the files. Throws `Rejected('data_dir')` for that. */
@@ -113,30 +140,6 @@ async function written<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
       'data_dir',
       `Nothing was restored into ${dataDir}: ${why}. ${advice}, or give another folder with --data-dir`,
     );
-  }
-}
-
-async function restoreInto(
-  file: string,
-  secret: BackupSecret,
-  dataDir: string,
-  now: number,
-  jump: number,
-): Promise<Manifest> {
-  await removeLeftovers(dataDir);
-  const work = await mkdtemp(join(dataDir, WORK_PREFIX));
-  try {
-    await unpackBackup(file, secret, inFolder(work));
-    const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
-    const [problem] = storeProblems(join(work, DATABASE));
-    if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
-    await quarantine(work, manifest, now, jump);
-    await revokeApprovals(join(work, VAULT), secret, now);
-    await rm(join(work, MANIFEST));
-    await moveInto(work, dataDir);
-    return manifest;
-  } finally {
-    await rm(work, { recursive: true, force: true });
   }
 }
 
@@ -168,10 +171,16 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   }
 }
 
-async function quarantine(folder: string, manifest: Manifest, now: number, jump: number): Promise<void> {
+/** Begins the quarantine in a copied database, which gets the present schema. Throws `Rejected('store.newer')`. */
+export async function quarantine(
+  folder: string,
+  made: Pick<Manifest, 'made_at'>,
+  now: number,
+  jump: number,
+): Promise<void> {
   const store = await Store.open(folder);
   try {
-    await store.write((tx) => beginQuarantine(tx, manifest, now, jump));
+    await store.write((tx) => beginQuarantine(tx, made, now, jump));
   } finally {
     await store.close();
   }
@@ -180,7 +189,11 @@ async function quarantine(folder: string, manifest: Manifest, now: number, jump:
 }
 
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */
-async function revokeApprovals(folder: string, { journalKey, fingerprint }: BackupSecret, now: number): Promise<void> {
+export async function revokeApprovals(
+  folder: string,
+  { journalKey, fingerprint }: BackupSecret,
+  now: number,
+): Promise<void> {
   // a separate signer has its wallet elsewhere
   if (!(await hasWallet(folder))) return;
   try {

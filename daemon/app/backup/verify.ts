@@ -9,7 +9,7 @@ import type { ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
-import { type AddressSample, addressSamples, copyProblems, storeFacts } from '../../store/snapshot.ts';
+import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
@@ -34,13 +34,13 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
     }
-    const samples = addressSamples(database);
-    problems.push(...new Set(samples.flatMap((sample) => addressProblem(sample, words))));
+    const { samples, foreign } = addressProblems(database, words);
+    problems.push(...foreign);
     const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);
     problems.push(...compared.problems);
     return {
       manifest,
-      addresses: samples.length,
+      addresses: samples,
       problems: problems.slice(0, PROBLEMS_MAX),
       newer: compared.newer.slice(0, PROBLEMS_MAX),
     };
@@ -72,6 +72,12 @@ async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): 
 
 /** Why the words may not give a Monero account. */
 const HINT = ' (25 words that were imported are in the wallet file alone: the drill with its passphrase finds them)';
+
+/** Compares the accounts and sample addresses of a database with those that the words give. */
+export function addressProblems(database: Source, words: OpenedBackup): { samples: number; foreign: string[] } {
+  const samples = addressSamples(database);
+  return { samples: samples.length, foreign: [...new Set(samples.flatMap((one) => addressProblem(one, words)))] };
+}
 
 /** Whether the words give the account and the address in the database. The sandbox has its own words. */
 function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
