@@ -155,6 +155,71 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     expect(await coinSource(adapter).unconfirmed('cd'.repeat(32), signal())).toBeNull();
   });
 
+  const TRANSACTION = 'blockchain.transaction.get';
+  const sumOf = (txid: string) => coinSource(adapter).unconfirmed(txid, signal());
+
+  describe.each([0, 1, 2])('an unconfirmed sum, while server %i of three lies', (at) => {
+    let txid: string;
+    let honest: Awaited<ReturnType<typeof sumOf>>;
+    const lying = (answer: NonNullable<Behaviour['answer']>): void => {
+      (servers[at] as ElectrumServer).behaviour = { answer };
+    };
+
+    beforeAll(async () => {
+      await until(() => adapter.servers().every(({ state }) => state === 'ready'), 'all are connected', 90_000);
+      txid = await node.pay([{ address: await node.newAddress(), units: 20_000_000n }]);
+      await followed.update();
+      honest = await sumOf(txid);
+    });
+    afterEach(() => {
+      for (const server of servers) server.behaviour = {};
+    });
+
+    it('holds no confirmed ancestor that it names as unconfirmed', async () => {
+      expect(honest?.fee).toBeGreaterThan(0n);
+      lying((method, _params, tell) => {
+        const told = tell();
+        return method === HISTORY ? (told as object[]).map((entry) => ({ ...entry, height: 0 })) : told;
+      });
+      expect(await sumOf(txid)).toEqual(honest);
+    });
+
+    it('has no witness that it made longer', async () => {
+      lying((method, params, tell) => {
+        const raw = tell();
+        return method === TRANSACTION && params[0] === txid ? withLongWitness(String(raw)) : raw;
+      });
+      expect(await sumOf(txid)).toEqual(honest);
+    });
+
+    it('is there though it says that a block has it', async () => {
+      lying((method, _params, tell) => {
+        const told = tell();
+        return method === HISTORY ? (told as object[]).map((entry) => ({ ...entry, height: 1 })) : told;
+      });
+      expect(await sumOf(txid)).toEqual(honest);
+    });
+
+    it('is told by nobody where a second one is silent', async () => {
+      lying((method, _params, tell) => {
+        if (method === HISTORY) throw new Error('no');
+        return tell();
+      });
+      const silent = servers[(at + 1) % 3] as ElectrumServer;
+      silent.behaviour = (servers[at] as ElectrumServer).behaviour;
+      await expect(sumOf(txid)).rejects.toThrow(Unavailable);
+    });
+  });
+
+  /** The same id, and a witness of the last input that is 10,000 bytes longer. */
+  function withLongWitness(raw: string): string {
+    const [last, lockTime] = [raw.slice(0, -8), raw.slice(-8)];
+    // its last witness item is a compressed key
+    const key = last.slice(-66);
+    expect(last.slice(-68, -66)).toBe('21');
+    return `${last.slice(0, -68)}fd3127${key}${'00'.repeat(10_000)}${lockTime}`;
+  }
+
   async function spendOutputOf(parent: string): Promise<{ txid: string }> {
     const { vout } = await node.rpc<{ vout: { n: number; value: number }[] }>('getrawtransaction', [parent, true]);
     const mine = vout.find(({ value }) => value === 3);

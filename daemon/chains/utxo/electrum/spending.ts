@@ -9,11 +9,10 @@
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseDecimal } from '../../../domain/money.ts';
 import type { CoinSource, ScriptList } from '../../adapter.ts';
-import { slices } from '../../slices.ts';
-import { type ParsedTransaction, ParseError, parseAnyTransaction, parseTransaction } from '../block.ts';
+import { type ParsedTransaction, parseTransaction } from '../block.ts';
 import type { UtxoChain } from '../params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from '../spend/fees.ts';
-import { vsizeOf } from '../spend/sizes.ts';
+import { agreedSum, answerOf, parsedOrNull, type Sum, sumOf } from './ancestors.ts';
 import type { LightClient } from './client.ts';
 import { scriptHashOf } from './histories/scripts.ts';
 import type { HistoryEntry } from './servers/answers.ts';
@@ -23,8 +22,6 @@ import type { Server } from './servers/server.ts';
 const RETRY_SECONDS = 10;
 /** All of these chains have eight decimals. */
 const COIN_DECIMALS = 8;
-/** Unconfirmed transactions that are added up: the maximum chain that nodes allow (DEFAULT_ANCESTOR_LIMIT). */
-const ANCESTORS_MAX = 25;
 const INPUTS_MAX = 500;
 /** The number of latest transactions that are read of a stranger's script. */
 const HISTORY_READ_MAX = 200;
@@ -83,44 +80,18 @@ export class ElectrumSpending implements CoinSource {
   }
 
   /**
-   * Adds up the transactions themselves. The histories of the scripts that they pay show which ancestors are
-   * unconfirmed.
+   * The fee and size of an unconfirmed transaction with its unconfirmed ancestors. Nothing proves that a transaction is unconfirmed,
+   * and an id does not cover the witnesses, so two operators must say the same where there are two.
    */
-  unconfirmed(txid: string, signal: AbortSignal): Promise<{ fee: bigint; vsize: number } | null> {
-    return this.#with(signal, async (_client, server) => {
-      const known = new Map<string, { transaction: ParsedTransaction; bytes: number }>();
-      const fetch = async (id: string) => {
-        const cached = known.get(id);
-        if (cached) return cached;
-        if (known.size >= INPUTS_MAX) throw this.#tooMany(txid);
-        const raw = await server.transaction(id);
-        const transaction = await parsedOrNull(raw, this.#chain);
-        if (transaction?.txid() !== id) throw server.caught(`it sent another transaction than ${id}`);
-        const fetched = { transaction, bytes: raw.length };
-        known.set(id, fetched);
-        return fetched;
-      };
-      const root = await answerOf(fetch(txid));
-      const first = root?.transaction.outputs[0];
-      if (!root || !first || !(await isUnconfirmed(server, txid, first.script))) return null;
-      const total = { fee: 0n, vsize: 0 };
-      const waiting = [txid];
-      const counted = new Set(waiting);
-      for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-        const { transaction, bytes } = await fetch(id);
-        total.vsize += vsizeOf(this.#chain === 'BCH' ? 4 * bytes : 3 * transaction.base().length + bytes);
-        for (const { units } of transaction.outputs) total.fee -= units;
-        for (const input of transaction.inputs) {
-          const output = (await fetch(input.txid)).transaction.outputs[input.vout];
-          if (!output) throw server.caught(`transaction ${id} spends what is not there`);
-          total.fee += output.units;
-          if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, output.script))) continue;
-          counted.add(input.txid);
-          if (counted.size > ANCESTORS_MAX) throw this.#tooMany(txid);
-          waiting.push(input.txid);
-        }
-      }
-      return total;
+  unconfirmed(txid: string, signal: AbortSignal): Promise<Sum | null> {
+    return this.#with(signal, async (client, asked) => {
+      const servers = [asked, ...client.set.others(asked)];
+      const sums = await Promise.all(servers.map((server) => sumOf(server, txid, this.#chain)));
+      const agreed = agreedSum(servers, sums, Math.min(2, client.set.operators));
+      if (agreed === undefined)
+        throw new Unavailable(`${this.#setting}: no two operators say the same of transaction ${txid}`, RETRY_SECONDS);
+      if (agreed === 'too many') throw this.#tooMany(txid);
+      return agreed === 'confirmed' ? null : agreed;
     });
   }
 
@@ -257,15 +228,6 @@ export class ElectrumSpending implements CoinSource {
 /** Outputs whose spender is searched from a height on, among transactions that were not read yet. */
 type Wanted = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
 
-async function parsedOrNull(bytes: Buffer, chain: UtxoChain): Promise<ParsedTransaction | null> {
-  try {
-    return await parseAnyTransaction(bytes, chain, slices());
-  } catch (error) {
-    if (error instanceof ParseError) return null;
-    throw error;
-  }
-}
-
 type Refusal = { reason: string };
 type Outcome = 'taken' | 'unknown' | Refusal;
 
@@ -295,22 +257,6 @@ async function send(server: Server, raw: string, txid: string): Promise<Outcome>
     const known = await answerOf(server.transaction(txid));
     return known === null ? { reason: error.message } : 'taken';
   }
-}
-
-/** A server's answer; null if it refused or disconnected. */
-async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!isOfServer(error)) throw error;
-    return null;
-  }
-}
-
-async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): Promise<boolean> {
-  const history = await server.history(scriptHashOf(script));
-  const entry = history.find((one) => one.txid === txid);
-  return entry !== undefined && entry.height <= 0;
 }
 
 /** The median, for an even count the lower one, in smallest units; null if no server has a rate. Rounded to nearest. */

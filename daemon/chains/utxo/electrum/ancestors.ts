@@ -1,0 +1,107 @@
+/**
+ * The fee and size of an unconfirmed transaction with its unconfirmed ancestors, as servers tell them. A child that raises their fee
+ * pays by this sum, so a server that names confirmed ancestors as unconfirmed, or pads witnesses, would have us overpay.
+ */
+import { slices } from '../../slices.ts';
+import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../block.ts';
+import type { UtxoChain } from '../params.ts';
+import { vsizeOf } from '../spend/sizes.ts';
+import { scriptHashOf } from './histories/scripts.ts';
+import { isOfServer } from './servers/faults.ts';
+import type { Server } from './servers/server.ts';
+
+/** Unconfirmed transactions that are added up: the maximum chain that nodes allow (DEFAULT_ANCESTOR_LIMIT). */
+const ANCESTORS_MAX = 25;
+/** Transactions that are read for one sum. */
+const READ_MAX = 500;
+
+export type Sum = { fee: bigint; vsize: number };
+/** One server's word. `confirmed`: it is in a block, or nowhere. */
+type Told = Sum | 'confirmed' | 'too many';
+
+/** Null if the server does not answer as it should. */
+export function sumOf(server: Server, txid: string, chain: UtxoChain): Promise<Told | null> {
+  return answerOf(addUp(server, txid, chain));
+}
+
+/** The answer of most operators, at least `least` of them; undefined if no single answer is that. */
+export function agreedSum(servers: readonly Server[], told: readonly (Told | null)[], least: number): Told | undefined {
+  const byAnswer = new Map<string, { answer: Told; operators: Set<string> }>();
+  for (const [n, answer] of told.entries()) {
+    if (answer === null) continue;
+    const key = typeof answer === 'string' ? answer : `${answer.fee} ${answer.vsize}`;
+    const known = byAnswer.get(key) ?? { answer, operators: new Set<string>() };
+    known.operators.add((servers[n] as Server).operator);
+    byAnswer.set(key, known);
+  }
+  const [first, second] = [...byAnswer.values()].sort((a, b) => b.operators.size - a.operators.size);
+  if (!first || first.operators.size < least || first.operators.size === second?.operators.size) return undefined;
+  return first.answer;
+}
+
+/** Adds up the transactions themselves. The histories of the scripts that they pay show which ancestors are unconfirmed. */
+async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<Told> {
+  const known = new Map<string, Read>();
+  const read = async (id: string): Promise<Read> => {
+    const one = known.get(id) ?? (await fetch(server, id, chain));
+    known.set(id, one);
+    return one;
+  };
+  const root = await answerOf(read(txid));
+  const first = root?.transaction.outputs[0];
+  if (!root || !first || !(await isUnconfirmed(server, txid, first.script))) return 'confirmed';
+  const total = { fee: 0n, vsize: 0 };
+  const waiting = [txid];
+  const counted = new Set(waiting);
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    const { transaction, bytes } = await read(id);
+    total.vsize += vsizeOf(chain === 'BCH' ? 4 * bytes : 3 * transaction.base().length + bytes);
+    for (const { units } of transaction.outputs) total.fee -= units;
+    for (const input of transaction.inputs) {
+      if (known.size >= READ_MAX) return 'too many';
+      const output = (await read(input.txid)).transaction.outputs[input.vout];
+      if (!output) throw server.caught(`transaction ${id} spends what is not there`);
+      total.fee += output.units;
+      if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, output.script))) continue;
+      counted.add(input.txid);
+      if (counted.size > ANCESTORS_MAX) return 'too many';
+      waiting.push(input.txid);
+    }
+  }
+  return total;
+}
+
+type Read = { transaction: ParsedTransaction; bytes: number };
+
+async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Read> {
+  const raw = await server.transaction(txid);
+  const transaction = await parsedOrNull(raw, chain);
+  if (transaction?.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);
+  return { transaction, bytes: raw.length };
+}
+
+async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): Promise<boolean> {
+  const history = await server.history(scriptHashOf(script));
+  const entry = history.find((one) => one.txid === txid);
+  return entry !== undefined && entry.height <= 0;
+}
+
+/** A server's answer; null if it refused or disconnected. */
+export async function answerOf<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isOfServer(error)) throw error;
+    return null;
+  }
+}
+
+/** A transaction of any known form, or null. */
+export async function parsedOrNull(bytes: Buffer, chain: UtxoChain): Promise<ParsedTransaction | null> {
+  try {
+    return await parseAnyTransaction(bytes, chain, slices());
+  } catch (error) {
+    if (error instanceof ParseError) return null;
+    throw error;
+  }
+}
