@@ -243,17 +243,40 @@ describe('a server that slows costly clients down', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('watches a part, and others the rest', async () => {
+  it('is not asked again and again about what it watches, while somebody waits', async () => {
+    const list = new Numbers(600);
+    const server = await costly({ ...ELECTRUMX_LIMITS, soft: 100, hard: 1_000 });
+    const { complete } = open(list, [server]);
+    await complete(90_000);
+    const asked = server.asked.get(SUBSCRIBE) ?? [];
+    expect(new Set(asked).size).toBe(600);
+    expect(asked.length).toBeLessThan(660);
+  });
+
+  it('watches a part, and others the rest, before a view is complete', async () => {
     const list = new Numbers(5_000);
     const servers = [await costly(limits), await serve(), await serve()];
     const { adapter, complete } = open(list, servers);
     await until(() => adapter.servers().every(({ state }) => state === 'ready'), 'all are connected');
     await complete(90_000);
-    await until(
-      () => new Set(servers.flatMap(({ asked }) => asked.get(SUBSCRIBE) ?? [])).size === 5_000,
-      'every script is watched somewhere',
-    );
+    expect(new Set(servers.flatMap(({ asked }) => asked.get(SUBSCRIBE) ?? [])).size).toBe(5_000);
     expect(servers.map(({ connections }) => connections)).toEqual([1, 1, 1]);
+  });
+
+  it('tells a complete view only once what it does not watch was looked at, too', async () => {
+    const list = new Numbers(700);
+    const joined = new Set<string>();
+    const server = await serve((method, [hash]) => {
+      if (method === UNSUBSCRIBE) joined.delete(String(hash));
+      if (method !== SUBSCRIBE) return undefined;
+      if (joined.size >= 300) throw new Error('too many subscriptions');
+      joined.add(String(hash));
+      return undefined;
+    });
+    const { complete } = open(list, [server]);
+    await complete();
+    const seen = new Set([...joined, ...(server.asked.get(HISTORY) ?? [])]);
+    expect(list.expecting.map(hashOfId).filter((hash) => !seen.has(hash))).toEqual([]);
   });
 });
 

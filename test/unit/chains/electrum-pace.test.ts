@@ -50,6 +50,16 @@ describe('the pace of a server', () => {
     expect(pace.limit('news')).toBe(2);
   });
 
+  it('is delayed as long as answers take longer than they can, for hours, too', async () => {
+    const pace = new Pace();
+    await ask(pace, 100, 5);
+    expect(pace.isDelayed).toBe(false);
+    for (let i = 0; i < 4; i++) await ask(pace, 5_000, 200);
+    expect([pace.isDelayed, pace.isSlowed]).toEqual([true, false]);
+    await ask(pace, 100, 5);
+    expect(pace.isDelayed).toBe(false);
+  });
+
   it('leaves half to what somebody waits for', async () => {
     const pace = new Pace();
     await ask(pace, 5_000, 100);

@@ -234,7 +234,8 @@ export class LightClient {
     // a server behind the best known chain has not reported everything
     const unchanged =
       server.tip?.hash === tip.hash && this.set.primary === server && this.headers.tip.hash === tip.hash;
-    const complete = subscribed && read === 'whole' && unchanged && !this.#refusals.isWaiting;
+    const isSeen = subscribed && this.watching.hasSeenRest(server);
+    const complete = isSeen && read === 'whole' && unchanged && !this.#refusals.isWaiting;
     return { complete, unsettled: read === 'open', found };
   }
 

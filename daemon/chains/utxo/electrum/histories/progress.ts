@@ -1,6 +1,6 @@
 /**
- * How long a long task will take, for the log. ElectrumX at its default settings serves about five addresses a second to one
- * client, once that has asked for some thousands: five hours for 100,000 addresses.
+ * How long a long task will take, for the log. ElectrumX at its default settings serves two or three addresses a second to one
+ * client, once that has asked for some ten thousand.
  */
 
 const MINUTE_MS = 60_000;

@@ -116,12 +116,17 @@ export class Rotation {
   async #check(server: Server, listed: ListedScript): Promise<void> {
     try {
       const history = await server.history(scriptHashOf(listed.script), 'passing');
-      if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) return;
+      const script = this.#parts.scripts.byId(listed.id);
+      if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) {
+        if (script) script.isSeen = true;
+        return;
+      }
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
       // watching the script reports the refused history to the operator; refusals for cost are tried in the next round
       if (server.pace.isSlowed) return;
     }
+    // pinned, it belongs to the asked server's share
     this.#parts.scripts.pin(listed);
     this.#parts.wake();
   }

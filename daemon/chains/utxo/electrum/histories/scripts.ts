@@ -23,6 +23,8 @@ export type Script = {
    * The position in the list, the most urgent first. A server that cannot watch all scripts watches the lowest ranks.
    */
   rank: number;
+  /** Whether any server told its state since it was listed. */
+  isSeen: boolean;
   /** How often a server announced a changed status. */
   news: number;
   /** Since when a server's listed history contradicts its announced status, or 0. */
@@ -172,6 +174,7 @@ export class Scripts {
       hash: scriptHashOf(script),
       status: undefined,
       rank,
+      isSeen: false,
       news: 0,
       contradictedSinceMs: 0,
       askAgainAtMs: 0,

@@ -1,10 +1,12 @@
 /**
  * Checks for lost announcements. A server may lose one, or stop announcing a subscribed script. So announced and read
  * statuses are compared, and subscribed scripts are asked for again: those with unconfirmed transactions within a
- * minute, the others in rotation, faster without a second server to check the first.
+ * minute, the others in rotation, faster without a second server to check the first. A server that delays its answers is asked
+ * about few of them: it gives one client back less than one request's cost each second, and news must not wait for this.
  */
 import { repeatedly } from '../../../../kit/async.ts';
 import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
+import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
 import type { Script, Scripts } from './scripts.ts';
@@ -16,6 +18,8 @@ const OPEN_PER_LOOK_MAX = 500;
 /** Other scripts per look: with a single server, and with a second one that watches too. */
 const OTHERS_ALONE = 250;
 const OTHERS_CHECKED = 5;
+/** On a server that delays its answers. */
+const OTHERS_DELAYED = 1;
 
 export class SecondLook {
   readonly #set: ServerSet;
@@ -37,7 +41,7 @@ export class SecondLook {
     if (!primary) return;
     const before = this.#scripts.dirty.size;
     this.#scripts.compare(primary);
-    const chosen = this.#choose((script) => primary.statuses.has(script.hash));
+    const chosen = this.#choose(primary);
     await spread([primary], chosen, 'passing', async (server, script) => {
       try {
         const status = await server.subscribe(script.hash, 'passing');
@@ -49,9 +53,9 @@ export class SecondLook {
     if (this.#scripts.dirty.size > before) this.#wake();
   }
 
-  #choose(isWatched: (script: Script) => boolean): Script[] {
+  #choose({ statuses, pace }: Server): Script[] {
     const now = performance.now();
-    const others = this.#set.ready().length > 1 ? OTHERS_CHECKED : OTHERS_ALONE;
+    const others = pace.isDelayed ? OTHERS_DELAYED : this.#set.ready().length > 1 ? OTHERS_CHECKED : OTHERS_ALONE;
     const from = this.#turn;
     const to = from + others;
     const chosen: Script[] = [];
@@ -62,7 +66,7 @@ export class SecondLook {
       place++;
       const isOpen = script.txids.length > 0 && now - (this.#askedAtMs.get(script) ?? 0) > OPEN_MS;
       if (!isNext && !(isOpen && open < OPEN_PER_LOOK_MAX)) continue;
-      if (!isWatched(script)) continue;
+      if (!statuses.has(script.hash)) continue;
       if (isOpen) open++;
       this.#askedAtMs.set(script, now);
       chosen.push(script);

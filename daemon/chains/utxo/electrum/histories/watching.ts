@@ -15,6 +15,8 @@ import type { Script, Scripts } from './scripts.ts';
 
 /** The duration of one step. The next one continues. */
 const STEP_MS = 2_000;
+/** At each end of a step a server that delays its answers is idle for about one of these delays. */
+const STEP_DELAYED_MS = 5_000;
 const STEP_SCRIPTS_MAX = 5_000;
 /** The time for background work in one tick. */
 const TICK_MS = 500;
@@ -75,6 +77,13 @@ export class Watching {
     return this.#set.servers.some((server) => server.statuses.has(script.hash));
   }
 
+  /** Whether every script beyond a server's share was seen on some server since it was listed. */
+  hasSeenRest(server: Server): boolean {
+    const share = this.shareOf(server);
+    for (const { rank, isSeen } of this.#scripts.all()) if (rank >= share && !isSeen) return false;
+    return true;
+  }
+
   /** Watches a script on the asked server, because another one announced news. */
   promote(script: Script): void {
     if (this.#set.primary?.statuses.has(script.hash)) this.#scripts.dirty.add(script);
@@ -101,7 +110,7 @@ export class Watching {
     const join = async (_: Server, script: Script): Promise<void> => {
       if (refusal === null) refusal = (await this.#join(server, script)) ?? refusal;
     };
-    const left = await spread([server], missing, 'news', join, this.#deadline());
+    const left = await spread([server], missing, 'news', join, this.#deadline(server));
     if (left.length > 0) this.#tellProgress(server);
     // Only now is it known how many the server accepts: requests were under way when it refused the first one.
     if (refusal !== null) this.#refused(server, refusal);
@@ -117,8 +126,8 @@ export class Watching {
     this.#log(`${server.name} watches ${done} of ${total} addresses so far${left}`);
   }
 
-  #deadline(): number {
-    return performance.now() + STEP_MS;
+  #deadline({ pace }: Server): number {
+    return performance.now() + (pace.isDelayed ? STEP_DELAYED_MS : STEP_MS);
   }
 
   /** The missing subscriptions of the asked server: the most urgent first, at most one step's. */
@@ -142,6 +151,7 @@ export class Watching {
   async #join(server: Server, script: Script): Promise<string | null> {
     try {
       if ((await server.subscribe(script.hash)) !== script.status) this.#scripts.dirty.add(script);
+      script.isSeen = true;
       this.#urgent.delete(script);
       return null;
     } catch (error) {
@@ -215,13 +225,14 @@ export class Watching {
       if (cold.length >= HELPED_PER_TICK_MAX) break;
     }
     const wanted = [...cold, ...rest].slice(0, Math.min(HELPED_PER_TICK_MAX, room));
-    await spread([other], wanted, 'passing', (_, script) => this.#subscribeAlso(other, script), this.#deadline());
+    await spread([other], wanted, 'passing', (_, script) => this.#subscribeAlso(other, script), this.#deadline(other));
   }
 
   async #subscribeAlso(other: Server, script: Script): Promise<void> {
     try {
       const status = await other.subscribe(script.hash, 'passing');
       if (status !== (script.status ?? null) && !this.#set.primary?.statuses.has(script.hash)) this.promote(script);
+      script.isSeen = true;
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
       // it accepts no more than it has

@@ -24,12 +24,19 @@ const LATE_MS = 1_500;
 const LATE_FACTOR = 4;
 /** The fastest time is raised by this factor with each further answer, because networks change. */
 const FASTEST_DRIFT = 1.001;
+/** ElectrumX delays each answer by up to 2.5 s, in proportion to what the client cost: 0.1 s are 4 % of the way to its limit. */
+const DELAYED_MS = 100;
+/** The weight of the newest answer in the running mean. */
+const MEAN_WEIGHT = 0.1;
 /** How long a server counts as slow after a late answer. */
 const SLOWED_MS = 20_000;
 
 export class Pace {
   #limit = LIMIT_START;
   #fastestMs = Number.POSITIVE_INFINITY;
+  /** Unlike the fastest answer of late, it does not forget: a server may delay answers for hours. */
+  #quickestMs = Number.POSITIVE_INFINITY;
+  #meanMs = 0;
   #hasBeenLate = false;
   /** Answers to requests before the last decrease do not count for the next one. */
   #decreasedAtMs = Number.NEGATIVE_INFINITY;
@@ -47,6 +54,14 @@ export class Pace {
   /** Whether the server answered late recently. */
   get isSlowed(): boolean {
     return performance.now() - this.#lateAtMs < SLOWED_MS;
+  }
+
+  /**
+   * Whether its answers take longer than they can, as those of a server that makes costly clients wait. Work for which nobody waits
+   * would slow down what somebody waits for.
+   */
+  get isDelayed(): boolean {
+    return this.isSlowed || this.#meanMs > Math.max(this.#quickestMs + DELAYED_MS, LATE_FACTOR * this.#quickestMs);
   }
 
   /** Runs a request as soon as there is room for it. */
@@ -84,6 +99,8 @@ export class Pace {
 
   #answered(sentAtMs: number): void {
     const tookMs = performance.now() - sentAtMs;
+    this.#quickestMs = Math.min(tookMs, this.#quickestMs);
+    this.#meanMs += MEAN_WEIGHT * (tookMs - this.#meanMs);
     this.#fastestMs = Math.min(tookMs, this.#fastestMs * FASTEST_DRIFT);
     if (tookMs > Math.max(LATE_MS, LATE_FACTOR * this.#fastestMs)) {
       this.#late(sentAtMs);
