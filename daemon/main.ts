@@ -16,7 +16,7 @@ import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
 import { unlockSource } from './app/operator/unlocking.ts';
-import { AccountDiscovery } from './app/recovery/account-discovery.ts';
+import { Discoveries } from './app/recovery/account-discovery.ts';
 import { Instance } from './app/recovery/instance.ts';
 import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
@@ -296,20 +296,15 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   const backups = new Backups(as(app, 'backup'), dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());
-  let discovery: AccountDiscovery | null = null;
-  cleanup.push(() => discovery?.stop());
+  const discovery = new Discoveries(app, (...given) => openSource(app, dataDir, ...given));
+  cleanup.push(() => discovery.stop());
   const extra: OperatorExtra = {
     dataDir,
     version: version(),
     startedAt,
     ...backups.forOperator(),
-    discoverAccounts: async (request) => {
-      await discovery?.stop();
-      discovery = new AccountDiscovery(request, (network, chain, list, accounts) =>
-        openSource(app, dataDir, network, chain, list, accounts),
-      );
-    },
-    discovery: () => discovery?.state ?? null,
+    discoverAccounts: (request, anew) => discovery.begin(request, anew),
+    discovery: () => discovery.state,
     deriveSandboxAccounts: parts.sandboxAccounts,
     ...{ testAlerts: () => alerts.test(), testEndpoint: (id: number) => shopEvents.test(id) },
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),

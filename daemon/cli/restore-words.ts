@@ -11,7 +11,7 @@ import { GAP, JUMPS_SEARCHED } from '../domain/indices.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
 import { type Balance, balanceText, isShown } from './balance-text.ts';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io } from './io.ts';
+import { clean, EXIT, Failure, type Io } from './io.ts';
 import { day, wholeNumber } from './parse.ts';
 import { askedWords, bip39In } from './secrets.ts';
 import type { Session } from './session.ts';
@@ -34,6 +34,7 @@ type Options = WaitOptions & {
   birthday: string;
   gap?: number;
   restores?: number;
+  fromStart?: boolean;
   name: string;
   wordsFile?: string;
   passphraseFile?: string;
@@ -60,6 +61,7 @@ export function restoreWordsCommand(restore: Command, io: Io): void {
       `restores in a row, without a payment in between, behind which is looked (default: ${JUMPS_SEARCHED})`,
       wholeNumber,
     )
+    .option('--from-start', 'search from the beginning, also where the same search was interrupted')
     .option('--name <name>', 'what the businesses found are called, with a number', 'Restored')
     .option('--words-file <file>', 'the words; otherwise they are asked for')
     .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one')
@@ -79,7 +81,8 @@ async function restoreWords(session: Session, options: Options): Promise<void> {
   const words = await openByWords(text, bip39);
   try {
     await makeWallet(session, options, words, text, bip39);
-    const found = await discover(session, words, { network, birthday, gap, restores }, wait);
+    const search = { network, birthday, gap, restores, anew: options.fromStart ?? false };
+    const found = await discover(session, words, search, wait);
     const added = await addAccounts(session, words, options, found);
     await waitUntil(session, wait, () => untilRead(session));
     const restored = await withBalances(session, added);
@@ -108,7 +111,7 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
 async function discover(
   session: Session,
   words: OpenedBackup,
-  request: Required<Pick<Options, 'network' | 'birthday' | 'gap' | 'restores'>>,
+  request: Required<Pick<Options, 'network' | 'birthday' | 'gap' | 'restores'>> & { anew: boolean },
   wait: number,
 ): Promise<Discovery> {
   let count = ACCOUNTS_FIRST;
@@ -133,16 +136,24 @@ const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.
 async function discovery(session: Session): Promise<Look<Discovery>> {
   const state = await session.call('wallet.discovery', {});
   if (!state.running) return { done: state };
-  const text = state.chains.map((one) => `${one.chain} ${one.done ? 'read' : progressText(one)}`);
+  const text = state.chains.map((one) => `${one.chain} ${progressText(one)}`);
   const chains = text.join(', ') || 'no node is connected';
   const why = state.error === null ? '' : ` (${state.error})`;
-  return { waitsFor: `Looking for used accounts: ${chains}; found ${state.used.length}${why}` };
+  const what = state.resumed ? 'Looking on for used accounts, where it was interrupted' : 'Looking for used accounts';
+  return { waitsFor: `${what}: ${chains}; found ${state.used.length}${why}` };
 }
 
-const progressText = ({ height, tip, addresses }: Discovery['chains'][number]): string =>
-  addresses
-    ? `${addresses.asked.toLocaleString('en')} of ${addresses.of.toLocaleString('en')} addresses`
-    : `${height ?? 0} of ${tip ?? '?'}`;
+const share = (done: number, of: number): string => `${of === 0 ? 100 : Math.floor((100 * done) / of)} %`;
+const count = (number: number): string => number.toLocaleString('en');
+
+/** How far the search of a chain is, as a share of what is known. */
+export function progressText({ derived, from, height, tip, addresses, done }: Discovery['chains'][number]): string {
+  if (done) return 'done';
+  if (derived) return `derives addresses: ${share(derived.done, derived.of)} of ${count(derived.of)}`;
+  if (addresses) return `${share(addresses.asked, addresses.of)} of ${count(addresses.of)} addresses`;
+  if (from === null || height === null || tip === null) return 'waits for its node';
+  return `${share(height - from, tip - from)} (block ${count(height)} of ${count(tip)})`;
+}
 
 /** Adds all accounts up to the last used one, so that their numbers have no gaps. */
 async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Discovery) {
@@ -165,6 +176,8 @@ async function addAccounts(session: Session, words: OpenedBackup, options: Optio
       ),
       key: { name: 'restored', scopes: ['invoices', 'balance'] },
     });
+    // at once: the service shows no key a second time, and reading what it holds may take hours
+    session.io.stderr.write(`${clean(`${business.name}: API key ${key.key}`)}\n`);
     added.push({ id: business.id, account_no, key: key.key });
   }
 }

@@ -88,7 +88,10 @@ export const RECOVERY = {
       endpoints: z.array(z.string()),
     }),
   ),
-  /** Searches a wallet for used accounts. One search at a time; a new one replaces the last. */
+  /**
+   * Searches a wallet for used accounts. One search at a time; another one replaces the last. The same search goes on where it was,
+   * also after a restart, unless it is to begin `anew`.
+   */
   'wallet.discover': changes(
     z.strictObject({
       network: z.enum(NETWORKS),
@@ -98,6 +101,7 @@ export const RECOVERY = {
       restores: z.int().min(0).max(RESTORES_MAX).default(JUMPS_SEARCHED),
       /** The public keys of accounts 0, 1, 2, … of each chain. */
       accounts: z.partialRecord(z.enum(CHAINS), z.array(AccountKeySchema).max(ACCOUNTS_MAX)),
+      anew: z.boolean().default(false),
     }),
     z.object({}),
   ),
@@ -105,12 +109,18 @@ export const RECOVERY = {
     Nothing,
     z.object({
       running: z.boolean(),
+      /** Whether it goes on with a search that was interrupted. */
+      resumed: z.boolean(),
       chains: z.array(
         z.object({
           chain: z.enum(CHAINS),
+          /** How many addresses were derived before the search, of all. Null once they are. */
+          derived: z.object({ done: z.int(), of: z.int() }).nullable(),
+          /** The block from which on blocks are read, the last that was read, and the newest. */
+          from: z.int().nullable(),
           height: z.int().nullable(),
           tip: z.int().nullable(),
-          /** On a chain of accounts: how many addresses were asked for, of all. Null where blocks are read. */
+          /** How many addresses were asked for, of all. Null where blocks are read. */
           addresses: z.object({ asked: z.int(), of: z.int() }).nullable(),
           done: z.boolean(),
         }),

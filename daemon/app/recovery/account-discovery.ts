@@ -1,36 +1,25 @@
 /**
  * Account discovery: finds the used accounts of a wallet from its public keys, when only its words are left. A chain is
  * read from the wallet's birthday on for the addresses of many accounts at once; a chain of accounts is asked for its
- * present state instead, which tells every used address. Nothing is stored. The found accounts are then added, and their
- * money is found as for every imported wallet.
+ * present state instead, which tells every used address. Of addresses and payments nothing is stored but how far the search has
+ * come, so that the same search goes on after an interruption. The found accounts are then added, and their money is
+ * found as for every imported wallet.
  *
  * Where a chain recognises payments to an account before their addresses are known, those of an account are derived with its first
  * payment, so that the many accounts that were never used cost nothing. The address that change returns to is derived for each
  * account: a mined coin shows no account, and no program mines to another address.
- *
- * Invariant: when a chain counts as read, every address that may have been used (by the highest used one, the gap and
- * the jumps of restores) was searched in all of its blocks.
  */
-import {
-  type ChainAdapter,
-  type ListedScript,
-  type OpenNonce,
-  type ScriptList,
-  type StoredDebit,
-  tipOf,
-} from '../../chains/adapter.ts';
+import type { ChainAdapter, ScriptList } from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
-import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
-import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { type IndexRange, indicesToSearch, indicesToWatch, jumpsBetween, without } from '../../domain/indices.ts';
-import { sleep } from '../../kit/async.ts';
+import type { AccountKey } from '../../domain/chain.ts';
+import type { App } from '../app.ts';
+import { ChainSearch, type Told } from './chain-search.ts';
+import { type ChainRecord, type SearchMemory, type SearchRecord, searchOf, storedSearch } from './discovery-record.ts';
+import { type AddressPath, ScratchList } from './scratch-list.ts';
 
-const SLICE_MS_MAX = 5;
-const RETRY_MS = 2_000;
-const SCRIPTS_MAX = 2_000_000;
-const STATES_AT_ONCE = 500;
-/** Of change, where a family uses one address of it: as many as BIP-44 has other programs search. */
-const FIXED_CHANGE_GAP = 20;
+/** How often it is stored how far a search has come. */
+const KEPT_EVERY_MS = 2_000;
+
 export type DiscoveryRequest = {
   network: Network;
   /** Milliseconds since 1970. */
@@ -45,11 +34,17 @@ export type DiscoveryRequest = {
 
 export type DiscoveryState = {
   running: boolean;
-  /** `addresses`: the ones that were asked for and all that will be, on a chain of accounts; null where blocks are read. */
+  /** Whether it goes on with an earlier search that was interrupted. */
+  resumed: boolean;
   chains: {
     chain: ChainId;
+    /** The addresses that are derived before the search, of all; null once they are. */
+    derived: { done: number; of: number } | null;
+    /** The block from which on blocks are read. */
+    from: number | null;
     height: number | null;
     tip: number | null;
+    /** The addresses that were asked for, of all; null where blocks are read. */
     addresses: { asked: number; of: number } | null;
     done: boolean;
   }[];
@@ -57,48 +52,6 @@ export type DiscoveryState = {
   used: { chain: ChainId; account_no: number; receiving: number; change: number }[];
   error: string | null;
 };
-
-type AddressPath = { account: number; branch: Branch; index: number };
-/** One branch of an account: its highest used index, and the indices that are searched. */
-type Row = { account: number; branch: Branch; used: number; covered: IndexRange[]; ready: number };
-
-/** The searched addresses, in memory, as a source asks for them. */
-class ScratchList implements ScriptList {
-  readonly #ids = new Map<string, number>();
-  readonly #scripts: ListedScript[] = [];
-  readonly places: AddressPath[] = [];
-  paidElsewhere?: (account: AccountKey) => Promise<void>;
-  #changes = 0;
-
-  add(script: Uint8Array, place: AddressPath): void {
-    if (this.#scripts.length >= SCRIPTS_MAX) throw new Rejected('discovery.too_many', 'Too many addresses are in use');
-    const id = this.#scripts.length;
-    this.#ids.set(Buffer.from(script).toString('latin1'), id);
-    this.#scripts.push({ id, script });
-    this.places.push(place);
-    this.#changes++;
-  }
-
-  targetIdOf = (script: Uint8Array): number | undefined => this.#ids.get(Buffer.from(script).toString('latin1'));
-  accountOf = (targetId: number): number | undefined => this.places[targetId]?.account;
-  isOurCoin = (): boolean => false;
-  get size(): number {
-    return this.#scripts.length;
-  }
-
-  stamp = (): string => `${this.#changes}`;
-  *active(): Iterable<ListedScript[]> {
-    yield [...this.#scripts];
-  }
-  page = (after: number, limit: number): ListedScript[] => this.#scripts.slice(after + 1, after + 1 + limit);
-  inBlock = (): ListedScript[] => [];
-  hadMoney = (): boolean => false;
-  unitsAt = (): bigint => 0n;
-  debitsAt = (): StoredDebit[] => [];
-  openNonces = (): OpenNonce[] => [];
-  coinsOf = (): [] => [];
-  coin = (): undefined => undefined;
-}
 
 /** `accounts`: the keys that outputs are tried with, where a chain shows no addresses. */
 type OpenSource = (
@@ -108,31 +61,34 @@ type OpenSource = (
   accounts: readonly AccountKey[],
 ) => ChainAdapter | null;
 
-/** The address that change returns to, in the branch that has it. */
-const fixedChange = ({ branch }: Row): IndexRange[] => (branch === 1 ? [{ from: 0, to: 1 }] : []);
-
-/** Both branches of an account, by its key. */
-function rowsOf(rows: readonly Row[], keys: readonly AccountKey[], account: AccountKey): Row[] {
-  const own = rows.filter((row) => keys[row.account] === account);
-  assert(own.length > 0, 'a source recognises payments to the accounts that it was given');
-  return own;
-}
-
-async function inOrder<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  for (const item of items) await work(item);
-}
+/** Keeps nothing: an interrupted search begins anew. */
+const NO_MEMORY: SearchMemory = { read: () => null, write: async () => undefined };
 
 export class AccountDiscovery {
   readonly #request: DiscoveryRequest;
   readonly #open: OpenSource;
+  readonly #memory: SearchMemory;
+  readonly #earlier: SearchRecord;
+  readonly #record: SearchRecord = {};
+  #writtenAt = performance.now();
   readonly #abort = new AbortController();
-  readonly state: DiscoveryState = { running: true, chains: [], used: [], error: null };
+  readonly #state: DiscoveryState;
+  readonly #searches: ChainSearch[] = [];
   readonly done: Promise<void>;
 
-  constructor(request: DiscoveryRequest, open: OpenSource) {
+  constructor(request: DiscoveryRequest, open: OpenSource, memory = NO_MEMORY) {
     this.#request = request;
     this.#open = open;
+    this.#memory = memory;
+    const earlier = memory.read();
+    this.#earlier = earlier ?? {};
+    this.#state = { running: true, resumed: earlier !== null, chains: [], used: [], error: null };
     this.done = this.#run();
+  }
+
+  get state(): DiscoveryState {
+    for (const search of this.#state.running ? this.#searches : []) search.count();
+    return this.#state;
   }
 
   async stop(): Promise<void> {
@@ -145,84 +101,41 @@ export class AccountDiscovery {
       await Promise.all(CHAINS.map((chain) => this.#discover(chain)));
     } catch (error) {
       this.#abort.abort();
-      this.state.error = error instanceof Error ? error.message : String(error);
+      this.#state.error = error instanceof Error ? error.message : String(error);
     }
-    this.state.running = false;
+    this.#state.running = false;
   }
 
   async #discover(chain: ChainId): Promise<void> {
-    const { network, accounts, birthday, gap, jumps } = this.#request;
+    const { accounts, ...request } = this.#request;
     const keys = accounts[chain] ?? [];
     const list = new ScratchList();
-    const source = keys.length > 0 ? this.#open(network, chain, list, keys) : null;
+    const source = keys.length > 0 ? this.#open(request.network, chain, list, keys) : null;
     if (!source) return;
-    const addresses = source.areUsed ? { asked: 0, of: 0 } : null;
-    const progress: DiscoveryState['chains'][number] = { chain, height: null, tip: null, addresses, done: false };
-    this.state.chains.push(progress);
-    // so that a payment found within this gap requires no second reading of the blocks
-    const ahead = source.wholeHistories || source.areUsed ? 0 : gap;
-    const rows = [...keys.keys()].flatMap((account) =>
-      ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
-    );
-    const branchesOf = ({ account }: Row): Row[] => rows.filter((row) => row.account === account);
-    const hasFixedChange = source.areUsed !== undefined && source.spending?.changeAddress === 'fixed';
-    const usedIn = (row: Row): number => Math.max(...branchesOf(row).map(({ used }) => used));
-    // most accounts are unused, and each would cost as much as a used one
-    const isFarSearched = (row: Row): boolean => row.account === 0 || source.knowsAccounts === true || usedIn(row) >= 0;
-    const extend = (row: Row): Promise<void> => {
-      if (hasFixedChange && row.branch === 1) return derive(row, indicesToWatch(row.used, FIXED_CHANGE_GAP, 0));
-      const known = jumpsBetween(row.used, usedIn(row));
-      const isUnused = !isFarSearched(row);
-      return derive(row, indicesToSearch({ used: row.used + ahead, gap, jumps, known, isUnused }));
+    const told: Told = {
+      used: (place) => this.#note(chain, place),
+      keep: (record) => this.#keep(chain, record),
+      waits: (why) => {
+        this.#state.error = why;
+      },
     };
-    const derive = async (row: Row, wanted: readonly IndexRange[]): Promise<void> => {
-      const missing = without(wanted, row.covered);
-      row.covered.push(...missing);
-      const key = keys[row.account] as AccountKey;
-      for (const range of missing) {
-        await this.#derive(range, async (index) => {
-          const { script } = await source.deriveAddress(key, row.branch, index);
-          list.add(script, { account: row.account, branch: row.branch, index });
-          if (addresses) addresses.of = list.size;
-        });
-      }
-    };
-    const found = async (id: number): Promise<void> => {
-      const place = list.places[id];
-      const row = place && rows.find(({ account, branch }) => account === place.account && branch === place.branch);
-      if (!row || place.index <= row.used) return;
-      row.used = place.index;
-      this.#note(chain, place);
-      await inOrder(branchesOf(row), extend);
-    };
-    try {
-      if (source.knowsAccounts) list.paidElsewhere = (account) => inOrder(rowsOf(rows, keys, account), extend);
-      await inOrder(rows, (row) => (source.knowsAccounts ? derive(row, fixedChange(row)) : extend(row)));
-      if (addresses) await this.#readState(source, list, found, (asked) => (addresses.asked = asked));
-      else
-        do {
-          for (const row of rows) row.ready = isFarSearched(row) ? row.used + ahead : -1;
-          await this.#readChain(source, birthday, progress, list, found);
-        } while (!source.wholeHistories && rows.some(({ used, ready }) => used > ready) && !this.#abort.signal.aborted);
-      progress.done = true;
-    } finally {
-      await source.close();
-    }
+    const search = new ChainSearch(chain, { source, list, keys }, request, told, this.#abort.signal);
+    this.#searches.push(search);
+    this.#state.chains.push(search.progress);
+    await search.run(this.#earlier[chain]);
   }
 
-  /** Calls `take` for each index, in short turns. */
-  async #derive({ from, to }: IndexRange, take: (index: number) => Promise<void>): Promise<void> {
-    let began = performance.now();
-    for (let index = from; index < to && !this.#abort.signal.aborted; index++) {
-      await take(index);
-      if (performance.now() - began < SLICE_MS_MAX) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      began = performance.now();
-    }
+  /** Stores how far a chain was searched, together with the other chains, every other second. */
+  async #keep(chain: ChainId, record: ChainRecord): Promise<void> {
+    this.#record[chain] = record;
+    if (performance.now() - this.#writtenAt < KEPT_EVERY_MS) return;
+    this.#writtenAt = performance.now();
+    // what is not searched yet goes on where it was
+    await this.#memory.write({ ...this.#earlier, ...this.#record });
   }
 
   #note(chain: ChainId, { account, branch, index }: AddressPath): void {
-    const { used } = this.state;
+    const { used } = this.#state;
     let known = used.find((one) => one.chain === chain && one.account_no === account);
     if (!known) {
       known = { chain, account_no: account, receiving: -1, change: -1 };
@@ -232,68 +145,35 @@ export class AccountDiscovery {
     const name = branch === 0 ? 'receiving' : 'change';
     known[name] = Math.max(known[name], index);
   }
+}
 
-  /** Asks for the state of every searched address, and reports the used ones; these may add addresses to the search. */
-  async #readState(
-    source: ChainAdapter,
-    list: ScratchList,
-    used: (targetId: number) => Promise<void>,
-    noteAsked: (addresses: number) => void,
-  ): Promise<void> {
-    const { signal } = this.#abort;
-    for (let at = 0; at < list.size && !signal.aborted; ) {
-      const page = list.page(at - 1, STATES_AT_ONCE);
-      try {
-        const answers = await source.areUsed?.(
-          page.map(({ script }) => script),
-          signal,
-        );
-        for (const [i, { id }] of page.entries()) if (answers?.[i]) await used(id);
-        at += page.length;
-        noteAsked(at);
-      } catch (error) {
-        await this.#pauseAfter(error);
-      }
-    }
+/** The searches of a service: one at a time. */
+export class Discoveries {
+  readonly #app: App;
+  readonly #open: OpenSource;
+  #present: AccountDiscovery | null = null;
+  #search = '';
+
+  constructor(app: App, open: OpenSource) {
+    this.#app = app;
+    this.#open = open;
   }
 
-  /** Waits after a source did not answer; throws every other error. */
-  async #pauseAfter(error: unknown): Promise<void> {
-    const { signal } = this.#abort;
-    if (!(error instanceof Unavailable) || signal.aborted) throw error;
-    this.state.error = error.message;
-    await sleep(RETRY_MS, signal);
-    this.state.error = null;
+  get state(): DiscoveryState | null {
+    return this.#present?.state ?? null;
   }
 
-  /** Reads a chain from the birthday to its tip, and reports every paid address. */
-  async #readChain(
-    source: ChainAdapter,
-    birthday: number,
-    progress: DiscoveryState['chains'][number],
-    list: ScratchList,
-    paid: (targetId: number) => Promise<void>,
-  ): Promise<void> {
-    const { signal } = this.#abort;
-    let checkpoint: Checkpoint | null = null;
-    while (!signal.aborted) {
-      try {
-        checkpoint ??= await source.begin(birthday, signal);
-        progress.height ??= tipOf(checkpoint).height;
-        const watched = list.size;
-        const update = await source.sync(checkpoint, signal);
-        if (update) {
-          for (const { targetId } of update.credits) await paid(targetId);
-          checkpoint = update.checkpoint;
-        }
-        progress.height = tipOf(checkpoint).height;
-        progress.tip = source.health().tip?.height ?? null;
-        // addresses added meanwhile were not searched yet
-        if (update?.mempool === 'complete' && list.size === watched) return;
-        if (!update) await sleep(RETRY_MS, signal);
-      } catch (error) {
-        await this.#pauseAfter(error);
-      }
-    }
+  /** Begins a search, or goes on with the same one. `anew`: from the beginning in any case. */
+  async begin(request: DiscoveryRequest, anew: boolean): Promise<void> {
+    const search = searchOf(request);
+    if (this.#present?.state.running && search === this.#search && !anew) return;
+    await this.stop();
+    const memory = storedSearch(this.#app, request);
+    this.#search = search;
+    this.#present = new AccountDiscovery(request, this.#open, anew ? { ...memory, read: () => null } : memory);
+  }
+
+  async stop(): Promise<void> {
+    await this.#present?.stop();
   }
 }

@@ -31,7 +31,8 @@ export type OperatorExtra = {
   /** Sends a notification again and returns when the attempt has ended. Throws `Rejected('webhook.not_found')`. */
   sendWebhook(id: number): Promise<{ status: number | null; error: string | null }>;
   /** Starts a search for a wallet's accounts, in place of the previous one. */
-  discoverAccounts(request: DiscoveryRequest): Promise<void>;
+  /** `anew`: from the beginning, also where the same search was interrupted. */
+  discoverAccounts(request: DiscoveryRequest, anew: boolean): Promise<void>;
   /** The state of that search; null before the first. */
   discovery(): DiscoveryState | null;
   /** Makes a backup of the running service. Throws `Rejected` `backup.*`. */

@@ -38,13 +38,14 @@ export const RECOVERY_METHODS: Methods = {
       endpoints: record ? app.directory.allEndpoints().map(({ url }) => url) : [],
     };
   },
-  'wallet.discover': async ({ extra }, { network, birthday, gap, restores, accounts }) => {
+  'wallet.discover': async ({ extra }, { network, birthday, gap, restores, accounts, anew }) => {
     if (network === 'sandbox') throw new Rejected('wallet.sandbox', 'The sandbox has a wallet of its own', 'network');
-    await extra.discoverAccounts({ network, birthday: Date.parse(birthday), gap, jumps: restores, accounts });
+    const request = { network, birthday: Date.parse(birthday), gap, jumps: restores, accounts };
+    await extra.discoverAccounts(request, anew);
     return {};
   },
   'wallet.discovery': ({ app, extra }) => ({
-    ...(extra.discovery() ?? { running: false, chains: [], used: [], error: null }),
+    ...(extra.discovery() ?? { running: false, resumed: false, chains: [], used: [], error: null }),
     rescans: rescansUnderWay(app),
   }),
   'backup.drill': async ({ app, extra }, { file }) => {

@@ -1,7 +1,9 @@
 /** The search for used accounts of a chain whose addresses are asked for: how far it looks behind the jumps of restores. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AccountDiscovery } from '../../../daemon/app/recovery/account-discovery.ts';
+import type { SearchMemory, SearchRecord } from '../../../daemon/app/recovery/discovery-record.ts';
 import type { ChainAdapter, ScriptList } from '../../../daemon/chains/adapter.ts';
+import { progressText } from '../../../daemon/cli/restore-words.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../../daemon/domain/chain.ts';
 import { INDICES_JUMPED } from '../../../daemon/domain/indices.ts';
 
@@ -71,4 +73,93 @@ describe.each([true, false])('the search of the words (whole histories: %s)', (w
       [2, -1, farChange],
     ]);
   });
+});
+
+/** A search's memory as the service's, and the search that is interrupted once this many blocks or addresses were read. */
+describe('a search that was interrupted', () => {
+  /** Three accounts; addresses are paid behind jumps, so that the second half of a reading lists more. */
+  const paid = [
+    scriptOf(0, 0, 3),
+    ...Array.from({ length: 40 }, (_, n) => Buffer.from(`a stranger's ${n}`)),
+    scriptOf(1, 0, JUMPS * INDICES_JUMPED + 5),
+    scriptOf(1, 1, 2),
+    scriptOf(2, 0, 1),
+  ];
+  const request = { network: 'regtest', birthday: 0, gap: GAP, jumps: JUMPS, accounts: { BTC: keys } } as const;
+
+  it.each([1, 2, 20, 41, 42, 43, 44])(
+    'after %d blocks finds the same, and reads none of them again',
+    async (blocks) => {
+      const whole = (await ended(new AccountDiscovery(request, opened().open))).used;
+      expect(whole).toHaveLength(3);
+      let stored: SearchRecord | null = null;
+      const memory: SearchMemory = {
+        read: () => stored,
+        // what a service writes every other second, after each block here
+        write: async (chains) => {
+          stored = JSON.parse(JSON.stringify(chains));
+        },
+      };
+      vi.spyOn(performance, 'now').mockImplementation(() => clock++ * 10_000);
+      const first = opened(blocks);
+      const cut = new AccountDiscovery(request, first.open, memory);
+      await first.reached;
+      await cut.stop();
+      expect(cut.state.resumed).toBe(false);
+      const second = opened();
+      const again = new AccountDiscovery(request, second.open, memory);
+      expect(await ended(again)).toMatchObject({ resumed: true, used: whole });
+      expect(second.read[0]).toBeGreaterThanOrEqual(blocks);
+      vi.restoreAllMocks();
+    },
+  );
+
+  let clock = 0;
+  const ended = async (discovery: AccountDiscovery) => {
+    await discovery.done;
+    expect(discovery.state.error).toBeNull();
+    return discovery.state;
+  };
+
+  /** `until`: the number of blocks after which no more are given. */
+  function opened(until = Number.POSITIVE_INFINITY) {
+    const read: number[] = [];
+    let tell = (): void => undefined;
+    const reached = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const open = (_: unknown, __: unknown, list: ScriptList): ChainAdapter => {
+      const chain = chainOf(list, paid, false);
+      const sync = async (since: Checkpoint, signal: AbortSignal) => {
+        if (read.length >= until) {
+          tell();
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+          return null;
+        }
+        const update = await chain.sync(since, signal);
+        read.push(update!.checkpoint.at(-1)!.height);
+        return update;
+      };
+      return { ...chain, sync } as ChainAdapter;
+    };
+    return { open, read, reached };
+  }
+});
+
+it('says how far each chain is, as a share of what is known', () => {
+  const one = {
+    chain: 'LTC' as const,
+    derived: null,
+    from: null,
+    height: null,
+    tip: null,
+    addresses: null,
+    done: false,
+  };
+  expect(progressText({ ...one, derived: { done: 300, of: 1_000 } })).toBe('derives addresses: 30 % of 1,000');
+  expect(progressText(one)).toBe('waits for its node');
+  expect(progressText({ ...one, from: 1_000, height: 1_500, tip: 3_000 })).toBe('25 % (block 1,500 of 3,000)');
+  expect(progressText({ ...one, from: 3_000, height: 3_000, tip: 3_000 })).toBe('100 % (block 3,000 of 3,000)');
+  expect(progressText({ ...one, addresses: { asked: 999, of: 1_000 } })).toBe('99 % of 1,000 addresses');
+  expect(progressText({ ...one, done: true })).toBe('done');
 });

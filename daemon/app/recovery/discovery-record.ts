@@ -1,0 +1,63 @@
+/**
+ * How far a search for used accounts has come, stored now and then, so that the same search goes on after an interruption. It holds no
+ * keys: the search that it belongs to is named by a hash.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { CHAINS } from '../../domain/assets.ts';
+import type { Branch } from '../../domain/chain.ts';
+import { saveSetting, settingOf } from '../../store/queries/settings.ts';
+import type { App } from '../app.ts';
+import type { DiscoveryRequest } from './account-discovery.ts';
+
+const SETTING = 'discovery';
+/** After this time a search begins anew. */
+const KEPT_MS = 7 * 86_400_000;
+
+const ChainRecord = z.object({
+  /** The ranges of addresses in the order in which they were listed: account, branch, first index, index after the last one. */
+  listed: z.array(z.tuple([z.int(), z.union([z.literal(0), z.literal(1)]), z.int(), z.int()])),
+  /** In the order of accounts and branches: the highest used index, and how far this reading of the blocks is complete. */
+  rows: z.array(z.object({ used: z.int(), ready: z.int() })),
+  /** The last block that was read; null where addresses are asked for. */
+  checkpoint: z.array(z.object({ height: z.int(), hash: z.string() })).nullable(),
+  /** The listed addresses that were asked for. */
+  asked: z.int(),
+});
+export type ChainRecord = z.infer<typeof ChainRecord>;
+export type ListedRange = [account: number, branch: Branch, from: number, to: number];
+
+const SearchRecord = z.object({
+  search: z.string(),
+  at: z.number(),
+  chains: z.partialRecord(z.enum(CHAINS), ChainRecord),
+});
+export type SearchRecord = z.infer<typeof SearchRecord>['chains'];
+
+/** Where a search keeps how far it has come. */
+export type SearchMemory = {
+  /** Of the same search; null: there is none, or an old one. */
+  read(): SearchRecord | null;
+  write(chains: SearchRecord): Promise<void>;
+};
+
+/** The same for two requests that search the same. */
+export const searchOf = (request: DiscoveryRequest): string =>
+  createHash('sha256').update(JSON.stringify(request)).digest('hex');
+
+export function storedSearch(app: App, request: DiscoveryRequest): SearchMemory {
+  const search = searchOf(request);
+  return {
+    read() {
+      const row = app.store.get(settingOf, { key: SETTING });
+      const stored = row ? SearchRecord.safeParse(JSON.parse(row.value)).data : undefined;
+      if (!stored || stored.search !== search || Math.abs(app.now() - stored.at) > KEPT_MS) return null;
+      return stored.chains;
+    },
+    async write(chains) {
+      const now = app.now();
+      const value = JSON.stringify({ search, at: now, chains });
+      await app.store.write((tx) => tx.run(saveSetting, { key: SETTING, value, updated_at: now }));
+    },
+  };
+}
