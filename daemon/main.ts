@@ -17,7 +17,7 @@ import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
 import { unlockSource } from './app/operator/unlocking.ts';
 import { Discoveries } from './app/recovery/account-discovery.ts';
-import { Instance } from './app/recovery/instance.ts';
+import { Instance, needDatabase } from './app/recovery/instance.ts';
 import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
 import { KeyRing } from './app/shops/keys.ts';
@@ -200,6 +200,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   };
   const onMigration = ({ name, step, of }: MigrationStep): void =>
     log.info({ migration: name }, `the database is brought up to date: step ${step} of ${of}`);
+  await needDatabase(options.dataDir);
   const store = await Store.open(options.dataDir, { reserveBytes: RESERVE_BYTES, beforeUpgrade, onMigration });
   cleanup.push(() => store.close());
   await endUpgrade(options.dataDir);

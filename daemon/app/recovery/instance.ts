@@ -9,6 +9,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { undecidedSpendsOfKey, versionByTxid } from '../../store/queries/withdrawals.ts';
@@ -159,6 +160,31 @@ function storedIn(reader: Reader): Stored | null {
   const row = reader.get(settingOf, { key: STAMP_SETTING });
   return row ? Stored.parse(JSON.parse(row.value)) : null;
 }
+
+/**
+ * Throws `Rejected('store.damaged')` if a service with a wallet has lost its database. An empty one would begin anew and give out the
+ * same addresses.
+ */
+export async function needDatabase(folder: string): Promise<void> {
+  if (!(await besideIn(folder)) || !(await hasKey(folder))) return;
+  const size = await stat(join(folder, DATABASE)).then(
+    (file) => file.size,
+    (error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    },
+  );
+  if (size !== null && size > 0) return;
+  const text = `${DATABASE} in ${folder} is ${size === null ? 'gone' : 'empty'}, and this service has a wallet. Put the database back, or restore the newest backup into another folder: countinghouse restore FILE --data-dir FOLDER. To begin anew with the same wallet, remove ${FILE} and use restore words`;
+  throw new Rejected('store.damaged', text);
+}
+
+/** Whether there is or was a wallet, here or with a separate signer. */
+const hasKey = (folder: string): Promise<boolean> =>
+  readBackupKey(join(folder, VAULT_FOLDER)).then(
+    () => true,
+    (error: unknown) => !(error instanceof Rejected) || error.code !== 'backup.no_wallet',
+  );
 
 async function besideIn(folder: string): Promise<Beside | null> {
   try {
