@@ -1,4 +1,5 @@
 /** How long work holds the event loop, for tests and benches. */
+import { createHash } from 'node:crypto';
 import { PerformanceObserver } from 'node:perf_hooks';
 
 /** The thread's CPU time, milliseconds: on a busy machine a turn of the clock's time says nothing. */
@@ -7,10 +8,42 @@ export function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
+/** CPU milliseconds that `yardstick` takes on the machine for which limits of turns are set. */
+const YARDSTICK_MS = 5;
+/** So many until the compiler is done with it, and as many are measured. */
+const YARDSTICKS = 9;
+
+/** Work of the kind that the product's turns have: hashes, texts, rows, maps and units. */
+function yardstick(): number {
+  const before = cpuMs();
+  const rows = Array.from({ length: 4_000 }, (_, n) => ({
+    id: n,
+    txid: createHash('sha256').update(`${n}`).digest('hex'),
+    units: `${n * 7_919}`,
+  }));
+  const again: typeof rows = JSON.parse(JSON.stringify(rows));
+  const units = new Map(again.map((row) => [row.txid, BigInt(row.units)]));
+  if (units.size !== rows.length) throw new Error('the yardstick is wrong');
+  return cpuMs() - before;
+}
+
+let isWarm = false;
+
+/**
+ * How many times as long as on the machine of the limits the same work takes now; 1 at least. A thread's CPU time also counts
+ * what the host of a virtual machine takes away from it, so that it triples at times.
+ */
+export function slowness(): number {
+  if (!isWarm) for (let n = 0; n < YARDSTICKS; n++) yardstick();
+  isWarm = true;
+  const measured = Array.from({ length: YARDSTICKS }, yardstick).sort((a, b) => a - b);
+  return Math.max(1, measured[YARDSTICKS >> 1]! / YARDSTICK_MS);
+}
+
 /** Milliseconds, as of `performance.now()`. */
 type Span = { from: number; to: number };
 
-/** `longest` is CPU milliseconds, `whole` the clock's. */
+/** `longest` is CPU milliseconds, which a limit has to be compared with by `slowness`. `whole` is the clock's. */
 type Turns = { longest: number; longestWithGarbage: number; whole: number };
 
 /**
