@@ -31,13 +31,13 @@ const PICTURES = process.env.CONSOLE_PICTURES
   : null;
 
 /**
- * Files that share their processes and the modules loaded there, which is faster. They change nothing for each other, and
- * measure no turn of the event loop.
+ * Files that share their processes and the modules loaded there, which is faster. They change nothing for each other, replace
+ * no module, and measure no turn of the event loop.
  */
 const ROOMS = ['config', 'domain', 'http', 'operator', 'payment-page', 'rates', 'store', 'web', 'workers'];
 const SHARING = [
   'test/api/!(rates-sources).test.ts',
-  'test/unit/app/!(ingest-hostile|maintenance).test.ts',
+  'test/unit/app/!(ingest-hostile|maintenance|withdraw-reworded).test.ts',
   ...ROOMS.map((room) => `test/unit/${room}/*.test.ts`),
 ];
 
@@ -60,7 +60,7 @@ export default defineConfig({
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // Only against a test that hangs: on a machine that others use too, everything takes several times as long.
-    testTimeout: 300_000,
+    testTimeout: 600_000,
     hookTimeout: 600_000,
     // What passed only when it was tried again is marked in the output: its cause is to be found.
     retry: process.env.CI === 'true' ? 1 : 0,

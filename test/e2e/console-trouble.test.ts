@@ -49,7 +49,8 @@ const ATTACK = `async (at) => {
   });
   await attempt('window', async () => {
     const other = open(at + '/#/home');
-    await pause(500);
+    // the empty page that it begins with belongs to the opener
+    for (let n = 0; n < 600 && other?.closed === false && other.location.href === 'about:blank'; n++) await pause(50);
     return other === null || other.closed ? 'closed' : other.document.title;
   });
   const form = document.createElement('form');

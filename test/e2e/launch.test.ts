@@ -18,9 +18,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ABSENT, bareMachine, copyProject, processesOf, Run, registryAnswers, until } from './launch-kit.ts';
 
-const INSTALL_LIMIT_MS = 240_000;
-const START_LIMIT_MS = 60_000;
-const STOP_LIMIT_MS = 30_000;
+const INSTALL_LIMIT_MS = 600_000;
+const START_LIMIT_MS = 240_000;
+const STOP_LIMIT_MS = 120_000;
 /** No rate source is asked: nothing but npm's installation leaves the machine. */
 const QUIET = '[rates]\nsources = []\n';
 

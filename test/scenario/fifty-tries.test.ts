@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JOURNAL_FILE } from '../../daemon/wallet/signer/files.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { copied } from '../support/copied.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
@@ -39,10 +40,6 @@ type Outcome = 'refused' | 'quarantined' | 'silent' | 'went on';
 /** `amount`: in LTC, as text. */
 type Payment = { id: string; address: string; amount: string };
 type Try = { name: string; make: (folder: string) => Promise<void>; isTwin?: boolean };
-
-/** Without the socket of a running service. */
-const copied = (from: string, to: string): Promise<void> =>
-  cp(from, to, { recursive: true, filter: (path) => !path.endsWith('.sock') });
 
 /** Places that look random and are the same in each run. */
 const placeIn = (size: number, seed: string): number =>

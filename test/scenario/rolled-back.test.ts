@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { copied } from '../support/copied.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
@@ -16,10 +17,6 @@ const COIN = 100_000_000n;
 const DEPOSITS = 12;
 const BURIED = 12;
 const DATABASE = ['countinghouse.db', 'countinghouse.db-wal', 'countinghouse.db-shm'];
-
-/** Without the socket of a running service. */
-const copied = (from: string, to: string): Promise<void> =>
-  cp(from, to, { recursive: true, filter: (path) => !path.endsWith('.sock') });
 
 type Payment = { id: string; address: string; amount: string; idempotent: string };
 
