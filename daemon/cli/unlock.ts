@@ -5,6 +5,7 @@
  */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { GAP } from '../domain/indices.ts';
 import { businessesMeant } from '../domain/merchant.ts';
 import { isAway } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
@@ -183,6 +184,9 @@ function print(session: Session, result: { wallet: Wallet }): void {
       ],
       ['locks', wallet.locks_at === null ? '-' : when(wallet.locks_at)],
       ...(wallet.retry_after_seconds > 0 ? [['next try', `in ${wallet.retry_after_seconds} s`] as const] : []),
+      ...(wallet.gap > GAP
+        ? [['beside the words', `restore words finds all money with --gap ${wallet.gap}`] as const]
+        : []),
     ]),
   );
 }

@@ -22,6 +22,8 @@ const WalletShape = z.object({
   words_unproved: z.boolean(),
   /** The signer is a service of its own user: then only its command line makes and shows words. */
   separate: z.boolean(),
+  /** The `--gap` that a restore from the words alone needs. */
+  gap: z.int().min(0),
 });
 
 /** All three in base64. */

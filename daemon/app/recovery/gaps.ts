@@ -29,10 +29,17 @@ const Stored = z.object({
 });
 type Measured = z.infer<typeof Stored>['accounts'][string];
 
+function storedGaps(app: App): z.infer<typeof Stored> {
+  const row = app.store.get(settingOf, { key: GAP_SETTING });
+  return row ? Stored.parse(JSON.parse(row.value)) : { gap: GAP, accounts: {} };
+}
+
+/** The gap that a restore from the words alone needs, in addresses. */
+export const neededGap = (app: App): number => storedGaps(app).gap;
+
 /** Measures the runs of all accounts, and raises an alert when a restore needs a larger gap than before. Runs every minute. */
 export async function tellGaps(app: App): Promise<void> {
-  const row = app.store.get(settingOf, { key: GAP_SETTING });
-  const stored = row ? Stored.parse(JSON.parse(row.value)) : { gap: GAP, accounts: {} };
+  const stored = storedGaps(app);
   const accounts: Record<string, Measured> = {};
   let longest: { run: number; account: Account } | null = null;
   for (const account of app.directory.accounts()) {
@@ -43,7 +50,7 @@ export async function tellGaps(app: App): Promise<void> {
   }
   const gap = Math.max(stored.gap, gapFor(longest?.run ?? 0));
   const value = JSON.stringify({ gap, accounts });
-  if (value === row?.value) return;
+  if (value === JSON.stringify(stored)) return;
   await app.store.write((tx) => tx.run(saveSetting, { key: GAP_SETTING, value, updated_at: app.now() }));
   if (gap === stored.gap || longest === null) return;
   const { chainKey, businessId } = longest.account;

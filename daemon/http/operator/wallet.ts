@@ -2,6 +2,7 @@
 import { findAddresses, type GivenAddress, listAddresses } from '../../app/operator/addresses.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { leaveKeychain, unlockSource, useKeychain } from '../../app/operator/unlocking.ts';
+import { neededGap } from '../../app/recovery/gaps.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
 import { assetOf } from '../../domain/assets.ts';
@@ -61,7 +62,8 @@ function wakeWithdrawals({ chains, wake }: Context['app']): void {
   for (const { key } of chains.all()) wake.withdrawals(key);
 }
 
-function walletJson({ config, store }: Context['app'], status: SignerStatus): Result<'wallet.status'> {
+function walletJson(app: Context['app'], status: SignerStatus): Result<'wallet.status'> {
+  const { config, store } = app;
   const { kind: unlock } = unlockSource(config, store);
   return {
     wallet: {
@@ -73,6 +75,7 @@ function walletJson({ config, store }: Context['app'], status: SignerStatus): Re
       retry_after_seconds: status.retryAfterSeconds,
       words_unproved: status.wordsUnproved,
       separate: config.wallet.signer !== null,
+      gap: neededGap(app),
     },
   };
 }

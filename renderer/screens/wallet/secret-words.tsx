@@ -3,6 +3,7 @@
  * page's memory when they are hidden.
  */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { GAP } from '../../../daemon/domain/indices.ts';
 import type { Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { nameOf, useBusiness } from '../../frame/business.tsx';
@@ -48,6 +49,7 @@ export function SecretWords({ wallet }: { wallet: Wallet }): ReactNode {
       ) : words ? (
         <div className="wallet-words">
           <Words words={words} />
+          {wallet.gap > GAP && <Notice tone="warn" title={t('wordsGap', { gap: wallet.gap })} />}
         </div>
       ) : (
         <Ask waitSeconds={wallet.retry_after_seconds} onShown={setWords} />

@@ -38,6 +38,7 @@ export default texts(
     backupMaking: 'Backing up…',
     backupDone: 'Backed up: {file}',
     backupDoneText: '{size}, made {time}. Copy it to another place.',
+    wordsGap: 'Write the number {gap} beside them: restore words finds all money only with --gap {gap}',
     backupGap:
       'Write the number {gap} beside the words: from the words alone, restore words finds all money only with --gap {gap}.',
     drillTitle: 'Drill',
@@ -167,6 +168,7 @@ export default texts(
     backupMaking: 'Wird gesichert…',
     backupDone: 'Gesichert: {file}',
     backupDoneText: '{size}, {time}. Kopieren Sie sie an einen anderen Ort.',
+    wordsGap: 'Schreiben Sie die Zahl {gap} dazu: restore words findet alles Geld nur mit --gap {gap}',
     backupGap:
       'Schreiben Sie die Zahl {gap} neben die Wörter: Aus den Wörtern allein findet restore words alles Geld nur mit --gap {gap}.',
     drillTitle: 'Übung',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { skip } from '../../../daemon/app/addresses/skipped.ts';
-import { tellGaps } from '../../../daemon/app/recovery/gaps.ts';
+import { neededGap, tellGaps } from '../../../daemon/app/recovery/gaps.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
@@ -40,7 +40,9 @@ it('is told from 500 unpaid addresses in a row on, with the gap that finds the n
   await checkouts(499);
   expect(await told()).toEqual([]);
   const last = await checkouts(1);
+  expect(neededGap(bench.app)).toBe(1_000);
   expect(await told()).toEqual([{ business: 'Shop', chain: 'mainnet:BTC', count: 501, gap: 2_000 }]);
+  expect(neededGap(bench.app)).toBe(2_000);
   await paid(last.targetId);
   expect(index(last.targetId)).toBe(539);
   await checkouts(10);

@@ -240,6 +240,7 @@ describe.skipIf(process.platform === 'win32')('confirming a restore beside a sig
           retry_after_seconds: 0,
           words_unproved: false,
           separate: true,
+          gap: 1_000,
         },
       }),
     };

@@ -213,7 +213,7 @@ async function takenOver(answers: Record<string, unknown>) {
 
 const WALLET = {
   ...{ state: 'unlocked', fingerprint: '73c5da0a', unlock: 'prompt', locks_at: null },
-  ...{ retry_after_seconds: 0, words_unproved: false, separate: false },
+  ...{ retry_after_seconds: 0, words_unproved: false, separate: false, gap: 1_000 },
 };
 
 async function command(env: Record<string, string>, ...argv: string[]) {
