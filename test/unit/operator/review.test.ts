@@ -21,13 +21,17 @@ import {
 
 const NOW = Date.UTC(2030, 0);
 const HOUR = 3_600_000;
-useClock(() => NOW);
 
 let wallet: Awaited<ReturnType<typeof walletFolder>>;
 beforeAll(async () => {
+  useClock(() => NOW);
   wallet = await walletFolder();
 });
-afterAll(() => wallet.remove());
+afterAll(async () => {
+  // other files of this process approve by the machine's clock
+  useClock(Date.now);
+  await wallet.remove();
+});
 const authorize: Authorize = (wanted) => authorized(wallet.folder, PASSPHRASE, wanted);
 
 type Order = ReturnType<typeof payment>;
