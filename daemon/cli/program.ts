@@ -21,6 +21,7 @@ import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
 import { keyCommands } from './keys.ts';
+import { linkCommands } from './links.ts';
 import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
@@ -90,6 +91,7 @@ function program(io: Io, json: boolean): Command {
   clientCommands(root, io);
   invoiceCommands(root, io);
   inboxCommands(root, io);
+  linkCommands(root, io);
   withdrawalCommands(root, io);
   gasCommands(root, io);
   policyCommands(root, io);

@@ -12,6 +12,7 @@ import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { GAS } from './gas.ts';
+import { LINKS } from './links.ts';
 import { type AnyMethod, changes, reads } from './method.ts';
 import {
   AccountKeySchema,
@@ -213,6 +214,7 @@ export const OPERATOR = {
   ...ENDPOINTS,
   ...SOURCES,
   ...SHOP,
+  ...LINKS,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(

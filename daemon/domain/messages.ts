@@ -54,6 +54,8 @@ export const MESSAGES = {
   'inbox.deposits_mixed':
     '{business}: {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
   'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
+  'links.full':
+    '{business}: the payment links have as many open invoices as they may (browser.open_invoices_max = {limit}), all within their quote: nobody else can pay by a link',
   'ledger.corrected':
     '{chain}: {count} entries that no operator of an endpoint has on the chain were changed or taken out of the books, such as {entry} ({amount} {asset}). An endpoint invented them. `countinghouse ledger` lists them',
   'ledger.differs': '{chain} at block {height}: {reason}',

@@ -24,6 +24,7 @@ export type RejectCode =
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
   | `key.${'network' | 'not_found' | 'too_many'}`
   | 'ledger.chain'
+  | `link.${'ended' | 'field' | 'least' | 'not_found' | 'order' | 'slug' | 'sold_out' | 'too_many' | 'too_much'}`
   | `mnemonic.${'checksum' | 'length' | 'word'}`
   | 'operator.listen'
   | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
@@ -78,6 +79,9 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'payment.fixed': { page: 'shows' },
   'payment.crypto_missing': { page: 'asks' },
   'payment.too_small': { api: [422, 'errors'], page: 'asks' },
+  'link.not_found': { page: 404 },
+  'link.field': { exit: 2 },
+  'link.sold_out': { page: 'asks', ...CONFLICT },
   'rates.unknown': { api: [404, 'error'] },
   'idempotency.conflict': { api: [409, 'message'], withdrawal: 409 },
   'sandbox.unknown_tx': { page: 'shows' },

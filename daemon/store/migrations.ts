@@ -49,6 +49,7 @@ import { PAID_INDICES } from './migrations/0049-paid-indices.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
 import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 import { PROBLEM_CODES } from './migrations/0052-problem-codes.ts';
+import { LINKS } from './migrations/0053-links.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -96,6 +97,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0050-overpaid', OVERPAID],
   ['0051-day-of-a-shop', DAY_OF_A_SHOP],
   ['0052-problem-codes', PROBLEM_CODES],
+  ['0053-links', LINKS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -22,6 +22,7 @@ import {
 import { ALERT_TABLES } from './schema-alerts.ts';
 import { CORRECTION_TABLES } from './schema-corrections.ts';
 import { EVENT_TABLES } from './schema-events.ts';
+import { LINK_TABLES } from './schema-links.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
 export const TABLES = {
@@ -29,6 +30,7 @@ export const TABLES = {
   ...ALERT_TABLES,
   ...CORRECTION_TABLES,
   ...EVENT_TABLES,
+  ...LINK_TABLES,
   business: {
     id: made(int),
     uuid: text,

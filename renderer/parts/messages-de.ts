@@ -72,6 +72,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: {count} ({assets}). Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
   'invoice.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
+  'links.full':
+    '{business}: Die Zahlungslinks haben so viele offene Rechnungen wie erlaubt (browser.open_invoices_max = {limit}), und alle Kurse gelten noch: Über einen Link kann sonst niemand zahlen',
   'ledger.corrected':
     '{chain}: {count} Einträge, die kein Betreiber eines Endpunkts auf der Blockchain hat, wurden geändert oder aus den Büchern genommen, etwa {entry} ({amount} {asset}). Ein Endpunkt hat sie erfunden. `countinghouse ledger` führt sie auf',
   'ledger.differs': '{chain} bei Block {height}: {reason}',

@@ -20,6 +20,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
 import { newSlug } from '../ids.ts';
+import { followSale } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { refuseWrongClock } from '../recovery/clock.ts';
@@ -48,9 +49,9 @@ export type NewInvoice = {
   redirectUrl: string | null;
   webhookUrl: string | null;
   automaticRedirect: boolean;
-  /** `operator`, `counter`: made by hand, where a cent is enough. */
-  origin: 'merchant' | 'client' | 'operator' | 'counter';
-  /** The client ID that made it, for invoices of browsers. */
+  /** `operator`, `counter`: made by hand; `link`: on a payment link, whose prices the merchant set. For these a cent is enough. */
+  origin: 'merchant' | 'client' | 'operator' | 'counter' | 'link';
+  /** The client ID that made it, for invoices of browsers; of a link, `linksOfBusinessAsClient`. */
   clientId?: number;
   /** The shop's order id and description, shown to the payer. */
   orderId?: string | null;
@@ -99,7 +100,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     throw cryptoRejected(cryptosFor(app, business));
   }
   const dollars = inDollars(app, business, wanted.amount, wanted.currency, now);
-  const byHand = wanted.origin === 'operator' || wanted.origin === 'counter';
+  const byHand = ['operator', 'counter', 'link'].includes(wanted.origin);
   if (dollars < (byHand ? BY_HAND_USD_MIN : INVOICE_USD_MIN)) {
     const least = byHand ? '0.01' : '10';
     throw new Rejected('validation', `The amount must be at least the equivalent of ${least} USD.`, 'amount');
@@ -188,6 +189,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
   const status = decision === 'cancel' ? 'canceled' : 'paid';
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
+  followSale(tx, invoice, status);
   if (status === 'paid') queueWebhook(app, tx, current);
   tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
 }

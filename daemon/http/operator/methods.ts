@@ -20,6 +20,7 @@ import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
+import { LINK_METHODS } from './links.ts';
 import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
@@ -45,6 +46,7 @@ export const METHODS: Methods = {
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   ...SHOP_METHODS,
+  ...LINK_METHODS,
   ...CONSOLE_METHODS,
   status,
   doctor,
