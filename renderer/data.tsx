@@ -16,7 +16,7 @@ import { SignedOut } from './bridge.ts';
 
 /** The prefixes of methods whose answers an event of a kind may change. */
 const CHANGED_BY: Record<EventKind, string[]> = {
-  invoice: ['invoice.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
+  invoice: ['invoice.', 'link.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
   withdrawal: ['withdrawal.', 'business.', 'inbox.', 'wallet.', 'gas.'],
   inbox: ['inbox.', 'business.', 'invoice.'],
   alert: ['alert.', 'status'],

@@ -25,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   route('home', 'bar', () => import('./screens/home/home.tsx')),
   route('counter', 'bar', () => import('./screens/counter/counter.tsx'), true),
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
+  route('links', 'above', () => import('./screens/links/links.tsx')),
   route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),
   route('withdrawals', 'above', () => import('./screens/withdrawals/withdrawals.tsx')),
   route('gas', 'above', () => import('./screens/gas/gas.tsx')),

@@ -17,6 +17,12 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'brand.name': 'Dieser Name ist zu lang',
   'business.name': 'Ein Name hat 1 bis 100 Zeichen und ist nicht nur eine Zahl',
   'business.time_zone': 'Diese Zeitzone gibt es nicht: etwa Europe/Berlin',
+  'link.ended': 'Dieser Link ist beendet',
+  'link.field':
+    'Eine Angabe zum Link geht so nicht: Preise über 0 mit höchstens den Nachkommastellen der Währung, bis zu 100 Artikel, keine unsichtbaren Zeichen',
+  'link.not_found': 'Diesen Zahlungslink gibt es nicht',
+  'link.slug': 'Diese Adresse ist vergeben oder enthält anderes als a–z, 0–9 und -',
+  'link.too_many': 'Es gibt schon zu viele Zahlungslinks',
   'client.origin': 'Eine Seite wird so geschrieben: https://shop.example',
   'client.too_many': 'Es gibt schon zu viele Client-IDs: Widerrufen Sie zuerst welche',
   'endpoint.too_many': 'Es gibt schon zu viele Adressen für Ereignisse',

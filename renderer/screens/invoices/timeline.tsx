@@ -22,7 +22,13 @@ type Step = {
   share?: number;
 };
 
-const ORIGIN = { merchant: 'byShop', client: 'byBrowser', operator: 'byHand', counter: 'byCounter' } as const;
+const ORIGIN = {
+  merchant: 'byShop',
+  client: 'byBrowser',
+  operator: 'byHand',
+  counter: 'byCounter',
+  link: 'byLink',
+} as const;
 
 function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) => string): Step[] {
   const { payment, credits, order_id: order } = invoice;
