@@ -231,10 +231,11 @@ const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /** Each listener has a port of its own; 0 is any free one. */
-function distinctPorts({ host, port, console: page, metrics, operator }: Config, reader: Reader): void {
+function distinctPorts({ host, port, console: page, till, metrics, operator }: Config, reader: Reader): void {
   const listeners: [key: string, host: string, port: number][] = [
     ['port', host, port],
     ['console.port', page.host, page.port],
+    ['till.port', till.host, till.port],
     ['metrics.port', LOOPBACK, metrics.port],
     ['operator.port', LOOPBACK, operator.port],
   ];

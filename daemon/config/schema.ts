@@ -257,6 +257,11 @@ export const TREE = {
     public_url: setting.publicUrl(),
     elsewhere: setting.flag(false, 'whether the console may be used from other machines, through a proxy with TLS'),
   },
+  /** The counter for devices of the shop's network. It listens once a till is paired. */
+  till: {
+    host: setting.listenHost('0.0.0.0'),
+    port: setting.whole(0, 65_535, 8482, '0 = any free one'),
+  },
   operator: {
     /** With a port, and on Windows, the API listens on loopback. */
     listen: setting.choice(['socket', 'loopback'], 'socket'),

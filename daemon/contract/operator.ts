@@ -39,6 +39,7 @@ import {
   UnknownTokenShape,
   WebhookShape,
 } from './operator-shapes.ts';
+import { REACH } from './reach.ts';
 import { RECOVERY } from './recovery.ts';
 import { SHOP } from './shop.ts';
 import { SOURCES } from './sources.ts';
@@ -215,6 +216,7 @@ export const OPERATOR = {
   ...SOURCES,
   ...SHOP,
   ...LINKS,
+  ...REACH,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(

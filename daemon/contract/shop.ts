@@ -1,5 +1,6 @@
 /** The operator API's methods about selling: invoices made by hand, search, takings, the counter, and why one is unpaid. */
 import { z } from 'zod';
+import { REACHES } from '../domain/reach.ts';
 import { changes, reads } from './method.ts';
 import { Decimal, Id, Instant, InvoiceDetailShape, InvoiceShape, TEXT_CHARS_MAX, Text } from './operator-shapes.ts';
 
@@ -154,6 +155,8 @@ export const SHOP = {
       currency: z.string().nullable(),
       currencies: z.array(z.string()),
       cryptos: z.array(z.object({ crypto: z.string(), ready: z.boolean() })),
+      /** Who can open the payment page: where customers cannot, a code must be a coin's own. */
+      reach: z.enum(REACHES),
       sales: z.array(Sold),
     }),
     { counter: 'business' },

@@ -41,6 +41,7 @@ export type RejectCode =
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
   | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'unknown'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
+  | `till.${'listen' | 'no_network'}`
   | 'upgrade.backup'
   | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`
   | 'wallet.sandbox'

@@ -22,6 +22,7 @@ import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
 import { addLinkRoutes } from './links/router.ts';
 import { invoicePage, type Notice } from './model.ts';
+import { reachPage } from './reach.ts';
 import { renderPage, renderView } from './render.ts';
 import { press } from './sandbox.ts';
 import { SCRIPT, SCRIPT_PATH } from './script.ts';
@@ -121,6 +122,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   };
 
   addLinkRoutes(router, app, reads);
+  router.route('/reach/:code').get(reads, reachPage(app, rootOf)).all(onlyMethods('GET, HEAD'));
   router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
   router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
   router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));

@@ -66,4 +66,6 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'withdrawal.overtaken': 'Die Blockchain ist inzwischen weiter: Versuchen Sie es noch einmal',
   'withdrawal.too_many': 'Es warten schon zu viele Auszahlungen',
   'withdrawal.unconnected': 'Dieser Coin ist gerade nicht mit seinem Netz verbunden',
+  'till.listen': 'Der Port für Kassen ist belegt: Setzen Sie [till] port',
+  'till.no_network': 'Dieser Computer hat keine Adresse in einem lokalen Netz',
 };

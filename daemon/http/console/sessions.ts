@@ -11,6 +11,9 @@ import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
 import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
 
+/** Crockford's base32 without I, L, O and U; 12 of them are 60 bits, which ten minutes are too short to try. */
+const TYPED = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const TYPED_CHARS = 12;
 const LINK_MS = 600_000;
 const LINKS_MAX = 10;
 const SESSIONS_MAX = 50;
@@ -34,6 +37,8 @@ const Stored = z.object({
       scope: ConsoleSessionShape.shape.scope,
       /** The counter's, if it is locked to one. */
       business: z.int().nullable(),
+      /** A till's, made at its own listener: it works there alone, and no other session does. */
+      till: z.boolean().default(false),
       createdAt: z.int(),
       usedAt: z.int(),
     }),
@@ -61,6 +66,12 @@ async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey>
   return { privateKey: pair.privateKey, said: await publicText(pair), stored: made };
 }
 
+/** A code that somebody can type: "7K3MX9TQ2HVB". */
+const typedCode = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(TYPED_CHARS)), (byte) => TYPED[byte % TYPED.length]).join('');
+
+type Link = { code: string; endsAt: number; till: number | null };
+
 const same = (a: string, b: string): boolean => {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
@@ -70,7 +81,7 @@ export class ConsoleSessions {
   readonly #file: string;
   readonly #now: () => number;
   /** The code of each link by its name, and the end of its validity. */
-  readonly #links = new Map<string, { code: string; endsAt: number }>();
+  readonly #links = new Map<string, Link>();
   readonly #key: Promise<ServiceKey>;
   #sessions: ConsoleSession[] = [];
   #last = 0;
@@ -96,11 +107,11 @@ export class ConsoleSessions {
   /** By which pages know the service. */
   key = (): Promise<ServiceKey> => this.#key;
 
-  /** The code of a new link, and until when it works. The oldest of too many ends. */
-  async link(): Promise<{ code: string; endsAt: number }> {
-    const code = randomText();
+  /** The code of a new link, and until when it works. The oldest of too many ends. `till`: the business whose till it pairs. */
+  async link(till: number | null = null): Promise<{ code: string; endsAt: number }> {
+    const code = till === null ? randomText() : typedCode();
     const endsAt = this.#now() + LINK_MS;
-    this.#links.set(await linkName(code), { code, endsAt });
+    this.#links.set(await linkName(code), { code, endsAt, till });
     const [oldest] = this.#links.keys();
     if (this.#links.size > LINKS_MAX && oldest !== undefined) this.#links.delete(oldest);
     return { code, endsAt };
@@ -108,11 +119,12 @@ export class ConsoleSessions {
 
   /**
    * Makes a session of the page that has a link's code; returns the service's public key and the proof that the service knows the
-   * code, too. Null if the link was used, is too old, or never was one. `name`: of the browser.
+   * code, too. Null if the link was used, is too old, is for the other listener, or never was one. `name`: of the browser. `atTill`:
+   * whether it came to the till's listener.
    */
-  async signIn(said: SignIn, name: string): Promise<{ service: string; proof: string } | null> {
+  async signIn(said: SignIn, name: string, atTill: boolean): Promise<{ service: string; proof: string } | null> {
     const link = this.#links.get(said.link);
-    if (!link || link.endsAt < this.#now()) return null;
+    if (!link || link.endsAt < this.#now() || (link.till !== null) !== atTill) return null;
     const isRight = same(said.proof, await pageProof(link.code, said));
     // another call may have used it meanwhile
     if (!isRight || !this.#links.delete(said.link)) return null;
@@ -121,8 +133,9 @@ export class ConsoleSessions {
       id: ++this.#last,
       page: said.page,
       name: name.slice(0, NAME_CHARS_MAX),
-      scope: 'all',
-      business: null,
+      scope: link.till === null ? 'all' : 'counter',
+      business: link.till,
+      till: link.till !== null,
       createdAt: now,
       usedAt: now,
     };
@@ -132,9 +145,16 @@ export class ConsoleSessions {
     return { service, proof: await serviceProof(link.code, said, service) };
   }
 
-  /** The session of a page by its public key; null if there is none. */
-  find(page: string): ConsoleSession | null {
-    return this.list().find((session) => session.page === page) ?? null;
+  /** The session of a page by its public key; null if there is none at this listener. */
+  find(page: string, atTill: boolean): ConsoleSession | null {
+    return this.list().find((session) => session.page === page && session.till === atTill) ?? null;
+  }
+
+  /** Whether a till is paired, or could still be. */
+  hasTills(): boolean {
+    const now = this.#now();
+    const isOpen = [...this.#links.values()].some(({ till, endsAt }) => till !== null && endsAt >= now);
+    return isOpen || this.list().some(({ till }) => till);
   }
 
   /** Notes that a session is used; null if it has ended. */

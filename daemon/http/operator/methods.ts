@@ -24,6 +24,7 @@ import { LINK_METHODS } from './links.ts';
 import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
+import { REACH_METHODS } from './reach.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
 import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
@@ -47,6 +48,7 @@ export const METHODS: Methods = {
   ...SOURCE_METHODS,
   ...SHOP_METHODS,
   ...LINK_METHODS,
+  ...REACH_METHODS,
   ...CONSOLE_METHODS,
   status,
   doctor,

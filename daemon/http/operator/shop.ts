@@ -23,6 +23,7 @@ import type { SHOP } from '../../contract/shop.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { reachOf } from '../../domain/reach.ts';
 import { openApi } from '../openapi.ts';
 import type { Context } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
@@ -103,6 +104,7 @@ export const SHOP_METHODS: Methods = {
         (one) => app.rates.perDollar(shop.network, one, app.now()) !== null,
       ),
       cryptos: coinsOf(app, shop).map(({ asset, ready }) => ({ crypto: asset.symbol, ready })),
+      reach: reachOf(app.publicUrl),
       sales: sales.map(soldJson),
     };
   },
