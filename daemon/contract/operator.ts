@@ -10,6 +10,7 @@ import { SCOPES } from '../domain/merchant.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
+import { COUNTER } from './counter.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { GAS } from './gas.ts';
 import { LINKS } from './links.ts';
@@ -217,6 +218,7 @@ export const OPERATOR = {
   ...SHOP,
   ...LINKS,
   ...REACH,
+  ...COUNTER,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(

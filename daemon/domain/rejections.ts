@@ -15,12 +15,14 @@ export type RejectCode =
   | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`
   | 'chain.pruned'
   | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
+  | 'closing.number'
   | 'config.rpc'
   | 'console.listen'
   | 'delivery.not_found'
   | `endpoint.${'not_found' | 'quarantine' | 'too_many' | 'url'}`
   | `idempotency.${'conflict' | 'key'}`
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
+  | `item.${'not_found' | 'price' | 'too_many'}`
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
   | `key.${'network' | 'not_found' | 'too_many'}`
   | 'ledger.chain'
@@ -97,6 +99,8 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'withdrawal.state': CONFLICT,
   'withdrawal.overtaken': CONFLICT,
   'withdrawal.descendant': CONFLICT,
+  'closing.number': CONFLICT,
+  'item.price': CONFLICT,
   'inbox.decided': CONFLICT,
   'inbox.gone': CONFLICT,
   'store.locked': { exit: 3 },

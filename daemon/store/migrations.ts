@@ -50,6 +50,7 @@ import { OVERPAID } from './migrations/0050-overpaid.ts';
 import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 import { PROBLEM_CODES } from './migrations/0052-problem-codes.ts';
 import { LINKS } from './migrations/0053-links.ts';
+import { COUNTER } from './migrations/0054-counter.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -98,6 +99,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0051-day-of-a-shop', DAY_OF_A_SHOP],
   ['0052-problem-codes', PROBLEM_CODES],
   ['0053-links', LINKS],
+  ['0054-counter', COUNTER],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -21,6 +21,7 @@ import {
 } from './columns.ts';
 import { ALERT_TABLES } from './schema-alerts.ts';
 import { CORRECTION_TABLES } from './schema-corrections.ts';
+import { COUNTER_TABLES } from './schema-counter.ts';
 import { EVENT_TABLES } from './schema-events.ts';
 import { LINK_TABLES } from './schema-links.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
@@ -29,6 +30,7 @@ export const TABLES = {
   ...WITHDRAWAL_TABLES,
   ...ALERT_TABLES,
   ...CORRECTION_TABLES,
+  ...COUNTER_TABLES,
   ...EVENT_TABLES,
   ...LINK_TABLES,
   business: {

@@ -25,13 +25,18 @@ const SPENDING = [
   ...['policy.set', 'restore.confirm', 'wallet.authorize', 'wallet.custody', 'wallet.passphrase', 'wallet.revoke'],
   ...['wallet.unlock', 'withdrawal.add', 'withdrawal.approve'],
 ];
-const OF_COUNTER = ['counter.cancel', 'counter.choose', 'counter.sale', 'counter.sell', 'counter.show', 'events.next'];
+const OF_COUNTER = [
+  ...['counter.cancel', 'counter.choose', 'counter.sale', 'counter.sell', 'counter.show', 'events.next', 'item.list'],
+];
 /** Of every reading method that needs parameters, such as find nothing. */
 const SAMPLES: Partial<Record<Method, object>> = {
   'business.nextAccount': { network: 'sandbox' },
   'invoice.show': { invoice: ABSENT },
   'counter.sale': { invoice: ABSENT },
   'invoice.find': { text: ABSENT },
+  'item.list': { business: '1' },
+  'closing.next': { business: '1' },
+  'closing.list': { business: '1' },
   'takings.list': { business: '1', by: 'day', periods: 1 },
   'gas.forecast': { business: '1', chain: 'ETH' },
   'export.page': { from: '2026-01-01', to: '2026-01-02' },

@@ -18,6 +18,7 @@ import { GAP } from '../../domain/indices.ts';
 import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
+import { COUNTER_METHODS } from './counter.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
 import { LINK_METHODS } from './links.ts';
@@ -49,6 +50,7 @@ export const METHODS: Methods = {
   ...SHOP_METHODS,
   ...LINK_METHODS,
   ...REACH_METHODS,
+  ...COUNTER_METHODS,
   ...CONSOLE_METHODS,
   status,
   doctor,
