@@ -75,7 +75,7 @@ export const COUNTER = {
   ),
   'item.change': changes(NewItem.extend({ business: Text, id: Id }), z.object({})),
   'item.remove': changes(z.strictObject({ business: Text, id: Id }), z.object({})),
-  /** What closing the day would close now. */
+  /** The next closing as it would be now. */
   'closing.next': reads(z.strictObject({ business: Text }), z.object({ closing: Closing })),
   /** Closes the day. `number`: of `closing.next`. Throws `Rejected('closing.number')` if another one was made meanwhile. */
   'closing.make': changes(z.strictObject({ business: Text, number: z.int().min(1) }), z.object({ closing: Closing })),

@@ -46,7 +46,7 @@ export type Part = {
   items: { name: string; price: bigint; quantity: number; sum: bigint }[];
   /** By the coin that the sale was asked for; null: marked as paid by hand without a coin. */
   coins: { asset: AssetId | null; payments: number; sum: bigint }[];
-  /** What arrived is worth so much more than was asked for; below 0: less. */
+  /** The worth of what arrived above what was asked for; below 0: it is less. */
   difference: bigint;
   /** After the refunds. Null: no rate was given. */
   taxes: { rate: number | null; net: bigint; tax: bigint; gross: bigint }[];
@@ -184,7 +184,7 @@ function reportOf(app: App, reader: Reader, business: Business): Found {
   return { report, sales, refunds };
 }
 
-/** What a closing would have now, and its number. */
+/** The next closing as it would be now, and its number. */
 export function nextClosing(app: App, business: Business): { number: number; report: Report } {
   return { number: lastNumber(app.store, business) + 1, report: reportOf(app, app.store, business).report };
 }

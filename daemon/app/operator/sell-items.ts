@@ -78,7 +78,7 @@ export function sellCart(app: App, tx: Tx, business: Business, sale: CartSale): 
   return invoice;
 }
 
-/** What was sold by an invoice of the counter; no lines for one of an earlier release. */
+/** The tip and the lines of an invoice of the counter; no lines for one of an earlier release. */
 export function cartOf(reader: Reader, { id }: InvoiceRow): { tip: bigint; lines: SaleLineRow[] } {
   const tip = reader.get(saleOfInvoice, { invoice_id: id })?.tip ?? 0n;
   return { tip, lines: reader.all(linesOfInvoice, { invoice_id: id }) };
