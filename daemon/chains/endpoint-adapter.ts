@@ -104,6 +104,8 @@ export type StepRead<E> = {
   searched?: Searched | null;
   /** Whether everything was asked by the hashes of blocks. */
   byHash?: boolean;
+  /** The header of the checkpoint's last block, if that was read, and is proved to follow the others. */
+  tipHeader?: LinkedHeader | undefined;
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -262,12 +264,14 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       debits,
       searched,
       byHash = false,
+      tipHeader,
     } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
     this.#shared ??= kept[0]?.height ?? 0;
     await this.#needShared(endpoint, checkpoint, this.#shared, signal);
     // what was asked by the hash of its block cannot be of another branch
-    const [still] = byHash && head.hash === tip.hash ? [head] : await endpoint.headers([tip.height], signal);
+    const last = tipHeader ?? (byHash && head.hash === tip.hash ? head : null);
+    const [still] = last ? [last] : await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
     const spends = await this.judgeSpends(seen, endpoint, checkpoint, signal);

@@ -1,7 +1,9 @@
 /** How the conformance suites move a monerod, and what pays there. */
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { MoneroAdapter, type MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
+import type { DerivedAddress } from '../../daemon/domain/chain.ts';
 import type { MoneroUnsigned, SignedSpend } from '../../daemon/domain/spend.ts';
+import { addressAt } from '../../daemon/monero/address.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import type { Memory } from '../../daemon/wallet/signer/permission.ts';
@@ -42,6 +44,11 @@ export class MoneroScene {
   async stop(): Promise<void> {
     await this.proxy.close();
     await this.node.remove();
+  }
+
+  /** The account's standard address, as a wallet of Monero is made from it. */
+  standard(): DerivedAddress {
+    return addressAt(this.account, 1, 0, 'regtest');
   }
 
   connect(

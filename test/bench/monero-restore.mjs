@@ -1,0 +1,139 @@
+/**
+ * How fast Monero's blocks are read, beside monero-wallet-rpc, whose wallet has the same keys: a chain of near-empty blocks, one of
+ * full ones, the near-empty one over a link of some length, and the search for spends in it. Adapter and wallet take turns, and all
+ * programs share this machine. Prints one line of JSON.
+ */
+import { tipOf } from '../../daemon/chains/adapter.ts';
+import { FactBook } from '../adapters/fact-book.ts';
+import { MoneroScene } from '../adapters/monerod-controls.ts';
+import { Link, lineOf } from '../nodes/link.ts';
+import { hasMonerod } from '../nodes/monerod.ts';
+import { cleanUp } from './servers.mjs';
+import { turnsOf } from './turns.ts';
+
+const {
+  blocks: BLOCKS,
+  fullBlocks: FULL_BLOCKS,
+  transactions: TRANSACTIONS,
+  rounds: ROUNDS,
+} = JSON.parse(process.argv[2] ?? '{}');
+const LIMIT_MS = 600_000;
+const LATENCY_MS = 40;
+const COIN = 10n ** 12n;
+/** Outputs of a transaction, less its change: monerod takes 16. */
+const OUTPUTS_MAX = 15;
+
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+
+async function timed(work) {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+const heightOf = async (node) => (await node.rpc('get_info', {})).height - 1;
+
+/** Blocks that are full of transactions, one after the other. Returns the height below them. */
+async function fillBlocks(node) {
+  const self = await node.newAddress();
+  const count = FULL_BLOCKS * TRANSACTIONS;
+  const outputs = Array.from({ length: OUTPUTS_MAX }, () => ({ address: self, amount: Number(COIN / 20n) }));
+  // a payment takes two of them
+  for (let made = 0; made < 2 * count; made += OUTPUTS_MAX) await node.wallet('transfer', { destinations: outputs });
+  await node.mine(10);
+  await node.wallet('refresh', {});
+  const from = await heightOf(node);
+  for (let i = 0; i < FULL_BLOCKS; i++) {
+    for (let n = 0; n < TRANSACTIONS; n++) {
+      await node.wallet('transfer', { destinations: [{ address: self, amount: Number(COIN / 50n) }] });
+    }
+    await node.mine(1);
+  }
+  return from;
+}
+
+/** Reads everything above a height by the product's adapter; `image` is searched for then. */
+async function adapterReads(scene, from, url, image = null) {
+  const book = new FactBook();
+  const adapter = scene.connect(book, [url], { pollMs: 3_600_000, blocksPerStep: undefined });
+  book.watch(await adapter.deriveAddress(scene.account, 0, 0));
+  const hash = (await scene.node.rpc('get_block_header_by_height', { height: from })).block_header.hash;
+  book.checkpoint = [{ height: from, hash }];
+  let searched = image === null;
+  if (image !== null) {
+    book.coinOfKeyImage = (one) => (one === image ? 'coin' : undefined);
+    book.unsearched = () => (searched ? null : { from: book.from ?? 0, newest: 1 });
+  }
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  try {
+    for (;;) {
+      const update = await adapter.sync(book.checkpoint, signal);
+      if (!update) continue;
+      book.checkpoint = update.checkpoint;
+      if (update.searched) {
+        book.from = update.searched.to + 1;
+        searched = update.searched.isWhole;
+      }
+      if (update.mempool === 'complete' && searched) return tipOf(book.checkpoint).height;
+    }
+  } finally {
+    await adapter.close();
+  }
+}
+
+let wallets = 0;
+/** The same by a new wallet of monero-wallet-rpc with the same view key. */
+async function walletReads(scene, from, url) {
+  const { account, node } = scene;
+  await node.wallet('set_daemon', { address: url, trusted: true, ssl_support: 'disabled' });
+  const { address } = await scene.standard();
+  await node.wallet('generate_from_keys', {
+    ...{ filename: `restored-${wallets++}`, password: '', restore_height: from + 1 },
+    ...{ address, viewkey: account.privateViewKey },
+  });
+  const { blocks_fetched: fetched } = await node.wallet('refresh', {});
+  return fetched;
+}
+
+/** Blocks per second of both, in turns. */
+async function race(scene, from, url, rounds = ROUNDS) {
+  const count = (await heightOf(scene.node)) - from;
+  const took = { ours: [], theirs: [] };
+  let longestTurnMs = 0;
+  for (let round = 0; round < rounds; round++) {
+    const { whole, longest } = await turnsOf(adapterReads(scene, from, url));
+    took.ours.push(whole);
+    longestTurnMs = Math.max(longestTurnMs, longest);
+    took.theirs.push(await timed(() => walletReads(scene, from, url)));
+  }
+  const each = (ms) => (count / median(ms)) * 1_000;
+  return { blocks: count, ours: each(took.ours), theirs: each(took.theirs), longestTurnMs };
+}
+
+let result = { missing: 'monerod' };
+if (hasMonerod) {
+  const scene = await MoneroScene.start();
+  try {
+    const { node } = scene;
+    const above = await fillBlocks(node);
+    const full = await race(scene, above, node.url);
+    const from = await heightOf(node);
+    await node.mine(BLOCKS);
+    const empty = await race(scene, from, node.url);
+    const link = await Link.start(node.port, lineOf(LATENCY_MS));
+    const far = await race(scene, from, `http://127.0.0.1:${link.port}`, 1);
+    await link.stop();
+    const tip = await heightOf(node);
+    const searchMs = await timed(() => adapterReads(scene, tip, node.url, 'an image'));
+    result = {
+      empty,
+      full: { ...full, transactions: FULL_BLOCKS * TRANSACTIONS },
+      far: { ...far, latencyMs: LATENCY_MS },
+      search: { blocks: tip + 1, each: ((tip + 1) / searchMs) * 1_000 },
+    };
+  } finally {
+    await scene.stop();
+    cleanUp();
+  }
+}
+process.stdout.write(`${JSON.stringify(result)}\n`);
