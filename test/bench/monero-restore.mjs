@@ -19,6 +19,7 @@ const {
 } = JSON.parse(process.argv[2] ?? '{}');
 const LIMIT_MS = 600_000;
 const LATENCY_MS = 40;
+const MINED_AT_ONCE = 100;
 const COIN = 10n ** 12n;
 /** Outputs of a transaction, less its change: monerod takes 16. */
 const OUTPUTS_MAX = 15;
@@ -117,8 +118,11 @@ if (hasMonerod) {
     const { node } = scene;
     const above = await fillBlocks(node);
     const full = await race(scene, above, node.url);
+    process.stderr.write(`full blocks: ${JSON.stringify(full)}\n`);
     const from = await heightOf(node);
-    await node.mine(BLOCKS);
+    // one request may last five minutes
+    for (let mined = 0; mined < BLOCKS; mined += MINED_AT_ONCE)
+      await node.mine(Math.min(MINED_AT_ONCE, BLOCKS - mined));
     const empty = await race(scene, from, node.url);
     const link = await Link.start(node.port, lineOf(LATENCY_MS));
     const far = await race(scene, from, `http://127.0.0.1:${link.port}`, 1);
