@@ -41,7 +41,7 @@ export type ReadBlock = {
   outputs: number;
 };
 
-/** What one answer to a request for blocks by their heights says. `refused`: why the node has no such blocks. */
+/** An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. */
 export type ReadBlocks = { blocks: ReadBlock[]; refused: string | null };
 
 type Parsed = { block: Block; transactions: (Transaction & { bytes: Uint8Array | null })[] | null };
@@ -111,7 +111,7 @@ function readable(bytes: Uint8Array): Transaction | null {
   }
 }
 
-/** What pays one of the receivers' accounts, by transaction. */
+/** The outputs that pay one of the receivers' accounts, by transaction. */
 export function* foundIn(
   transactions: readonly Transaction[],
   receivers: readonly Receiver[],

@@ -1,6 +1,6 @@
 /**
  * Consecutive blocks of a node, read and scanned ahead of their use: while some are stored, the next ones are on their way or are being
- * read. What was read ahead stays for the next step of the same node.
+ * read. The blocks that were read ahead stay for the next step of the same node.
  */
 import type { BlockId } from '../../domain/chain.ts';
 import { Malformed, Unavailable } from '../../domain/errors.ts';
@@ -22,7 +22,7 @@ const FIRST_BLOCKS = 4;
 /** A node in restricted mode has 1,000 at the most. */
 const BLOCKS_MAX = 500;
 const GROWTH_MAX = 4;
-/** What a request should amount to, so that neither memory nor a slow way is strained. */
+/** The size and time of one request that are aimed at, so that neither memory nor a slow way is strained. */
 const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;
 
@@ -122,7 +122,7 @@ export class BlockStream {
     return ahead !== null && ahead.node === node && ahead.at === at && isSame;
   }
 
-  /** What is read ahead from a height on, with as many requests under way as there may be. */
+  /** The blocks that are read ahead from a height on, with as many requests under way as there may be. */
   #fill(node: MoneroNode, at: number, to: number): Ahead {
     if (!this.#keeps(node, at)) this.drop();
     this.#ahead ??= {

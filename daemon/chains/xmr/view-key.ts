@@ -3,7 +3,7 @@
  *
  * OpenSSL multiplies on Curve25519 forty times as fast as JavaScript does, and tells all but the sign: X25519 (RFC 7748) gives the u of
  * the product, and u gives the y of the same point on Monero's curve. So each secret is one of two, and the view tag of an output
- * tells most of these from another's. Whoever finds an output with a possible secret must compare it with the exact one.
+ * tells most of these from another's. A caller that finds an output with a possible secret must compare it with the exact one.
  */
 import { createPrivateKey, createPublicKey, diffieHellman, type KeyObject } from 'node:crypto';
 import { Point, scalarOf, sharedSecret } from '../../monero/curve.ts';
@@ -19,7 +19,7 @@ const { Fp } = Point;
 const SCALAR_MIN = 2n ** 251n;
 const SCALAR_END = 2n ** 252n;
 const COFACTOR = 8n;
-/** What stands before the 32 bytes of an X25519 key in its encodings (RFC 8410). */
+/** The bytes before the 32 of an X25519 key in its encodings (RFC 8410). */
 const PRIVATE_HEAD = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const PUBLIC_HEAD = Buffer.from('302a300506032b656e032100', 'hex');
 
