@@ -228,7 +228,10 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   servers(): SourceServer[] {
     const tip = this.#head && idOf(this.#head);
     return this.endpoints.servers().map(({ name, asked, failures, error, waiting }) => ({
-      ...{ name, asked, failures, error },
+      name,
+      asked,
+      failures,
+      error,
       state: waiting ? 'waiting' : asked ? 'ready' : 'idle',
       software: null,
       tip: asked ? tip : null,

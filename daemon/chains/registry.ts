@@ -104,8 +104,11 @@ function monero({ network, settings, context, byDefault }: Source): ChainAdapter
 }
 
 const OPENERS: { readonly [C in ChainId]: (source: Source) => ChainAdapter | null } = {
-  ...{ BTC: coins('BTC'), LTC: coins('LTC'), BCH: coins('BCH') },
-  ...{ ETH: accounts('ETH'), BSC: accounts('BSC') },
+  BTC: coins('BTC'),
+  LTC: coins('LTC'),
+  BCH: coins('BCH'),
+  ETH: accounts('ETH'),
+  BSC: accounts('BSC'),
   XMR: monero,
 };
 

@@ -85,7 +85,11 @@ async function showStatus(session: Session, _: object, business?: string): Promi
 
 function deskText({ business, network, chain, coin, tank, price, prices, assets, needs, plan }: Desk): string {
   const rows = assets.map((one) => [
-    ...[one.crypto, one.amount, one.in_tank, one.on_addresses, `${one.addresses}`],
+    one.crypto,
+    one.amount,
+    one.in_tank,
+    one.on_addresses,
+    `${one.addresses}`,
     one.usd_value ?? '-',
   ]);
   const list = table(['CRYPTO', '>HELD', '>IN TANK', '>TO COLLECT', '>ADDRESSES', '>USD'], rows, '');
@@ -136,7 +140,12 @@ const LEFT = { minimum: 'too little', rate: 'no rate', busy: 'under way' };
 
 function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Result<'gas.forecast'>): string {
   const rows = items.map((one) => [
-    ...[one.address, one.crypto, one.amount, one.usd_value ?? '-', one.cost, one.cost_usd ?? '-'],
+    one.address,
+    one.crypto,
+    one.amount,
+    one.usd_value ?? '-',
+    one.cost,
+    one.cost_usd ?? '-',
     one.left !== null ? LEFT[one.left] : one.dear ? 'DEAR' : '',
   ]);
   const list = table(

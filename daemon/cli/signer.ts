@@ -38,7 +38,9 @@ async function run(
   if (process.platform === 'win32') throw usage('on Windows the service has the wallet itself');
   const { serveSigner } = await import('../wallet/signer/service.ts');
   const service = await serveSigner({
-    ...{ folder, socket, autoLockMinutes },
+    folder,
+    socket,
+    autoLockMinutes,
     source: () => (passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile }),
     log: (message) => session.note(message),
   });

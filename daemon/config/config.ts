@@ -21,8 +21,10 @@ const SHOWN_CHARS_MAX = 80;
 
 /** Variables with this program's prefix that are not configuration keys. */
 const PROGRAM_ENV = [
-  ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
-  ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
+  'COUNTINGHOUSE_DATA_DIR',
+  'COUNTINGHOUSE_CONFIG',
+  'COUNTINGHOUSE_SIGNER_DIR',
+  'COUNTINGHOUSE_SIGNER_SOCKET',
 ];
 /** Variables that only tests set: the program of a node, a latency. */
 const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';

@@ -24,9 +24,23 @@ const TRIED_CHARS_MAX = 70_000;
 
 /** The answers to "why isn't this paid?". */
 const VERDICTS = [
-  ...(['paid', 'marked_paid', 'canceled', 'not_chosen', 'waiting', 'expired'] as const),
-  ...(['unconfirmed', 'short', 'late', 'gone', 'other_coin', 'inbox'] as const),
-  ...(['unknown_transaction', 'unknown_address', 'other_network', 'no_invoice', 'chain_behind'] as const),
+  'paid',
+  'marked_paid',
+  'canceled',
+  'not_chosen',
+  'waiting',
+  'expired',
+  'unconfirmed',
+  'short',
+  'late',
+  'gone',
+  'other_coin',
+  'inbox',
+  'unknown_transaction',
+  'unknown_address',
+  'other_network',
+  'no_invoice',
+  'chain_behind',
 ] as const;
 
 const Sold = z.object({

@@ -180,7 +180,11 @@ export class Review {
   #withMacs(macs: readonly string[]): Approval[] {
     const { until } = this;
     return this.#intents.map(({ uuid, feeMax, units, sweep }, at) => ({
-      ...{ uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: macs[at] ?? null },
+      uuid,
+      fee_max: feeMax,
+      ...(sweep ? { units } : {}),
+      until,
+      mac: macs[at] ?? null,
     }));
   }
 
@@ -226,7 +230,11 @@ function grantOf({ chain, network, accountNo }: Intent, { fee_max, until }: Give
 }
 
 const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({
-  ...{ uuid, address, units: BigInt(units), upTo: sweep, now: 0n },
+  uuid,
+  address,
+  units: BigInt(units),
+  upTo: sweep,
+  now: 0n,
 });
 
 /** Removes the output of an intent from the remaining ones. */

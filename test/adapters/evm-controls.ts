@@ -89,7 +89,12 @@ USDT = "1"
   /** An adapter with the intervals of mainnet. */
   paced(list: ScriptList, urls: readonly string[]): EvmAdapter {
     return new EvmAdapter({
-      ...{ chain: this.chain, network: 'regtest', urls, list, needsAgreement: () => true, wantsFinality: false },
+      chain: this.chain,
+      network: 'regtest',
+      urls,
+      list,
+      needsAgreement: () => true,
+      wantsFinality: false,
       contracts: { [this.asset]: this.token },
       alert: () => undefined,
       pollMs: POLL_MS[this.chain],

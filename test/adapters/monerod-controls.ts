@@ -18,11 +18,17 @@ const SEED = Buffer.alloc(64, 7);
 /** The suites spend a third of what they are paid. */
 const UNITS = 10n ** 11n;
 const NOTHING_SIGNED: Memory = {
-  ...{ grants: new Map(), gasGrants: new Map(), gasUsed: new Map(), policySpends: [], changes: new Map() },
+  grants: new Map(),
+  gasGrants: new Map(),
+  gasUsed: new Map(),
+  policySpends: [],
+  changes: new Map(),
   policyFees: new FeeCover(),
   gasFunded: new Map(),
   fundedBefore: new Map(),
-  ...{ isFresh: false, epochs: [null], signed: new Map() },
+  isFresh: false,
+  epochs: [null],
+  signed: new Map(),
 };
 
 /** A node with a payer, an RPC before it, and what connects an adapter to them. */
@@ -57,8 +63,15 @@ export class MoneroScene {
     options: Partial<MoneroOptions> = {},
   ): MoneroAdapter {
     return new MoneroAdapter({
-      ...{ network: 'regtest', urls, list, accounts: () => [this.account] },
-      ...{ needsAgreement: () => true, alert: () => {}, onOdd: () => {}, pollMs: 100, blocksPerStep: 5 },
+      network: 'regtest',
+      urls,
+      list,
+      accounts: () => [this.account],
+      needsAgreement: () => true,
+      alert: () => {},
+      onOdd: () => {},
+      pollMs: 100,
+      blocksPerStep: 5,
       ...options,
     });
   }
@@ -92,7 +105,9 @@ export class MoneroScene {
   get spending(): SpendingControls {
     const { node, proxy } = this;
     return {
-      ...{ asset: 'XMR', account: this.account, units: UNITS },
+      asset: 'XMR',
+      account: this.account,
+      units: UNITS,
       connect: (list) => this.connect(list),
       async pay(to) {
         await node.pay([to]);

@@ -13,20 +13,31 @@ const METHODS = Object.keys(OPERATOR).filter(isMethod);
 const ABSENT = 'Abcdefghijkl';
 /** A signer of its own could refuse more: these are the methods after which money leaves, or somebody may spend it, with no other word of the operator. */
 const SPENDING = [
-  ...[
-    'addressBook.add',
-    'addressBook.remove',
-    'backup.drillOpen',
-    'business.add',
-    'gas.collect',
-    'gas.resume',
-    'key.add',
-  ],
-  ...['policy.set', 'restore.confirm', 'wallet.authorize', 'wallet.custody', 'wallet.passphrase', 'wallet.revoke'],
-  ...['wallet.unlock', 'withdrawal.add', 'withdrawal.approve'],
+  'addressBook.add',
+  'addressBook.remove',
+  'backup.drillOpen',
+  'business.add',
+  'gas.collect',
+  'gas.resume',
+  'key.add',
+  'policy.set',
+  'restore.confirm',
+  'wallet.authorize',
+  'wallet.custody',
+  'wallet.passphrase',
+  'wallet.revoke',
+  'wallet.unlock',
+  'withdrawal.add',
+  'withdrawal.approve',
 ];
 const OF_COUNTER = [
-  ...['counter.cancel', 'counter.choose', 'counter.sale', 'counter.sell', 'counter.show', 'events.next', 'item.list'],
+  'counter.cancel',
+  'counter.choose',
+  'counter.sale',
+  'counter.sell',
+  'counter.show',
+  'events.next',
+  'item.list',
 ];
 /** Of every reading method that needs parameters, such as find nothing. */
 const SAMPLES: Partial<Record<Method, object>> = {
@@ -112,7 +123,9 @@ describe('a session that is locked to the counter', () => {
   beforeAll(async () => {
     till = await signIn(open);
     const made = await strictCaller(open.dataDir)('business.add', {
-      ...{ name: 'Other shop', network: 'sandbox', key: { name: 'key', scopes: ['invoices'] } },
+      name: 'Other shop',
+      network: 'sandbox',
+      key: { name: 'key', scopes: ['invoices'] },
     });
     other = made.business.id;
     expect((await till.page.ask('/session/lock', {})).status).toBe(422);
@@ -143,7 +156,8 @@ describe('a session that is locked to the counter', () => {
       }
     }
     expect((await call('invoice.show', { invoice: web })).invoice).toMatchObject({
-      ...{ status: 'unpaid', payment: { crypto: 'LTC' } },
+      status: 'unpaid',
+      payment: { crypto: 'LTC' },
     });
     expect((await call('invoice.show', { invoice: elsewhere.invoice })).invoice.status).toBe('unpaid');
     expect((await till.call('counter.sell', { business: other, amount: '5', currency: 'EUR' })).status).toBe(403);

@@ -61,7 +61,10 @@ describe('a day at the counter', () => {
   let cake: number;
   beforeAll(async () => {
     const made = await call()('business.add', {
-      ...{ name: 'Cafe', network: 'sandbox', time_zone: 'Europe/Berlin', key: { name: 'key', scopes: ['invoices'] } },
+      name: 'Cafe',
+      network: 'sandbox',
+      time_zone: 'Europe/Berlin',
+      key: { name: 'key', scopes: ['invoices'] },
     });
     shop = `${made.business.id}`;
     await call()('business.brand', { business: shop, currency: 'EUR' });
@@ -76,7 +79,12 @@ describe('a day at the counter', () => {
   });
 
   const cart = (more: object = {}) => ({
-    ...{ business: Number(shop), amount: '10.23', currency: 'EUR', note: null, tip: '0.93', request: randomUUID() },
+    business: Number(shop),
+    amount: '10.23',
+    currency: 'EUR',
+    note: null,
+    tip: '0.93',
+    request: randomUUID(),
     lines: [
       { item: espresso, price: '2.4', quantity: 2 },
       { item: cake, price: '4.50', quantity: 1 },
@@ -169,7 +177,8 @@ describe('a day at the counter', () => {
     const { closing: made } = await call()('closing.make', { business: shop, number: 1 });
     expect({ ...made, to: '' }).toEqual({ ...closing, to: '' });
     expect(await refusal(daemon.dataDir, 'closing.make', { business: shop, number: 1 })).toMatchObject({
-      ...{ status: 409, code: 'closing.number' },
+      status: 409,
+      code: 'closing.number',
     });
     const listed = (await call()('closing.list', { business: shop })).closings;
     expect(listed).toEqual([made]);
@@ -191,7 +200,10 @@ describe('a day at the counter', () => {
     const proposal = { kind: 'pay' as const, id: `${withdrawal.id}` };
     const { preview } = await call()('withdrawal.propose', proposal);
     const approvals = preview!.intents.map(({ uuid, feeMax }) => ({
-      ...{ uuid, fee_max: feeMax, until: preview!.until, mac: null },
+      uuid,
+      fee_max: feeMax,
+      until: preview!.until,
+      mac: null,
     }));
     await call()('withdrawal.approve', { proposal, approvals });
     await until('it is refunded', async () => {

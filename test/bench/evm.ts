@@ -212,7 +212,10 @@ USDT = "1"
   const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, ['ETH']);
   const key = { name: 'shop', scopes: ['invoices' as const] };
   const added = await operatorClient(service.dataDir)('business.add', {
-    ...{ name: 'Shop', network: 'regtest', account_no: 0, accounts },
+    name: 'Shop',
+    network: 'regtest',
+    account_no: 0,
+    accounts,
     key,
   });
   const headers = { 'mb-api-key': added.key.key };
@@ -270,7 +273,9 @@ async function sweeping(scene: EvmScene) {
   const [plain] = await gasUsedAt(scene, to + 1);
   await shop.stop();
   return {
-    ...{ addresses: SWEPT, gasEach: gas / SWEPT, plainTransferGas: plain?.gas ?? Number.NaN },
+    addresses: SWEPT,
+    gasEach: gas / SWEPT,
+    plainTransferGas: plain?.gas ?? Number.NaN,
     leftGas: left / SWEPT / price,
   };
 }
@@ -281,7 +286,9 @@ async function gasUsedAt(scene: EvmScene, height: number): Promise<Used[]> {
   type Receipt = { from: string; gasUsed: string; effectiveGasPrice: string };
   const receipts = await scene.anvil.rpc<Receipt[]>('eth_getBlockReceipts', [`0x${height.toString(16)}`]);
   return receipts.map(({ from, gasUsed, effectiveGasPrice }) => ({
-    ...{ from, gas: Number(gasUsed), price: Number(effectiveGasPrice) },
+    from,
+    gas: Number(gasUsed),
+    price: Number(effectiveGasPrice),
   }));
 }
 

@@ -89,8 +89,11 @@ async function walletReads(scene, from, url) {
   await node.wallet('set_daemon', { address: url, trusted: true, ssl_support: 'disabled' });
   const { address } = await scene.standard();
   await node.wallet('generate_from_keys', {
-    ...{ filename: `restored-${wallets++}`, password: '', restore_height: from + 1 },
-    ...{ address, viewkey: account.privateViewKey },
+    filename: `restored-${wallets++}`,
+    password: '',
+    restore_height: from + 1,
+    address,
+    viewkey: account.privateViewKey,
   });
   return timed(() => node.wallet('refresh', {}));
 }

@@ -218,7 +218,10 @@ describe('pictures of the console', () => {
       made.fresh = await ask('2', stranger);
       const { addresses: eth } = await shop.call('address.list', { business, chain: 'ETH', limit: 1 });
       const { withdrawal } = await shop.call('withdrawal.add', {
-        ...{ business, crypto: 'ETH', address: eth[0]!.address, amount: '0.012345678901234567' },
+        business,
+        crypto: 'ETH',
+        address: eth[0]!.address,
+        amount: '0.012345678901234567',
       });
       made.eth = `${withdrawal.id}`;
       const asked = { business, crypto: 'USDT_ERC20', address: eth[0]!.address, amount: '400' };
@@ -457,7 +460,12 @@ const WAITING = message('inbox.deposits', { business: 'Nordlicht', count: 3, amo
 const ALERTS = {
   alerts: [
     {
-      ...{ id: 2, kind: 'inbox.deposit', subject: '2', network: 'mainnet', message: WAITING.text, said: WAITING },
+      id: 2,
+      kind: 'inbox.deposit',
+      subject: '2',
+      network: 'mainnet',
+      message: WAITING.text,
+      said: WAITING,
       created_at: '2026-11-20T12:30:00.000Z',
     },
   ],

@@ -12,8 +12,22 @@ import { instead, listen } from './stand-in.ts';
 const HOSTILE = '\u202Eevil\u2066 <img src=x onerror=alert(1)>\u200B';
 /** Every screen; the states of approving have the same check in console-approve.test.ts. */
 const SCREENS = [
-  ...['home', 'counter', 'invoices', 'invoices/new', 'inbox', 'withdrawals', 'withdrawals/new', 'gas', 'wallet'],
-  ...['sources', 'rates', 'alerts', 'developers', 'settings', 'first', 'first/live'],
+  'home',
+  'counter',
+  'invoices',
+  'invoices/new',
+  'inbox',
+  'withdrawals',
+  'withdrawals/new',
+  'gas',
+  'wallet',
+  'sources',
+  'rates',
+  'alerts',
+  'developers',
+  'settings',
+  'first',
+  'first/live',
 ];
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -332,14 +346,34 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const place = { business_id, business, invoice: 'Abcdefghijkl', address: `0x${'1'.repeat(40)}` };
     const time = '2030-01-01T00:00:00.000Z';
     const item = {
-      ...{ ...place, id: 1, reason: 'wrong-network', advice: null, state: 'open', chain: 'sandbox:BSC' },
-      ...{ crypto: 'USDT_BEP20', amount: '30', usd_value: '30', outpoint: `0x${'2'.repeat(64)}:1` },
-      ...{ block_height: 1, confirmed: true, gone: false, created_at: time },
+      ...place,
+      id: 1,
+      reason: 'wrong-network',
+      advice: null,
+      state: 'open',
+      chain: 'sandbox:BSC',
+      crypto: 'USDT_BEP20',
+      amount: '30',
+      usd_value: '30',
+      outpoint: `0x${'2'.repeat(64)}:1`,
+      block_height: 1,
+      confirmed: true,
+      gone: false,
+      created_at: time,
     };
     const names = ['USDT', '<img src=x onerror=alert(1)>', `${'W'.repeat(23)}…`, null];
     const tokens = names.map((symbol, id) => ({
-      ...{ ...place, id, chain: 'sandbox:ETH', contract: `0x${'a'.repeat(39)}${id}`, symbol, decimals: 6, units: '5' },
-      ...{ transfers: 1, tx_id: 't', first_seen_at: time, last_seen_at: time },
+      ...place,
+      id,
+      chain: 'sandbox:ETH',
+      contract: `0x${'a'.repeat(39)}${id}`,
+      symbol,
+      decimals: 6,
+      units: '5',
+      transfers: 1,
+      tx_id: 't',
+      first_seen_at: time,
+      last_seen_at: time,
     }));
     const page = await shop.open('home');
     const ends = [

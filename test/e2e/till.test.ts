@@ -40,7 +40,9 @@ it.skipIf(!hasChromium)(chromiumTitle('is paired by a typed code, sells, and is 
   const page = await tablet(complaints);
   await page.goto(`http://${ADDRESS}:${port}/`);
   expect(await page.evaluate('[isSecureContext, typeof crypto.subtle, typeof navigator.locks]')).toEqual([
-    ...[false, 'undefined', 'undefined'],
+    false,
+    'undefined',
+    'undefined',
   ]);
   await page.getByRole('heading', { name: 'Pair this till' }).waitFor();
   expect(await faultsOf(page)).toEqual([]);

@@ -31,7 +31,9 @@ export class MonerodProxy extends Front {
   /** It has no block above a height, and an empty pool. */
   async fallBehind(height: number): Promise<void> {
     const { result } = (await this.#ask('/json_rpc', {
-      ...{ jsonrpc: '2.0', id: '0', method: 'get_block_header_by_height' },
+      jsonrpc: '2.0',
+      id: '0',
+      method: 'get_block_header_by_height',
       params: { height },
     })) as { result: { block_header: Fields } };
     const hash = result.block_header.hash as string;

@@ -159,7 +159,11 @@ export class Appliance {
     const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
     const workers = new Map<string, WithdrawalWorker>();
     this.app = {
-      ...{ store, config, log, now, signer },
+      store,
+      config,
+      log,
+      now,
+      signer,
       rates: new RateBook({ manual: manualRates(config) }),
       chains: new Chains(),
       directory: new Directory(),

@@ -47,7 +47,7 @@ function* asked(): Generator<Row & { only?: string }> {
   }
   const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1').split('..').map(Number);
   const { only, also, without } = values;
-  const common = { steps: Number(values.steps), kind: values.kind as Kind, ...{ only, also, without } };
+  const common = { steps: Number(values.steps), kind: values.kind as Kind, only, also, without };
   for (let seed = from; seed <= to; seed++) yield { seed, ...common };
 }
 

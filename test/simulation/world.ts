@@ -238,7 +238,10 @@ export class World {
   async addBusiness(past: Pick<Params<'business.add'>, 'birthday' | 'gap' | 'used'>): Promise<void> {
     const accounts = Object.fromEntries(this.coins.map((coin) => [coin, this.wallet.account(coin, 0)]));
     await this.appliance.operator('business.add', {
-      ...{ name: BUSINESS, network: 'regtest', account_no: 0, accounts },
+      name: BUSINESS,
+      network: 'regtest',
+      account_no: 0,
+      accounts,
       ...past,
       key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
     });

@@ -48,12 +48,24 @@ export const epee = (section: object): Buffer => Buffer.concat([HEAD, sectionOf(
 /** A block that spends nothing and pays nobody but by these transactions. `nonce`: tells blocks of one height apart. */
 export function blockOf(height: number, previous: string, txs: readonly Buffer[], nonce = 0) {
   const head = Buffer.concat([
-    ...[varint(16), varint(16), varint(1_700_000_000 + height), Buffer.from(previous, 'hex')],
+    varint(16),
+    varint(16),
+    varint(1_700_000_000 + height),
+    Buffer.from(previous, 'hex'),
     Buffer.from([nonce, 0, 0, 0]),
   ]);
   const coinbase = Buffer.concat([
-    ...[varint(2), varint(height + 60), varint(1), Uint8Array.of(255), varint(height)],
-    ...[varint(1), varint(5), Uint8Array.of(3), new Uint8Array(33), varint(0), Uint8Array.of(0)],
+    varint(2),
+    varint(height + 60),
+    varint(1),
+    Uint8Array.of(255),
+    varint(height),
+    varint(1),
+    varint(5),
+    Uint8Array.of(3),
+    new Uint8Array(33),
+    varint(0),
+    Uint8Array.of(0),
   ]);
   const read = txs.map((raw) => parseTransaction(raw));
   const ids = read.map(({ id }) => Buffer.from(id, 'hex'));
@@ -76,7 +88,15 @@ export function paymentTo(script: Uint8Array, units: bigint, secret: bigint): Bu
   const tagged = Uint8Array.of(3, ...output.key, output.viewTag ?? 0);
   const base = [Uint8Array.of(6), varint(9), output.sealedUnits ?? [], output.commitment ?? []];
   return Buffer.concat([
-    ...[...prefix, image, varint(1), varint(0), tagged, varint(33), Uint8Array.of(1), publicKey],
-    ...[...base.map((part) => Buffer.from(part)), Buffer.alloc(99, 3)],
+    ...prefix,
+    image,
+    varint(1),
+    varint(0),
+    tagged,
+    varint(33),
+    Uint8Array.of(1),
+    publicKey,
+    ...base.map((part) => Buffer.from(part)),
+    Buffer.alloc(99, 3),
   ]);
 }

@@ -88,8 +88,12 @@ async function layOut(folder: string): Promise<void> {
 
 function startDatabase(folder: string): ChildProcess {
   const settings = {
-    ...{ datadir: join(folder, 'database'), socket: join(folder, 'db'), 'pid-file': join(folder, 'db.pid') },
-    ...{ 'innodb-log-file-size': '8M', 'innodb-buffer-pool-size': '32M', 'innodb-flush-log-at-trx-commit': '0' },
+    datadir: join(folder, 'database'),
+    socket: join(folder, 'db'),
+    'pid-file': join(folder, 'db.pid'),
+    'innodb-log-file-size': '8M',
+    'innodb-buffer-pool-size': '32M',
+    'innodb-flush-log-at-trx-commit': '0',
   };
   const args = ['--no-defaults', '--skip-networking', '--skip-grant-tables', '--performance-schema=off'];
   if (process.getuid?.() === 0) args.push('--user=root');
@@ -114,7 +118,10 @@ export async function startShop(port: number): Promise<Shop> {
   const url = `http://127.0.0.1:${port}`;
   const env = {
     ...process.env,
-    ...{ SHOP_FOLDER: folder, SHOP_URL: url, SHOP_DATABASE: join(folder, 'db'), PHP_CLI_SERVER_WORKERS: `${WORKERS}` },
+    SHOP_FOLDER: folder,
+    SHOP_URL: url,
+    SHOP_DATABASE: join(folder, 'db'),
+    PHP_CLI_SERVER_WORKERS: `${WORKERS}`,
   };
   const settings = { auto_prepend_file: join(HERE, 'site/prepend.php'), error_log: join(folder, 'debug.log') };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-d', `${name}=${value}`]);

@@ -107,7 +107,9 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
     debitsAt: (target_id, asset) =>
       store.all(debitsOfTarget, { target_id, asset }).map(({ ref: id, units, block_height, block_hash }) => ({
-        ...{ id, units, block: { height: block_height ?? 0, hash: block_hash ?? '' } },
+        id,
+        units,
+        block: { height: block_height ?? 0, hash: block_hash ?? '' },
       })),
     openNonces: () => openNonces(store, chain_key),
     coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,

@@ -145,7 +145,10 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const isOpen = plan?.state === 'open' && plan.ends_at > now;
   const fundFee = spendingOf(chain).usualFee?.(desk.feeAsset.symbol, feeRate) ?? 0n;
   return {
-    ...{ desk, addresses: finds.length, cost, missing: missingFor(desk, finds, fundFee) },
+    desk,
+    addresses: finds.length,
+    cost,
+    missing: missingFor(desk, finds, fundFee),
     places: finds.length + (there > 0n ? 1 : 0),
     left: all.filter((find) => find.asset.symbol === row.asset && !finds.includes(find)),
     units: finds.reduce((sum, { asset, units }) => sum + (asset.symbol === row.asset ? units : 0n), there),
@@ -160,5 +163,9 @@ export const payoutOf = ({
   units,
   asset,
 }: Pick<WithdrawalRow, 'address' | 'units' | 'asset'>): Description['outputs'][number] => ({
-  ...{ address, script: new Uint8Array(), asset, units, changeIndex: null },
+  address,
+  script: new Uint8Array(),
+  asset,
+  units,
+  changeIndex: null,
 });

@@ -48,8 +48,14 @@ export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: Sig
   if (daily && daily.from === daily.to) throw new Rejected('gas.plan', 'Its hours of the day are none', 'daily');
   await grant(app, desk, signed, { feeMax, until: endsAt });
   const terms = {
-    ...{ min_usd: plan.minUsd, price_max: plan.priceMax, begins_at: beginsAt, only_needed: false },
-    ...{ fee_max: feeMax, ends_at: endsAt, day_from: daily?.from ?? null, day_to: daily?.to ?? null },
+    min_usd: plan.minUsd,
+    price_max: plan.priceMax,
+    begins_at: beginsAt,
+    only_needed: false,
+    fee_max: feeMax,
+    ends_at: endsAt,
+    day_from: daily?.from ?? null,
+    day_to: daily?.to ?? null,
   };
   await app.store.write((tx) => save(app, tx, desk, terms));
 }

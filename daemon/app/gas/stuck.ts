@@ -66,7 +66,8 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
     conflictKeys: keys,
     replaced: versions.map((version) => readPlan(version.plan)),
     feeMin: paid,
-    ...{ feeRate, feeMax: paid + leftOf(plan) },
+    feeRate,
+    feeMax: paid + leftOf(plan),
   });
   const { fee } = planned.plan;
   const { intent, approval } = JSON.parse(newest.approval ?? '') as StoredOwn;
@@ -74,7 +75,11 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
   await app.store.write((tx) => {
     useOfPlan(tx, account.id, fee - paid);
     addVersion(app, tx, holder, {
-      ...{ spendId: spend.id, kind: 'pay', approval: JSON.stringify(approved), planned, pays: [] },
+      spendId: spend.id,
+      kind: 'pay',
+      approval: JSON.stringify(approved),
+      planned,
+      pays: [],
     });
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
   });

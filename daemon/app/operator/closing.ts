@@ -127,7 +127,11 @@ class Sums {
         return { rate, net: gross - tax, tax, gross };
       });
     return {
-      ...{ currency, sales, refunds, difference, tips },
+      currency,
+      sales,
+      refunds,
+      difference,
+      tips,
       fees: [...this.#fees].map(([asset, units]) => ({ asset, units })),
       taken: sales.sum + tips - refunds.sum,
       items: [...this.#items.values()].sort((a, b) => (a.sum < b.sum ? 1 : -1)),

@@ -124,7 +124,9 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
   const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };
   return {
     ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),
-    ...{ purpose: 'pay', intents: [intent], feeMax },
+    purpose: 'pay',
+    intents: [intent],
+    feeMax,
   };
 }
 
@@ -223,8 +225,14 @@ function describe(
   ];
   warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
   return {
-    ...{ ...description, asset, fee, feeAsset, size },
-    ...{ ...rates, warnings, notes },
+    ...description,
+    asset,
+    fee,
+    feeAsset,
+    size,
+    ...rates,
+    warnings,
+    notes,
     until: app.now() + APPROVAL_HOLDS_MS,
     speeds: [],
   };

@@ -245,7 +245,10 @@ function insufficient(asset: Asset, { units, fee, there }: Record<'units' | 'fee
 export function estimatedFee(reader: Reader, { business, account, chain, wanted, feeRate }: Case): bigint {
   const { asset, address, units } = wanted;
   return highestFee(chain, {
-    ...{ accountNo: business.accountNo, asset: asset.symbol, feeRate, tipHeight: tipHeightOf(reader, chain) },
+    accountNo: business.accountNo,
+    asset: asset.symbol,
+    feeRate,
+    tipHeight: tipHeightOf(reader, chain),
     payout: { address, units },
     holdings: estimateHoldings(reader, chain, account, wanted),
   });

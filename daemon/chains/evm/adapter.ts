@@ -98,7 +98,12 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const reader = new OutgoingReader(NATIVE_COIN[chain], tokens, list);
     const agreed = new Agreed(tokens, list, reader);
     super({
-      ...{ network, setting, urls: asked, list, alert, needsAgreement },
+      network,
+      setting,
+      urls: asked,
+      list,
+      alert,
+      needsAgreement,
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
       areThere: (...asked) => agreed.areThere(...asked),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),

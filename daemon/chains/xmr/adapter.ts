@@ -88,11 +88,22 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const { network, urls, list, accounts, alert, onOdd, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
-      ...{ network, setting, urls, list, alert, needsAgreement, areThere },
+      network,
+      setting,
+      urls,
+      list,
+      alert,
+      needsAgreement,
+      areThere,
       open: (url) =>
         new MoneroNode({
-          ...{ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs },
-          ...{ hasOthers: urls.length > 1, infoBeginsMs: options.infoBeginsMs },
+          url,
+          label: setting,
+          network,
+          reach,
+          timeoutMs: options.requestTimeoutMs,
+          hasOthers: urls.length > 1,
+          infoBeginsMs: options.infoBeginsMs,
         }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,

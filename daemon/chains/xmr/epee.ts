@@ -32,8 +32,13 @@ export function writeNumbers(name: string, numbers: readonly number[]): Buffer {
   for (const [at, value] of numbers.entries()) values.writeBigUInt64LE(BigInt(value), 8 * at);
   const named = Buffer.from(name, 'latin1');
   return Buffer.concat([
-    ...[HEAD, lengthOf(1), Uint8Array.of(named.length), named],
-    ...[Uint8Array.of(UINT64 | LIST), lengthOf(numbers.length), values],
+    HEAD,
+    lengthOf(1),
+    Uint8Array.of(named.length),
+    named,
+    Uint8Array.of(UINT64 | LIST),
+    lengthOf(numbers.length),
+    values,
   ]);
 }
 

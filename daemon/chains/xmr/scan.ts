@@ -69,7 +69,10 @@ export class Scanner {
       const id = `${transaction.id}:${n}`;
       this.#keys.set(id, Buffer.from(key).toString('hex'));
       credits.push({
-        ...{ id, txid: transaction.id, targetId, inputs },
+        id,
+        txid: transaction.id,
+        targetId,
+        inputs,
         amount: { asset: 'XMR', units },
         block: where?.block ?? null,
         ...(where && { blockTime: where.blockTime }),

@@ -126,7 +126,10 @@ export class BlockStream {
   #fill(node: MoneroNode, at: number, to: number): Ahead {
     if (!this.#keeps(node, at)) this.drop();
     this.#ahead ??= {
-      ...{ node, at, next: at, queue: [] },
+      node,
+      at,
+      next: at,
+      queue: [],
       receivers: this.#options.receivers(),
       ended: new AbortController(),
     };
@@ -208,7 +211,11 @@ export class BlockStream {
         const { id, version, isCoinbase, unlockTime, keyImages } = transaction;
         const base = kept[at];
         return {
-          ...{ id, version, isCoinbase, unlockTime, keyImages },
+          id,
+          version,
+          isCoinbase,
+          unlockTime,
+          keyImages,
           found: found.get(transaction) ?? [],
           ...(base && { base }),
         };

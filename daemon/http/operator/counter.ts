@@ -30,7 +30,11 @@ const newItem = ({
   vat,
   sold_out: soldOut,
 }: Omit<NewItem, 'soldOut'> & { sold_out: boolean }) => ({
-  ...{ name: name.trim(), category: category.trim(), price, vat, soldOut },
+  name: name.trim(),
+  category: category.trim(),
+  price,
+  vat,
+  soldOut,
 });
 
 function closingJson(number: number, report: Texts<Report> | Report): Result<'closing.next'>['closing'] {
@@ -60,7 +64,12 @@ function closingJson(number: number, report: Texts<Report> | Report): Result<'cl
 export const COUNTER_METHODS: Methods = {
   'item.list': ({ app }, { business }) => ({
     items: itemsFor(app.store, findBusiness(app, business)).map(({ id, name, category, price, vat, sold_out }) => ({
-      ...{ id, name, category, price: fiat(price), vat, sold_out },
+      id,
+      name,
+      category,
+      price: fiat(price),
+      vat,
+      sold_out,
     })),
   }),
   'item.add': async ({ app }, { business, items }) => {

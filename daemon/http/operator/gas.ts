@@ -101,12 +101,18 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
   const feeRate = await feeRateNow(chain);
   const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, STATUS_MIN_USD, feeAsset));
   return {
-    ...{ business_id: business.id, business: business.name, network: business.network },
-    ...{ account_no: business.accountNo, chain: chain.adapter.chain, coin: feeAsset.symbol },
+    business_id: business.id,
+    business: business.name,
+    network: business.network,
+    account_no: business.accountNo,
+    chain: chain.adapter.chain,
+    coin: feeAsset.symbol,
     tank: { address: tank.address, amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset) },
     price: gwei(feeRate),
     prices: gasHours(app.store, chain.key).map(({ at, low, high }) => ({
-      ...{ at: toIso(at), low: gwei(low), high: gwei(high) },
+      at: toIso(at),
+      low: gwei(low),
+      high: gwei(high),
     })),
     assets: assetsOf(desk).map((asset) => assetJson(app, desk, asset)),
     needs: needsOf(desk, finds, feeRate),
@@ -148,15 +154,23 @@ async function forecast(app: App, desk: Desk, minUsd: bigint, share: bigint): Pr
   );
   const feeMax = cost * FEE_MAX_FACTOR;
   return {
-    ...{ coin: feeAsset.symbol, price: gwei(feeRate), worth: worth.length },
+    coin: feeAsset.symbol,
+    price: gwei(feeRate),
+    worth: worth.length,
     items: finds.slice(0, ITEMS_MAX).map((find) => ({
-      ...{ address: find.at.address, crypto: find.asset.symbol, amount: formatUnits(find.units, find.asset) },
-      ...{ usd_value: usd(find.usd), cost: formatUnits(find.cost, feeAsset), cost_usd: usd(find.costUsd) },
+      address: find.at.address,
+      crypto: find.asset.symbol,
+      amount: formatUnits(find.units, find.asset),
+      usd_value: usd(find.usd),
+      cost: formatUnits(find.cost, feeAsset),
+      cost_usd: usd(find.costUsd),
       dear: find.usd !== null && find.costUsd !== null && find.costUsd * 100n > find.usd * share,
       left: leftOf(find),
     })),
-    ...{ cost: formatUnits(cost, feeAsset), cost_usd: usd(costUsd) },
-    ...{ fee_max: feeMax.toString(), fee_max_coin: formatUnits(feeMax, feeAsset) },
+    cost: formatUnits(cost, feeAsset),
+    cost_usd: usd(costUsd),
+    fee_max: feeMax.toString(),
+    fee_max_coin: formatUnits(feeMax, feeAsset),
     needs: needsOf(desk, worth, feeRate),
   };
 }
@@ -168,11 +182,15 @@ function planJson(app: App, desk: Desk): PlanJson | null {
   return {
     min_usd: formatDecimal(row.min_usd, FIAT_DECIMALS),
     price_max: row.price_max === null ? null : gwei(row.price_max),
-    ...{ fee_max: formatUnits(row.fee_max, coin), used: formatUnits(row.used, coin) },
-    ...{ begins_at: toIso(row.begins_at), ends_at: toIso(row.ends_at), only_needed: row.only_needed },
+    fee_max: formatUnits(row.fee_max, coin),
+    used: formatUnits(row.used, coin),
+    begins_at: toIso(row.begins_at),
+    ends_at: toIso(row.ends_at),
+    only_needed: row.only_needed,
     daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
     state: row.state as PlanJson['state'],
-    ...{ halted: row.halted, problem: row.problem },
+    halted: row.halted,
+    problem: row.problem,
   };
 }
 
@@ -180,7 +198,10 @@ export function collectJson({ desk, addresses, cost, feeMax, until, missing }: C
   return {
     chain: desk.chain.adapter.chain as CollectJson['chain'],
     coin: desk.feeAsset.symbol,
-    ...{ addresses, cost: formatUnits(cost, desk.feeAsset), fee_max: feeMax.toString(), until },
+    addresses,
+    cost: formatUnits(cost, desk.feeAsset),
+    fee_max: feeMax.toString(),
+    until,
     needs: missingJson(desk, missing),
   };
 }

@@ -58,7 +58,9 @@ function balanceJson(app: App, business: Business, { asset, units, withheld }: B
   const chain = account && app.chains.find(account.chainKey);
   const locked = account && chain ? lockedUnits(app.store, chain, account, asset) : null;
   return {
-    ...{ crypto: asset.symbol, amount: formatUnits(units, asset), withheld },
+    crypto: asset.symbol,
+    amount: formatUnits(units, asset),
+    withheld,
     locked: locked && {
       amount: formatUnits(locked.units, asset),
       first_blocks: locked.blocks.first,

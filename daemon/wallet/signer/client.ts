@@ -88,7 +88,11 @@ export type SignerOptions = {
 
 /** The status while the service does not answer: it cannot sign. */
 const AWAY: SignerStatus = {
-  ...{ state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false },
+  state: 'locked',
+  fingerprint: null,
+  lockAt: null,
+  retryAfterSeconds: 0,
+  wordsUnproved: false,
 };
 const NONE: SignerStatus = { ...AWAY, state: 'none' };
 

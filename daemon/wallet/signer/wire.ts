@@ -315,7 +315,11 @@ function encodeEvmPlan(plan: EvmPlan): unknown {
     ...(one.kind === 'change' && { branch: one.branch ?? 1 }),
   }));
   const [nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee] = [
-    ...[plan.nonce, plan.gasLimit, plan.maxFeePerGas, plan.maxPriorityFeePerGas, plan.fee],
+    plan.nonce,
+    plan.gasLimit,
+    plan.maxFeePerGas,
+    plan.maxPriorityFeePerGas,
+    plan.fee,
   ].map(String);
   const numbers = { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee };
   return { kind, network, chain, accountNo, asset, contract, sender: { branch, index, address }, outputs, ...numbers };
@@ -337,7 +341,12 @@ function encodeMonero(plan: MoneroPlan): unknown {
 }
 
 const encodeCoin = ({ outpoint, units, script, branch, index, confirmations }: Coin) => ({
-  ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations },
+  outpoint,
+  units: units.toString(),
+  script: hex(script),
+  branch,
+  index,
+  confirmations,
 });
 
 function encodeOutput(output: PlannedOutput) {

@@ -152,7 +152,9 @@ function Practice({ data, shop, crypto, t }: Pick<CodeProps, 'data' | 'shop' | '
   if (shop.network !== 'sandbox' || session.scope === 'counter' || !business) return null;
   const pay = (): void =>
     play.mutate({
-      ...{ action: 'pay' as const, business: `${business.id}`, invoice: data.sale.invoice },
+      action: 'pay' as const,
+      business: `${business.id}`,
+      invoice: data.sale.invoice,
       crypto: crypto ?? data.crypto ?? shop.cryptos.find(({ ready }) => ready)?.crypto ?? 'BTC',
     });
   return (

@@ -15,12 +15,35 @@ const PAGE = 200;
 /** About 60 MB of text: more is for the command line. */
 const ROWS_MAX = 200_000;
 const INVOICE_COLUMNS = [
-  ...(['invoice', 'created_at', 'status', 'amount', 'currency', 'coin', 'coin_amount', 'received'] as const),
-  ...(['order_id', 'description', 'origin', 'due_at'] as const),
+  'invoice',
+  'created_at',
+  'status',
+  'amount',
+  'currency',
+  'coin',
+  'coin_amount',
+  'received',
+  'order_id',
+  'description',
+  'origin',
+  'due_at',
 ] as const;
 const BOOK_COLUMNS = [
-  ...(['at', 'day', 'kind', 'business', 'network', 'crypto', 'amount', 'currency', 'value', 'usd_value'] as const),
-  ...(['reference', 'address', 'tx_id', 'order_id', 'description'] as const),
+  'at',
+  'day',
+  'kind',
+  'business',
+  'network',
+  'crypto',
+  'amount',
+  'currency',
+  'value',
+  'usd_value',
+  'reference',
+  'address',
+  'tx_id',
+  'order_id',
+  'description',
 ] as const;
 
 type Invoice = Result<'invoice.list'>['invoices'][number];

@@ -142,7 +142,9 @@ function refundsOf(invoice: Detail, t: T, parts: Translate<`refund_${WithdrawalS
       key: `s${id}`,
       title: state === 'completed' ? t('refundDone', { amount }) : parts(`refund_${state}`),
       at: refund.updated_at,
-      ...{ shape, tone, ...(note ? { note } : {}) },
+      shape,
+      tone,
+      ...(note ? { note } : {}),
     };
     return [asked, ...approved, ...(state === 'approved' ? [] : [now])];
   });

@@ -186,7 +186,8 @@ describe('a channel that does not work', () => {
     const good = await httpServer();
     const { app, tick, open } = await service({
       'alerts.ntfy': `${bad.url}/t`,
-      ...{ 'alerts.webhook': good.url, 'alerts.webhook_secret': SECRET },
+      'alerts.webhook': good.url,
+      'alerts.webhook_secret': SECRET,
     });
     await raise(app, 'browser.full', 'a', said('full'));
     await tick();
@@ -223,11 +224,9 @@ describe('a channel that does not work', () => {
       'alerts.smtp': `smtp://user:hunter2@127.0.0.1:${silent}`,
       'alerts.email_from': 'a@example.com',
       'alerts.email_to': 'b@example.com',
-      ...{
-        'alerts.telegram_api': 'http://127.0.0.1:1',
-        'alerts.telegram_token': '1:hidden',
-        'alerts.telegram_chat': '1',
-      },
+      'alerts.telegram_api': 'http://127.0.0.1:1',
+      'alerts.telegram_token': '1:hidden',
+      'alerts.telegram_chat': '1',
     });
     const told = await worker.test();
     expect(told).toEqual([
@@ -249,13 +248,15 @@ it('every channel carries a deposit of the inbox, and that none waits any more; 
   const { url, asked } = await httpServer();
   const { port, mails } = await smtpServer();
   const { app, bench, tick, open } = await service({
-    ...{ 'alerts.ntfy': `${url}/topic`, 'alerts.webhook': `${url}/hook`, 'alerts.webhook_secret': SECRET },
-    ...{ 'alerts.telegram_api': url, 'alerts.telegram_token': '1:a', 'alerts.telegram_chat': '1' },
-    ...{
-      'alerts.smtp': `smtp://127.0.0.1:${port}`,
-      'alerts.email_to': 'a@shop.test',
-      'alerts.email_from': 'b@shop.test',
-    },
+    'alerts.ntfy': `${url}/topic`,
+    'alerts.webhook': `${url}/hook`,
+    'alerts.webhook_secret': SECRET,
+    'alerts.telegram_api': url,
+    'alerts.telegram_token': '1:a',
+    'alerts.telegram_chat': '1',
+    'alerts.smtp': `smtp://127.0.0.1:${port}`,
+    'alerts.email_to': 'a@shop.test',
+    'alerts.email_from': 'b@shop.test',
   });
   const target = bench.unassigned();
   await bench.tell({ blocks: 6, credits: () => [bench.credit(target, 50_000n, 5)] });
