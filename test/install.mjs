@@ -52,9 +52,9 @@ async function install(folder, started) {
   }
 }
 
-/** Installs what is missing. Resolves also when that fails: the tests that need it say so. */
-export async function installForTests() {
-  for (const folder of FOLDERS.filter((one) => !isInstalled(one))) {
+/** Installs what is missing of these folders. Resolves also when that fails: the tests that need it say so. */
+export async function installForTests(folders = FOLDERS) {
+  for (const folder of folders.filter((one) => !isInstalled(one))) {
     await withLock(join(here, folder), (started) => install(folder, started)).catch((error) => {
       process.stderr.write(`test/${folder} could not be installed: ${error.message}\n`);
     });
