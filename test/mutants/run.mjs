@@ -92,7 +92,9 @@ async function measure(name) {
     (one) => isCounted(one) && !isDetected(one),
   )) {
     const { line, column } = location.start;
-    console.log(`  ${relative('.', fileName)}:${line}:${column} ${mutatorName}: ${replacement.replaceAll(/\s+/g, ' ')}`);
+    console.log(
+      `  ${relative('.', fileName)}:${line}:${column} ${mutatorName}: ${replacement.replaceAll(/\s+/g, ' ')}`,
+    );
   }
   for (const [file, of] of Object.entries(Object.groupBy(mutants, ({ fileName }) => fileName))) {
     console.log(`  ${relative('.', file)}: ${score(of).text}`);

@@ -4,10 +4,17 @@ import { ASSETS, assetOf, confirmationsFor, FINALIZED } from '../../../daemon/do
 import {
   cryptoFor,
   divideUp,
+  dollarsFor,
+  exactDecimal,
   fiatFor,
   formatDecimal,
+  formatUnits,
+  maxOf,
+  minOf,
   parseDecimal,
+  shareOf,
   snapDecimal,
+  unitsWorth,
 } from '../../../daemon/domain/money.ts';
 
 describe('parseDecimal', () => {
@@ -16,6 +23,7 @@ describe('parseDecimal', () => {
     ['10.5', 2, 1050n],
     ['10.50', 2, 1050n],
     ['10.500', 2, 1050n],
+    ['10.50000', 2, 1050n],
     ['10.505', 2, null],
     ['0', 8, 0n],
     ['0.00000001', 8, 1n],
@@ -46,6 +54,46 @@ describe('parseDecimal', () => {
         expect(text).not.toMatch(/\.\d*0$|\.$/);
       }),
     );
+  });
+});
+
+describe('formatDecimal', () => {
+  it.each<[bigint, number, string]>([
+    [1_050n, 2, '10.5'],
+    [1_000n, 2, '10'],
+    [5n, 2, '0.05'],
+    [0n, 2, '0'],
+    [0n, 0, '0'],
+    [1_200n, 0, '1200'],
+    [-1_050n, 2, '-10.5'],
+    [-5n, 0, '-5'],
+  ])('%s with %i decimals is %s', (units, decimals, expected) => {
+    expect(formatDecimal(units, decimals)).toBe(expected);
+  });
+
+  it("takes the asset's decimals for its units", () => {
+    expect(formatUnits(1n, assetOf('BTC'))).toBe('0.00000001');
+    expect(formatUnits(1n, assetOf('XMR'))).toBe('0.000000000001');
+    expect(formatUnits(2_500_000n, assetOf('USDT_ERC20'))).toBe('2.5');
+  });
+});
+
+describe('exactDecimal', () => {
+  it.each<[string, number, bigint | null]>([
+    ['10', 2, 1_000n],
+    ['10.5', 2, 1_050n],
+    ['10.500', 2, 1_050n],
+    ['10.505', 2, null],
+    ['0.00000001', 8, 1n],
+    ['1e-8', 8, 1n],
+    ['15e-9', 8, null],
+    ['2e1', 0, 20n],
+    ['59.97000000000001', 2, null],
+    ['0', 8, 0n],
+    ['-1', 2, null],
+    ['abc', 2, null],
+  ])('%s with %i decimals is %s', (source, decimals, expected) => {
+    expect(exactDecimal(source, decimals)).toBe(expected);
   });
 });
 
@@ -114,6 +162,37 @@ describe('converting', () => {
     );
   });
 
+  it('rounds what a sum buys down, to a quoting unit', () => {
+    fc.assert(
+      fc.property(fiats, assets, rates, (fiat, asset, rate) => {
+        const units = unitsWorth(fiat, asset, rate);
+        const quotingUnit = 10n ** BigInt(asset.decimals - asset.quoteDecimals);
+        const scale = 10n ** BigInt(asset.decimals);
+        expect(units % quotingUnit).toBe(0n);
+        expect(units * rate).toBeLessThanOrEqual(fiat * scale);
+        expect((units + quotingUnit) * rate).toBeGreaterThan(fiat * scale);
+      }),
+    );
+  });
+
+  it('rounds dollars down', () => {
+    // 100 EUR at 0.93 EUR for a dollar
+    expect(dollarsFor(10_000_000_000n, 93_000_000n)).toBe(10_752_688_172n);
+    expect(dollarsFor(1n, 100_000_000n)).toBe(1n);
+    expect(dollarsFor(1n, 100_000_001n)).toBe(0n);
+  });
+
+  it('takes no rate that is not positive', () => {
+    for (const rate of [0n, -1n]) {
+      expect(() => cryptoFor(1n, assetOf('BTC'), rate)).toThrow('a rate is positive');
+      expect(() => unitsWorth(1n, assetOf('BTC'), rate)).toThrow('a rate is positive');
+    }
+  });
+
+  it('shares a sum so that the shares are never less than it', () => {
+    expect([shareOf(10n, 3), shareOf(9n, 3), shareOf(10n, 1), shareOf(10n, 0)]).toEqual([4n, 3n, 10n, 10n]);
+  });
+
   it('has figures that can be checked by hand', () => {
     // 100 USD at 65,998.10 USD per BTC is 0.00151519…
     expect(cryptoFor(10_000_000_000n, assetOf('BTC'), 6_599_810_000_000n)).toBe(151_520n);
@@ -122,6 +201,7 @@ describe('converting', () => {
     expect(cryptoFor(1_000_000_000n, assetOf('ETH'), 300_000_000_000n)).toBe(3_333_340_000_000_000n);
     // 18 decimals on BSC, 6 in the quote
     expect(cryptoFor(1_000_000_000n, assetOf('USDT_BEP20'), 100_010_000n)).toBe(9_999_001n * 10n ** 12n);
+    expect(unitsWorth(1_000_000_000n, assetOf('USDT_BEP20'), 100_010_000n)).toBe(9_999_000n * 10n ** 12n);
   });
 
   it.each([
@@ -129,6 +209,22 @@ describe('converting', () => {
     [8n, 2n, 4n],
     [0n, 5n, 0n],
   ])('divideUp(%s, %s) is %s', (a, b, expected) => expect(divideUp(a, b)).toBe(expected));
+
+  it.each([
+    [-1n, 2n],
+    [1n, 0n],
+    [1n, -2n],
+  ])('divideUp(%s, %s) is refused', (a, b) => expect(() => divideUp(a, b)).toThrow('divideUp takes a >= 0, b > 0'));
+
+  it.each([
+    [1n, 2n],
+    [2n, 1n],
+    [-1n, 0n],
+    [3n, 3n],
+  ])('of %s and %s the least and the most are told', (a, b) => {
+    const [least, most] = [a, b].sort((one, other) => Number(one - other));
+    expect([minOf(a, b), maxOf(a, b)]).toEqual([least, most]);
+  });
 });
 
 describe('confirmationsFor', () => {
