@@ -25,6 +25,7 @@ import { linkCommands } from './links.ts';
 import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
+import { refundLinkCommands } from './refund-links.ts';
 import { serviceCommands } from './service.ts';
 import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
@@ -92,6 +93,7 @@ function program(io: Io, json: boolean): Command {
   invoiceCommands(root, io);
   inboxCommands(root, io);
   linkCommands(root, io);
+  refundLinkCommands(root, io);
   withdrawalCommands(root, io);
   gasCommands(root, io);
   policyCommands(root, io);

@@ -42,6 +42,7 @@ import {
 } from './operator-shapes.ts';
 import { REACH } from './reach.ts';
 import { RECOVERY } from './recovery.ts';
+import { REFUNDS } from './refunds.ts';
 import { SHOP } from './shop.ts';
 import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
@@ -219,6 +220,7 @@ export const OPERATOR = {
   ...LINKS,
   ...REACH,
   ...COUNTER,
+  ...REFUNDS,
   ...CONSOLE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(

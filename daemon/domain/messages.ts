@@ -148,6 +148,7 @@ export const MESSAGES = {
   'ask.not_plain':
     'the policy approves only payments of a fixed amount: all that there is, and refunds, are approved by hand',
   'ask.refund': 'a refund of invoice {invoice}: every refund is approved by hand',
+  'ask.typed': 'The payer typed the address of this refund, so it needs your approval',
   'ask.restored': 'this service was restored from a backup and waits for its operator',
   'coin.left': '{coin}, which its transaction spends, left the chain',
   'coin.spent': '{coin}, which its transaction spends, was spent by {tx}',
@@ -162,6 +163,7 @@ export const MESSAGES = {
   'note.first_approved': 'You first approved a payment to the address of withdrawal {id} on {day}',
   'note.refund': 'Withdrawal {id} is a refund of invoice {invoice}',
   'note.refund_order': 'Withdrawal {id} is a refund of invoice {invoice}, order {order}',
+  'note.refund_typed': 'The payer typed the address of withdrawal {id} on the refund link, at {time}',
   'wait.block': 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet',
   'wait.coin_away': 'A coin is missing: {coin}. Speed it up to pay it with other coins, or cancel it',
   'wait.coin_lost':

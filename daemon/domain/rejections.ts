@@ -33,7 +33,8 @@ export type RejectCode =
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
   | 'rates.unknown'
-  | `refund.${'not_paid' | 'nothing' | 'too_much'}`
+  | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`
+  | `refund_link.${'not_found' | 'over'}`
   | `restore.${'none' | 'not_empty' | 'not_ready'}`
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
@@ -83,6 +84,9 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'payment.crypto_missing': { page: 'asks' },
   'payment.too_small': { api: [422, 'errors'], page: 'asks' },
   'link.not_found': { page: 404 },
+  'refund_link.not_found': { page: 404 },
+  'refund_link.over': { page: 'shows', ...CONFLICT },
+  'refund.link_open': CONFLICT,
   'link.field': { exit: 2 },
   'link.sold_out': { page: 'asks', ...CONFLICT },
   'rates.unknown': { api: [404, 'error'] },

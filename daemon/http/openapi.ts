@@ -46,6 +46,14 @@ const answer = (description: string, schema: string): Json => ({
   content: { 'application/json': { schema: ref(schema), example: ANSWER_EXAMPLES[schema] } },
 });
 
+/** One of several answers. The example is the first one's. */
+const oneOfAnswers = (description: string, first: string, ...others: string[]): Json => ({
+  description,
+  content: {
+    'application/json': { schema: { oneOf: [first, ...others].map(ref) }, example: ANSWER_EXAMPLES[first] },
+  },
+});
+
 const REFUSALS: Record<string, Json> = {
   401: answer('The API key is absent or invalid', 'Message'),
   403: answer('The API key lacks the scope', 'Message'),
@@ -239,11 +247,15 @@ function withdrawalPaths(): Record<string, Json> {
   });
   const refund = operation({
     id: 'refundInvoice',
-    summary: 'Refund invoice: a withdrawal that waits for the operator',
+    summary: 'Refund invoice: a withdrawal that waits for the operator, or a link on which the payer types the address',
     body: fromZod(refundSchema),
     idempotent: true,
     answers: {
-      201: answer('Accepted: poll Get withdrawal', 'Withdrawal'),
+      201: oneOfAnswers(
+        'A withdrawal: poll Get withdrawal; without an address, a link for the payer',
+        'Withdrawal',
+        'RefundLink',
+      ),
       400: failed('A field is wrong, the invoice is not paid, or too little is left; only the first is told'),
       404: failed('Invoice not found'),
       409: failed('The Idempotency-Key was used with another body'),

@@ -23,6 +23,7 @@ import { eventStreams } from './events.ts';
 import { addLinkRoutes } from './links/router.ts';
 import { invoicePage, type Notice } from './model.ts';
 import { reachPage } from './reach.ts';
+import { addRefundRoutes } from './refunds/router.ts';
 import { renderPage, renderView } from './render.ts';
 import { press } from './sandbox.ts';
 import { SCRIPT, SCRIPT_PATH } from './script.ts';
@@ -123,6 +124,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
 
   addLinkRoutes(router, app, reads);
   router.route('/reach/:code').get(reads, reachPage(app, rootOf)).all(onlyMethods('GET, HEAD'));
+  addRefundRoutes(router, app, reads);
   router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
   router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
   router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));

@@ -18,5 +18,17 @@ export const LINK_STYLE = `
 .tile :focus-visible + span { outline: 3px solid var(--main); outline-offset: 2px; }
 .field label { display: block; margin-block-end: .35rem; font-weight: 600; }
 .with-unit { display: flex; gap: .75rem; align-items: center; }
+.cells { display: grid; grid-template-columns: repeat(4, 1fr); margin-block: .75rem 0; border: 1px solid var(--edge); border-radius: .75rem; overflow: hidden; list-style: none; text-align: center; }
+.cells li { padding: .4rem .2rem; border: 1px solid var(--line); margin: -1px 0 0 -1px; }
+.cells small { display: block; color: var(--quiet); font-size: .9375rem; }
+.cells b { font-size: 1.125rem; overflow-wrap: anywhere; }
+.final { margin-block-start: .75rem; text-align: center; }
+.card .net { margin-block-start: 1.25rem; }
+.steps { margin-block: 1rem; list-style: none; }
+.steps li { position: relative; padding-block: .4rem; padding-inline-start: 2.25rem; overflow-wrap: anywhere; }
+.steps li::before { content: ""; position: absolute; inset-inline-start: .2rem; inset-block-start: .6rem; inline-size: 1rem; block-size: 1rem; border: 2px dashed var(--edge); border-radius: 50%; }
+.steps .past::before { border: 2px solid var(--good); background: var(--good); }
+.steps .now::before { border: 4px double var(--main); }
+.steps .later { color: var(--quiet); }
 .with-unit input, .typed { flex: 1 1 auto; inline-size: 100%; min-inline-size: 0; }
 `;

@@ -51,6 +51,7 @@ import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 import { PROBLEM_CODES } from './migrations/0052-problem-codes.ts';
 import { LINKS } from './migrations/0053-links.ts';
 import { COUNTER } from './migrations/0054-counter.ts';
+import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -100,6 +101,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0052-problem-codes', PROBLEM_CODES],
   ['0053-links', LINKS],
   ['0054-counter', COUNTER],
+  ['0055-refund-links', REFUND_LINKS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -1,4 +1,5 @@
-/** The tables of payment links. */
+/** The tables of payment links and of refund links. */
+import type { AssetId } from '../domain/assets.ts';
 import type { LinkKind } from '../domain/links.ts';
 import { flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
@@ -55,5 +56,28 @@ export const LINK_TABLES = {
     quantity: int,
     /** Of one, at the time of the sale. */
     price: units,
+  },
+  /** A page on which the payer of some money types, once, the address that it is sent back to. */
+  refund_link: {
+    id: made(int),
+    /** Its public name, below `/pay/r/`: the only credential. */
+    slug: text,
+    business_id: int,
+    /** The invoice whose money it is; null: a deposit that no invoice counts. */
+    invoice_id: maybe(int),
+    inbox_id: maybe(int),
+    asset: only<AssetId>(),
+    /** Null: the whole deposit, less the fee. */
+    units: maybe(units),
+    /** `open`: waits for the payer. `given`: the address was typed. `ended`: by the merchant. */
+    state: only<'open' | 'given' | 'ended'>(),
+    ends_at: time,
+    address: maybe(text),
+    given_at: maybe(time),
+    withdrawal_id: maybe(int),
+    /** Why there is no withdrawal, although the address was typed. */
+    problem: maybe(text),
+    created_at: time,
+    updated_at: time,
   },
 };

@@ -172,6 +172,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ask.not_plain':
     'Die Regel genehmigt nur Zahlungen mit festem Betrag: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
   'ask.refund': 'Eine Erstattung der Rechnung {invoice}: Jede Erstattung wird von Hand genehmigt',
+  'ask.typed': 'Der Zahler hat die Adresse dieser Erstattung eingegeben, darum braucht sie Ihre Genehmigung',
   'ask.restored': 'Dieser Dienst wurde aus einer Sicherung wiederhergestellt und wartet auf seinen Betreiber',
   'coin.left': '{coin}, den ihre Transaktion ausgibt, ist nicht mehr in der Blockchain',
   'coin.spent': '{coin}, den ihre Transaktion ausgibt, hat {tx} ausgegeben',
@@ -187,6 +188,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'note.first_approved': 'Eine Zahlung an die Adresse der Auszahlung {id} haben Sie zuerst am {day} genehmigt',
   'note.refund': 'Auszahlung {id} erstattet die Rechnung {invoice}',
   'note.refund_order': 'Auszahlung {id} erstattet die Rechnung {invoice}, Bestellung {order}',
+  'note.refund_typed': 'Der Zahler hat die Adresse der Auszahlung {id} über den Erstattungslink eingegeben, um {time}',
   'wait.block': 'Sie wartet auf eine Bestätigung: Die Coins dafür sind in Transaktionen, die noch in keinem Block sind',
   'wait.coin_away':
     'Ein Coin fehlt: {coin}. Beschleunigen Sie die Auszahlung, damit andere Coins sie bezahlen, oder brechen Sie sie ab',

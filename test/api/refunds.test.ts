@@ -241,7 +241,7 @@ const INVALID = 'The address is invalid for LTC';
 
 describe('a refund is refused', () => {
   it.each<[what: string, body: unknown, message: string]>([
-    ['without an address', {}, 'The address field is required.'],
+    ['to an empty address', { address: '' }, 'The address field is required.'],
     [
       'to an address of nobody',
       { address: 'rltc1qnobody' },

@@ -25,7 +25,7 @@ import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from
 import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
-import { refundSaid } from './refund.ts';
+import { refundSaid, typedSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
 import { applyEvent, problemColumns, reasonColumns, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
@@ -221,6 +221,7 @@ function describe(
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });
   const notes = [
     ...refunds.map(({ note }) => note),
+    ...rows.flatMap((row) => typedSaid(app.store, row)),
     ...reports.flatMap(({ row, report }) => firstApproved(report, row)),
   ];
   warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));

@@ -27,6 +27,7 @@ import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson
 import { withdrawalJson } from './present-withdrawals.ts';
 import { REACH_METHODS } from './reach.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
+import { REFUND_METHODS } from './refunds.ts';
 import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
@@ -51,6 +52,7 @@ export const METHODS: Methods = {
   ...LINK_METHODS,
   ...REACH_METHODS,
   ...COUNTER_METHODS,
+  ...REFUND_METHODS,
   ...CONSOLE_METHODS,
   status,
   doctor,

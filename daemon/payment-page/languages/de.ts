@@ -169,5 +169,4 @@ export const de: Words = {
   refundRefusedText: 'Bitte fragen Sie den Shop nach Ihrer Erstattung.',
   refundOver: 'Dieser Erstattungslink ist beendet',
   refundOverText: 'Bitte fragen Sie den Shop nach einem neuen.',
-  refundGone: 'Dieses Geld wurde schon erstattet oder lässt sich nicht mehr erstatten. Bitte fragen Sie den Shop.',
 };

@@ -171,7 +171,6 @@ export const en = {
   refundRefusedText: 'Please ask the shop about your refund.',
   refundOver: 'This refund link has ended',
   refundOverText: 'Please ask the shop for a new one.',
-  refundGone: 'This money was refunded already, or cannot be refunded any more. Please ask the shop.',
 };
 
 /** A text with `{names}`, or one for each plural category of the language (see Intl.PluralRules). */

@@ -164,5 +164,4 @@ export const es: Words = {
   refundRefusedText: 'Pregunte a la tienda por su reembolso.',
   refundOver: 'Este enlace de reembolso ha terminado',
   refundOverText: 'Pida uno nuevo a la tienda.',
-  refundGone: 'Este dinero ya se reembolsó o ya no se puede reembolsar. Pregunte a la tienda.',
 };

@@ -168,5 +168,4 @@ export const fr: Words = {
   refundRefusedText: 'Veuillez contacter la boutique au sujet de votre remboursement.',
   refundOver: 'Ce lien de remboursement est terminé',
   refundOverText: 'Veuillez en demander un nouveau à la boutique.',
-  refundGone: 'Cet argent a déjà été remboursé, ou ne peut plus l’être. Veuillez contacter la boutique.',
 };

@@ -162,5 +162,4 @@ export const it: Words = {
   refundRefusedText: 'Chieda al negozio del suo rimborso.',
   refundOver: 'Questo link di rimborso è terminato',
   refundOverText: 'Ne chieda uno nuovo al negozio.',
-  refundGone: 'Questo denaro è già stato rimborsato o non si può più rimborsare. Chieda al negozio.',
 };

@@ -161,5 +161,4 @@ export const ja: Words = {
   refundRefusedText: '返金についてお店にお問い合わせください。',
   refundOver: 'この返金リンクは終了しました',
   refundOverText: 'お店に新しいリンクを依頼してください。',
-  refundGone: 'このお金はすでに返金されたか、もう返金できません。お店にお問い合わせください。',
 };

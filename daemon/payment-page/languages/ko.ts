@@ -157,5 +157,4 @@ export const ko: Words = {
   refundRefusedText: '환불에 대해 상점에 문의해 주세요.',
   refundOver: '이 환불 링크는 종료되었습니다',
   refundOverText: '상점에 새 링크를 요청해 주세요.',
-  refundGone: '이 돈은 이미 환불되었거나 더 이상 환불할 수 없습니다. 상점에 문의해 주세요.',
 };

@@ -169,5 +169,4 @@ export const pl: Words = {
   refundRefusedText: 'Zapytaj w sklepie o swój zwrot.',
   refundOver: 'Ten link do zwrotu się zakończył',
   refundOverText: 'Poproś sklep o nowy.',
-  refundGone: 'Te pieniądze już zwrócono albo nie można ich już zwrócić. Zapytaj w sklepie.',
 };

@@ -162,5 +162,4 @@ export const pt: Words = {
   refundRefusedText: 'Fale com a loja sobre o seu reembolso.',
   refundOver: 'Este link de reembolso terminou',
   refundOverText: 'Peça um novo à loja.',
-  refundGone: 'Este dinheiro já foi reembolsado ou não pode mais ser reembolsado. Fale com a loja.',
 };

@@ -162,5 +162,4 @@ export const tr: Words = {
   refundRefusedText: 'Lütfen iadenizi mağazaya sorun.',
   refundOver: 'Bu iade bağlantısı sona erdi',
   refundOverText: 'Lütfen mağazadan yenisini isteyin.',
-  refundGone: 'Bu para zaten iade edildi ya da artık iade edilemez. Lütfen mağazaya sorun.',
 };

@@ -154,5 +154,4 @@ export const zh: Words = {
   refundRefusedText: '请向商店咨询您的退款。',
   refundOver: '此退款链接已失效',
   refundOverText: '请向商店索取新链接。',
-  refundGone: '这笔款项已退还，或已无法退还。请联系商店。',
 };

@@ -1,6 +1,6 @@
 /**
- * Payment links: pages that make invoices, with the items that they sell and what each invoice sold; and refund links: pages on
- * which a payer types the address of a refund. See `../schema-links.ts` for the columns.
+ * Payment links: pages that make invoices, with the items that they sell and what each invoice sold. See `../schema-links.ts` for
+ * the columns.
  */
 export const LINKS: readonly string[] = [
   `CREATE TABLE link (

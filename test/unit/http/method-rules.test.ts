@@ -111,6 +111,15 @@ withdrawal.propose      reads    page     -         -
 withdrawal.recipient    reads    page     -         -
 withdrawal.reject       changes  page     -         -
 withdrawal.show         reads    page     -         -
+link.add                changes  page     -         -
+link.change             changes  page     -         -
+link.end                changes  page     -         -
+link.list               reads    page     -         -
+link.show               reads    page     -         -
+refundLink.end          changes  page     -         -
+refundLink.list         reads    page     -         -
+refundLink.make         changes  page     -         -
+refundLink.prepare      changes  page     -         -
 `;
 
 it('each method has the rights of the table, and no other', () => {
