@@ -470,15 +470,15 @@ function openSource(
     wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
     alert: (server, reason) =>
-      void raise(app, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason }), network),
+      void raise(app, network, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason })),
     leftOut(targetId, reason) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
       const text = message('source.left_out', { address, reason });
-      void raise(app, 'source.left_out', `${key} ${address}`, text, network);
+      void raise(app, network, 'source.left_out', `${key} ${address}`, text);
     },
     onOdd({ txid: tx, block: { height }, reason }) {
       const text = message('source.unreadable', { tx, height, chain, network, reason });
-      void raise(app, 'source.unreadable', `${key} ${tx}`, text, network);
+      void raise(app, network, 'source.unreadable', `${key} ${tx}`, text);
     },
   });
 }

@@ -218,10 +218,11 @@ export class Appliance {
       needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
       log: (message) => app.log.warn({ chain }, message),
       alert: (server, reason) =>
-        void raise(app, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
+        void raise(app, null, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
       leftOut: (target, reason) =>
         void raise(
           app,
+          null,
           'source.left_out',
           `${chain} ${target}`,
           message('source.left_out', { address: `${target}`, reason }),

@@ -112,7 +112,7 @@ async function tellRefusals(app: App, { chain, tank }: Desk, finds: readonly Fin
     if (!why) await end(app, REFUSED, subject);
     else {
       const text = message('gas.refused', { asset, address: tank.address, reason: reasonOf(why) });
-      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+      await raise(app, networkOf(chain.key), REFUSED, subject, text);
     }
   }
 }
@@ -155,7 +155,7 @@ async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise
     if (error.code === 'spend.refused') {
       const what = { asset: find.asset.symbol, address: find.at.address, reason: reasonOf(error) };
       const text = message('gas.refused', what);
-      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+      await raise(app, networkOf(chain.key), REFUSED, subject, text);
       return null;
     }
     if (!(error instanceof MissingGas) || find.asset === desk.feeAsset) return whyNot(app, account.id, error);

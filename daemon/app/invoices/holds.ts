@@ -117,5 +117,5 @@ function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   const text = client
     ? message('browser.full', { business: name, client: client.publicId, limit })
     : message('links.full', { business: name, limit });
-  void raise(app, 'browser.full', subject, text, network);
+  void raise(app, network, 'browser.full', subject, text);
 }

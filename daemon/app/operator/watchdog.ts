@@ -37,7 +37,7 @@ export async function tellWaiting(app: App): Promise<void> {
       const { oldest = null, newest = null } = found ?? {};
       if (oldest === null || newest === null) await end(app, kind, `${id}`);
       else
-        await raise(app, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }), network);
+        await raise(app, network, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }));
     }
   }
 }
@@ -86,7 +86,7 @@ async function tellLateJob(
   const done = jobDoneAt(app, job);
   if (slot === null || done === null || slot <= done) return end(app, kind, subject);
   const times = { done: new Date(done).toISOString(), due: new Date(slot).toISOString() };
-  await raise(app, kind, subject, message(kind, times));
+  await raise(app, null, kind, subject, message(kind, times));
 }
 
 /**
@@ -97,10 +97,10 @@ export async function tellClock(app: App): Promise<void> {
   const ahead = app.rates.otherClocks.aheadMs();
   if (ahead !== null && Math.abs(ahead) >= CLOCK_MS_MAX) {
     const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
-    return raise(app, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
+    return raise(app, null, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
   }
   const behind = clockBehind(app);
-  if (behind !== null) return raise(app, 'clock.wrong', 'clock', behind.text);
+  if (behind !== null) return raise(app, null, 'clock.wrong', 'clock', behind.text);
   const code = openMessage(app, 'clock.wrong', 'clock')?.code;
   // what the rate sources said stays until they say another thing
   const isTheirs = code === 'clock.ahead' || code === 'clock.behind';

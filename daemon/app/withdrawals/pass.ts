@@ -151,10 +151,10 @@ async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Re
   if (error.code !== 'spend.refused') return;
   await raise(
     app,
+    networkOf(chain_key),
     REFUSED,
     `${id}`,
     message('withdrawal.waits', { id, reason: reasonOf(error) }),
-    networkOf(chain_key),
   );
 }
 

@@ -157,7 +157,7 @@ export class AlertWorker {
     this.#app.log.warn({ channel: channel.name, why, times: state.fails }, 'alerts could not be told');
     if (state.fails < FAILS_BEFORE_ALERT) return;
     const text = message('alert.undelivered', { channel: channel.name, reason: why });
-    await raise(this.#app, UNDELIVERED, channel.name, text);
+    await raise(this.#app, null, UNDELIVERED, channel.name, text);
   }
 
   #host(): string {

@@ -216,7 +216,7 @@ describe('a full disk', () => {
   it('is over for a service that was started when there was room again', async () => {
     const bench = await Bench.open();
     const { app } = bench;
-    await raise(app, 'storage.full', 'data directory', message('storage.low', { megabytes: 0 }));
+    await raise(app, null, 'storage.full', 'data directory', message('storage.low', { megabytes: 0 }));
     const health = { ...app.store.health(), trouble: { kind: 'full' as const, message: 'the disk is full' } };
     const full = vi.spyOn(app.store, 'health').mockReturnValue(health);
     await tendStorage(app);
