@@ -67,6 +67,8 @@ export async function heed(world: World): Promise<string> {
   if (!quarantined) return world.isUnwarned ? 'it goes on' : '';
   // whoever has read this looks whether a withdrawal was paid before it is approved
   world.isUnwarned = false;
+  // no service takes over that has not caught up with its chains
+  for (const network of world.networks.values()) mend(network);
   await confirm(world);
   return 'it is quarantined, and confirmed';
 }
