@@ -173,6 +173,8 @@ export async function judgeEnd(world: World): Promise<void> {
   await world.appliance.unlock();
   for (const network of world.networks.values()) network.spendForgotten();
   endUnprovedLies(world);
+  // such a service pays nothing, and is not judged further
+  if (world.electrum && (await world.appliance.operator('restore.status', {})).quarantined) return;
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);

@@ -44,13 +44,17 @@ const EARLIER: readonly Row[] = [
   { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
 ];
 
-const ADDED_LATER = 'snapshot,roll back,heed';
+const ADDED_LATER = 'snapshot,roll back,heed,twin';
 
 export const SEEDS: readonly Row[] = [
   ...EARLIER.map((row) => ({ ...row, without: [row.without, ADDED_LATER].filter(Boolean).join() })),
+  // a second machine runs with the same wallet, and each must notice what the other one paid
+  { seed: 4, steps: 80, kind: 'core', also: 'twin:8,withdraw:20,approve:20' },
+  // a server hides a payment and announces another status each second
+  { seed: 16, steps: 300, kind: 'liars', without: 'twin' },
   // the data directory comes back older: blocks were read again before the skipped addresses were watched
-  { seed: 1, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 1, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   // the same data comes back twice, and jumps as far as before
-  { seed: 16, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
-  { seed: 26, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
 ];
