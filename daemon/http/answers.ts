@@ -154,6 +154,7 @@ const ANSWERS = {
   }),
   Invoice,
   Cryptos: z.array(z.object({ id: whole, name: text, symbol })),
+  Minimum: z.object({ amount: decimal, currency: text }),
   Rates: z.object({ usd: decimal, eur: decimal, gbp: decimal }),
   Balance: z.record(
     text,

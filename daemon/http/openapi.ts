@@ -12,7 +12,7 @@ import { answerSchemas } from './answers.ts';
 import { clientPaths, type Kit } from './client/openapi.ts';
 import { listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
-import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
+import { balanceSchema, createInvoiceSchema, minimumSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { refundSchema, withdrawSchema } from './merchant/withdraw.ts';
 import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
@@ -91,6 +91,12 @@ const inPath = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
+/** The parameters of a query, from its schema. */
+function queryOf(query: z.ZodType): Json[] {
+  const { properties } = fromZod(query) as { properties: Record<string, Json> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+}
+
 /** A placeholder for schemas that are made for a business. */
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
 
@@ -166,6 +172,20 @@ function otherPaths(): Record<string, Json> {
         answers: { 200: answer('The cryptos that the business takes', 'Cryptos') },
       }),
     },
+    '/merchant/minimum': {
+      get: {
+        ...operation({
+          id: 'getMinimum',
+          summary: 'Get minimum: the least amount of an invoice in a currency',
+          answers: {
+            200: answer('The equivalent of 10 USD now, rounded up', 'Minimum'),
+            422: answer('The currency is unknown', 'Validation'),
+            503: UNAVAILABLE,
+          },
+        }),
+        parameters: queryOf(minimumSchema),
+      },
+    },
     '/merchant/rates/{crypto}': {
       parameters: [inPath('crypto', 'A symbol as listed')],
       get: operation({
@@ -198,12 +218,6 @@ function otherPaths(): Record<string, Json> {
   return paths;
 }
 
-/** The parameters of a list, from its schema. */
-function listParameters(statuses: readonly [string, ...string[]]): Json[] {
-  const { properties } = fromZod(listSchema(statuses)) as { properties: Record<string, Json> };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
-}
-
 function listPaths(): Record<string, Json> {
   const list = (summary: string, schema: string, statuses: readonly [string, ...string[]]): Json => {
     const described = operation({
@@ -211,7 +225,7 @@ function listPaths(): Record<string, Json> {
       summary,
       answers: { 200: answer('A page, newest first', schema), 422: answer('A parameter is wrong', 'Validation') },
     });
-    return { get: { ...described, parameters: listParameters(statuses) } };
+    return { get: { ...described, parameters: queryOf(listSchema(statuses)) } };
   };
   return {
     '/merchant/invoices': list('List invoices', 'Invoices', INVOICE_STATUSES),

@@ -2,8 +2,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
+import { FIAT } from '../../domain/currencies.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { dollarsFor, minOf } from '../../domain/money.ts';
+import { divideUp, dollarsFor, FIAT_DECIMALS, minOf } from '../../domain/money.ts';
 import type { Decision } from '../../domain/payment.ts';
 import {
   type InvoiceRow,
@@ -81,6 +82,16 @@ function dollarIn(app: App, business: Business, currency: string, now: number): 
   const scaled = app.rates.perDollar(business.network, currency, now);
   if (scaled === null) throw new Unavailable(`No exchange rate for ${currency} at the moment`, RATE_RETRY_SECONDS);
   return scaled;
+}
+
+/**
+ * The least amount of an invoice that a shop or a payer makes: 10 USD in 1e-8 of the currency, rounded up to the decimals that
+ * an amount may have. Throws `Unavailable` if the currency has no rate.
+ */
+export function leastAmount(app: App, business: Business, currency: string): bigint {
+  const step = 10n ** BigInt(FIAT_DECIMALS - FIAT[currency]!);
+  const exact = divideUp(INVOICE_USD_MIN * dollarIn(app, business, currency, app.now()), USD_1);
+  return divideUp(exact, step) * step;
 }
 
 /** The last second of the business's current month. */

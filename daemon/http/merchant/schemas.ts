@@ -223,6 +223,9 @@ export const requestPaymentSchema = z.object({
     .meta({ override: { type: 'string', examples: ['BTC', 'USDT_BEP20'] } }),
 });
 
+/** The query of Get minimum. */
+export const minimumSchema = z.object({ currency });
+
 export const balanceSchema = z.object({
   with_rates: truth('with rates'),
   with_balance: truth('with balance'),
