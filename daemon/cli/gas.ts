@@ -4,6 +4,7 @@ import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
+import { macAt } from '../operator/keyholder.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, nextDate } from './limits.ts';
@@ -219,7 +220,7 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
   const passphrase = await passphraseOf(session, options);
   const keyholder = await session.keyholder();
   const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
-  return { grant, mac: grants[0] ?? '' };
+  return { grant, mac: macAt(grants, 0) };
 }
 
 function unitsOf(text: string, coin: string): bigint {

@@ -23,6 +23,7 @@ import {
 import { IntentShape } from '../wallet/signer/wire.ts';
 import { readingOf } from './families.ts';
 import { gasGrantOf } from './gas.ts';
+import { macAt } from './keyholder.ts';
 import { type Bytes, differs, type Output, type Reading } from './reading.ts';
 
 /** The service's request for approval. */
@@ -173,7 +174,7 @@ export class Review {
     });
     return {
       approvals: this.#withMacs(macs.approvals),
-      gas: collect && { grant: collect, mac: macs.grants[0] ?? '' },
+      gas: collect && { grant: collect, mac: macAt(macs.grants, 0) },
     };
   }
 
