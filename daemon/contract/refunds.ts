@@ -33,8 +33,11 @@ export const RefundLinkShape = z.object({
 const One = z.object({ link: RefundLinkShape });
 
 export const REFUNDS = {
-  /** The newest first. */
-  'refundLink.list': reads(Page, z.object({ links: z.array(RefundLinkShape), next: Id.nullable() })),
+  /** The newest first; of one invoice, or of one item of the inbox. */
+  'refundLink.list': reads(
+    Page.extend({ invoice: Text.optional(), inbox: Id.optional() }),
+    z.object({ links: z.array(RefundLinkShape), next: Id.nullable() }),
+  ),
   /**
    * Makes a link for the money of a paid invoice, or for an item of the inbox. No money leaves by it: the withdrawal that follows waits
    * for an approval. One that waits for the same already is returned. Throws `refund.*`, `inbox.*`.

@@ -17,6 +17,10 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'brand.name': 'Dieser Name ist zu lang',
   'business.name': 'Ein Name hat 1 bis 100 Zeichen und ist nicht nur eine Zahl',
   'business.time_zone': 'Diese Zeitzone gibt es nicht: etwa Europe/Berlin',
+  'refund.link_open':
+    'Ein Erstattungslink hält dieses Geld: Warten Sie auf den Kunden, oder ziehen Sie den Link zurück',
+  'refund.too_small': 'Der Betrag ist zu klein für das Netzwerk',
+  'refund_link.over': 'Dieser Erstattungslink ist beendet oder schon benutzt',
   'link.ended': 'Dieser Link ist beendet',
   'link.field':
     'Eine Angabe zum Link geht so nicht: Preise über 0 mit höchstens den Nachkommastellen der Währung, bis zu 100 Artikel, keine unsichtbaren Zeichen',

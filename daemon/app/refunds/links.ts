@@ -19,6 +19,8 @@ import {
   refundLinkBySlug,
   refundLinkOfDeposit,
   refundLinksBefore,
+  refundLinksOfDeposit,
+  refundLinksOfInvoice,
   refundLinkWaitingIn,
   setRefundWithdrawal,
   stepRefundLink,
@@ -234,11 +236,20 @@ function wantedOf(app: App, reader: Reader, link: RefundLinkRow): NewWithdrawal 
   };
 }
 
-/** The newest refund links. */
-export const refundLinkPage = (
+type Page = { before?: number | undefined; limit: number };
+
+/** The newest refund links; of one invoice or of one item of the inbox alone if one is named. */
+export function refundLinkPage(
   app: App,
-  { before = Number.MAX_SAFE_INTEGER, limit }: { before?: number | undefined; limit: number },
-) => app.store.all(refundLinksBefore, { before, limit });
+  { before = Number.MAX_SAFE_INTEGER, limit }: Page,
+  of: { invoice?: string | undefined; inbox?: number | undefined } = {},
+): RefundLinkRow[] {
+  if (of.invoice !== undefined) {
+    return app.store.all(refundLinksOfInvoice, { invoice_id: findInvoice(app.store, of.invoice).id, limit });
+  }
+  if (of.inbox !== undefined) return app.store.all(refundLinksOfDeposit, { inbox_id: of.inbox, limit });
+  return app.store.all(refundLinksBefore, { before, limit });
+}
 
 /** The fate of a link. `waits`: for the payer. `given`: the address is known. The others follow its withdrawal. */
 export type RefundLinkState = 'waits' | 'given' | 'approved' | 'sent' | 'done' | 'refused' | 'over';

@@ -26,8 +26,8 @@ type Methods = {
 export type RefundLinkJson = Result<'refundLink.make'>['link'];
 
 export const REFUND_METHODS: Methods = {
-  'refundLink.list': ({ app }, page) => {
-    const rows = refundLinkPage(app, page);
+  'refundLink.list': ({ app }, { invoice, inbox, ...page }) => {
+    const rows = refundLinkPage(app, page, { invoice, inbox });
     return { links: rows.map((row) => refundLinkJson(app, row)), next: nextOf(rows, page.limit) };
   },
   'refundLink.make': async ({ app }, params) => {

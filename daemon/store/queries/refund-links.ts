@@ -69,6 +69,11 @@ export const refundLinksOfInvoice = statement((p: { invoice_id: number; limit: n
     .limit(p.limit),
 );
 
+/** The newest links of an item of the inbox. */
+export const refundLinksOfDeposit = statement((p: { inbox_id: number; limit: number }) =>
+  sqlite.selectFrom('refund_link').selectAll().where('inbox_id', '=', p.inbox_id).orderBy('id', 'desc').limit(p.limit),
+);
+
 export const refundLinksBefore = statement((p: { before: number; limit: number }) =>
   sqlite.selectFrom('refund_link').selectAll().where('id', '<', p.before).orderBy('id', 'desc').limit(p.limit),
 );
