@@ -3,7 +3,7 @@
  * full ones, the near-empty one over a link of some length, and the search for spends in it. Adapter and wallet take turns, and all
  * programs share this machine. Prints one line of JSON.
  */
-import { tipOf } from '../../daemon/chains/adapter.ts';
+import { readFileSync } from 'node:fs';
 import { FactBook } from '../adapters/fact-book.ts';
 import { MoneroScene } from '../adapters/monerod-controls.ts';
 import { Link, lineOf } from '../nodes/link.ts';
@@ -32,6 +32,15 @@ async function timed(work) {
   return performance.now() - began;
 }
 
+/** The unit of `/proc/PID/stat`: Linux has 100 a second. */
+const TICK_MS = 10;
+
+/** The processor time of all threads of a process, ms. */
+function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
 const heightOf = async (node) => (await node.rpc('get_info', {})).height - 1;
 
 /** Blocks that are full of transactions, one after the other. Returns the height below them. */
@@ -53,37 +62,39 @@ async function fillBlocks(node) {
   return from;
 }
 
-/** Reads everything above a height by the product's adapter; `image` is searched for then. */
-async function adapterReads(scene, from, url, image = null) {
+/** An adapter that reads everything above a height, any number of times, as a program that runs already. */
+async function readerOf(scene, from, url) {
   const book = new FactBook();
   const adapter = scene.connect(book, [url], { pollMs: 3_600_000, blocksPerStep: undefined });
   book.watch(await adapter.deriveAddress(scene.account, 0, 0));
-  const hash = (await scene.node.rpc('get_block_header_by_height', { height: from })).block_header.hash;
-  book.checkpoint = [{ height: from, hash }];
-  let searched = image === null;
-  if (image !== null) {
-    book.coinOfKeyImage = (one) => (one === image ? 'coin' : undefined);
-    book.unsearched = () => (searched ? null : { from: book.from ?? 0, newest: 1 });
-  }
+  const { block_header: header } = await scene.node.rpc('get_block_header_by_height', { height: from });
   const signal = AbortSignal.timeout(LIMIT_MS);
-  try {
+  /** `image`: searched for in all blocks. */
+  const read = async (image = null) => {
+    let searched = image === null;
+    let next = 0;
+    book.coinOfKeyImage = (one) => (one === image ? 'coin' : undefined);
+    book.unsearched = () => (searched ? null : { from: next, newest: 1 });
+    book.checkpoint = [{ height: from, hash: header.hash }];
     for (;;) {
       const update = await adapter.sync(book.checkpoint, signal);
       if (!update) continue;
       book.checkpoint = update.checkpoint;
       if (update.searched) {
-        book.from = update.searched.to + 1;
+        next = update.searched.to + 1;
         searched = update.searched.isWhole;
       }
-      if (update.mempool === 'complete' && searched) return tipOf(book.checkpoint).height;
+      if (update.mempool === 'complete' && searched) return;
     }
-  } finally {
-    await adapter.close();
-  }
+  };
+  return { read, close: () => adapter.close() };
 }
 
 let wallets = 0;
-/** The same by a new wallet of monero-wallet-rpc with the same view key. Returns how long it reads, ms: making its files is no part of that. */
+/**
+ * The same by a new wallet of monero-wallet-rpc with the same view key. Returns how long it reads and its processor
+ * time, ms: making its files is no part of that.
+ */
 async function walletReads(scene, from, url) {
   const { account, node } = scene;
   await node.wallet('set_daemon', { address: url, trusted: true, ssl_support: 'disabled' });
@@ -95,22 +106,32 @@ async function walletReads(scene, from, url) {
     address,
     viewkey: account.privateViewKey,
   });
-  return timed(() => node.wallet('refresh', {}));
+  const used = cpuOf(node.walletPid);
+  const ms = await timed(() => node.wallet('refresh', {}));
+  return { ms, cpuMs: cpuOf(node.walletPid) - used };
 }
 
 /** Blocks per second of both, in turns. */
 async function race(scene, from, url, rounds = ROUNDS) {
   const count = (await heightOf(scene.node)) - from;
-  const took = { ours: [], theirs: [] };
+  const took = { ours: [], theirs: [], oursCpu: [], theirsCpu: [] };
   let longestTurnMs = 0;
+  const reader = await readerOf(scene, from, url);
+  await reader.read();
   for (let round = 0; round < rounds; round++) {
-    const { whole, longest } = await turnsOf(adapterReads(scene, from, url));
+    const used = cpuOf(process.pid);
+    const { whole, longest } = await turnsOf(reader.read());
     took.ours.push(whole);
+    took.oursCpu.push(cpuOf(process.pid) - used);
     longestTurnMs = Math.max(longestTurnMs, longest);
-    took.theirs.push(await walletReads(scene, from, url));
+    const { ms, cpuMs } = await walletReads(scene, from, url);
+    took.theirs.push(ms);
+    took.theirsCpu.push(cpuMs);
   }
+  await reader.close();
   const each = (ms) => (count / median(ms)) * 1_000;
-  return { blocks: count, ours: each(took.ours), theirs: each(took.theirs), longestTurnMs };
+  const cpu = { ours: median(took.oursCpu) / count, theirs: median(took.theirsCpu) / count };
+  return { blocks: count, ours: each(took.ours), theirs: each(took.theirs), cpu, longestTurnMs };
 }
 
 let result = { missing: 'monerod' };
@@ -130,7 +151,9 @@ if (hasMonerod) {
     const far = await race(scene, from, `http://127.0.0.1:${link.port}`, 1);
     await link.stop();
     const tip = await heightOf(node);
-    const searchMs = await timed(() => adapterReads(scene, tip, node.url, 'an image'));
+    const reader = await readerOf(scene, tip, node.url);
+    const searchMs = await timed(() => reader.read('an image'));
+    await reader.close();
     result = {
       empty,
       full: { ...full, transactions: FULL_BLOCKS * TRANSACTIONS },

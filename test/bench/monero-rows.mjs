@@ -55,6 +55,8 @@ export function restoreLines(restored) {
   const lines = KINDS.flatMap(([kind, what]) => [
     [`monero: ${what}`, restored[kind]?.ours, 'blocks/s'],
     [`monero: ${what}, monero-wallet-rpc (yardstick)`, restored[kind]?.theirs, 'blocks/s'],
+    [`monero: ${what}, CPU of a block`, restored[kind]?.cpu.ours, 'ms'],
+    [`monero: ${what}, CPU of a block, monero-wallet-rpc (yardstick)`, restored[kind]?.cpu.theirs, 'ms'],
   ]);
   return [...lines, ['monero: searching blocks for spends', restored.search?.each, 'blocks/s']];
 }

@@ -41,7 +41,7 @@ import { derived, LocalSigner, type Wallet } from './wallet.ts';
 
 export const COINS = ['BTC', 'LTC', 'BCH'] as const;
 /** US dollars. */
-export const PRICES = { BTC: 60_000, LTC: 80, BCH: 400, ETH: 2_000, BNB: 500, USDT: 1 } as const;
+export const PRICES = { BTC: 60_000, LTC: 80, BCH: 400, ETH: 2_000, BNB: 500, USDT: 1, XMR: 200 } as const;
 export const ZERO_CONF_USD = 100;
 const CONFIG = `
 port = 0
@@ -211,7 +211,8 @@ export class Appliance {
       folder: join(this.folder, 'electrum'),
       contracts: this.#sources.contracts,
       wantsFinality: isEvm(chain),
-      accounts: () => [],
+      accounts: () =>
+        app.directory.accounts().flatMap((one) => (one.chainKey === chainKey(network, chain) ? [one.key] : [])),
       socksProxy: null,
       publicServers: false,
       proxyForAll: false,
@@ -228,6 +229,8 @@ export class Appliance {
           message('source.left_out', { address: `${target}`, reason }),
         ),
       onOdd: () => {},
+      // its answers come in no order of the simulation
+      hasThread: false,
     });
     if (!adapter) return null;
     if (!isEvm(chain)) {

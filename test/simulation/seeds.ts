@@ -42,6 +42,9 @@ const EARLIER: readonly Row[] = [
   // endpoints of an account chain that tell the truth
   { seed: 1, steps: 100, kind: 'accounts', without: 'lie' },
   { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
+  // three nodes of Monero that tell the truth, and of which one may lie
+  { seed: 1, steps: 60, kind: 'monero', without: 'lie' },
+  { seed: 2, steps: 100, kind: 'monero' },
 ];
 
 const ADDED_LATER = 'snapshot,roll back,heed,twin';

@@ -18,8 +18,8 @@ import type { Snapshot } from './rollback.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 
-/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`: endpoints likewise. */
-export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts';
+/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`, `monero`: endpoints and nodes likewise. */
+export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts' | 'monero';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}

@@ -55,7 +55,7 @@ type Facts = { credits: Credit[]; spends: SpendSeen[] };
 type SpendFact = Fact & { spend: SpendSeen };
 
 /** When an update is stored: after so many blocks, credits, or milliseconds. The blocks that were asked for together are in it. */
-const BLOCKS_PER_STEP = 1_000;
+const BLOCKS_PER_STEP = 4_000;
 const CREDITS_PER_STEP = 1_000;
 const STEP_MS = 3_000;
 const POLL_MS = 1_000;

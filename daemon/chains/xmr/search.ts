@@ -13,7 +13,7 @@ import type { Scanner } from './scan.ts';
 import type { BlockStream } from './stream.ts';
 
 /** A step ends after so many blocks, or milliseconds. */
-const BLOCKS_PER_STEP = 1_000;
+const BLOCKS_PER_STEP = 4_000;
 const STEP_MS = 3_000;
 /** After a step without agreement. */
 const AGAIN_MS = 30_000;
