@@ -30,5 +30,6 @@ export const LINK_STYLE = `
 .steps .past::before { border: 2px solid var(--good); background: var(--good); }
 .steps .now::before { border: 4px double var(--main); }
 .steps .later { color: var(--quiet); }
+.with-unit .quiet { flex: none; }
 .with-unit input, .typed { flex: 1 1 auto; inline-size: 100%; min-inline-size: 0; }
 `;

@@ -116,6 +116,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       await page.getByText('Waits for your approval').first().waitFor();
       await route.fulfill({ response: answer });
     });
+    await page.getByRole('radio', { name: 'Send it back' }).check();
     await page.getByLabel('Customer’s LTC address').fill(stranger('LTC', 77));
     await page.getByRole('button', { name: 'Prepare the refund' }).click();
     const { refund } = await until('it is decided', async () => {
@@ -249,6 +250,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const { refundable } = (await shop.call('invoice.show', { invoice: paid })).invoice;
     expect(await page.getByLabel('Amount in BCH').inputValue()).toBe(refundable[0]!.amount);
     await page.getByLabel('Amount in BCH').fill('0,01');
+    await page.getByRole('radio', { name: 'I have the customer’s address' }).check();
     await page.getByLabel('The customer’s BCH address').fill('nothing of the kind');
     await page.getByText('This is no address that BCH can be sent to').waitFor();
     const other = await shop.invoice(20, 'BCH');
