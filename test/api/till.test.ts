@@ -116,6 +116,22 @@ describe('the two listeners', () => {
   });
 });
 
+it('the console is an app that browsers can install: its manifest names an icon that is there, and opens the counter', async () => {
+  const { origin, host } = new URL((await call()('console.open', {})).url);
+  const get = (path: string) => sendRaw(origin, { method: 'GET', path, headers: { host }, body: '' });
+  const { status, headers, bytes } = await get('/manifest.webmanifest');
+  expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+    200,
+    'application/manifest+json',
+    'no-store',
+  ]);
+  expect(String(headers['content-security-policy'])).toContain("manifest-src 'self'");
+  const manifest = JSON.parse(Buffer.from(bytes).toString()) as { start_url: string; icons: { src: string }[] };
+  expect(manifest.start_url).toBe('/#/counter');
+  const icon = await get(manifest.icons[0]!.src);
+  expect([icon.status, icon.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+});
+
 describe('own addresses', () => {
   const of = (name: string, address: string, family = 'IPv4', internal = false): NodeJS.Dict<object[]> => ({
     [name]: [{ address, family, internal }],

@@ -62,8 +62,10 @@ it.skipIf(!hasChromium)(chromiumTitle('is paired by a typed code, sells, and is 
   expect(invoices[0]).toMatchObject({ amount: '4.2', origin: 'counter', payment: { crypto: 'BTC' } });
   await daemon.call('POST', '/sandbox/pay', { invoice_id: invoices[0]!.slug });
   await page.getByText('Payment seen').waitFor();
-  // the session outlives the page, and the service's restart
+  // the session and the sale outlive the page
   await page.reload();
+  await page.getByText('Payment seen').waitFor();
+  await page.getByRole('button', { name: 'Next sale' }).click();
   await page.getByRole('button', { name: 'Type an amount' }).waitFor();
   await call('console.end', {});
   await until('the till is closed', async () => (await call('reach.show', {})).till_urls === null);

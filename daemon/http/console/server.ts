@@ -50,6 +50,7 @@ const POLICY = [
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
+  "manifest-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -249,7 +250,7 @@ export class ConsoleServer {
       ...HEADERS,
       'content-type': asset.type,
       'content-length': body.length,
-      'cache-control': path === '/' ? 'no-store' : 'max-age=31536000, immutable',
+      'cache-control': path.startsWith('/assets/') ? 'max-age=31536000, immutable' : 'no-store',
       vary: 'Accept-Encoding',
       ...(packed ? { 'content-encoding': 'gzip' } : {}),
     });
