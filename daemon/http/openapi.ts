@@ -14,6 +14,7 @@ import { listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
 import { balanceSchema, createInvoiceSchema, minimumSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { refundSchema, withdrawSchema } from './merchant/withdraw.ts';
+import { EVENT_SCHEMAS, webhooks } from './openapi-events.ts';
 import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
 type Json = Record<string, unknown>;
@@ -303,6 +304,37 @@ const ABOUT =
   'the operator sets it, and only if nothing can replace it. Of an unconfirmed transaction at most ' +
   `${OUTPUTS_PER_UNCONFIRMED_MAX} outputs are shown; the others appear with its block.`;
 
+const TAGS: Readonly<Record<string, string>> = {
+  Invoices: 'Make, read and delete invoices',
+  Money: 'Balances, rates, withdrawals and refunds',
+  Lists: 'Pages of what there is, newest first',
+  Sandbox: 'Cause what happens to a payment, with keys of sandbox businesses',
+  Browser: 'What a page may do with a client ID',
+  Events: 'What an endpoint gets, signed',
+};
+
+function tagOf(path: string): string {
+  if (path.startsWith('/sdk/')) return 'Browser';
+  if (path.startsWith('/merchant/sandbox/')) return 'Sandbox';
+  if (/^\/merchant\/(?:invoices|withdrawals|transactions)$/.test(path)) return 'Lists';
+  return /^\/merchant\/(?:invoice|cryptos|minimum)/.test(path) && !path.endsWith('/refund') ? 'Invoices' : 'Money';
+}
+
+const METHODS = ['get', 'post', 'delete'];
+
+/** The paths with a tag on each operation. */
+const tagged = (paths: Record<string, Json>): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item).map(([name, value]) =>
+          METHODS.includes(name) ? [name, { tags: [tagOf(path)], ...(value as Json) }] : [name, value],
+        ),
+      ),
+    ]),
+  );
+
 function describe(app: App): Json {
   return {
     openapi: '3.1.0',
@@ -313,9 +345,17 @@ function describe(app: App): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/api/v1' }],
-    paths: { ...invoicePaths(app), ...otherPaths(), ...listPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: tagged({
+      ...invoicePaths(app),
+      ...otherPaths(),
+      ...listPaths(),
+      ...withdrawalPaths(),
+      ...clientPaths(app, KIT),
+    }),
+    webhooks: webhooks(),
     components: {
-      schemas: answerSchemas(),
+      schemas: { ...answerSchemas(), ...EVENT_SCHEMAS },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' },
         clientId: { type: 'apiKey', in: 'header', name: 'MB-CLIENT-ID' },
