@@ -307,10 +307,10 @@ const ABOUT =
 const TAGS: Readonly<Record<string, string>> = {
   Invoices: 'Make, read and delete invoices',
   Money: 'Balances, rates, withdrawals and refunds',
-  Lists: 'Pages of what there is, newest first',
-  Sandbox: 'Cause what happens to a payment, with keys of sandbox businesses',
-  Browser: 'What a page may do with a client ID',
-  Events: 'What an endpoint gets, signed',
+  Lists: 'Invoices, withdrawals and receipts in pages, newest first',
+  Sandbox: 'Cause the events of a payment, with keys of sandbox businesses',
+  Browser: 'The browser API: requests of pages, with a client ID',
+  Events: 'Signed events for the endpoints of a business',
 };
 
 function tagOf(path: string): string {
