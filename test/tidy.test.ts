@@ -34,6 +34,8 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   operator: { values: ['kit', 'contract', 'domain', 'monero', 'wallet'] },
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
+  // the signing machine's end of the connection
+  home: { values: ['kit', 'contract', 'domain', 'wallet'] },
   web: { values: ['contract'] },
   main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher', 'renderer'] },
   // approves what it read itself, in a browser too

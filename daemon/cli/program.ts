@@ -41,7 +41,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
     const [first, ...others] = argv.filter((word) => word !== '--json');
     if ((first === '--version' || first === '-V') && others.length === 0) {
-      const { version } = await import('../main.ts');
+      const { version } = await import('./version.ts');
       io.stdout.write(json ? jsonLine({ version: version() }) : `${version()}\n`);
       return 0;
     }
@@ -64,6 +64,7 @@ function program(io: Io, json: boolean): Command {
   const root = new Command('countinghouse')
     .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
     .option('--data-dir <folder>', 'the data directory (or COUNTINGHOUSE_DATA_DIR)')
+    .option('--server <name>', 'of a server that this computer signs for: the wallet is here, all else is there')
     .option('--json', 'print results as JSON, for scripts')
     .option('-y, --yes', 'answer confirmations with yes, for scripts')
     .option('-V, --version', 'print the version')

@@ -194,6 +194,12 @@ export const TREE = {
     unlock: setting.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
     passphrase_file: setting.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
     signer: setting.path('the unix socket of a signer that is a service of its own'),
+    away_alert_hours: setting.whole(
+      1,
+      144,
+      24,
+      'hours; a signing machine at home may be away so long without an alert',
+    ),
     auto_lock_minutes: setting.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
   },
   sandbox: {

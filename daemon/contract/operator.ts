@@ -44,6 +44,7 @@ import { REACH } from './reach.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUNDS } from './refunds.ts';
 import { SHOP } from './shop.ts';
+import { SIGNING_MACHINE } from './signing-machine.ts';
 import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
 import { WITHDRAWALS, WithdrawalShape } from './withdrawals.ts';
@@ -222,6 +223,7 @@ export const OPERATOR = {
   ...COUNTER,
   ...REFUNDS,
   ...CONSOLE,
+  ...SIGNING_MACHINE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(
     Nothing,

@@ -175,6 +175,10 @@ export const MESSAGES = {
   'wait.collected_but': 'Its money is collected into the tank first. {reason}',
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
+  'wait.machine_away':
+    'the signing machine {machine} is not connected; it was last seen at {seen}. Once it is back, this goes on by itself',
+  'wait.machine_never':
+    'the signing machine {machine} is not connected, and has not been yet. Once it is, this goes on by itself',
   'wait.may_be_paid': 'it may have been paid after the backup: make sure that it was not before you approve it',
   'wait.needless': 'there was no reason for it any more',
   'wait.reserved':
@@ -283,6 +287,7 @@ export const MESSAGES = {
   'doctor.url': '{url}',
   'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
   'doctor.url_unset': 'public_url is not set: payers elsewhere cannot reach the pages',
+  'doctor.machine_away': 'on {machine}, which is not connected now; {count} approved withdrawals wait for it',
   'doctor.wallet_locked': 'locked',
   'doctor.wallet_needed': 'locked while {count} approved withdrawals wait',
   'doctor.wallet_none': 'there is none yet',

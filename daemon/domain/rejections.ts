@@ -39,7 +39,7 @@ export type RejectCode =
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
   | 'discovery.too_many'
-  | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'service' | 'unsupported'}`
+  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
   | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'unknown'}`
@@ -98,6 +98,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'endpoint.quarantine': CONFLICT,
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
+  'signer.machine': CONFLICT,
   'vault.exists': CONFLICT,
   'spend.open': CONFLICT,
   'withdrawal.state': CONFLICT,

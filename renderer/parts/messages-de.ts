@@ -201,6 +201,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.collected_but': 'Ihr Geld wird zuerst in den Tank eingesammelt. {reason}',
   'wait.first_view': 'Nichts wird signiert, bevor seine Blockchain seit dem Start gelesen wurde',
   'wait.locked': 'Die Wallet ist gesperrt',
+  'wait.machine_away':
+    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen um {seen}. Ist er zurück, geht es von selbst weiter',
+  'wait.machine_never':
+    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden und war es noch nie. Ist er es, geht es von selbst weiter',
   'wait.may_be_paid':
     'Sie kann nach der Sicherung bezahlt worden sein: Vergewissern Sie sich, dass das nicht so ist, bevor Sie sie genehmigen',
   'wait.needless': 'Es gab keinen Grund mehr dafür',
@@ -311,6 +315,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.url': '{url}',
   'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',
   'doctor.url_unset': 'public_url ist nicht gesetzt: Kunden anderswo erreichen die Zahlungsseiten nicht',
+  'doctor.machine_away': 'Auf {machine}, gerade nicht verbunden; genehmigte Auszahlungen, die darauf warten: {count}',
   'doctor.wallet_locked': 'Gesperrt',
   'doctor.wallet_needed': 'Gesperrt, während genehmigte Auszahlungen warten: {count}',
   'doctor.wallet_none': 'Es gibt noch keine',

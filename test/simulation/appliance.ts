@@ -131,6 +131,7 @@ export class Appliance {
         deriveSandboxAccounts: () => ({}),
         drills: null as never,
         sandbox: null as never,
+        machines: null as never,
         console: () => Promise.reject(new Error('no console here')),
       },
     });

@@ -35,11 +35,25 @@ export async function tellWaiting(app: App): Promise<void> {
     for (const { kind, state, ms } of OVERDUE) {
       const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });
       const { oldest = null, newest = null } = found ?? {};
-      if (oldest === null || newest === null) await end(app, kind, `${id}`);
+      const isPatient = oldest !== null && kind === 'withdrawal.unsigned' && (await mayBeAway(app, oldest));
+      if (oldest === null || newest === null || isPatient) await end(app, kind, `${id}`);
       else
         await raise(app, network, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }));
     }
   }
+}
+
+/**
+ * Whether the signing machine at home is away for no longer than the merchant wants to hear of, and the withdrawal does not end
+ * within that time.
+ */
+async function mayBeAway(app: App, id: number): Promise<boolean> {
+  const { away } = await app.signer.status();
+  if (!away) return false;
+  const patienceMs = app.config.wallet.awayAlertHours * MS_PER_HOUR;
+  const { deadline_at: endsAt, created_at } = withdrawalOf(app.store, id);
+  const isSoonOver = endsAt !== null && endsAt <= app.now() + patienceMs;
+  return !isSoonOver && app.now() - (away.seenAt ?? created_at) < patienceMs;
 }
 
 /** Why the transaction of an approved withdrawal is not made yet; null: nobody said, or the wallet is locked. */

@@ -8,6 +8,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { findBusiness } from '../../app/operator/find.ts';
 import {
@@ -19,7 +20,7 @@ import {
   textOf,
   UPLOAD_PATH,
 } from '../../contract/console-channel.ts';
-import { isMethod } from '../../contract/operator.ts';
+import { isMethod, rulesOf } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Asset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
@@ -135,6 +136,12 @@ export class ConsoleServer {
     return (this.#listeners.till.door as TillDoor | null)?.urls() ?? null;
   }
 
+  /** Where the console listens. Throws as `listen`. */
+  async address(): Promise<{ url: string }> {
+    await this.listen();
+    return { url: this.#listeners.console.door!.url };
+  }
+
   /** Opens the console's listener, and the till's if one is paired. Throws `Rejected`: `console.listen`, `till.listen`. */
   async listen(): Promise<void> {
     await this.#ready(this.#listeners.console);
@@ -206,8 +213,37 @@ export class ConsoleServer {
         response.destroy();
       });
     });
+    if (key === 'console') {
+      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+        this.#admit(request, socket, head),
+      );
+    }
     app.log.info({ url: door.url }, `the ${key} listens`);
     return server;
+  }
+
+  /** Lets a signing machine in, which is the operator's. */
+  #admit(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => {});
+    try {
+      this.#listeners.console.door!.checkPlace(request);
+    } catch {
+      socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
+    this.#context.extra.machines.upgrade(request, socket, head, (name, params) =>
+      this.#callOf(name, params).catch((error: unknown) => failed(this.#context, request, error)),
+    );
+  }
+
+  /** A call of the operator at home, who needs no permission for browsers, and whose passphrase stays there. */
+  async #callOf(name: string, params: unknown): Promise<Answer> {
+    if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
+    if ((rulesOf(name).scope ?? 'page') !== 'page') {
+      const text = 'This is done on the machine that it is about: on the server itself, or with the wallet at home';
+      return failure(403, 'console.refused', text);
+    }
+    return run(this.#context, name, params);
   }
 
   async #serve(

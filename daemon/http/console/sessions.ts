@@ -6,10 +6,10 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
 import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
+import { writePrivately } from '../private-file.ts';
 
 /** Crockford's base32 without I, L, O and U; 12 of them are 60 bits, which ten minutes are too short to try. */
 const TYPED = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -24,10 +24,13 @@ const STORE_USE_MS = 3_600_000;
 const NAME_CHARS_MAX = 200;
 const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
 
+/** A key pair of the service as a JSON Web Key (RFC 7517). */
+export const StoredKey = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
+type StoredKey = z.infer<typeof StoredKey>;
+
 const Stored = z.object({
   last: z.int().min(0),
-  /** The service's key pair as a JSON Web Key (RFC 7517). */
-  service: z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() }),
+  service: StoredKey,
   sessions: z.array(
     z.object({
       id: z.int().min(1),
@@ -48,12 +51,13 @@ type Stored = z.infer<typeof Stored>;
 export type ConsoleSession = Stored['sessions'][number];
 
 /** `said`: the public key as messages name it. */
-export type ServiceKey = { privateKey: CryptoKey; said: string; stored: Stored['service'] };
+export type ServiceKey = { privateKey: CryptoKey; said: string; stored: StoredKey };
 
 /** A page's request to sign in. */
 export type SignIn = { link: string; origin: string; page: string; nonce: string; proof: string };
 
-async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey> {
+/** `stored`: null makes a new pair. Rejects for a damaged one. */
+export async function serviceKey(stored: StoredKey | null): Promise<ServiceKey> {
   const { subtle } = crypto;
   if (stored) {
     const { kty, crv, x, y } = stored;
@@ -62,7 +66,7 @@ async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey>
     return { privateKey, said: await publicText({ publicKey }), stored };
   }
   const pair = await newPair(true);
-  const made = Stored.shape.service.parse(await subtle.exportKey('jwk', pair.privateKey));
+  const made = StoredKey.parse(await subtle.exportKey('jwk', pair.privateKey));
   return { privateKey: pair.privateKey, said: await publicText(pair), stored: made };
 }
 
@@ -72,7 +76,8 @@ const typedCode = (): string =>
 
 type Link = { code: string; endsAt: number; till: number | null };
 
-const same = (a: string, b: string): boolean => {
+/** In constant time. */
+export const same = (a: string, b: string): boolean => {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 };
@@ -91,7 +96,7 @@ export class ConsoleSessions {
   constructor(file: string, now: () => number) {
     this.#file = file;
     this.#now = now;
-    let kept: Stored['service'] | null = null;
+    let kept: StoredKey | null = null;
     try {
       const { sessions, last, service } = Stored.parse(JSON.parse(readFileSync(file, 'utf8')));
       [this.#sessions, this.#last, kept] = [sessions, last, service];
@@ -195,16 +200,7 @@ export class ConsoleSessions {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;
       const text = JSON.stringify({ last: this.#last, service, sessions: this.#sessions });
-      const aside = `${this.#file}.tmp`;
-      await rm(aside, { force: true });
-      const handle = await open(aside, 'wx', 0o600);
-      try {
-        await handle.writeFile(text);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(aside, this.#file);
+      await writePrivately(this.#file, text);
     };
     // a full disk costs the sessions only at the next restart
     this.#writing = this.#writing.then(next).catch(() => {});

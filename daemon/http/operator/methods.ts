@@ -22,6 +22,7 @@ import { COUNTER_METHODS } from './counter.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
 import { LINK_METHODS } from './links.ts';
+import { MACHINE_METHODS } from './machines.ts';
 import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
@@ -54,6 +55,7 @@ export const METHODS: Methods = {
   ...COUNTER_METHODS,
   ...REFUND_METHODS,
   ...CONSOLE_METHODS,
+  ...MACHINE_METHODS,
   status,
   doctor,
   'inbox.list': inboxList,
