@@ -2,7 +2,9 @@
  * A server without a key and a computer at home with the wallet, on a real litecoind: the words are made at home, a withdrawal is
  * approved and signed there, waits while the computer is away, and goes on by itself.
  */
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +18,15 @@ import { cli } from '../unit/cli-kit.ts';
 
 const COIN = 100_000_000n;
 const PASSPHRASE = 'correct horse battery staple';
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
 
 describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('the signer at home'), () => {
   let node: Litecoind;
@@ -56,7 +67,9 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
     await writeFile(join(home, 'passphrase'), PASSPHRASE);
     node = await Litecoind.start();
     await node.fund();
-    service = await startTestDaemon(`[console]\nport = 0\n${litecoinConfig(`core_rpc = "${node.url}"`)}`);
+    // a computer at home finds its server again at the same port
+    const port = await freePort();
+    service = await startTestDaemon(`[console]\nport = ${port}\n${litecoinConfig(`core_rpc = "${node.url}"`)}`);
     call = operatorClient(service.dataDir);
     const { server, code } = await call('signer.invite', {});
     const joined = await cli(home, ['signer', 'join', server, code, '--as', 'shop', '--name', 'Laptop']);
