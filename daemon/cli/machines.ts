@@ -188,13 +188,11 @@ function printMachines(session: Session, found: Machines): void {
     table(
       ['NAME', 'WALLET', 'STATE', 'SINCE', '>WAITING'],
       found.machines.map(({ name, fingerprint, connected, since, waiting }) => [
-        ...[
-          name,
-          fingerprint ?? '-',
-          connected ? 'connected' : 'away',
-          since === null ? '-' : when(since),
-          `${waiting}`,
-        ],
+        name,
+        fingerprint ?? '-',
+        connected ? 'connected' : 'away',
+        since === null ? '-' : when(since),
+        `${waiting}`,
       ]),
       'No computer at home signs here. `countinghouse signer invite` makes a code for one.',
     ),

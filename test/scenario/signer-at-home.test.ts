@@ -45,7 +45,11 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
   const connect = async (): Promise<void> => {
     const folder = join(home, 'servers', 'shop');
     running = await signAtHome({
-      ...{ folder, release: 'test', autoLockMinutes: 0, log: () => {}, told: () => {} },
+      folder,
+      release: 'test',
+      autoLockMinutes: 0,
+      log: () => {},
+      told: () => {},
       source: () => ({ kind: 'file', path: join(home, 'passphrase') }),
     });
     await until('the wallet at home is connected and open', async () => {

@@ -100,14 +100,12 @@ async function homeOf(url: string, code: string, name = 'Laptop') {
 
 async function signing(folder: string) {
   const made = await signAtHome({
-    ...{
-      folder,
-      release: 'test',
-      autoLockMinutes: 0,
-      source: () => ({ kind: 'prompt' }),
-      log: () => {},
-      told: () => {},
-    },
+    folder,
+    release: 'test',
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    log: () => {},
+    told: () => {},
   });
   made.ended.catch(() => {});
   undo.push(() => made.close());
