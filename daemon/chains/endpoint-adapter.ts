@@ -124,6 +124,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   #handled: string | null = null;
   #behind = false;
   #head: H | null = null;
+  /** The newest answer about the head, and who gave it. */
+  #told: { endpoint: E; head: H; atMs: number } | null = null;
   #error: string | null = null;
 
   /** Throws `Rejected` when a URL is malformed. */
@@ -154,8 +156,21 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     return 0;
   }
 
+  /** Whether there can be no block yet above this head, or hardly one: it was told so many milliseconds ago. */
+  protected isNewest(_head: H, _toldMs: number): boolean {
+    return false;
+  }
+
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
+
+  /** An endpoint's newest block, which is kept for the next sync. */
+  protected async headOf(endpoint: E, signal: AbortSignal): Promise<H> {
+    const atMs = performance.now();
+    const head = await endpoint.head(signal);
+    this.#told = { endpoint, head, atMs };
+    return head;
+  }
 
   /** The spends of a step as they may be reported; those in blocks may need the word of another operator's endpoint. */
   protected async judgeSpends(
@@ -246,9 +261,15 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     this.endpoints.close();
   }
 
+  async #newestOf(endpoint: E, signal: AbortSignal): Promise<H> {
+    const known = this.#told;
+    const isNewest = known?.endpoint === endpoint && this.isNewest(known.head, performance.now() - known.atMs);
+    return isNewest ? known.head : this.headOf(endpoint, signal);
+  }
+
   /** One step with one endpoint; undefined when the endpoint is behind the checkpoint. */
   async #step(endpoint: E, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
-    const head = await endpoint.head(signal);
+    const head = await this.#newestOf(endpoint, signal);
     this.#head = head;
     const known = contiguousEnd(since);
     const common = await commonBlocks(hashesOf(endpoint, signal), known, head);
