@@ -52,6 +52,7 @@ import { PROBLEM_CODES } from './migrations/0052-problem-codes.ts';
 import { LINKS } from './migrations/0053-links.ts';
 import { COUNTER } from './migrations/0054-counter.ts';
 import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
+import { TANKS } from './migrations/0058-tanks.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -102,6 +103,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0053-links', LINKS],
   ['0054-counter', COUNTER],
   ['0055-refund-links', REFUND_LINKS],
+  ['0058-tanks', TANKS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -95,6 +95,8 @@ export const TABLES = {
     rescan: maybe(text),
     /** The index of the next change address. */
     next_change: made(int),
+    /** Account chains: the index of the tank. */
+    tank: made(int),
     /**
      * For a wallet that was used before: how many addresses past the last used one are searched. Null: it was not used
      * before.

@@ -19,6 +19,7 @@ const SPENDING = [
   'business.add',
   'gas.collect',
   'gas.resume',
+  'gas.tank',
   'key.add',
   'policy.set',
   'restore.confirm',
@@ -224,6 +225,7 @@ describe('with approvals = false', () => {
       ['policy.set', { business, mode: 'manual' }],
       ['gas.collect', { business, chain: 'ETH', begins_at: 1, ends_at: 2, fee_max: '1', signed: null }],
       ['gas.resume', { business, chain: 'ETH' }],
+      ['gas.tank', { business, chain: 'ETH', index: 1, signed: null }],
       ['restore.confirm', {}],
     ];
     for (const [method, body] of refused)

@@ -27,12 +27,12 @@ import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
-  scriptOfTank,
   scriptsAbove,
   scriptsGivenNext,
   scriptsOfFormerTargets,
   scriptsOfOpenPayments,
   scriptsOfPendingSpends,
+  scriptsOfTanks,
   scriptsOfUnsettledCredits,
   scriptsUsedLately,
 } from '../../store/queries/watch.ts';
@@ -175,7 +175,7 @@ function* activeScripts(
 ): Generator<ListedScript[]> {
   // its operator waits for the gas, whatever number of payments is open
   if (kinOf(chainOf(chain_key))) {
-    for (const { id } of accounts) yield store.all(scriptOfTank, { account_id: id });
+    for (const { id } of accounts) yield store.all(scriptsOfTanks, { account_id: id });
   }
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
   for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {

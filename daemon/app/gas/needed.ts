@@ -21,6 +21,7 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import { type Desk, deskOf, type Find, findsOf, isWorth, missingFor } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';
+import { movable } from './tank.ts';
 import { payersInstead, refusalOf } from './tank-refusal.ts';
 
 const WAITING_READ_MAX = 1_000;
@@ -87,12 +88,13 @@ export async function waitsForAll(app: App, row: WithdrawalRow): Promise<boolean
   const plan = planOf(app, desk);
   if (plan?.state !== 'open' || plan.ends_at <= app.now()) return false;
   if (comingToTank(app, desk, row.asset) > 0n) return true;
-  return neededFor(app, desk, findsOf(app, desk, await feeRateNow(chain)), [row]).finds.length > 0;
+  const { finds } = await movable(desk, findsOf(app, desk, await feeRateNow(chain)));
+  return neededFor(app, desk, finds, [row]).finds.length > 0;
 }
 
 /** The units that open collections bring into the tank and that no block has yet, so that nothing more is begun for them. */
 function comingToTank(app: App, desk: Desk, asset: AssetId): bigint {
-  return ownSpends(app, desk).reduce((sum, spend) => {
+  return ownSpends(app.store, desk).reduce((sum, spend) => {
     const newest = app.store.all(versionsOf, { spend_id: spend.id }).at(-1);
     if (spend.purpose !== 'collect' || spend.asset !== asset || !newest) return sum;
     const isUsed = keyState(app.store, desk.chain, spend.conflict_key)?.usedBy !== null;
@@ -132,7 +134,7 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const desk = await deskOf(app, business, chain.adapter.chain);
   const feeRate = await feeRateNow(chain);
   const others = waitingAt(app, desk).tried.filter(({ id }) => id !== row.id);
-  const all = findsOf(app, desk, feeRate);
+  const { finds: all } = await movable(desk, findsOf(app, desk, feeRate));
   const isRefused = (await refusalOf(app, row)) !== null;
   const { finds, isEnough } = isRefused
     ? { finds: await payersInstead(desk, all, [row]), isEnough: true }

@@ -147,7 +147,11 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS[chain] });
     if (this.endpoints.operators > 1) {
       this.absence = new EvmAbsence({
-        ...{ endpoints: this.endpoints, list, native, tokens, lag: ABSENCE_LAG[chain] },
+        endpoints: this.endpoints,
+        list,
+        native,
+        tokens,
+        lag: ABSENCE_LAG[chain],
         hasMore: (script) => this.#secondLook.pin(script),
       });
     }

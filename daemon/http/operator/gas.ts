@@ -4,6 +4,7 @@ import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, miss
 import type { CollectTerms } from '../../app/gas/needed.ts';
 import { FEE_MAX_FACTOR, planOf, resumePlan, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { gasHours } from '../../app/gas/prices.ts';
+import { type Blocked, changeTank, movable, nextTankOf } from '../../app/gas/tank.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow, spendingOf } from '../../app/withdrawals/fees.ts';
@@ -74,6 +75,14 @@ export const GAS_METHODS: Methods = {
     await resumePlan(app, desk);
     return { plan: planJson(app, desk) };
   },
+  'gas.tank': async ({ app }, params) => {
+    const business = findBusiness(app, params.business);
+    const desk = await deskOf(app, business, params.chain);
+    if (params.index !== nextTankOf(desk)) throw new Rejected('gas.tank', 'The tank was changed meanwhile', 'index');
+    await changeTank(app, desk, params.signed);
+    const { tank } = await deskOf(app, business, params.chain);
+    return { address: tank.address, index: tank.index };
+  },
 };
 
 /** The amount that the tank lacks for these. */
@@ -99,7 +108,8 @@ function roundedUp(units: bigint): bigint {
 async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['desks'][number]> {
   const { business, chain, feeAsset, tank } = desk;
   const feeRate = await feeRateNow(chain);
-  const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, STATUS_MIN_USD, feeAsset));
+  const { finds: all, blocked } = await movable(desk, findsOf(app, desk, feeRate));
+  const finds = all.filter((find) => isWorth(find, STATUS_MIN_USD, feeAsset));
   return {
     business_id: business.id,
     business: business.name,
@@ -107,7 +117,12 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
     account_no: business.accountNo,
     chain: chain.adapter.chain,
     coin: feeAsset.symbol,
-    tank: { address: tank.address, amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset) },
+    tank: {
+      address: tank.address,
+      amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset),
+      index: tank.index,
+    },
+    former_tanks: formerJson(all, blocked),
     price: gwei(feeRate),
     prices: gasHours(app.store, chain.key).map(({ at, low, high }) => ({
       at: toIso(at),
@@ -118,6 +133,24 @@ async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['des
     needs: needsOf(desk, finds, feeRate),
     plan: planJson(app, desk),
   };
+}
+
+/** The money at former tanks. */
+function formerJson(
+  movable: readonly Find[],
+  blocked: readonly Blocked[],
+): Result<'gas.status'>['desks'][number]['former_tanks'] {
+  const held = [...movable, ...blocked.map(({ find }) => find)].filter(({ at }) => at.branch === 1);
+  return [...new Set(held.map(({ at }) => at.address))].map((address) => ({
+    address,
+    held: held
+      .filter(({ at }) => at.address === address)
+      .map((find) => ({
+        crypto: find.asset.symbol,
+        amount: formatUnits(find.units, find.asset),
+        blocked: blocked.some((one) => one.find === find),
+      })),
+  }));
 }
 
 function assetJson(app: App, { chain, account, business, tank }: Desk, asset: Asset) {
@@ -141,7 +174,9 @@ async function forecast(app: App, desk: Desk, minUsd: bigint, share: bigint): Pr
   const { chain, feeAsset } = desk;
   const feeRate = await feeRateNow(chain);
   const finds = findsOf(app, desk, feeRate);
+  const { blocked } = await movable(desk, finds);
   const leftOf = (find: Find) => {
+    if (blocked.some((one) => one.find === find)) return 'blocked' as const;
     if (find.isBusy) return 'busy' as const;
     if (find.usd === null) return 'rate' as const;
     return isWorth(find, minUsd, feeAsset) ? null : ('minimum' as const);

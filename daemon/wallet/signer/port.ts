@@ -168,6 +168,8 @@ export type GasGrant = {
   feeMax: string;
   /** Milliseconds since 1970: nothing is signed under it from then on. */
   until: number;
+  /** The index of the address of branch 1 that is the tank from now on, for later grants, too; absent: it stays as it was. */
+  tank?: number | undefined;
   /** Milliseconds since 1970: a grant replaces only an older one, whose use does not count any more. */
   issuedAt: number;
 };

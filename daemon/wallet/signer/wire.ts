@@ -6,6 +6,7 @@ import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
+import { TANKS_MAX } from '../../domain/evm.ts';
 import type { Coin, EvmPlan, MoneroPlan, PlannedOutput, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import {
   ADDRESS_SELF,
@@ -183,6 +184,11 @@ export const GasGrantShape = z.strictObject({
   chain: EvmChainShape,
   feeMax: Units,
   until: Whole,
+  tank: z
+    .int()
+    .min(0)
+    .max(TANKS_MAX - 1)
+    .optional(),
   issuedAt: Whole,
 });
 

@@ -59,6 +59,7 @@ gas.forecast            reads    page     -         -
 gas.resume              changes  page     -         spends
 gas.status              reads    page     -         -
 gas.stop                changes  page     -         -
+gas.tank                changes  page     -         spends
 inbox.accept            changes  page     -         -
 inbox.keep              changes  page     -         -
 inbox.list              reads    page     -         -

@@ -330,6 +330,48 @@ describe('a grant of gas', () => {
     expect(await refusal(move('hidden', 3, tokens, intent))).toBe('signer.differs');
   });
 
+  it('collects into the tank that the operator named last, through later grants, epochs and lives, and into no other', async () => {
+    const from = own(0, 5);
+    const sender = { branch: from.branch, index: from.index, address: from.address };
+    const cheap = { maxFeePerGas: GWEI / 100n, maxPriorityFeePerGas: 0n, fee: 21_000n * (GWEI / 100n) };
+    let nonce = 0;
+    const into = (index: number, units = 10n ** 20n): EvmOrder =>
+      move(`into-${nonce}-${index}`, nonce++, {
+        ...cheap,
+        sender,
+        outputs: [{ kind: 'change', ...own(1, index), units }],
+      });
+    const grantAgain = async (fields: Partial<GasGrant> = {}): Promise<void> => {
+      now += 1_000;
+      await session.grant(...(await grantOf(fields)));
+    };
+    const reopened = async (): Promise<void> => {
+      await session.close();
+      session = await Session.open(folder, PASSPHRASE, () => now);
+    };
+    await grantAgain();
+    expect(await refusal(into(1))).toBe('signer.differs');
+    now += 1_000;
+    const [named] = await grantOf({ feeMax: '0', tank: 1 });
+    // the word for a tank is bound to it
+    const mac = grantMac(approvalKey(SEED), await epochOf(folder), { ...named, tank: 2 });
+    expect(await codeOf(session.grant(named, mac))).toBe('signer.approval');
+    const [, plain] = await grantOf({ feeMax: '0' });
+    expect(await codeOf(session.grant(named, plain))).toBe('signer.approval');
+    await grantAgain({ feeMax: '0', tank: 1 });
+    // naming it permits nothing
+    expect(await refusal(into(1))).toBe('signer.limit');
+    await grantAgain();
+    await session.sign(crossed(into(1)));
+    expect(await refusal(into(0))).toBe('signer.differs');
+    expect(await refusal(into(2))).toBe('signer.differs');
+    await reopened();
+    await session.sign(crossed(into(1)));
+    // the former one may get gas for what is left there, and no more
+    await session.sign(crossed(into(0, 10n ** 14n)));
+    expect(await refusal(into(2, 10n ** 14n))).toBe('signer.differs');
+  });
+
   it('pays nobody else', async () => {
     const stranger = { kind: 'payout' as const, address: STRANGER, script: Buffer.alloc(20, 0xab), units: 1n };
     expect(await refusal(move('d', 3, { outputs: [stranger] }))).toBe('signer.differs');
