@@ -11,7 +11,7 @@ export const LINKS: readonly string[] = [
   `CREATE TABLE link_item (
     id INTEGER PRIMARY KEY, link_id INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, price TEXT NOT NULL,
     stock INTEGER, taken INTEGER NOT NULL DEFAULT 0, listed INTEGER NOT NULL) STRICT`,
-  'CREATE INDEX link_item_link ON link_item (link_id)',
+  'CREATE INDEX link_item_link ON link_item (link_id, place)',
   `CREATE TABLE link_sale (
     invoice_id INTEGER PRIMARY KEY, link_id INTEGER NOT NULL, holds INTEGER NOT NULL, paid INTEGER NOT NULL) STRICT`,
   'CREATE INDEX link_sale_held ON link_sale (link_id, invoice_id) WHERE holds = 1 AND paid = 0',

@@ -37,9 +37,9 @@ export const poolAbove = statement((p: { account_id: number; above: number }) =>
   readyTargets(p.account_id).select('id').orderBy('idx').limit(1).offset(p.above),
 );
 
-/** The address of an account that was derived first. */
+/** One of the unused addresses of an account. */
 export const firstAddressOf = statement((p: { account_id: number }) =>
-  sqlite.selectFrom('target').select('address').where('account_id', '=', p.account_id).orderBy('id').limit(sql.lit(1)),
+  readyTargets(p.account_id).select('address').orderBy('idx').limit(sql.lit(1)),
 );
 
 /** The number of unused addresses of an account. */
