@@ -42,6 +42,8 @@ const EARLIER: readonly Row[] = [
   // endpoints of an account chain that tell the truth
   { seed: 1, steps: 100, kind: 'accounts', without: 'lie' },
   { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
+  // one endpoint invents coins in the oldest block, whose state the others do not have, before the same amount comes
+  { seed: 10, steps: 30, kind: 'accounts' },
   // three nodes of Monero that tell the truth, and of which one may lie
   { seed: 1, steps: 60, kind: 'monero', without: 'lie' },
   { seed: 2, steps: 100, kind: 'monero' },

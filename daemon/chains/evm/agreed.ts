@@ -145,14 +145,15 @@ class PaidInside {
   /**
    * Whether the balance rose in a block by the amount, beside the transactions from and to the address. A payment from before the
    * blocks that are searched is dated in the oldest of them: then whether the address had the amount before, beside all that is
-   * known to have come there. Endpoints keep the state of about 128 blocks: for an older one, whether it has it now.
+   * known to have come there. Endpoints keep the state of about 128 blocks: for an older one, whether it has it in a later one.
    */
   async has(payment: Payment, header: Header): Promise<boolean> {
     const { credit, address } = payment;
     const parent = { height: header.height - 1, hash: header.parent };
     const before = await this.#balance(address, parent);
     const after = await this.#balance(address, idOf(header));
-    if (before === null || after === null) return this.#isHeldNow(payment);
+    if (after === null) return this.#isHeldLater(payment);
+    if (before === null) return this.#isHeldAt(payment, idOf(header), after);
     const beside = await this.#sentBeside(payment);
     const rose = beside !== null && after - before + beside >= credit.amount.units;
     if (rose) return !this.#isDatedLater(payment) || this.#isHeldNow(payment);
@@ -170,6 +171,21 @@ class PaidInside {
   async #balance(address: string, block: BlockId): Promise<bigint | null> {
     const [balance] = await this.#endpoint.balances([address], block, this.#signal);
     return balance ?? null;
+  }
+
+  /**
+   * Whether the address has the amount in a block whose payments the books know, beside them all. In its present balance may be a payment
+   * that they do not know yet, which would vouch for an invented one.
+   */
+  async #isHeldLater(payment: Payment): Promise<boolean> {
+    const head = await this.#endpoint.head(this.#signal);
+    const height = head.height - OLD_BLOCKS;
+    if (height < payment.block.height) return this.#isHeldNow(payment);
+    const [header] = await this.#endpoint.headers([height], this.#signal);
+    const balance = header ? await this.#balance(payment.address, idOf(header)) : null;
+    return (
+      header !== null && header !== undefined && balance !== null && this.#isHeldAt(payment, idOf(header), balance)
+    );
   }
 
   async #isHeldNow(payment: Payment): Promise<boolean> {
