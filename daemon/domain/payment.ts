@@ -20,15 +20,17 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
  * its amount and tolerance before it was paid; the deposit itself counts for the invoice.
  */
 const INBOX_REASONS = [
-  'late',
-  'extra',
-  'short',
-  'deleted',
-  'unexpected',
-  'wrong-network',
-  'unassigned',
-  'locked',
-  'overpaid',
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
 

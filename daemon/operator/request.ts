@@ -64,10 +64,7 @@ export class ApprovalRequest {
   #withoutMacs(): Approval[] {
     const { intents, until } = this.#preview;
     return intents.map(({ uuid, feeMax, units, sweep }) => ({
-      uuid,
-      fee_max: feeMax,
-      until,
-      mac: null,
+      ...{ uuid, fee_max: feeMax, until, mac: null },
       ...(sweep ? { units } : {}),
     }));
   }

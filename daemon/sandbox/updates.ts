@@ -75,8 +75,7 @@ export function updateSince(
     orphaned,
     targets: 'all',
     mempool: isAtTip ? 'complete' : 'unknown',
-    credits,
-    spends,
+    ...{ credits, spends },
     ...(isAccountChain(chain) && { debits }),
   };
 }

@@ -73,13 +73,7 @@ export class Backups {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#told = true;
-      await raise(
-        this.#app,
-        null,
-        'backup.failed',
-        folder,
-        message('backup.failed', { folder, reason: reasonOf(error) }),
-      );
+      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
     }
   }
 
@@ -107,13 +101,7 @@ export class Backups {
     } catch (error) {
       const isUnsound = error instanceof Rejected && error.code === 'backup.unsound';
       if (isUnsound)
-        await raise(
-          this.#app,
-          null,
-          'storage.damaged',
-          DATABASE,
-          message('storage.damaged', { reason: reasonOf(error) }),
-        );
+        await raise(this.#app, 'storage.damaged', DATABASE, message('storage.damaged', { reason: reasonOf(error) }));
       throw error;
     }
   }
@@ -147,13 +135,7 @@ export class Backups {
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      await raise(
-        this.#app,
-        null,
-        'backup.failed',
-        folder,
-        message('backup.failed', { folder, reason: reasonOf(error) }),
-      );
+      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
       throw error;
     }
   }
@@ -199,7 +181,7 @@ export class Backups {
     ] as const;
     for (const [kind, [file, ...others]] of kinds) {
       if (file === undefined) await end(this.#app, kind, folder);
-      else await raise(this.#app, null, kind, folder, message(kind, { count: others.length + 1, folder, file }));
+      else await raise(this.#app, kind, folder, message(kind, { count: others.length + 1, folder, file }));
     }
   }
 }

@@ -50,10 +50,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
   });
 
   const optionsFor = (list: FactBook) => ({
-    chain: 'LTC' as const,
-    network: 'regtest' as const,
-    folder,
-    list,
+    ...({ chain: 'LTC', network: 'regtest', folder, list } as const),
     servers: servers.map(({ url }) => url),
   });
 

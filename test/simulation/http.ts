@@ -4,10 +4,9 @@ import http from 'node:http';
 import type { Health } from './network.ts';
 import type { Time } from './time.ts';
 
-/** `body`: bytes as they are, anything else in JSON. */
-export type Answer = { status: number; body: object | Buffer };
+export type Answer = { status: number; body: object };
 /** Whoever answers requests under a name. */
-export type Host = { health(): Health; answer(asked: string | Uint8Array, path: string): Answer | Promise<Answer> };
+export type Host = { health(): Health; answer(text: string): Answer | Promise<Answer> };
 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
@@ -16,18 +15,16 @@ class Request extends EventEmitter {
   readonly reusedSocket: boolean;
   readonly #host: Host;
   readonly #time: Time;
-  readonly #path: string;
   #over = false;
 
-  constructor(host: Host, time: Time, reused: boolean, path: string) {
+  constructor(host: Host, time: Time, reused: boolean) {
     super();
-    this.#path = path;
     this.#host = host;
     this.#time = time;
     this.reusedSocket = reused;
   }
 
-  end(asked: string | Uint8Array): void {
+  end(text: string): void {
     this.#time.deliver(() => {
       if (this.#over) return;
       this.emit('socket');
@@ -37,7 +34,7 @@ class Request extends EventEmitter {
         this.#fail(coded('ECONNREFUSED'));
         return;
       }
-      const answered = this.#host.answer(asked, this.#path);
+      const answered = this.#host.answer(text);
       if (!(answered instanceof Promise)) {
         this.#time.deliver(() => this.#respond(answered));
         return;
@@ -61,7 +58,7 @@ class Request extends EventEmitter {
     this.#over = true;
     const response = Object.assign(new EventEmitter(), { statusCode: status });
     this.emit('response', response);
-    response.emit('data', Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)));
+    response.emit('data', Buffer.from(JSON.stringify(body)));
     response.emit('end');
   }
 }
@@ -77,7 +74,7 @@ export function serveHosts(hostOf: (name: string) => Host | undefined, time: Tim
     const agent = options.agent as unknown as object;
     const reused = connected.has(agent);
     connected.add(agent);
-    return new Request(host, time, reused, String(options.path)) as unknown as http.ClientRequest;
+    return new Request(host, time, reused) as unknown as http.ClientRequest;
   };
   Object.assign(http, { request });
 }

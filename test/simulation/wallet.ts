@@ -18,7 +18,6 @@ import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type {
   CustodyResult,
-  ImagesRequest,
   Macs,
   PolicyGrant,
   Signer,
@@ -169,11 +168,8 @@ export class LocalSigner implements Signer {
     });
   }
 
-  keyImages(request: ImagesRequest): Promise<Record<string, string>> {
-    return this.#inTurn(() => {
-      if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
-      return this.#time.outside(this.#session.keyImages(request));
-    });
+  keyImages(): Promise<Record<string, string>> {
+    throw new Unavailable('the simulated chains have no key images', 5);
   }
 
   revokeApprovals(): Promise<void> {

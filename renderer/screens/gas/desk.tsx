@@ -19,7 +19,6 @@ import {
 import { QrCode } from '../../parts/qr.tsx';
 import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
 import { GasPrices } from './prices.tsx';
-import { FormerTanks, NewTank } from './tank.tsx';
 import TEXTS from './texts.ts';
 
 const ITEMS_SHOWN_MAX = 20;
@@ -70,9 +69,7 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
         ]}
       />
       <GasPrices prices={desk.prices} />
-      <FormerTanks desk={desk} />
       <Items forecast={forecast} />
-      <NewTank desk={desk} />
     </Section>
   );
 }

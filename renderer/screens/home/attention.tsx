@@ -28,15 +28,17 @@ const GROUPS_SHOWN = 2;
 const AWAY = 'chain.away';
 
 const REASONS = [
-  'late',
-  'extra',
-  'short',
-  'deleted',
-  'unexpected',
-  'wrong-network',
-  'unassigned',
-  'locked',
-  'overpaid',
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
 ] as const;
 
 function useThings(business: Business, t: T): Thing[] {

@@ -18,15 +18,17 @@ import TEXTS from './texts.ts';
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
 const REASONS = [
-  'late',
-  'extra',
-  'short',
-  'deleted',
-  'unexpected',
-  'wrong-network',
-  'unassigned',
-  'locked',
-  'overpaid',
+  ...([
+    'late',
+    'extra',
+    'short',
+    'deleted',
+    'unexpected',
+    'wrong-network',
+    'unassigned',
+    'locked',
+    'overpaid',
+  ] as const),
 ] as const;
 
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';

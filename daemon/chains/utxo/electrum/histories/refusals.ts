@@ -29,14 +29,7 @@ type Refusal = {
 };
 
 const first = (): Refusal => ({
-  sinceMs: performance.now(),
-  news: 0,
-  given: false,
-  tip: '',
-  asked: [],
-  isBehind: false,
-  told: false,
-  early: 0,
+  ...{ sinceMs: performance.now(), news: 0, given: false, tip: '', asked: [], isBehind: false, told: false, early: 0 },
 });
 
 export class Refusals {
