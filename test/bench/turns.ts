@@ -8,7 +8,7 @@ export function cpuMs(): number {
   return (user + system) / 1_000;
 }
 
-/** CPU milliseconds that `yardstick` takes on the machine for which limits of turns are set. */
+/** CPU milliseconds of `yardstick` near its fastest, chosen from runs on two cores under load. It was not measured on an idle machine. */
 const YARDSTICK_MS = 5;
 /** So many until the compiler is done with it, and as many are measured. */
 const YARDSTICKS = 9;
@@ -30,8 +30,8 @@ function yardstick(): number {
 let isWarm = false;
 
 /**
- * How many times as long as on the machine of the limits the same work takes now; 1 at least. A thread's CPU time also counts
- * what the host of a virtual machine takes away from it, so that it triples at times.
+ * How many times `YARDSTICK_MS` the same work takes now; 1 at least. Under load a thread's CPU time for it was seen to triple. A limit
+ * that is compared so is as many times wider on a busy machine.
  */
 export function slowness(): number {
   if (!isWarm) for (let n = 0; n < YARDSTICKS; n++) yardstick();

@@ -67,6 +67,7 @@ describe('formatDecimal', () => {
     [1_200n, 0, '1200'],
     [-1_050n, 2, '-10.5'],
     [-5n, 0, '-5'],
+    [-5n, 2, '-0.05'],
   ])('%s with %i decimals is %s', (units, decimals, expected) => {
     expect(formatDecimal(units, decimals)).toBe(expected);
   });
