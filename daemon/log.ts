@@ -28,9 +28,27 @@ const words = (...names: string[]): ReadonlySet<string> => new Set(names);
 
 /** Field names, without case and punctuation, whose values are never printed. */
 const SECRET_NAMES = words(
-  ...['mbapikey', 'apikey', 'authorization', 'proxyauthorization', 'cookie', 'setcookie', 'token', 'xtoken'],
-  ...['passphrase', 'password', 'pass', 'words', 'mnemonic', 'seed', 'secret', 'privatekey', 'privateviewkey'],
-  ...['privatespendkey', 'xprv', 'wif', 'idempotencykey'],
+  'mbapikey',
+  'apikey',
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'token',
+  'xtoken',
+  'passphrase',
+  'password',
+  'pass',
+  'words',
+  'mnemonic',
+  'seed',
+  'secret',
+  'privatekey',
+  'privateviewkey',
+  'privatespendkey',
+  'xprv',
+  'wif',
+  'idempotencykey',
 );
 
 const isSecretName = (name: string): boolean => SECRET_NAMES.has(name.toLowerCase().replace(/[^a-z0-9]/g, ''));

@@ -2,7 +2,7 @@
  * The composition root: reads the configuration, opens the store, connects the chains and puts the parts together.
  * Requests are answered only once everything they need is ready. A stop runs in the opposite order.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
 import { raise, UnstoredAlerts } from './app/alerts.ts';
@@ -24,6 +24,7 @@ import { KeyRing } from './app/shops/keys.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter } from './chains/registry.ts';
+import { version } from './cli/version.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates, wantsFinality } from './config/views.ts';
 import { configurationWarnings } from './config/warnings.ts';
@@ -34,6 +35,7 @@ import { message } from './domain/messages.ts';
 import { formatDecimal } from './domain/money.ts';
 import type { SignedSpend } from './domain/spend.ts';
 import type { ConsoleServer } from './http/console/server.ts';
+import { MACHINE_FILE, Machines } from './http/machines/machines.ts';
 import { RequestMeter } from './http/metrics/requests.ts';
 import { serveMetrics } from './http/metrics/server.ts';
 import type { Context, OperatorExtra } from './http/operator/context.ts';
@@ -55,7 +57,9 @@ import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
 import { Store } from './store/store.ts';
 import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
+import { streamChannel } from './wallet/signer/channel.ts';
 import { SignerClient } from './wallet/signer/client.ts';
+import { readLines } from './wallet/signer/lines.ts';
 import { isEvmOrder, isMoneroOrder, isUtxoOrder, type Signer, type SignOrder } from './wallet/signer/port.ts';
 import { judgeSimulated } from './wallet/signer/simulated.ts';
 import { AlertWorker } from './workers/alerts/worker.ts';
@@ -101,19 +105,6 @@ const STAMP_MS = 60_000;
 /** The time that one part of the service may take to stop. */
 const PART_STOP_MS_MAX = 4_000;
 
-/** The version of the package. */
-export function version(): string {
-  for (const up of ['..', '../..']) {
-    try {
-      const text = readFileSync(join(import.meta.dirname, up, 'package.json'), 'utf8');
-      return (JSON.parse(text) as { version: string }).version;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-  }
-  return 'unknown';
-}
-
 function readConfig(options: DaemonOptions): Config {
   return loadConfig({
     ...(options.configFile === undefined ? {} : { file: options.configFile }),
@@ -145,6 +136,7 @@ type Parts = {
   app: App;
   sandbox: Sandbox;
   sandboxAccounts: SandboxAccounts;
+  machines: Machines;
   timetable: Timetable;
   instance: Instance;
   /** Set by the workers once they run. */
@@ -216,9 +208,11 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
-  const signer = openSigner(config, store, folder, wallet, partLog(log, 'signer', config.log.parts), () => {
-    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
-  });
+  const wakeAll = (): void => wakeWithdrawals(app);
+  const signerLog = partLog(log, 'signer', config.log.parts);
+  const machines = openMachines(options.dataDir, now, signerLog, wakeAll);
+  cleanup.push(() => machines.close());
+  const signer = openSigner({ config, store, folder, machines }, wallet, signerLog, wakeAll);
   cleanup.push(() => signer.close());
   const app: App = {
     store,
@@ -254,7 +248,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
   const instance = await Instance.begin(app, options.dataDir);
   cleanup.push(() => instance.stop());
-  return { app, sandbox, sandboxAccounts, timetable: new Timetable(app), instance, hooks };
+  return { app, sandbox, sandboxAccounts, machines, timetable: new Timetable(app), instance, hooks };
 }
 
 /** Opens the servers and returns the address of the public one. */
@@ -307,7 +301,9 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     discoverAccounts: (request, anew) => discovery.begin(request, anew),
     discovery: () => discovery.state,
     deriveSandboxAccounts: parts.sandboxAccounts,
-    ...{ testAlerts: () => alerts.test(), testEndpoint: (id: number) => shopEvents.test(id) },
+    machines: parts.machines,
+    testAlerts: () => alerts.test(),
+    testEndpoint: (id: number) => shopEvents.test(id),
     sendWebhook: async (id) => webhooks.send(await store.write((tx) => retakeWebhook(app, tx, id))),
     sandbox: controls,
     api: server.at,
@@ -339,9 +335,10 @@ function onDemand(context: Context): Consoles {
   };
   return {
     server,
-    /** A browser that was signed in stays so over a restart. */
+    /** A browser that was signed in stays so over a restart, and the computer that signs finds its way back. */
     resume() {
-      if (!existsSync(join(extra.dataDir, SESSIONS_FILE))) return;
+      const isUsed = [SESSIONS_FILE, MACHINE_FILE].some((file) => existsSync(join(extra.dataDir, file)));
+      if (!isUsed) return;
       const open = async (): Promise<void> => (await server()).listen();
       open().catch((error: unknown) => app.log.error({ error }, 'the console could not be opened'));
     },
@@ -403,14 +400,22 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
   return plan.kind === 'sandbox' ? simulatedSpend(plan) : accountSpend(plan);
 }
 
+/** Lets go on what waited for the wallet. */
+function wakeWithdrawals({ chains, wake }: App): void {
+  for (const { key } of chains.all()) wake.withdrawals(key);
+}
+
+/** Where a computer at home connects that signs. */
+function openMachines(dataDir: string, now: () => number, log: Log, onConnected: () => void): Machines {
+  return new Machines({ dataDir, now, log, onConnected, channel: streamChannel, lines: readLines });
+}
+
 /**
  * The merchant's wallet runs in its own process. The sandbox's wallet runs in this one, because its coins are
  * worthless.
  */
 function openSigner(
-  config: Config,
-  store: Store,
-  folder: string,
+  { config, store, folder, machines }: { config: Config; store: Store; folder: string; machines: Machines },
   sandbox: SandboxWallet,
   log: Log,
   onUnlocked: () => void,
@@ -419,6 +424,7 @@ function openSigner(
   return new SignerClient({
     folder,
     remote,
+    home: machines,
     autoLockMinutes,
     source: () => unlockSource(config, store),
     sandbox: {
@@ -463,20 +469,21 @@ function openSource(
       accounts ?? app.directory.accounts().flatMap((account) => (account.chainKey === key ? [account.key] : [])),
     folder: join(dataDir, 'electrum'),
     publicServers: allowed === 'use',
-    ...{ socksProxy, proxyForAll: proxyFor === 'all' },
+    socksProxy,
+    proxyForAll: proxyFor === 'all',
     needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
     wantsFinality: wantsFinality(app.config, network, chain),
     log: (message) => as(app, 'chains').log.warn({ chain: key }, message),
     alert: (server, reason) =>
-      void raise(app, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason }), network),
+      void raise(app, network, 'source.dropped', `${key} ${server}`, message('source.dropped', { server, reason })),
     leftOut(targetId, reason) {
       const address = app.store.get(targetById, { id: targetId })?.address ?? `target ${targetId}`;
       const text = message('source.left_out', { address, reason });
-      void raise(app, 'source.left_out', `${key} ${address}`, text, network);
+      void raise(app, network, 'source.left_out', `${key} ${address}`, text);
     },
     onOdd({ txid: tx, block: { height }, reason }) {
       const text = message('source.unreadable', { tx, height, chain, network, reason });
-      void raise(app, 'source.unreadable', `${key} ${tx}`, text, network);
+      void raise(app, network, 'source.unreadable', `${key} ${tx}`, text);
     },
   });
 }

@@ -7,8 +7,18 @@ import { LINK_SCHEME } from './limits.ts';
 import type { ShellText } from './texts.ts';
 
 const SCREENS: ReadonlySet<string> = new Set([
-  ...['home', 'counter', 'invoices', 'inbox', 'withdrawals', 'gas', 'wallet'],
-  ...['sources', 'developers', 'settings', 'alerts', 'rates'],
+  'home',
+  'counter',
+  'invoices',
+  'inbox',
+  'withdrawals',
+  'gas',
+  'wallet',
+  'sources',
+  'developers',
+  'settings',
+  'alerts',
+  'rates',
 ]);
 const PART = /^[A-Za-z0-9_-]{1,40}$/;
 const PARTS_MAX = 3;

@@ -72,7 +72,10 @@ class Shell {
     const commandLine = [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js'))] as const;
     const status = async () => (await call('wallet.status', {})).wallet;
     const methods = desktopMethods({
-      ...{ call, keyholder, custody: sealedCustody(call), preferences: this.#preferences },
+      call,
+      keyholder,
+      custody: sealedCustody(call),
+      preferences: this.#preferences,
       keychain: systemKeychain(commandLine, this.#env, status),
       files: backupFiles(this.#text),
     });

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
+import { writeSbom } from '../daemon/launcher/sbom.mjs';
 import { buildShell } from './build.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -17,6 +18,7 @@ if (!existsSync(builder)) {
   process.exit(1);
 }
 if ((await buildShell()) !== 0) process.exit(1);
+writeSbom(root);
 const { version } = await import('electron/package.json', { with: { type: 'json' } }).then((module) => module.default);
 const { packageConfig } = await import('./packaging/config.mjs');
 const config = join(root, 'dist', 'electron-builder.json');

@@ -24,7 +24,12 @@ type Ask = (message: string, detail: string, buttons: [later: string, yes: strin
 
 const ask: Ask = async (message, detail, buttons) => {
   const { response } = await dialog.showMessageBox({
-    ...{ type: 'question', message, detail, buttons, defaultId: 0, cancelId: 0 },
+    type: 'question',
+    message,
+    detail,
+    buttons,
+    defaultId: 0,
+    cancelId: 0,
   });
   return response === 1;
 };

@@ -38,7 +38,12 @@ type WindowOptions = { preload: string; stateFile: string; icon: string; hidden:
 export function openWindow({ preload, stateFile, icon, hidden }: WindowOptions): BrowserWindow {
   const { maximized, ...bounds } = placeOf(stateFile) ?? { ...USUAL, maximized: false };
   const window = new BrowserWindow({
-    ...{ ...bounds, ...LEAST, icon, title: 'Countinghouse', show: false, autoHideMenuBar: true },
+    ...bounds,
+    ...LEAST,
+    icon,
+    title: 'Countinghouse',
+    show: false,
+    autoHideMenuBar: true,
     backgroundColor: '#131b25',
     webPreferences: webPreferences(preload),
   });

@@ -1,6 +1,6 @@
 /** The console: signs in, then shows the screen that the address names. */
 import { QueryClientProvider } from '@tanstack/react-query';
-import { Component, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { Component, type FormEvent, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { I18nProvider } from 'react-aria-components';
 import { type Bridge, type Session, SignedOut, Strange } from './bridge.ts';
 import { Data, DataContext, useData } from './data.tsx';
@@ -9,6 +9,7 @@ import { Menu } from './frame/menu.tsx';
 import { Palette } from './frame/palette.tsx';
 import TEXTS from './frame/texts.ts';
 import { type Language, LanguageContext, storeLanguage, useText } from './i18n.ts';
+import { Field } from './parts/controls.tsx';
 import { Copy, Still } from './parts/parts.tsx';
 import { go, href, useHashRoute } from './router.ts';
 import { FIRST, isDecision, ROUTES } from './routes.tsx';
@@ -59,18 +60,57 @@ function Door({ bridge }: { bridge: Bridge }): ReactNode {
   }, [bridge, start.state]);
   const signedOut = useMemo(() => () => setStart({ state: 'signed-out' }), []);
   if (start.state === 'ready') return <Ready bridge={bridge} session={start.session} signedOut={signedOut} />;
-  if (start.state === 'signed-out') return <SignedOutScreen />;
+  if (start.state === 'signed-out') return <SignedOutScreen bridge={bridge} />;
   if (start.state === 'strange') return <StrangeScreen />;
   return start.state === 'away' ? <AwayScreen /> : null;
 }
 
-function SignedOutScreen(): ReactNode {
+function SignedOutScreen({ bridge }: { bridge: Bridge }): ReactNode {
   const t = useText(TEXTS);
+  if (bridge.pair) return <PairScreen pair={bridge.pair} />;
   return (
     <main className="alone-note">
       <h1>{t('endedTitle')}</h1>
       <p>{t('ended')}</p>
       <SignIn />
+    </main>
+  );
+}
+
+/** A code is read as people write it: with spaces, and letters of either size. */
+const codeOf = (typed: string): string =>
+  typed.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1');
+
+/** On a till of the shop's network that is not paired, or not any more. */
+function PairScreen({ pair }: { pair(code: string): Promise<void> }): ReactNode {
+  const t = useText(TEXTS);
+  const [code, setCode] = useState('');
+  const [failed, setFailed] = useState(false);
+  const send = (event: FormEvent): void => {
+    event.preventDefault();
+    setFailed(false);
+    pair(codeOf(code)).then(
+      () => location.reload(),
+      () => setFailed(true),
+    );
+  };
+  return (
+    <main className="alone-note">
+      <h1>{t('pairTitle')}</h1>
+      <p>{t('pairNote')}</p>
+      <form className="form" onSubmit={send}>
+        <Field
+          label={t('pairField')}
+          className="mono"
+          value={code}
+          autoCapitalize="characters"
+          error={failed ? t('pairWrong') : null}
+          onChange={(event) => setCode(event.target.value)}
+        />
+        <button type="submit" className="button filled large" disabled={codeOf(code) === ''}>
+          {t('pairNow')}
+        </button>
+      </form>
     </main>
   );
 }

@@ -1,5 +1,5 @@
 /** The bridge of a browser: the console's listener, through a channel that only the service can open. */
-import { CALL_PATH, jsonBytes, SESSION_PATH, UPLOAD_PATH } from '../daemon/contract/console-channel.ts';
+import { bringCrypto, CALL_PATH, jsonBytes, SESSION_PATH, UPLOAD_PATH } from '../daemon/contract/console-channel.ts';
 import { ConsoleClient, NotTheService, SessionEnded } from '../daemon/contract/console-client.ts';
 import { followNews } from '../daemon/operator/news.ts';
 import {
@@ -26,8 +26,12 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 const isOk = (status: number): boolean => status >= 200 && status < 300;
 
+/** A page over HTTP from another machine. Browsers leave such pages without some of their functions. */
+const isTill = (): boolean => !isSecureContext;
+
 /** Reads the code of a sign-in link once, and takes it out of the address before anything else happens. */
 async function takeLink(client: ConsoleClient): Promise<void> {
+  if (isTill()) bringCrypto((await import('./own-crypto.ts')).ownCrypto);
   const code = /^#sign-in=([\w-]+)$/.exec(location.hash)?.[1];
   if (!code) return;
   history.replaceState(null, '', location.pathname);
@@ -77,6 +81,11 @@ export function httpBridge(): Bridge {
       return { ...made, file: null };
     },
     uploadBackup: (file, progress, signal) => uploadBackup(ask, file, progress, signal),
+    ...(isTill() && {
+      pair: async (code: string) => {
+        await client.signIn(code);
+      },
+    }),
     signOut: async () => {
       await post(`${SESSION_PATH}/end`, {});
       await client.forget();
@@ -129,7 +138,9 @@ function subscribe(call: Call, listener: (news: News) => void): () => void {
       signal,
       isOver: (error) => error instanceof SignedOut,
     });
-  navigator.locks.request(LOCK, { signal }, follow).catch(() => {});
+  // a till has one window, and no locks
+  const following = isTill() ? follow() : navigator.locks.request(LOCK, { signal }, follow);
+  following.catch(() => {});
   return () => {
     end.abort();
     channel.close();

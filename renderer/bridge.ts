@@ -60,6 +60,8 @@ export type Bridge = {
   /** Restricts this session to the counter of a business; it cannot be undone from here. Absent where the place has no such lock. */
   lockToCounter?(business: number): Promise<void>;
   signOut?(): Promise<void>;
+  /** Pairs this till by the code that the console shows. Throws if it is wrong or too old. Present on a till of the shop's network alone. */
+  pair?(code: string): Promise<void>;
   /** Has a backup made, into the browser's downloads or into the file that the user chooses; null: the user chose none. */
   downloadBackup?(): Promise<{ file: string | null; bytes: number; made_at: string } | null>;
   /**

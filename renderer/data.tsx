@@ -16,9 +16,9 @@ import { SignedOut } from './bridge.ts';
 
 /** The prefixes of methods whose answers an event of a kind may change. */
 const CHANGED_BY: Record<EventKind, string[]> = {
-  invoice: ['invoice.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
-  withdrawal: ['withdrawal.', 'business.', 'inbox.', 'wallet.', 'gas.'],
-  inbox: ['inbox.', 'business.', 'invoice.'],
+  invoice: ['invoice.', 'link.', 'refundLink.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
+  withdrawal: ['withdrawal.', 'refundLink.', 'business.', 'inbox.', 'wallet.', 'gas.'],
+  inbox: ['inbox.', 'refundLink.', 'business.', 'invoice.'],
   alert: ['alert.', 'status'],
 };
 /** At most one reading anew in this time, however many events come. The first one is at once; a long flood has longer gaps. */

@@ -13,6 +13,12 @@ const bridge = shell ? desktopBridge(shell) : httpBridge();
 // the desktop program has one language for its menus and this page
 const wanted = (await bridge.desktop?.settings().catch(() => null))?.language ?? '';
 
+if (!shell) {
+  const link = document.createElement('link');
+  [link.rel, link.href] = ['manifest', '/manifest.webmanifest'];
+  document.head.append(link);
+}
+
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <App bridge={bridge} first={isLanguage(wanted) ? wanted : firstLanguage()} />

@@ -6,7 +6,7 @@ import type { HashRoute } from './router.ts';
 type Screen = () => Promise<{ default: ComponentType }>;
 
 export type Route = {
-  name: IconName | 'first';
+  name: IconName | 'first' | 'items' | 'closing';
   screen: ComponentType;
   /** Where the menu has it: above the gap, below it, in the phone's bottom bar too, or nowhere. */
   place: 'bar' | 'above' | 'below' | 'hidden';
@@ -24,7 +24,10 @@ const route = (name: Route['name'], place: Route['place'], load: Screen, alone =
 export const ROUTES: readonly Route[] = [
   route('home', 'bar', () => import('./screens/home/home.tsx')),
   route('counter', 'bar', () => import('./screens/counter/counter.tsx'), true),
+  route('items', 'hidden', () => import('./screens/items/items.tsx')),
+  route('closing', 'hidden', () => import('./screens/closing/closing.tsx')),
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
+  route('links', 'above', () => import('./screens/links/links.tsx')),
   route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),
   route('withdrawals', 'above', () => import('./screens/withdrawals/withdrawals.tsx')),
   route('gas', 'above', () => import('./screens/gas/gas.tsx')),

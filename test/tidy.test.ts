@@ -34,6 +34,8 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   operator: { values: ['kit', 'contract', 'domain', 'monero', 'wallet'] },
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
+  // the signing machine's end of the connection
+  home: { values: ['kit', 'contract', 'domain', 'wallet'] },
   web: { values: ['contract'] },
   main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher', 'renderer'] },
   // approves what it read itself, in a browser too
@@ -50,10 +52,23 @@ const ENTRIES = [
 ];
 
 const TOP_LEVEL = new Set([
-  ...['LICENSE', 'CHANGELOG.md', 'SECURITY.md'],
-  ...['package.json', 'electron-builder.yml', 'main', 'renderer', 'daemon', 'resources', 'test', 'README.md'],
+  'LICENSE',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'package.json',
+  'electron-builder.yml',
+  'main',
+  'renderer',
+  'daemon',
+  'resources',
+  'test',
+  'README.md',
   // where their tools insist on finding them
-  ...['package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'vite.config.ts'],
+  'package-lock.json',
+  'tsconfig.json',
+  'biome.json',
+  'vitest.config.ts',
+  'vite.config.ts',
 ]);
 /** Made by tools, never committed. */
 const MADE = new Set(['node_modules', 'dist', 'data', 'coverage']);
@@ -209,6 +224,29 @@ function linesWith(sources: Source[], pattern: RegExp): string[] {
   );
 }
 
+/** Where the bracket that opens at `from` closes. Brackets in texts do not count. */
+function closingOf(code: string, from: number): number {
+  const tokens = /\\.|(['"`])(?:\\.|(?!\1)[^\\])*\1|[{[(]|[}\])]/gs;
+  tokens.lastIndex = from;
+  let depth = 0;
+  for (let token = tokens.exec(code); token; token = tokens.exec(code)) {
+    if ('{[('.includes(token[0])) depth++;
+    else if ('}])'.includes(token[0]) && --depth === 0) return token.index;
+  }
+  return code.length;
+}
+
+/** `...{ a, b }` and `...[a, b]`, which put several lines on one and hide properties from the compiler. */
+function spreadLiterals({ path, code }: Source): string[] {
+  return [...code.matchAll(/\.\.\.(\(*)[{[]/g)].flatMap((match) => {
+    const open = match.index + match[0].length - 1;
+    const after = code.slice(closingOf(code, open) + 1).replace(/^\s*(?:as const)?\s*\)*\s*/, '');
+    // a method of the array, a member of the object, or a parameter's type
+    if (/^[.[?:=]/.test(after)) return [];
+    return [`${path}:${code.slice(0, match.index).split('\n').length} ${code.slice(match.index, open + 40)}`];
+  });
+}
+
 describe('rooms', () => {
   it('are all in the table', () => {
     const unknown = PRODUCT.map(({ path }) => roomOf(path)).filter((room) => room !== 'top' && !(room in ROOMS));
@@ -352,6 +390,10 @@ describe('banned', () => {
     ['any', [...PRODUCT, ...others], /\bas any\b|: any\b/],
   ])('%s', (_name, sources, pattern) => {
     expect(linesWith(sources, pattern)).toEqual([]);
+  });
+
+  it('spreads of literals', () => {
+    expect([...PRODUCT, ...TESTS].flatMap(spreadLiterals)).toEqual([]);
   });
 
   it('sentences that begin with a riddle, unless they ask', () => {

@@ -46,10 +46,10 @@ export class UnstoredAlerts {
  */
 export async function raise(
   app: App,
+  network: Network | null,
   kind: AlertKind,
   subject: string,
   message: Message,
-  network: Network | null = null,
 ): Promise<void> {
   const alert = { kind, subject, ...columnsOf(message), created_at: app.now(), network };
   try {

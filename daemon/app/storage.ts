@@ -35,7 +35,7 @@ export function watchStorage(app: App): void {
     }
     const { kind, message: reason } = trouble;
     const text = message('storage.trouble', { reason, advice: WHAT_TO_DO[kind] });
-    app.store.urgently(() => void raise(app, `storage.${kind}`, SUBJECT, text));
+    app.store.urgently(() => void raise(app, null, `storage.${kind}`, SUBJECT, text));
   };
 }
 
@@ -82,11 +82,11 @@ export async function tendStorage(app: App): Promise<void> {
   // also what a run raised that ended before there was room again
   if (trouble === null) await endTroubles(app);
   if (freeBytes !== null && freeBytes < FREE_BYTES_LOW) {
-    await raise(app, 'storage.low', SUBJECT, message('storage.low', { megabytes: megabytesOf(freeBytes) }));
+    await raise(app, null, 'storage.low', SUBJECT, message('storage.low', { megabytes: megabytesOf(freeBytes) }));
   } else if (freeBytes !== null && freeBytes >= FREE_BYTES_ENOUGH) await end(app, 'storage.low', SUBJECT);
   const stuck = stuckLog(app);
   if (stuck === null) await end(app, 'storage.log', SUBJECT);
-  else await raise(app, 'storage.log', SUBJECT, message('storage.log', stuck));
+  else await raise(app, null, 'storage.log', SUBJECT, message('storage.log', stuck));
 }
 
 /** The trouble with the write-ahead log, and the remedy; null if there is none. */

@@ -32,8 +32,12 @@ const PREFIXES: ReadonlySet<string> = new Set(
 );
 
 const CHAIN_NAMES: Readonly<Record<ChainId, string>> = {
-  ...{ BTC: 'Bitcoin', BCH: 'Bitcoin Cash', LTC: 'Litecoin', XMR: 'Monero' },
-  ...{ ETH: 'Ethereum and BNB Smart Chain', BSC: 'Ethereum and BNB Smart Chain' },
+  BTC: 'Bitcoin',
+  BCH: 'Bitcoin Cash',
+  LTC: 'Litecoin',
+  XMR: 'Monero',
+  ETH: 'Ethereum and BNB Smart Chain',
+  BSC: 'Ethereum and BNB Smart Chain',
 };
 
 /** Why an address cannot be paid, as the end of a sentence; null: it can. */

@@ -104,6 +104,8 @@ export type StepRead<E> = {
   searched?: Searched | null;
   /** Whether everything was asked by the hashes of blocks. */
   byHash?: boolean;
+  /** The header of the checkpoint's last block, if that was read, and is proved to follow the others. */
+  tipHeader?: LinkedHeader | undefined;
 };
 
 export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends LinkedHeader> implements ChainAdapter {
@@ -122,6 +124,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   #handled: string | null = null;
   #behind = false;
   #head: H | null = null;
+  /** The newest answer about the head, and who gave it. */
+  #told: { endpoint: E; head: H; atMs: number } | null = null;
   #error: string | null = null;
 
   /** Throws `Rejected` when a URL is malformed. */
@@ -152,8 +156,21 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     return 0;
   }
 
+  /** Whether there can be no block yet above this head, or hardly one: it was told so many milliseconds ago. */
+  protected isNewest(_head: H, _toldMs: number): boolean {
+    return false;
+  }
+
   /** The state of an endpoint whose change requires a sync. */
   protected abstract mark(endpoint: E, signal: AbortSignal): Promise<string>;
+
+  /** An endpoint's newest block, which is kept for the next sync. */
+  protected async headOf(endpoint: E, signal: AbortSignal): Promise<H> {
+    const atMs = performance.now();
+    const head = await endpoint.head(signal);
+    this.#told = { endpoint, head, atMs };
+    return head;
+  }
 
   /** The spends of a step as they may be reported; those in blocks may need the word of another operator's endpoint. */
   protected async judgeSpends(
@@ -226,7 +243,10 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   servers(): SourceServer[] {
     const tip = this.#head && idOf(this.#head);
     return this.endpoints.servers().map(({ name, asked, failures, error, waiting }) => ({
-      ...{ name, asked, failures, error },
+      name,
+      asked,
+      failures,
+      error,
       state: waiting ? 'waiting' : asked ? 'ready' : 'idle',
       software: null,
       tip: asked ? tip : null,
@@ -241,9 +261,15 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     this.endpoints.close();
   }
 
+  async #newestOf(endpoint: E, signal: AbortSignal): Promise<H> {
+    const known = this.#told;
+    const isNewest = known?.endpoint === endpoint && this.isNewest(known.head, performance.now() - known.atMs);
+    return isNewest ? known.head : this.headOf(endpoint, signal);
+  }
+
   /** One step with one endpoint; undefined when the endpoint is behind the checkpoint. */
   async #step(endpoint: E, since: Checkpoint, signal: AbortSignal): Promise<ChainUpdate | undefined> {
-    const head = await endpoint.head(signal);
+    const head = await this.#newestOf(endpoint, signal);
     this.#head = head;
     const known = contiguousEnd(since);
     const common = await commonBlocks(hashesOf(endpoint, signal), known, head);
@@ -262,12 +288,14 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       debits,
       searched,
       byHash = false,
+      tipHeader,
     } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
     const tip = tipOf(checkpoint);
     this.#shared ??= kept[0]?.height ?? 0;
     await this.#needShared(endpoint, checkpoint, this.#shared, signal);
     // what was asked by the hash of its block cannot be of another branch
-    const [still] = byHash && head.hash === tip.hash ? [head] : await endpoint.headers([tip.height], signal);
+    const last = tipHeader ?? (byHash && head.hash === tip.hash ? head : null);
+    const [still] = last ? [last] : await endpoint.headers([tip.height], signal);
     if (still?.hash !== tip.hash) throw changed();
     const credits = await this.#agreement.judge(told, checkpoint, signal);
     const spends = await this.judgeSpends(seen, endpoint, checkpoint, signal);

@@ -11,7 +11,7 @@ export type PostRequest = {
   url: URL;
   agent: http.Agent;
   headers: Record<string, string>;
-  body: string;
+  body: string | Uint8Array;
   timeoutMs: number;
   /** How long the answer may take to begin once there is a connection; absent: as long as the whole request. */
   beginMs?: number;

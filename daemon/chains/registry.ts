@@ -51,6 +51,8 @@ type SourceContext = {
   leftOut: (targetId: number, message: string) => void;
   /** Monero: called for a transaction in a block that cannot be read here. */
   onOdd: (odd: Odd) => void;
+  /** Monero: whether a long way is read in a thread of its own. Default: yes. */
+  hasThread?: boolean;
 };
 
 /**
@@ -98,14 +100,18 @@ const accounts =
 function monero({ network, settings, context, byDefault }: Source): ChainAdapter | null {
   const urls = byDefault ? builtInNodes(network) : settings.monerod;
   if (urls.length === 0) return null;
-  const { list, alert, onOdd, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll } = context;
+  const { list, alert, onOdd, needsAgreement, accounts, folder, socksProxy: proxy, proxyForAll, hasThread } = context;
   const reach = { proxy, proxyForAll, pins: new Pins(join(folder, `XMR-${network}.certificates.json`)) };
-  return new MoneroAdapter({ network, urls, list, accounts, needsAgreement, alert, onOdd, reach });
+  const facing = { list, accounts, needsAgreement, alert, onOdd };
+  return new MoneroAdapter({ network, urls, reach, ...facing, ...(hasThread !== undefined && { hasThread }) });
 }
 
 const OPENERS: { readonly [C in ChainId]: (source: Source) => ChainAdapter | null } = {
-  ...{ BTC: coins('BTC'), LTC: coins('LTC'), BCH: coins('BCH') },
-  ...{ ETH: accounts('ETH'), BSC: accounts('BSC') },
+  BTC: coins('BTC'),
+  LTC: coins('LTC'),
+  BCH: coins('BCH'),
+  ETH: accounts('ETH'),
+  BSC: accounts('BSC'),
   XMR: monero,
 };
 

@@ -99,7 +99,7 @@ async function make(session: Session, file: string): Promise<Result<'backup.make
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'NoDaemon') throw error;
   }
-  const [{ makeBackup }, { version }] = await Promise.all([import('../app/backup/make.ts'), import('../main.ts')]);
+  const [{ makeBackup }, { version }] = await Promise.all([import('../app/backup/make.ts'), import('./version.ts')]);
   if (!(await isThere(join(session.dataDir, DATABASE)))) {
     throw new Failure(`there is nothing to back up in ${session.dataDir}`, EXIT.failed, 'backup.nothing');
   }

@@ -4,6 +4,7 @@ import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { parseDecimal } from '../domain/money.ts';
+import { macAt } from '../operator/keyholder.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { endLimits, nextDate } from './limits.ts';
@@ -65,6 +66,9 @@ export function gasCommands(root: Command, io: Io): void {
   withPassphrase(onChain('stop'))
     .description('end the plan, and take its grant back from the wallet')
     .action(action(io, stop));
+  withPassphrase(onChain('tank'))
+    .description('move to a new tank, because a token blocks the address of the tank; ends the plan')
+    .action(action(io, changeTank));
   onChain('resume')
     .description('let a plan go on that halted because one of its transactions failed on the chain')
     .action(action(io, resume));
@@ -83,9 +87,25 @@ async function showStatus(session: Session, _: object, business?: string): Promi
   );
 }
 
-function deskText({ business, network, chain, coin, tank, price, prices, assets, needs, plan }: Desk): string {
+function deskText({
+  business,
+  network,
+  chain,
+  coin,
+  tank,
+  former_tanks,
+  price,
+  prices,
+  assets,
+  needs,
+  plan,
+}: Desk): string {
   const rows = assets.map((one) => [
-    ...[one.crypto, one.amount, one.in_tank, one.on_addresses, `${one.addresses}`],
+    one.crypto,
+    one.amount,
+    one.in_tank,
+    one.on_addresses,
+    `${one.addresses}`,
     one.usd_value ?? '-',
   ]);
   const list = table(['CRYPTO', '>HELD', '>IN TANK', '>TO COLLECT', '>ADDRESSES', '>USD'], rows, '');
@@ -93,6 +113,7 @@ function deskText({ business, network, chain, coin, tank, price, prices, assets,
     ['Business', `${business} (${network})`],
     ['Chain', chain],
     ['Tank', `${tank.amount} ${coin} at ${tank.address}`],
+    ...former_tanks.map(({ address, held }): [string, string] => ['Former tank', `${heldText(held)} at ${address}`]),
     ['Gas', `at most ${price} gwei now`],
     ['Cheapest', cheapestText(prices)],
     ['Missing', needs?.text ?? null],
@@ -100,6 +121,9 @@ function deskText({ business, network, chain, coin, tank, price, prices, assets,
   ]);
   return `${head}${list}`;
 }
+
+const heldText = (held: Desk['former_tanks'][number]['held']): string =>
+  held.map(({ crypto, amount, blocked }) => `${amount} ${crypto}${blocked ? ' (BLOCKED)' : ''}`).join(', ');
 
 /** The cheapest of the measured hours; null if there are too few to choose from. */
 function cheapestText(prices: Desk['prices']): string | null {
@@ -132,11 +156,16 @@ async function showForecast(session: Session, options: { minUsd: string; share: 
   session.print(found, () => forecastText(found));
 }
 
-const LEFT = { minimum: 'too little', rate: 'no rate', busy: 'under way' };
+const LEFT = { minimum: 'too little', rate: 'no rate', busy: 'under way', blocked: 'BLOCKED' };
 
 function forecastText({ items, worth, cost, cost_usd, coin, price, needs }: Result<'gas.forecast'>): string {
   const rows = items.map((one) => [
-    ...[one.address, one.crypto, one.amount, one.usd_value ?? '-', one.cost, one.cost_usd ?? '-'],
+    one.address,
+    one.crypto,
+    one.amount,
+    one.usd_value ?? '-',
+    one.cost,
+    one.cost_usd ?? '-',
     one.left !== null ? LEFT[one.left] : one.dear ? 'DEAR' : '',
   ]);
   const list = table(
@@ -192,25 +221,51 @@ async function resume(session: Session, _: object, ...given: unknown[]): Promise
   session.print(done, () => 'The plan goes on.\n');
 }
 
-type Wanted = { business: string; chain: EvmChain; feeMax: bigint; until: number };
+async function changeTank(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+  const [business, chain] = [String(given[0]), given[1] as EvmChain];
+  const { tank } = await deskOf(session, business, chain);
+  const index = tank.index + 1;
+  if (!session.json) {
+    session.note(`The tank is ${tank.address}. It stays watched: send no gas there any more.`);
+    session.note('The next plan collects its money into the new one. A token that blocks it keeps its part there.');
+  }
+  const signed = await signedGrant(session, options, { business, chain, feeMax: 0n, until: Date.now(), tank: index });
+  const done = await session.call('gas.tank', { business, chain, index, signed });
+  session.print(
+    done,
+    () => `The tank is ${done.address} now. Collect what the former one holds: countinghouse gas collect\n`,
+  );
+}
+
+type Wanted = { tank?: number; business: string; chain: EvmChain; feeMax: bigint; until: number };
 
 /** Shows a grant of gas, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
-async function signedGrant(session: Session, options: PassphraseOption, { business, chain, feeMax, until }: Wanted) {
-  const { desks } = await session.call('gas.status', { business });
-  const desk = desks.find((one) => one.chain === chain);
-  if (!desk) throw new Failure(`${business} has no chain ${chain} that needs gas`, EXIT.failed, 'gas.chain');
+async function signedGrant(session: Session, options: PassphraseOption, { business, chain, ...wanted }: Wanted) {
+  const desk = await deskOf(session, business, chain);
   if (desk.network === 'sandbox') return null;
   const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
   const grant = gasGrantOf(
-    { network: desk.network, accountNo: desk.account_no, chain, feeMax, until },
+    { network: desk.network, accountNo: desk.account_no, chain, ...wanted },
     await nextDate(session),
   );
   if (!session.json) session.note(gasGrantText(grant));
-  await confirm(session.io, session.yes, feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?');
+  await confirm(session.io, session.yes, questionOf(wanted));
   const passphrase = await passphraseOf(session, options);
   const keyholder = await session.keyholder();
   const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
-  return { grant, mac: grants[0] ?? '' };
+  return { grant, mac: macAt(grants, 0) };
+}
+
+const questionOf = ({ feeMax, tank }: Pick<Wanted, 'feeMax' | 'tank'>): string => {
+  if (tank !== undefined) return 'Move to that tank?';
+  return feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?';
+};
+
+async function deskOf(session: Session, business: string, chain: EvmChain): Promise<Desk> {
+  const { desks } = await session.call('gas.status', { business });
+  const desk = desks.find((one) => one.chain === chain);
+  if (!desk) throw new Failure(`${business} has no chain ${chain} that needs gas`, EXIT.failed, 'gas.chain');
+  return desk;
 }
 
 function unitsOf(text: string, coin: string): bigint {

@@ -21,9 +21,11 @@ import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
 import { keyCommands } from './keys.ts';
+import { linkCommands } from './links.ts';
 import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
+import { refundLinkCommands } from './refund-links.ts';
 import { serviceCommands } from './service.ts';
 import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
@@ -39,7 +41,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
     const [first, ...others] = argv.filter((word) => word !== '--json');
     if ((first === '--version' || first === '-V') && others.length === 0) {
-      const { version } = await import('../main.ts');
+      const { version } = await import('./version.ts');
       io.stdout.write(json ? jsonLine({ version: version() }) : `${version()}\n`);
       return 0;
     }
@@ -62,6 +64,7 @@ function program(io: Io, json: boolean): Command {
   const root = new Command('countinghouse')
     .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
     .option('--data-dir <folder>', 'the data directory (or COUNTINGHOUSE_DATA_DIR)')
+    .option('--server <name>', 'of a server that this computer signs for: the wallet is here, all else is there')
     .option('--json', 'print results as JSON, for scripts')
     .option('-y, --yes', 'answer confirmations with yes, for scripts')
     .option('-V, --version', 'print the version')
@@ -90,6 +93,8 @@ function program(io: Io, json: boolean): Command {
   clientCommands(root, io);
   invoiceCommands(root, io);
   inboxCommands(root, io);
+  linkCommands(root, io);
+  refundLinkCommands(root, io);
   withdrawalCommands(root, io);
   gasCommands(root, io);
   policyCommands(root, io);

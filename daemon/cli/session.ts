@@ -3,17 +3,23 @@ import { lstat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
+import { serverFolder } from '../home/place.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletLocation } from '../operator/local-keyholder.ts';
-import { Failure, type Io, jsonLine, usage } from './io.ts';
+import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
+import { OPERATOR_SOCKET } from '../wallet/signer/files.ts';
+import { EXIT, Failure, type Io, jsonLine, usage } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
 
-export type GlobalOptions = { dataDir?: string; json?: boolean; yes?: boolean };
+export type GlobalOptions = { dataDir?: string; server?: string; json?: boolean; yes?: boolean };
 
 export class Session {
   readonly io: Io;
+  /** Of the service; with `--server` the folder of that server, which has the wallet for it. */
   readonly dataDir: string;
+  /** The server that this computer signs for; null: the service is on this computer. */
+  readonly server: string | null;
   readonly json: boolean;
   readonly yes: boolean;
 
@@ -21,25 +27,33 @@ export class Session {
     this.io = io;
     // `resolve` takes an empty text, as of an unset variable, for the folder that the command runs in
     if (options.dataDir === '') throw usage('--data-dir is empty: name a folder');
-    this.dataDir = resolve(options.dataDir ?? dataDirOf(io));
+    const own = resolve(options.dataDir ?? dataDirOf(io));
+    this.server = options.server ?? null;
+    this.dataDir = this.server === null ? own : serverFolder(own, this.server);
     this.json = options.json ?? false;
     this.yes = options.yes ?? false;
   }
 
   /** The wallet's folder: in the data directory, or of a separate signer service. */
   get walletFolder(): string {
-    return this.io.env.COUNTINGHOUSE_SIGNER_DIR || join(this.dataDir, VAULT_FOLDER);
+    const elsewhere = this.server === null ? this.io.env.COUNTINGHOUSE_SIGNER_DIR : undefined;
+    return elsewhere || join(this.dataDir, VAULT_FOLDER);
   }
 
   /**
    * The socket of a separate signer service, by the operator's own configuration; null if the daemon runs the signer.
    */
   get signerSocket(): string | null {
+    if (this.server !== null) return join(this.walletFolder, OPERATOR_SOCKET);
     return this.io.env.COUNTINGHOUSE_SIGNER_SOCKET || null;
   }
 
   /** Calls a method of the daemon. The client is loaded on demand, so that other commands start faster. */
   readonly call: Call = async (method, params) => {
+    if (this.server !== null) {
+      const [{ serverClient }, { version }] = await Promise.all([import('../home/call.ts'), import('./version.ts')]);
+      return serverClient(this.dataDir, version())(method, params);
+    }
     const { operatorClient } = await import('../contract/client.ts');
     return operatorClient(this.dataDir)(method, params);
   };
@@ -51,7 +65,29 @@ export class Session {
   /** Carries out what needs the wallet's passphrase. Loaded on demand: other commands need no cryptography. */
   async keyholder(): Promise<Keyholder> {
     const { localKeyholder } = await import('../operator/local-keyholder.ts');
-    return localKeyholder(this.walletPlace, this.call);
+    const keyholder = localKeyholder(this.walletPlace, this.call);
+    if (this.server === null) return keyholder;
+    const { authorized } = await import('../wallet/operator-keys.ts');
+    const folder = this.walletFolder;
+    const served = <A extends unknown[], R>(use: (...given: A) => Promise<R>) => {
+      return (...given: A): Promise<R> =>
+        use(...given).catch((error: unknown) => Promise.reject(this.#notServed(error)));
+    };
+    const { unlock, lock, changePassphrase } = keyholder;
+    // here and in no other process; the wallet needs not be served for it
+    return {
+      authorize: (passphrase, wanted) => authorized(folder, passphrase, wanted),
+      unlock: served(unlock),
+      lock: served(lock),
+      changePassphrase: served(changePassphrase),
+    };
+  }
+
+  /** A wallet at home is open only in the process that signs. */
+  #notServed(error: unknown): unknown {
+    if ((error as Error).message !== SIGNER_AWAY) return error;
+    const text = `nobody signs with this wallet now: run countinghouse --server ${this.server} signer run`;
+    return new Failure(text, EXIT.failed, 'signer.locked');
   }
 
   /**

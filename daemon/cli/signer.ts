@@ -7,20 +7,21 @@ import type { Command } from 'commander';
 import type { Grant } from '../wallet/signer/port.ts';
 import { action } from './commands.ts';
 import { Failure, type Io, usage } from './io.ts';
+import { machineCommands } from './machines.ts';
 import { lockMinutes } from './parse.ts';
 import type { Session } from './session.ts';
 
-type SignerOptions = { folder: string; socket: string; autoLockMinutes: number; passphraseFile?: string };
+type SignerOptions = { folder?: string; socket?: string; autoLockMinutes: number; passphraseFile?: string };
 
 const AUTO_LOCK_MINUTES = 15;
 const BACKUP_KEY = /^backup-key-[0-9a-f]{8}\.json$/;
 
 export function signerCommands(root: Command, io: Io): void {
-  root
+  const signer = root
     .command('signer')
-    .description('run the wallet as a service of its own user; Ctrl-C stops it')
-    .requiredOption('--folder <folder>', 'where the wallet lies: of mode 0700, of this user')
-    .requiredOption('--socket <path>', 'the unix socket that the service asks for signatures on')
+    .description('the wallet on a computer at home, or as a service of its own user')
+    .option('--folder <folder>', 'where the wallet lies: of mode 0700, of this user')
+    .option('--socket <path>', 'the unix socket that the service asks for signatures on')
     .option(
       '--auto-lock-minutes <minutes>',
       'close it after so long without a use, 0: never',
@@ -29,16 +30,21 @@ export function signerCommands(root: Command, io: Io): void {
     )
     .option('--passphrase-file <file>', 'open it by itself with the passphrase in this file')
     .action(action(io, run));
+  machineCommands(signer, io);
 }
 
 async function run(
   session: Session,
   { folder, socket, autoLockMinutes, passphraseFile }: SignerOptions,
 ): Promise<void> {
+  if (folder === undefined || socket === undefined)
+    throw usage('--folder and --socket are missing, or a command: see --help');
   if (process.platform === 'win32') throw usage('on Windows the service has the wallet itself');
   const { serveSigner } = await import('../wallet/signer/service.ts');
   const service = await serveSigner({
-    ...{ folder, socket, autoLockMinutes },
+    folder,
+    socket,
+    autoLockMinutes,
     source: () => (passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile }),
     log: (message) => session.note(message),
   });
@@ -66,8 +72,8 @@ export async function grantDirectly(session: Session, signed: readonly { grant: 
  * After root made a wallet for a separate signer: gives the files to its user, and writes the public key of backups to
  * the service's data.
  */
-export async function handOver({ signerSocket, walletFolder, dataDir }: Session): Promise<void> {
-  if (signerSocket === null) return;
+export async function handOver({ signerSocket, walletFolder, dataDir, server }: Session): Promise<void> {
+  if (signerSocket === null || server !== null) return;
   const keys: Record<string, string> = {};
   for (const name of (await readdir(walletFolder)).filter((one) => BACKUP_KEY.test(one))) {
     keys[name] = await readFile(join(walletFolder, name), 'utf8');

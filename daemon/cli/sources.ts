@@ -32,7 +32,10 @@ async function listSources(session: Session, { all = false }: { all?: boolean })
       table(
         ['NETWORK', 'CHAIN', 'ASKED', '>TIP', '>AGE', '>AGREE', 'STATE'],
         found.sources.map((source) => [
-          ...[source.network, source.chain, source.source, source.tip ? `${source.tip.height}` : '-'],
+          source.network,
+          source.chain,
+          source.source,
+          source.tip ? `${source.tip.height}` : '-',
           source.tip_age_seconds === null ? '-' : span(Math.max(0, source.tip_age_seconds)),
           source.agreeing === null ? '-' : `${source.agreeing}`,
           source.error ??
@@ -58,7 +61,9 @@ function serverRows({ network, chain, servers }: Source, all: boolean): string[]
   return servers
     .filter(({ state, error }) => all || state === 'ready' || error !== null)
     .map((server) => [
-      ...[`${network}:${chain}`, server.name, server.asked ? 'asked' : server.state],
+      `${network}:${chain}`,
+      server.name,
+      server.asked ? 'asked' : server.state,
       ...[server.tip?.height, server.behind, server.latency_ms].map((number) => (number == null ? '-' : `${number}`)),
       `${server.watched}`,
       server.software ?? server.error ?? '-',

@@ -21,8 +21,10 @@ const SHOWN_CHARS_MAX = 80;
 
 /** Variables with this program's prefix that are not configuration keys. */
 const PROGRAM_ENV = [
-  ...['COUNTINGHOUSE_DATA_DIR', 'COUNTINGHOUSE_CONFIG'],
-  ...['COUNTINGHOUSE_SIGNER_DIR', 'COUNTINGHOUSE_SIGNER_SOCKET'],
+  'COUNTINGHOUSE_DATA_DIR',
+  'COUNTINGHOUSE_CONFIG',
+  'COUNTINGHOUSE_SIGNER_DIR',
+  'COUNTINGHOUSE_SIGNER_SOCKET',
 ];
 /** Variables that only tests set: the program of a node, a latency. */
 const TESTS_PREFIX = 'COUNTINGHOUSE_TEST_';
@@ -231,10 +233,11 @@ const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 /** Each listener has a port of its own; 0 is any free one. */
-function distinctPorts({ host, port, console: page, metrics, operator }: Config, reader: Reader): void {
+function distinctPorts({ host, port, console: page, till, metrics, operator }: Config, reader: Reader): void {
   const listeners: [key: string, host: string, port: number][] = [
     ['port', host, port],
     ['console.port', page.host, page.port],
+    ['till.port', till.host, till.port],
     ['metrics.port', LOOPBACK, metrics.port],
     ['operator.port', LOOPBACK, operator.port],
   ];

@@ -194,6 +194,12 @@ export const TREE = {
     unlock: setting.choice(['prompt', 'keychain', 'file', 'systemd'], 'prompt'),
     passphrase_file: setting.path('a file that holds the passphrase of the wallet, for unlock = "file"'),
     signer: setting.path('the unix socket of a signer that is a service of its own'),
+    away_alert_hours: setting.whole(
+      1,
+      144,
+      24,
+      'hours; a signing machine at home may be away so long without an alert',
+    ),
     auto_lock_minutes: setting.whole(0, 1_440, 15, 'minutes without a withdrawal, for unlock = "prompt"; 0 = never'),
   },
   sandbox: {
@@ -256,6 +262,11 @@ export const TREE = {
     /** Its address behind a proxy with TLS. */
     public_url: setting.publicUrl(),
     elsewhere: setting.flag(false, 'whether the console may be used from other machines, through a proxy with TLS'),
+  },
+  /** The counter for devices of the shop's network. It listens once a till is paired. */
+  till: {
+    host: setting.listenHost('0.0.0.0'),
+    port: setting.whole(0, 65_535, 8482, '0 = any free one'),
   },
   operator: {
     /** With a port, and on Windows, the API listens on loopback. */

@@ -69,18 +69,20 @@ export class NotTheDaemon extends Error {
 export function operatorClient(dataDir: string): Call {
   return async <M extends Method>(method: M, params: Params<M>): Promise<Result<M>> => {
     const { status, body } = await post(await readAddress(dataDir), method, params, dataDir);
-    const json = parseJson(body);
-    if (status !== 200) {
-      const failed = ErrorBody.safeParse(json);
-      if (failed.success) throw new OperatorError(status, failed.data.error);
-      throw new Error(`the daemon answered ${method} with status ${status}`);
-    }
-    const result = OPERATOR[method].result.safeParse(json);
-    if (result.success) return result.data as Result<M>;
-    throw new Error(
-      `the daemon that is running is of another version: restart it (its answer to ${method} is unknown)`,
-    );
+    return answerOf(method, status, parseJson(body));
   };
+}
+
+/** The result in an answer of a daemon. Throws `OperatorError`, or an Error for an invalid answer. */
+export function answerOf<M extends Method>(method: M, status: number, json: unknown): Result<M> {
+  if (status !== 200) {
+    const failed = ErrorBody.safeParse(json);
+    if (failed.success) throw new OperatorError(status, failed.data.error);
+    throw new Error(`the daemon answered ${method} with status ${status}`);
+  }
+  const result = OPERATOR[method].result.safeParse(json);
+  if (result.success) return result.data as Result<M>;
+  throw new Error(`the daemon that is running is of another version: restart it (its answer to ${method} is unknown)`);
 }
 
 async function readAddress(dataDir: string): Promise<OperatorFile> {

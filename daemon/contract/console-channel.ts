@@ -1,6 +1,6 @@
 /**
- * How a page of the console and the service know each other, and how what they say is kept from others. Both run this code; it
- * uses WebCrypto alone.
+ * How a page of the console and the service know each other, and how what they say is kept from others. Both run this code. It
+ * uses WebCrypto; a till's page without TLS, to which browsers do not give it, brings the same functions (`bringCrypto`).
  *
  * Each side has a key pair (ECDH, P-256). The page's private key cannot be read by any script, and never leaves its browser. The
  * code of a sign-in link authenticates the exchange of the public keys, and is not sent itself. For each channel the service
@@ -32,6 +32,19 @@ const NUMBER_AT = 4;
 const RANDOM_BYTES = 32;
 const DIRECTIONS: Readonly<Record<Side, number>> = { page: 1, service: 2 };
 
+/** The part of WebCrypto that is used here. */
+export type Subtle = Pick<
+  SubtleCrypto,
+  'decrypt' | 'deriveBits' | 'deriveKey' | 'encrypt' | 'exportKey' | 'generateKey' | 'importKey' | 'sign'
+>;
+let brought: Subtle | null = null;
+
+/** For a page that has no WebCrypto of its own. To be called before any other function. */
+export const bringCrypto = (subtle: Subtle): void => {
+  brought = subtle;
+};
+const subtle = (): Subtle => brought ?? crypto.subtle;
+
 const encode = (text: string): Bytes => new TextEncoder().encode(text);
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 export const jsonBytes = (value: unknown): Bytes => encode(JSON.stringify(value));
@@ -48,21 +61,21 @@ export const randomText = (bytes = RANDOM_BYTES): string => base64url(crypto.get
 
 /** `extractable`: whether the private key can be stored outside of the browser's own storage. */
 export const newPair = (extractable: boolean): Promise<Pair> =>
-  crypto.subtle.generateKey(CURVE, extractable, ['deriveBits']) as Promise<Pair>;
+  subtle().generateKey(CURVE, extractable, ['deriveBits']) as Promise<Pair>;
 
 export const publicText = async ({ publicKey }: Pick<Pair, 'publicKey'>): Promise<string> =>
-  base64url(await crypto.subtle.exportKey('raw', publicKey));
+  base64url(await subtle().exportKey('raw', publicKey));
 
 /** Throws for a text that is no point of the curve. */
 async function shared(own: CryptoKey, other: string): Promise<Bytes> {
-  const key = await crypto.subtle.importKey('raw', bytesOf(other), CURVE, false, []);
-  return new Uint8Array(await crypto.subtle.deriveBits({ name: 'ECDH', public: key }, own, SECRET_BITS));
+  const key = await subtle().importKey('raw', bytesOf(other), CURVE, false, []);
+  return new Uint8Array(await subtle().deriveBits({ name: 'ECDH', public: key }, own, SECRET_BITS));
 }
 
 async function mac(code: string, said: readonly string[]): Promise<string> {
   const use = { name: 'HMAC', hash: 'SHA-256' };
-  const key = await crypto.subtle.importKey('raw', encode(code), use, false, ['sign']);
-  return base64url(await crypto.subtle.sign(use, key, encode(['countinghouse console v1', ...said].join('\n'))));
+  const key = await subtle().importKey('raw', encode(code), use, false, ['sign']);
+  return base64url(await subtle().sign(use, key, encode(['countinghouse console v1', ...said].join('\n'))));
 }
 
 /** By which the service finds a sign-in link without being told its code. */
@@ -106,26 +119,28 @@ export class Channel {
 
   static async #make(side: Side, [first, second]: [Bytes, Bytes], hello: Hello): Promise<Channel> {
     const secret = new Uint8Array([...first, ...second]);
-    const material = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey']);
+    const material = await subtle().importKey('raw', secret, 'HKDF', false, ['deriveKey']);
     const { origin, page, service, ephemeral, nonce } = hello;
     const info = encode(['countinghouse console channel v1', origin, page, service, ephemeral, nonce].join('\n'));
     const how = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info };
     const what = { name: 'AES-GCM', length: SECRET_BITS };
-    return new Channel(await crypto.subtle.deriveKey(how, material, what, false, ['encrypt', 'decrypt']), side);
+    return new Channel(await subtle().deriveKey(how, material, what, false, ['encrypt', 'decrypt']), side);
   }
 
   /** `number`: of the request, never used before by this side. */
   async seal(path: string, number: number, plain: Bytes): Promise<Bytes> {
-    return new Uint8Array(await crypto.subtle.encrypt(this.#how(this.#side, path, number), this.#key, plain));
+    return new Uint8Array(await subtle().encrypt(this.#how(this.#side, path, number), this.#key, plain));
   }
 
   /** Null for a box that the other side has not made for this path and this number. */
   async open(path: string, number: number, box: Bytes): Promise<Bytes | null> {
     const other = this.#side === 'page' ? 'service' : 'page';
-    return crypto.subtle.decrypt(this.#how(other, path, number), this.#key, box).then(
-      (plain) => new Uint8Array(plain),
-      () => null,
-    );
+    return subtle()
+      .decrypt(this.#how(other, path, number), this.#key, box)
+      .then(
+        (plain) => new Uint8Array(plain),
+        () => null,
+      );
   }
 
   #how(from: Side, path: string, number: number) {

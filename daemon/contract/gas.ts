@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
-import { EVM_CHAINS } from '../domain/evm.ts';
+import { EVM_CHAINS, TANKS_MAX } from '../domain/evm.ts';
 import { changes, ofBusiness, reads } from './method.ts';
 import { Decimal, Id, Instant, Millis, PositiveDecimal, Text } from './operator-shapes.ts';
 
@@ -19,6 +19,11 @@ const GasGrant = z.strictObject({
   chain: Chain,
   feeMax: Units,
   until: Millis,
+  tank: z
+    .int()
+    .min(0)
+    .max(TANKS_MAX - 1)
+    .optional(),
   issuedAt: Millis,
 });
 /** With the operator's MAC; null only on the sandbox. */
@@ -73,7 +78,14 @@ const DeskShape = z.object({
   /** The coin that pays for gas. */
   coin: z.string(),
   /** The address that gas is paid from, and where collected money goes. */
-  tank: z.object({ address: z.string(), amount: Decimal }),
+  tank: z.object({ address: z.string(), amount: Decimal, index: z.int() }),
+  /** Tanks before that one: what they still hold. `blocked`: the token lets nothing leave from there. */
+  former_tanks: z.array(
+    z.object({
+      address: z.string(),
+      held: z.array(z.object({ crypto: z.string(), amount: Decimal, blocked: z.boolean() })),
+    }),
+  ),
   /** The highest price that a transaction would pay now, gwei per gas. */
   price: Decimal,
   /** The lowest and the highest price in each measured hour of the last week, the oldest first. `at`: its beginning. */
@@ -123,7 +135,7 @@ export const GAS = {
           cost_usd: Decimal.nullable(),
           dear: z.boolean(),
           /** Why it is not collected; null: it is. */
-          left: z.enum(['minimum', 'rate', 'busy']).nullable(),
+          left: z.enum(['minimum', 'rate', 'busy', 'blocked']).nullable(),
         }),
       ),
       /** The highest fees together at the present price. */
@@ -156,4 +168,13 @@ export const GAS = {
   'gas.stop': changes(DeskRef.extend({ signed: SignedGas }), z.object({ plan: PlanShape.nullable() })),
   /** Lets a plan go on that halted because one of its transactions failed on the chain. */
   'gas.resume': changes(DeskRef, z.object({ plan: PlanShape.nullable() }), { approves: ofBusiness }),
+  /**
+   * Moves to the tank with this index, which follows the one of now, because a token blocks that. It ends the plan. `signed`: a grant of
+   * no gas that names the tank.
+   */
+  'gas.tank': changes(
+    DeskRef.extend({ index: z.int().min(1), signed: SignedGas }),
+    z.object({ address: z.string(), index: z.int() }),
+    { approves: ofBusiness },
+  ),
 } as const;

@@ -148,7 +148,11 @@ export const InvoiceShape = z.object({
   description: z.string().nullable(),
   payment: z
     .object({
-      ...{ crypto: z.string(), status: z.string(), amount: Decimal, received: Decimal, confirmed: Decimal },
+      crypto: z.string(),
+      status: z.string(),
+      amount: Decimal,
+      received: Decimal,
+      confirmed: Decimal,
       sweep: SweepCostShape.nullable(),
     })
     .nullable(),
@@ -262,8 +266,15 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   /** The newest, oldest first. */
   refunds: z.array(
     z.object({
-      ...{ id: Id, crypto: z.string(), amount: Decimal, state: z.enum(WITHDRAWAL_STATES), address: z.string() },
-      ...{ tx_id: z.string().nullable(), created_at: Instant, approved_at: Instant.nullable(), updated_at: Instant },
+      id: Id,
+      crypto: z.string(),
+      amount: Decimal,
+      state: z.enum(WITHDRAWAL_STATES),
+      address: z.string(),
+      tx_id: z.string().nullable(),
+      created_at: Instant,
+      approved_at: Instant.nullable(),
+      updated_at: Instant,
     }),
   ),
   /** The amounts that can be refunded, in whole coins. */

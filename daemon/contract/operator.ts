@@ -10,8 +10,10 @@ import { SCOPES } from '../domain/merchant.ts';
 import { INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
+import { COUNTER } from './counter.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { GAS } from './gas.ts';
+import { LINKS } from './links.ts';
 import { type AnyMethod, changes, reads } from './method.ts';
 import {
   AccountKeySchema,
@@ -38,8 +40,11 @@ import {
   UnknownTokenShape,
   WebhookShape,
 } from './operator-shapes.ts';
+import { REACH } from './reach.ts';
 import { RECOVERY } from './recovery.ts';
+import { REFUNDS } from './refunds.ts';
 import { SHOP } from './shop.ts';
+import { SIGNING_MACHINE } from './signing-machine.ts';
 import { SOURCES } from './sources.ts';
 import { WALLET } from './wallet.ts';
 import { WITHDRAWALS, WithdrawalShape } from './withdrawals.ts';
@@ -213,7 +218,12 @@ export const OPERATOR = {
   ...ENDPOINTS,
   ...SOURCES,
   ...SHOP,
+  ...LINKS,
+  ...REACH,
+  ...COUNTER,
+  ...REFUNDS,
   ...CONSOLE,
+  ...SIGNING_MACHINE,
   /** Runs the nightly removal of old data at once. */
   'maintenance.free': changes(
     Nothing,

@@ -1,5 +1,7 @@
 /** The operator API's methods about selling: invoices made by hand, search, takings, the counter, and why one is unpaid. */
 import { z } from 'zod';
+import { REACHES } from '../domain/reach.ts';
+import { CartLine, Price } from './counter.ts';
 import { changes, reads } from './method.ts';
 import { Decimal, Id, Instant, InvoiceDetailShape, InvoiceShape, TEXT_CHARS_MAX, Text } from './operator-shapes.ts';
 
@@ -17,13 +19,28 @@ const Label = (charactersMax: number) =>
     .default(null);
 const FOUND_MAX = 50;
 const PERIODS_MAX = 400;
+const LINES_MAX = 200;
 const TRIED_CHARS_MAX = 70_000;
 
 /** The answers to "why isn't this paid?". */
 const VERDICTS = [
-  ...(['paid', 'marked_paid', 'canceled', 'not_chosen', 'waiting', 'expired'] as const),
-  ...(['unconfirmed', 'short', 'late', 'gone', 'other_coin', 'inbox'] as const),
-  ...(['unknown_transaction', 'unknown_address', 'other_network', 'no_invoice', 'chain_behind'] as const),
+  'paid',
+  'marked_paid',
+  'canceled',
+  'not_chosen',
+  'waiting',
+  'expired',
+  'unconfirmed',
+  'short',
+  'late',
+  'gone',
+  'other_coin',
+  'inbox',
+  'unknown_transaction',
+  'unknown_address',
+  'other_network',
+  'no_invoice',
+  'chain_behind',
 ] as const;
 
 const Sold = z.object({
@@ -154,17 +171,28 @@ export const SHOP = {
       currency: z.string().nullable(),
       currencies: z.array(z.string()),
       cryptos: z.array(z.object({ crypto: z.string(), ready: z.boolean() })),
+      /** Who can open the payment page: where customers cannot, a code must be a coin's own. */
+      reach: z.enum(REACHES),
       sales: z.array(Sold),
     }),
     { counter: 'business' },
   ),
-  /** A sale: an invoice at the counter. */
+  /**
+   * A sale: an invoice at the counter. Throws `Rejected`: `item.price` where the till showed another price, `item.not_found`,
+   * `validation` where the sum is another one.
+   */
   'counter.sell': changes(
     z.strictObject({
       business: Id,
       amount: Amount,
       currency: Currency,
       note: Label(200),
+      /** The till's own id of the sale: the same one gets the same invoice. */
+      request: z.uuid().optional(),
+      /** A part of the amount. */
+      tip: Price.default('0'),
+      /** They and the tip make the amount; none: the amount less the tip was typed. */
+      lines: z.array(CartLine).max(LINES_MAX).default([]),
     }),
     z.object({ invoice: z.string() }),
     { counter: 'business' },
@@ -186,6 +214,10 @@ export const SHOP = {
       required_confirmations: z.int(),
       price_until: Instant.nullable(),
       updated_at: Instant,
+      /** A part of the amount. */
+      tip: Decimal,
+      /** A typed amount has no name. */
+      lines: z.array(z.object({ name: z.string(), price: Decimal, quantity: z.int(), vat: z.int().nullable() })),
     }),
     { counter: 'invoice' },
   ),

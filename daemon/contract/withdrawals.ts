@@ -232,7 +232,9 @@ export const WITHDRAWALS = {
   /** All that is known about an address to be paid, for the operator to compare it with. */
   'withdrawal.recipient': reads(
     z.strictObject({
-      ...{ business: Text, crypto: Text, address: Text },
+      business: Text,
+      crypto: Text,
+      address: Text,
       /** The amount that it shall get; its cost is answered then. */
       amount: PositiveDecimal.optional(),
     }),

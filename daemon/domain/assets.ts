@@ -56,7 +56,15 @@ const row = (
   confirmations: ConfirmationTier[],
   contract?: string,
 ): Asset => ({
-  ...{ id, symbol, name, chain, decimals, quoteDecimals, priceSymbol, networkName, confirmations },
+  id,
+  symbol,
+  name,
+  chain,
+  decimals,
+  quoteDecimals,
+  priceSymbol,
+  networkName,
+  confirmations,
   ...(contract ? { contract } : {}),
 });
 

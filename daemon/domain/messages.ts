@@ -54,6 +54,8 @@ export const MESSAGES = {
   'inbox.deposits_mixed':
     '{business}: {count} deposits ({assets}) count for no invoice and wait for you. Accept, refund or keep each: in the console under Inbox, or with `countinghouse inbox list`',
   'invoice.undone': 'A chain reorganisation undid the payment of invoice {invoice}, which was already paid',
+  'links.full':
+    '{business}: the payment links have as many open invoices as they may (browser.open_invoices_max = {limit}), all within their quote: nobody else can pay by a link',
   'ledger.corrected':
     '{chain}: {count} entries that no operator of an endpoint has on the chain were changed or taken out of the books, such as {entry} ({amount} {asset}). An endpoint invented them. `countinghouse ledger` lists them',
   'ledger.differs': '{chain} at block {height}: {reason}',
@@ -146,6 +148,7 @@ export const MESSAGES = {
   'ask.not_plain':
     'the policy approves only payments of a fixed amount: all that there is, and refunds, are approved by hand',
   'ask.refund': 'a refund of invoice {invoice}: every refund is approved by hand',
+  'ask.typed': 'The payer typed the address of this refund, so it needs your approval',
   'ask.restored': 'this service was restored from a backup and waits for its operator',
   'coin.left': '{coin}, which its transaction spends, left the chain',
   'coin.spent': '{coin}, which its transaction spends, was spent by {tx}',
@@ -160,6 +163,7 @@ export const MESSAGES = {
   'note.first_approved': 'You first approved a payment to the address of withdrawal {id} on {day}',
   'note.refund': 'Withdrawal {id} is a refund of invoice {invoice}',
   'note.refund_order': 'Withdrawal {id} is a refund of invoice {invoice}, order {order}',
+  'note.refund_typed': 'The payer typed the address of withdrawal {id} on the refund link, at {time}',
   'wait.block': 'It waits for a confirmation: the coins for it are in transactions that are not in a block yet',
   'wait.coin_away': 'A coin is missing: {coin}. Speed it up to pay it with other coins, or cancel it',
   'wait.coin_lost':
@@ -171,6 +175,10 @@ export const MESSAGES = {
   'wait.collected_but': 'Its money is collected into the tank first. {reason}',
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
+  'wait.machine_away':
+    'the signing machine {machine} is not connected; it was last seen at {seen}. Once it is back, this goes on by itself',
+  'wait.machine_never':
+    'the signing machine {machine} is not connected, and has not been yet. Once it is, this goes on by itself',
   'wait.may_be_paid': 'it may have been paid after the backup: make sure that it was not before you approve it',
   'wait.needless': 'there was no reason for it any more',
   'wait.reserved':
@@ -279,6 +287,7 @@ export const MESSAGES = {
   'doctor.url': '{url}',
   'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
   'doctor.url_unset': 'public_url is not set: payers elsewhere cannot reach the pages',
+  'doctor.machine_away': 'on {machine}, which is not connected now; {count} approved withdrawals wait for it',
   'doctor.wallet_locked': 'locked',
   'doctor.wallet_needed': 'locked while {count} approved withdrawals wait',
   'doctor.wallet_none': 'there is none yet',
@@ -288,39 +297,77 @@ export const MESSAGES = {
 
 /** The kinds of alerts. */
 export const ALERT_KINDS = [
-  ...['alert.undelivered', 'backup.broken', 'backup.failed', 'backup.future', 'backup.late', 'browser.full'],
-  ...['chain.alert', 'chain.away', 'chain.finality', 'chain.halted', 'chain.past', 'chain.unvouched', 'clock.wrong'],
-  ...['data.moved', 'data.older'],
-  ...['endpoint.disabled', 'gas.halted', 'gas.refused', 'inbox.deposit', 'invoice.undone'],
-  ...['ledger.corrected', 'ledger.differs', 'ledger.late', 'ledger.unproved'],
-  ...[
-    'restore.far',
-    'restore.gap',
-    'restore.hidden_recipient',
-    'restore.unknown_spend',
-    'source.dropped',
-    'source.left_out',
-  ],
-  ...[
-    'storage.damaged',
-    'storage.failing',
-    'storage.full',
-    'storage.locked',
-    'storage.log',
-    'storage.low',
-    'webhook.failed',
-  ],
+  'alert.undelivered',
+  'backup.broken',
+  'backup.failed',
+  'backup.future',
+  'backup.late',
+  'browser.full',
+  'chain.alert',
+  'chain.away',
+  'chain.finality',
+  'chain.halted',
+  'chain.past',
+  'chain.unvouched',
+  'clock.wrong',
+  'data.moved',
+  'data.older',
+  'endpoint.disabled',
+  'gas.halted',
+  'gas.refused',
+  'inbox.deposit',
+  'invoice.undone',
+  'ledger.corrected',
+  'ledger.differs',
+  'ledger.late',
+  'ledger.unproved',
+  'restore.far',
+  'restore.gap',
+  'restore.hidden_recipient',
+  'restore.unknown_spend',
+  'source.dropped',
+  'source.left_out',
+  'storage.damaged',
+  'storage.failing',
+  'storage.full',
+  'storage.locked',
+  'storage.log',
+  'storage.low',
+  'webhook.failed',
   'source.unreadable',
-  ...['withdrawal.coin_missing', 'withdrawal.conflict', 'withdrawal.lost', 'withdrawal.not_sent'],
-  ...['withdrawal.refused', 'withdrawal.reopened', 'withdrawal.revived', 'withdrawal.short'],
-  ...['withdrawal.undone', 'withdrawal.unsigned', 'withdrawal.waiting', 'withdrawals.halted'],
+  'withdrawal.coin_missing',
+  'withdrawal.conflict',
+  'withdrawal.lost',
+  'withdrawal.not_sent',
+  'withdrawal.refused',
+  'withdrawal.reopened',
+  'withdrawal.revived',
+  'withdrawal.short',
+  'withdrawal.undone',
+  'withdrawal.unsigned',
+  'withdrawal.waiting',
+  'withdrawals.halted',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** The subjects of the doctor's findings. */
 export const SUBJECTS = [
-  ...['clock', 'disk', 'permissions', 'proxies', 'port', 'addresses', 'certificate', 'sources', 'rates'],
-  ...['backup', 'drill', 'books', 'restore', 'wallet', 'withdrawals', 'alerts'],
+  'clock',
+  'disk',
+  'permissions',
+  'proxies',
+  'port',
+  'addresses',
+  'certificate',
+  'sources',
+  'rates',
+  'backup',
+  'drill',
+  'books',
+  'restore',
+  'wallet',
+  'withdrawals',
+  'alerts',
 ] as const;
 
 export type MessageCode = keyof typeof MESSAGES;
@@ -352,7 +399,17 @@ export const templateOf = ({ code, values }: Message): Template => ({ code, valu
 
 /** Values that grow and shrink while the cause of a message stays the same. */
 const MEASURES: ReadonlySet<string> = new Set([
-  ...['days', 'depth', 'done', 'due', 'finalized', 'height', 'hours', 'known', 'megabytes', 'minutes', 'times'],
+  'days',
+  'depth',
+  'done',
+  'due',
+  'finalized',
+  'height',
+  'hours',
+  'known',
+  'megabytes',
+  'minutes',
+  'times',
 ]);
 
 /** The same for two texts about the same cause: the code, and the values that are no measures. */

@@ -20,17 +20,15 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
  * its amount and tolerance before it was paid; the deposit itself counts for the invoice.
  */
 const INBOX_REASONS = [
-  ...([
-    'late',
-    'extra',
-    'short',
-    'deleted',
-    'unexpected',
-    'wrong-network',
-    'unassigned',
-    'locked',
-    'overpaid',
-  ] as const),
+  'late',
+  'extra',
+  'short',
+  'deleted',
+  'unexpected',
+  'wrong-network',
+  'unassigned',
+  'locked',
+  'overpaid',
 ] as const;
 export type InboxReason = (typeof INBOX_REASONS)[number];
 

@@ -15,31 +15,36 @@ export type RejectCode =
   | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`
   | 'chain.pruned'
   | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
+  | 'closing.number'
   | 'config.rpc'
   | 'console.listen'
   | 'delivery.not_found'
   | `endpoint.${'not_found' | 'quarantine' | 'too_many' | 'url'}`
   | `idempotency.${'conflict' | 'key'}`
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
+  | `item.${'not_found' | 'price' | 'too_many'}`
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
   | `key.${'network' | 'not_found' | 'too_many'}`
   | 'ledger.chain'
+  | `link.${'ended' | 'field' | 'least' | 'not_found' | 'order' | 'slug' | 'sold_out' | 'too_many' | 'too_much'}`
   | `mnemonic.${'checksum' | 'length' | 'word'}`
   | 'operator.listen'
   | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
   | 'rates.unknown'
-  | `refund.${'not_paid' | 'nothing' | 'too_much'}`
+  | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`
+  | `refund_link.${'not_found' | 'over'}`
   | `restore.${'none' | 'not_empty' | 'not_ready'}`
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
   | 'discovery.too_many'
-  | `signer.${'approval' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'service' | 'unsupported'}`
+  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
-  | `gas.${'chain' | 'grant' | 'plan' | 'used'}`
+  | `gas.${'chain' | 'grant' | 'plan' | 'tank' | 'used'}`
   | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'unknown'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
+  | `till.${'listen' | 'no_network'}`
   | 'upgrade.backup'
   | `vault.${'corrupted' | 'exists' | 'missing' | 'passphrase' | 'weak_passphrase'}`
   | 'wallet.sandbox'
@@ -78,6 +83,12 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'payment.fixed': { page: 'shows' },
   'payment.crypto_missing': { page: 'asks' },
   'payment.too_small': { api: [422, 'errors'], page: 'asks' },
+  'link.not_found': { page: 404 },
+  'refund_link.not_found': { page: 404 },
+  'refund_link.over': { page: 'shows', ...CONFLICT },
+  'refund.link_open': CONFLICT,
+  'link.field': { exit: 2 },
+  'link.sold_out': { page: 'asks', ...CONFLICT },
   'rates.unknown': { api: [404, 'error'] },
   'idempotency.conflict': { api: [409, 'message'], withdrawal: 409 },
   'sandbox.unknown_tx': { page: 'shows' },
@@ -87,11 +98,14 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'endpoint.quarantine': CONFLICT,
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
+  'signer.machine': CONFLICT,
   'vault.exists': CONFLICT,
   'spend.open': CONFLICT,
   'withdrawal.state': CONFLICT,
   'withdrawal.overtaken': CONFLICT,
   'withdrawal.descendant': CONFLICT,
+  'closing.number': CONFLICT,
+  'item.price': CONFLICT,
   'inbox.decided': CONFLICT,
   'inbox.gone': CONFLICT,
   'store.locked': { exit: 3 },

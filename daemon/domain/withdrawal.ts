@@ -35,51 +35,34 @@ export const BID_BLOCK_SECONDS: Readonly<Partial<Record<ChainId, number>>> = { B
  * versions that pay it can ever confirm.
  */
 export const WITHDRAWAL_EVENTS = [
-  ...(['approve', 'reject', 'return', 'expire'] as const),
-  ...(['sign', 'send', 'pay', 'unpay', 'lose'] as const),
+  'approve',
+  'reject',
+  'return',
+  'expire',
+  'sign',
+  'send',
+  'pay',
+  'unpay',
+  'lose',
 ] as const;
 export type WithdrawalEvent = (typeof WITHDRAWAL_EVENTS)[number];
 
-/**
- * `same`: the event has no effect in this state. `refused`: the event is not allowed, or not possible, in this state.
- */
-type Cell = WithdrawalState | 'same' | 'refused';
-
-const no = 'refused';
+/** `same`: the event has no effect in this state. */
+type Cell = WithdrawalState | 'same';
 
 /**
- * A rejected withdrawal was never signed, so no event follows. The other two final states can still change by facts of
- * the chain: a reorganisation undoes `completed`, and one that is deeper than `buried` undoes `failed`.
+ * The events that each state allows; any other is refused. A rejected withdrawal was never signed, so no event follows.
+ * The other two final states can still change by facts of the chain: a reorganisation undoes `completed`, and one that
+ * is deeper than `buried` undoes `failed`.
  */
-const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Record<WithdrawalEvent, Cell>>>> = {
-  requested: {
-    ...{ approve: 'approved', reject: 'rejected', return: 'same', expire: 'rejected' },
-    ...{ sign: no, send: no, pay: no, unpay: no, lose: no },
-  },
-  approved: {
-    ...{ approve: no, reject: 'rejected', return: 'requested', expire: 'rejected' },
-    ...{ sign: 'signed', send: no, pay: no, unpay: no, lose: no },
-  },
-  signed: {
-    ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: 'same', send: 'broadcast', pay: 'completed', unpay: 'same', lose: 'failed' },
-  },
-  broadcast: {
-    ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: 'same', send: 'same', pay: 'completed', unpay: 'same', lose: 'failed' },
-  },
-  completed: {
-    ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: no, send: 'same', pay: 'same', unpay: 'broadcast', lose: 'failed' },
-  },
-  rejected: {
-    ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: no, send: no, pay: no, unpay: no, lose: no },
-  },
-  failed: {
-    ...{ approve: no, reject: no, return: no, expire: no },
-    ...{ sign: no, send: 'same', pay: 'completed', unpay: 'broadcast', lose: 'same' },
-  },
+const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Partial<Record<WithdrawalEvent, Cell>>>>> = {
+  requested: { approve: 'approved', reject: 'rejected', return: 'same', expire: 'rejected' },
+  approved: { reject: 'rejected', return: 'requested', expire: 'rejected', sign: 'signed' },
+  signed: { sign: 'same', send: 'broadcast', pay: 'completed', unpay: 'same', lose: 'failed' },
+  broadcast: { sign: 'same', send: 'same', pay: 'completed', unpay: 'same', lose: 'failed' },
+  completed: { send: 'same', pay: 'same', unpay: 'broadcast', lose: 'failed' },
+  rejected: {},
+  failed: { send: 'same', pay: 'completed', unpay: 'broadcast', lose: 'same' },
 };
 
 /** Alerts for the operator: a payment or a failure undone by a reorganisation, or one confirmed after it was given up. */
@@ -90,7 +73,7 @@ type Step = { state: WithdrawalState; alert: WithdrawalAlert | null };
 /** The next state, or null if the event is refused. */
 export function stepWithdrawal(state: WithdrawalState, event: WithdrawalEvent): Step | null {
   const next = TRANSITIONS[state][event];
-  if (next === 'refused') return null;
+  if (next === undefined) return null;
   if (next === 'same') return { state, alert: null };
   return { state: next, alert: alertOf(state, next) };
 }

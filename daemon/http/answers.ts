@@ -154,6 +154,7 @@ const ANSWERS = {
   }),
   Invoice,
   Cryptos: z.array(z.object({ id: whole, name: text, symbol })),
+  Minimum: z.object({ amount: decimal, currency: text }),
   Rates: z.object({ usd: decimal, eur: decimal, gbp: decimal }),
   Balance: z.record(
     text,
@@ -161,6 +162,14 @@ const ANSWERS = {
   ),
   RequestedWithdrawal: z.object({ id: text.describe('A decimal.'), status: withdrawalStatus }),
   Withdrawal,
+  RefundLink: z.object({
+    refund_url: uri,
+    invoice_id: text,
+    amount: decimal.describe('The payer gets it whole: the fee comes on top.'),
+    crypto: symbol,
+    expires_at: instant.describe('Until when the payer may type the address.'),
+    created_at: instant,
+  }),
   Invoices: pageOf(Invoice),
   Withdrawals: pageOf(Withdrawal),
   Transactions: pageOf(Receipt),

@@ -108,6 +108,7 @@ export const ANSWER_EXAMPLES: Readonly<Record<string, unknown>> = {
   Withdrawals: { items: [WITHDRAWAL], next: null },
   Transactions: { items: [RECEIPT], next: null },
   Cryptos: [{ id: 3, name: 'Litecoin', symbol: 'LTC' }],
+  Minimum: { amount: '8.66', currency: 'EUR' },
   Rates: { usd: '80.00', eur: '69.50', gbp: '61.20' },
   RatesByCrypto: { LTC: { usd: 80, eur: 69.5, gbp: 61.2 } },
   Balance: { LTC: 1.4999859, BTC: 0 },

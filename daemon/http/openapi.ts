@@ -12,8 +12,9 @@ import { answerSchemas } from './answers.ts';
 import { clientPaths, type Kit } from './client/openapi.ts';
 import { listSchema, WITHDRAWAL_STATUSES } from './merchant/books.ts';
 import { SANDBOX_SCHEMAS } from './merchant/sandbox.ts';
-import { balanceSchema, createInvoiceSchema, requestPaymentSchema } from './merchant/schemas.ts';
+import { balanceSchema, createInvoiceSchema, minimumSchema, requestPaymentSchema } from './merchant/schemas.ts';
 import { refundSchema, withdrawSchema } from './merchant/withdraw.ts';
+import { EVENT_SCHEMAS, webhooks } from './openapi-events.ts';
 import { ANSWER_EXAMPLES, BODY_EXAMPLES } from './openapi-examples.ts';
 
 type Json = Record<string, unknown>;
@@ -44,6 +45,14 @@ const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const answer = (description: string, schema: string): Json => ({
   description,
   content: { 'application/json': { schema: ref(schema), example: ANSWER_EXAMPLES[schema] } },
+});
+
+/** One of several answers. The example is the first one's. */
+const oneOfAnswers = (description: string, first: string, ...others: string[]): Json => ({
+  description,
+  content: {
+    'application/json': { schema: { oneOf: [first, ...others].map(ref) }, example: ANSWER_EXAMPLES[first] },
+  },
 });
 
 const REFUSALS: Record<string, Json> = {
@@ -82,6 +91,12 @@ const inPath = (name: string, description: string): Json => ({
   description,
   schema: { type: 'string' },
 });
+
+/** The parameters of a query, from its schema. */
+function queryOf(query: z.ZodType): Json[] {
+  const { properties } = fromZod(query) as { properties: Record<string, Json> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+}
 
 /** A placeholder for schemas that are made for a business. */
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
@@ -158,6 +173,20 @@ function otherPaths(): Record<string, Json> {
         answers: { 200: answer('The cryptos that the business takes', 'Cryptos') },
       }),
     },
+    '/merchant/minimum': {
+      get: {
+        ...operation({
+          id: 'getMinimum',
+          summary: 'Get minimum: the least amount of an invoice in a currency',
+          answers: {
+            200: answer('The equivalent of 10 USD now, rounded up', 'Minimum'),
+            422: answer('The currency is unknown', 'Validation'),
+            503: UNAVAILABLE,
+          },
+        }),
+        parameters: queryOf(minimumSchema),
+      },
+    },
     '/merchant/rates/{crypto}': {
       parameters: [inPath('crypto', 'A symbol as listed')],
       get: operation({
@@ -190,12 +219,6 @@ function otherPaths(): Record<string, Json> {
   return paths;
 }
 
-/** The parameters of a list, from its schema. */
-function listParameters(statuses: readonly [string, ...string[]]): Json[] {
-  const { properties } = fromZod(listSchema(statuses)) as { properties: Record<string, Json> };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
-}
-
 function listPaths(): Record<string, Json> {
   const list = (summary: string, schema: string, statuses: readonly [string, ...string[]]): Json => {
     const described = operation({
@@ -203,7 +226,7 @@ function listPaths(): Record<string, Json> {
       summary,
       answers: { 200: answer('A page, newest first', schema), 422: answer('A parameter is wrong', 'Validation') },
     });
-    return { get: { ...described, parameters: listParameters(statuses) } };
+    return { get: { ...described, parameters: queryOf(listSchema(statuses)) } };
   };
   return {
     '/merchant/invoices': list('List invoices', 'Invoices', INVOICE_STATUSES),
@@ -239,11 +262,15 @@ function withdrawalPaths(): Record<string, Json> {
   });
   const refund = operation({
     id: 'refundInvoice',
-    summary: 'Refund invoice: a withdrawal that waits for the operator',
+    summary: 'Refund invoice: a withdrawal that waits for the operator, or a link on which the payer types the address',
     body: fromZod(refundSchema),
     idempotent: true,
     answers: {
-      201: answer('Accepted: poll Get withdrawal', 'Withdrawal'),
+      201: oneOfAnswers(
+        'A withdrawal: poll Get withdrawal; without an address, a link for the payer',
+        'Withdrawal',
+        'RefundLink',
+      ),
       400: failed('A field is wrong, the invoice is not paid, or too little is left; only the first is told'),
       404: failed('Invoice not found'),
       409: failed('The Idempotency-Key was used with another body'),
@@ -277,6 +304,37 @@ const ABOUT =
   'the operator sets it, and only if nothing can replace it. Of an unconfirmed transaction at most ' +
   `${OUTPUTS_PER_UNCONFIRMED_MAX} outputs are shown; the others appear with its block.`;
 
+const TAGS: Readonly<Record<string, string>> = {
+  Invoices: 'Make, read and delete invoices',
+  Money: 'Balances, rates, withdrawals and refunds',
+  Lists: 'Invoices, withdrawals and receipts in pages, newest first',
+  Sandbox: 'Cause the events of a payment, with keys of sandbox businesses',
+  Browser: 'The browser API: requests of pages, with a client ID',
+  Events: 'Signed events for the endpoints of a business',
+};
+
+function tagOf(path: string): string {
+  if (path.startsWith('/sdk/')) return 'Browser';
+  if (path.startsWith('/merchant/sandbox/')) return 'Sandbox';
+  if (/^\/merchant\/(?:invoices|withdrawals|transactions)$/.test(path)) return 'Lists';
+  return /^\/merchant\/(?:invoice|cryptos|minimum)/.test(path) && !path.endsWith('/refund') ? 'Invoices' : 'Money';
+}
+
+const METHODS = ['get', 'post', 'delete'];
+
+/** The paths with a tag on each operation. */
+const tagged = (paths: Record<string, Json>): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item).map(([name, value]) =>
+          METHODS.includes(name) ? [name, { tags: [tagOf(path)], ...(value as Json) }] : [name, value],
+        ),
+      ),
+    ]),
+  );
+
 function describe(app: App): Json {
   return {
     openapi: '3.1.0',
@@ -287,9 +345,17 @@ function describe(app: App): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/api/v1' }],
-    paths: { ...invoicePaths(app), ...otherPaths(), ...listPaths(), ...withdrawalPaths(), ...clientPaths(app, KIT) },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: tagged({
+      ...invoicePaths(app),
+      ...otherPaths(),
+      ...listPaths(),
+      ...withdrawalPaths(),
+      ...clientPaths(app, KIT),
+    }),
+    webhooks: webhooks(),
     components: {
-      schemas: answerSchemas(),
+      schemas: { ...answerSchemas(), ...EVENT_SCHEMAS },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'MB-API-KEY' },
         clientId: { type: 'apiKey', in: 'header', name: 'MB-CLIENT-ID' },

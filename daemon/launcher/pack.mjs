@@ -1,11 +1,13 @@
 /**
- * Runs around `npm pack`. Before it: installs, builds, and copies the lock file to npm-shrinkwrap.json, which npm packs
- * and obeys, so that the package installs the tested versions. With `--done`: removes that copy. Valid on Node 18.
+ * Runs around `npm pack`. Before it: installs, builds, lists what the package holds (`sbom.mjs`), and copies the lock file to
+ * npm-shrinkwrap.json, which npm packs and obeys, so that the package installs the tested versions. With `--done`: removes
+ * that copy. Valid on Node 18.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeSbom } from './sbom.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const packedLock = join(root, 'npm-shrinkwrap.json');
@@ -15,6 +17,9 @@ else {
   const { status } = spawnSync(process.execPath, [join(root, 'daemon', 'launcher', 'prepare.mjs')], {
     stdio: ['ignore', 2, 2],
   });
-  if (status === 0) copyFileSync(join(root, 'package-lock.json'), packedLock);
+  if (status === 0) {
+    writeSbom(root);
+    copyFileSync(join(root, 'package-lock.json'), packedLock);
+  }
   process.exitCode = status ?? 1;
 }

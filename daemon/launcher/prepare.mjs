@@ -10,7 +10,8 @@ import { withLock } from './lock.mjs';
 import { npm, pinnedNode, runningNodeSuffices, runToEnd } from './runtime.mjs';
 
 const PROGRESS_MS = 30_000;
-const INSTALL = ['ci', '--ignore-scripts', '--include=dev'];
+/** The lock file has the hash of each version: a fix of yesterday can be installed where npm is set to wait (`min-release-age`). */
+const INSTALL = ['ci', '--ignore-scripts', '--include=dev', '--min-release-age=0'];
 const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');

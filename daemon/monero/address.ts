@@ -8,13 +8,14 @@
  * Invariant: an accepted address belongs to this network and both its keys are points of the curve, canonically
  * encoded, as monerod itself demands.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
+
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58xmr } from '@scure/base';
 import type { Network } from '../domain/assets.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type CurvePoint, hashToScalar, multipliedBase, Point, pointOf, scalarOf } from './curve.ts';
+import { keccak256 } from './keccak.ts';
 
 type Prefixes = { standard: number; integrated: number; subaddress: number };
 
@@ -114,7 +115,7 @@ export function scriptOfKeys(spend: Uint8Array, view: Uint8Array, isStandard: bo
   return Uint8Array.of(isStandard ? standard : sub, ...spend, ...view);
 }
 
-const checksum = (data: Uint8Array): Uint8Array => keccak_256(data).subarray(0, CHECKSUM_BYTES);
+const checksum = (data: Uint8Array): Uint8Array => keccak256(data).subarray(0, CHECKSUM_BYTES);
 
 /**
  * The bytes of an address without its checksum (65, or 73 with a payment id), or null when it is not an address of

@@ -1,7 +1,8 @@
 /** Parses Monero's blocks. */
-import { keccak_256 } from '@noble/hashes/sha3.js';
+
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
+import { keccak256 } from './keccak.ts';
 import { Reader } from './reader.ts';
 import { readTransaction, type Transaction } from './transaction.ts';
 import { varint } from './varint.ts';
@@ -46,7 +47,7 @@ export function parseBlock(bytes: Uint8Array): Block {
   if (reader.at !== bytes.length) throw new Malformed('bytes after a block');
   const leaves = [coinbase.id, ...txids].map((id) => Buffer.from(id, 'hex'));
   const hashed = Buffer.concat([bytes.subarray(0, headerEnd), treeHash(leaves), varint(leaves.length)]);
-  const hash = bytesToHex(keccak_256(Buffer.concat([varint(hashed.length), hashed])));
+  const hash = bytesToHex(keccak256(Buffer.concat([varint(hashed.length), hashed])));
   return {
     version,
     height: coinbase.height,
@@ -60,7 +61,7 @@ export function parseBlock(bytes: Uint8Array): Block {
 
 /** The root of the tree over a block's transactions (`crypto/tree-hash.c`). */
 function treeHash(leaves: readonly Uint8Array[]): Uint8Array {
-  const pair = (a: Uint8Array, b: Uint8Array): Uint8Array => keccak_256(Buffer.concat([a, b]));
+  const pair = (a: Uint8Array, b: Uint8Array): Uint8Array => keccak256(Buffer.concat([a, b]));
   const [first, second] = leaves;
   if (!first) throw new Malformed('a block without a coinbase');
   if (!second) return first;

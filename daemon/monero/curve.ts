@@ -1,8 +1,8 @@
 /** Scalars, points and hashes of Monero: ed25519 with keccak (CryptoNote), and key images. */
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { assert } from '../domain/errors.ts';
+import { keccak256 } from './keccak.ts';
 import { varint } from './varint.ts';
 
 export const { Point } = ed25519;
@@ -25,7 +25,7 @@ export const scalarOf = (bytes: Uint8Array): bigint => Point.Fn.create(littleEnd
 export const scalarBytes = (scalar: bigint): Uint8Array => Point.Fn.toBytes(scalar);
 
 /** Keccak of the joined parts, as a scalar. */
-export const hashToScalar = (...parts: Uint8Array[]): bigint => scalarOf(keccak_256(concatBytes(...parts)));
+export const hashToScalar = (...parts: Uint8Array[]): bigint => scalarOf(keccak256(concatBytes(...parts)));
 
 /** A point from its canonical encoding; null for other bytes. */
 export function pointOf(bytes: Uint8Array): CurvePoint | null {
@@ -60,7 +60,7 @@ export const outputScalar = (secret: Uint8Array, n: number): bigint => hashToSca
 
 /** The byte with which a receiver skips most outputs of others. */
 export const viewTagOf = (secret: Uint8Array, n: number): number =>
-  keccak_256(concatBytes(VIEW_TAG_DOMAIN, secret, varint(n)))[0] as number;
+  keccak256(concatBytes(VIEW_TAG_DOMAIN, secret, varint(n)))[0] as number;
 
 /** The mask of an output's commitment, from the output's scalar. */
 export const maskOf = (scalar: bigint): bigint => hashToScalar(MASK_DOMAIN, scalarBytes(scalar));
@@ -68,7 +68,7 @@ export const maskOf = (scalar: bigint): bigint => hashToScalar(MASK_DOMAIN, scal
 /** An amount of 8 bytes encrypted, or decrypted, with the output's scalar. */
 export function sealed(units: Uint8Array, scalar: bigint): Uint8Array {
   assert(units.length === UNITS_BYTES, 'an amount has 8 bytes');
-  const pad = keccak_256(concatBytes(AMOUNT_DOMAIN, scalarBytes(scalar)));
+  const pad = keccak256(concatBytes(AMOUNT_DOMAIN, scalarBytes(scalar)));
   return units.map((byte, i) => byte ^ (pad[i] as number));
 }
 
@@ -82,7 +82,7 @@ const ROOT_FACTOR = Fp.create(A * (A + 2n));
  * (`ge_fromfe_frombytes_vartime`), times 8.
  */
 export function hashToPoint(bytes: Uint8Array): CurvePoint {
-  const u = Fp.create(littleEndian(keccak_256(bytes)));
+  const u = Fp.create(littleEndian(keccak256(bytes)));
   const v = Fp.mul(2n, Fp.sqr(u));
   const w = Fp.add(v, 1n);
   const ratio = Fp.div(w, Fp.sub(Fp.sqr(w), Fp.mul(A * A, v)));

@@ -1,5 +1,5 @@
 /** Reads an output of a transaction with the secret that its sender and its receiver share. */
-import { keccak_256 } from '@noble/hashes/sha3.js';
+
 import {
   commitment as commitmentTo,
   littleEndian,
@@ -12,6 +12,7 @@ import {
   sealed,
   viewTagOf,
 } from './curve.ts';
+import { keccak256 } from './keccak.ts';
 import type { Output } from './transaction.ts';
 
 /**
@@ -52,8 +53,8 @@ const short = (bytes: Uint8Array, scalar: bigint) => ({
 
 /** Before 2018: mask and amount are scalars, each hidden by a hash of the one before. */
 function long(bytes: Uint8Array, scalar: bigint) {
-  const first = scalarOf(keccak_256(scalarBytes(scalar)));
-  const second = scalarOf(keccak_256(scalarBytes(first)));
+  const first = scalarOf(keccak256(scalarBytes(scalar)));
+  const second = scalarOf(keccak256(scalarBytes(first)));
   const mask = Point.Fn.create(littleEndian(bytes.subarray(0, SCALAR_BYTES)) - first);
   const units = Point.Fn.create(littleEndian(bytes.subarray(SCALAR_BYTES)) - second) & UNITS_MASK;
   return { units, mask };

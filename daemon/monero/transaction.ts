@@ -2,10 +2,11 @@
  * Parses Monero's transactions: the fields that a receiver needs, and the id, which is checked against the one that was asked for.
  * Format: `cryptonote_basic` and `ringct` of the Monero project.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
+
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
 import { type Extra, readExtra } from './extra.ts';
+import { keccak256 } from './keccak.ts';
 import { Reader } from './reader.ts';
 
 export type Output = {
@@ -97,6 +98,16 @@ export function prefixLength(bytes: Uint8Array): number {
 /** Whether bytes are of a transaction whose id is the hash of all of them. */
 export const isWhollyHashed = (bytes: Uint8Array): boolean => bytes[0] === 1;
 
+/** The bytes of a transaction of version 2 without its signatures, and their hash (hex). Throws `Malformed`. */
+export function prunedOf(bytes: Uint8Array): { pruned: Uint8Array; prunableHash: string } {
+  const reader = new Reader(bytes);
+  const { outputs, keyImages } = readPrefix(reader);
+  const hasProof = bytes[reader.at] !== RCT_NONE;
+  readRingBase(reader, outputs, keyImages.length);
+  const hash = hasProof ? keccak256(bytes.subarray(reader.at)) : new Uint8Array(KEY_BYTES);
+  return { pruned: Uint8Array.from(bytes.subarray(0, reader.at)), prunableHash: bytesToHex(hash) };
+}
+
 /**
  * `prunableHash`: undefined: the signatures are the rest of the bytes; 'parsed': they follow, and are parsed. `height`: see `Prefix`.
  */
@@ -106,19 +117,19 @@ export function readTransaction(reader: Reader, prunableHash?: string): Transact
   const prefixEnd = reader.at;
   if (prefix.version === 1) {
     for (const ring of prefix.rings) reader.take(ring.length * SIGNATURE_BYTES);
-    return { id: bytesToHex(keccak_256(reader.bytes.subarray(start, reader.at))), ...prefix, fee: 0n };
+    return { id: bytesToHex(keccak256(reader.bytes.subarray(start, reader.at))), ...prefix, fee: 0n };
   }
-  const prefixHash = keccak_256(reader.bytes.subarray(start, prefixEnd));
+  const prefixHash = keccak256(reader.bytes.subarray(start, prefixEnd));
   const fee = readRingBase(reader, prefix.outputs, prefix.keyImages.length);
-  const baseHash = keccak_256(reader.bytes.subarray(prefixEnd, reader.at));
+  const baseHash = keccak256(reader.bytes.subarray(prefixEnd, reader.at));
   const hasProof = reader.bytes[prefixEnd] !== RCT_NONE;
   const rest = hasProof ? readProofs(reader, prefix.rings, prefix.outputs.length, prunableHash) : null;
   const restHash = rest
-    ? keccak_256(rest)
+    ? keccak256(rest)
     : hasProof
       ? Buffer.from(prunableHash ?? '', 'hex')
       : new Uint8Array(KEY_BYTES);
-  return { id: bytesToHex(keccak_256(Buffer.concat([prefixHash, baseHash, restHash]))), ...prefix, fee };
+  return { id: bytesToHex(keccak256(Buffer.concat([prefixHash, baseHash, restHash]))), ...prefix, fee };
 }
 
 /** The bytes of the signatures; null where only their hash is known. */

@@ -4,7 +4,7 @@ import type { Grant } from '../wallet/signer/port.ts';
 import { SEAL_AUTHORIZE, SEAL_UNLOCK } from '../wallet/signer/port.ts';
 import { endOf } from '../wallet/signer/register.ts';
 import { seal } from '../wallet/signer/seal.ts';
-import { authorizing } from './keyholder.ts';
+import { authorizing, macAt } from './keyholder.ts';
 import { localKeyholder, type WalletLocation, withSignerService } from './local-keyholder.ts';
 
 const GRANTS_PER_CALL_MAX = 50;
@@ -24,7 +24,7 @@ export async function endGrants(
       const some = ends.slice(from, from + GRANTS_PER_CALL_MAX);
       const wanted = authorizing(passphrase, { approvals: [], change: null, grants: some });
       const { grants: macs } = await signer.authorize(await seal(await signer.sealKey(), SEAL_AUTHORIZE, wanted));
-      for (const [at, grant] of some.entries()) await signer.grantPolicy(grant, macs[at] ?? '');
+      for (const [at, grant] of some.entries()) await signer.grantPolicy(grant, macAt(macs, at));
     }
     if (state !== 'unlocked') await signer.lock();
   });

@@ -12,6 +12,7 @@ import type { PolicyMode } from '../domain/policy.ts';
 import { SIGNED_ASSETS } from '../wallet/signer/limits.ts';
 import type { PolicyGrant } from '../wallet/signer/port.ts';
 import { GrantShape } from '../wallet/signer/wire.ts';
+import { macAt } from './keyholder.ts';
 import type { Authorize } from './review.ts';
 import { cents } from './view.ts';
 
@@ -91,7 +92,7 @@ export class GrantReview {
   /** With the operator's MACs. Throws `Rejected` `vault.*`. */
   async signed(authorize: Authorize): Promise<{ grant: PolicyGrant; mac: string }[]> {
     const { grants: macs } = await authorize({ approvals: [], change: null, grants: [...this.#grants] });
-    return this.#grants.map((grant, at) => ({ grant, mac: macs[at] ?? '' }));
+    return this.#grants.map((grant, at) => ({ grant, mac: macAt(macs, at) }));
   }
 
   /** Lists the limits of each coin, and in total. */

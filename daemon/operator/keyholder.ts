@@ -7,7 +7,7 @@
  */
 import type { Call, Result } from '../contract/operator.ts';
 import type { Network } from '../domain/assets.ts';
-import { Rejected } from '../domain/errors.ts';
+import { assert, Rejected } from '../domain/errors.ts';
 import {
   type Authorization,
   type CustodyTask,
@@ -23,6 +23,13 @@ import { replyBox, seal } from '../wallet/signer/seal.ts';
 import type { DerivedAccounts } from './open-business.ts';
 
 export type Wallet = Result<'wallet.status'>['wallet'];
+
+/** The MAC of the grant or approval at `at`, in the order of what was asked. The signer makes one for each. */
+export function macAt(macs: readonly string[], at: number): string {
+  const mac = macs[at];
+  assert(mac !== undefined && mac !== '', `the signer made ${macs.length} MACs, and none for what was asked at ${at}`);
+  return mac;
+}
 
 /** Every function throws `vault.passphrase` for a wrong passphrase, as `Rejected` or as `OperatorError`. */
 export type Keyholder = {

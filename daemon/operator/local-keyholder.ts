@@ -94,7 +94,10 @@ export async function withSignerService<T>(
     throw new Rejected('signer.service', why);
   }
   const signer = new SignerClient({
-    ...{ folder, remote: socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }) },
+    folder,
+    remote: socket,
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
     sandbox: { sign: () => Promise.reject(new Error('the sandbox signs by itself')) },
     log: () => {},
   });

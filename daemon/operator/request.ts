@@ -64,7 +64,10 @@ export class ApprovalRequest {
   #withoutMacs(): Approval[] {
     const { intents, until } = this.#preview;
     return intents.map(({ uuid, feeMax, units, sweep }) => ({
-      ...{ uuid, fee_max: feeMax, until, mac: null },
+      uuid,
+      fee_max: feeMax,
+      until,
+      mac: null,
       ...(sweep ? { units } : {}),
     }));
   }

@@ -23,6 +23,7 @@ import {
 import { IntentShape } from '../wallet/signer/wire.ts';
 import { readingOf } from './families.ts';
 import { gasGrantOf } from './gas.ts';
+import { macAt } from './keyholder.ts';
 import { type Bytes, differs, type Output, type Reading } from './reading.ts';
 
 /** The service's request for approval. */
@@ -173,14 +174,18 @@ export class Review {
     });
     return {
       approvals: this.#withMacs(macs.approvals),
-      gas: collect && { grant: collect, mac: macs.grants[0] ?? '' },
+      gas: collect && { grant: collect, mac: macAt(macs.grants, 0) },
     };
   }
 
   #withMacs(macs: readonly string[]): Approval[] {
     const { until } = this;
     return this.#intents.map(({ uuid, feeMax, units, sweep }, at) => ({
-      ...{ uuid, fee_max: feeMax, ...(sweep ? { units } : {}), until, mac: macs[at] ?? null },
+      uuid,
+      fee_max: feeMax,
+      ...(sweep ? { units } : {}),
+      until,
+      mac: macs[at] ?? null,
     }));
   }
 
@@ -226,7 +231,11 @@ function grantOf({ chain, network, accountNo }: Intent, { fee_max, until }: Give
 }
 
 const notPaid = ({ uuid, address, units, sweep }: Intent): Payment => ({
-  ...{ uuid, address, units: BigInt(units), upTo: sweep, now: 0n },
+  uuid,
+  address,
+  units: BigInt(units),
+  upTo: sweep,
+  now: 0n,
 });
 
 /** Removes the output of an intent from the remaining ones. */

@@ -16,7 +16,7 @@ export function reviewText(view: ReviewView): string {
   for (const payment of payments) lines.push(...paymentLines(payment, kind === 'cancellation'));
   for (const sum of before) lines.push(`${money(sum)} to somebody as approved before`);
   if (back !== null) lines.push(`${money(back)} back to this wallet`);
-  if (coins !== null) lines.push(...['Of these coins alone:', ...coins.map((coin) => `  ${coin}`)]);
+  if (coins !== null) lines.push('Of these coins alone:', ...coins.map((coin) => `  ${coin}`));
   lines.push(`Fee: at most ${money(feeMax)}; now ${fee.text} ${fee.asset} by the service's word`);
   if (view.collect)
     lines.push(

@@ -126,7 +126,9 @@ class Valued {
   #sum(units: bigint, worth: bigint | null): Sum {
     const { symbol } = this.#asset;
     return {
-      ...{ units, asset: symbol, text: formatUnits(units, this.#asset) },
+      units,
+      asset: symbol,
+      text: formatUnits(units, this.#asset),
       worth: worth === null ? null : formatDecimal(worth, FIAT_DECIMALS),
     };
   }
@@ -156,8 +158,11 @@ export function viewOf(
   const feeMoney = isApart ? new Valued(feeAsset, null) : money;
   const fee = feeMoney.of(parseDecimal(preview.fee, feeAsset.decimals) ?? 0n);
   const shown = payments.map(({ address, units, upTo, now }) => ({
-    ...{ address, groups: inGroups(address), upTo },
-    ...{ allowed: money.of(units), now: money.of(now) },
+    address,
+    groups: inGroups(address),
+    upTo,
+    allowed: money.of(units),
+    now: money.of(now),
   }));
   const granted = collect && feeMoney.of(BigInt(review?.collect?.feeMax ?? collect.fee_max));
   const before = rest.before.map((units) => money.of(units));
@@ -167,8 +172,16 @@ export function viewOf(
   const paid = isPaid ? shown.map(({ now }) => now) : [];
   const moved = payments.length === 0 ? (rest.back ?? 0n) : payments.reduce((sum, { units }) => sum + units, 0n);
   return {
-    ...{ decoded: rest.decoded, kind: rest.kind, coins: rest.coins, inputs: rest.inputs, until: rest.until },
-    ...{ payments: shown, before, back, fee, feeMax: feeMoney.of(rest.feeMax) },
+    decoded: rest.decoded,
+    kind: rest.kind,
+    coins: rest.coins,
+    inputs: rest.inputs,
+    until: rest.until,
+    payments: shown,
+    before,
+    back,
+    fee,
+    feeMax: feeMoney.of(rest.feeMax),
     paid: money.total(paid),
     takes: money.total([...paid, ...before, ...(back ? [back] : []), ...own]),
     leaves: money.total([...paid, ...before, ...own]),
@@ -176,12 +189,16 @@ export function viewOf(
     rate: rate === null ? null : cents(rate),
     isFeeHigh: !isApart && isFeeHigh(rest.feeMax, moved),
     speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
-      ...{ speed, minutes, fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n) },
+      speed,
+      minutes,
+      fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n),
     })),
     collect: collect &&
       granted && {
-        ...{ addresses: collect.addresses, missing: collect.needs },
-        ...{ feeMax: granted, total: feeMoney.total([granted, feeMoney.of(rest.feeMax)]) },
+        addresses: collect.addresses,
+        missing: collect.needs,
+        feeMax: granted,
+        total: feeMoney.total([granted, feeMoney.of(rest.feeMax)]),
         until: review?.collect?.until ?? collect.until,
       },
     warnings: preview.warnings,
@@ -202,8 +219,15 @@ function partsOfReview(review: Review, preview: Preview): Parts {
   return {
     decoded: { chain, network, accountNo },
     kind: purpose === 'cancel' ? 'cancellation' : payments.length === 0 ? 'self' : 'payment',
-    ...{ asset: assetOf(review.asset), feeAsset: assetOf(review.feeAsset), payments: [...payments] },
-    ...{ before, back, coins, feeMax, until, inputs: preview.inputs.length },
+    asset: assetOf(review.asset),
+    feeAsset: assetOf(review.feeAsset),
+    payments: [...payments],
+    before,
+    back,
+    coins,
+    feeMax,
+    until,
+    inputs: preview.inputs.length,
   };
 }
 
@@ -215,7 +239,12 @@ function partsOfPreview(preview: Preview): Parts {
   return {
     decoded: null,
     kind: preview.purpose === 'cancel' ? 'cancellation' : paid.length === 0 ? 'self' : 'payment',
-    ...{ asset, feeAsset, before: [], coins: null, inputs: preview.inputs.length, until: preview.until },
+    asset,
+    feeAsset,
+    before: [],
+    coins: null,
+    inputs: preview.inputs.length,
+    until: preview.until,
     payments: paid.map(({ address, groups, amount }) => {
       const pays = units(amount);
       return { address: address ?? groups, units: pays, upTo: false, now: pays };

@@ -9,7 +9,7 @@ import type { InvoicePage, Offer, State } from './model.ts';
 type Choose = Extract<State, { is: 'choose' }>;
 type OpenOffer = Extract<Offer, { withheld: null }>;
 
-const WITHHELD = { chain: 'offerChain', rate: 'offerRate', wallet: 'offerWallet' } as const;
+const WITHHELD = { chain: 'offerChain', rate: 'offerRate', wallet: 'offerWallet', small: 'offerSmall' } as const;
 
 const isOpen = (offer: Offer): offer is OpenOffer => offer.withheld === null;
 

@@ -6,7 +6,7 @@
  */
 import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
-import { mayChangeCoin } from '../app/invoices/payments.ts';
+import { isTooSmall, mayChangeCoin } from '../app/invoices/payments.ts';
 import { arrived } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
@@ -26,7 +26,7 @@ const SANDBOX_REFRESH_SECONDS = 3;
 /** A coin that a payer may choose with its current price, or why it is not available. */
 export type Offer = { asset: Asset } & (
   | { units: bigint; rate: bigint; withheld: null }
-  | { withheld: 'chain' | 'rate' | 'wallet' }
+  | { withheld: 'chain' | 'rate' | 'wallet' | 'small' }
 );
 
 export type Received = { asset: Asset; units: bigint };
@@ -125,12 +125,9 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   if (!app.directory.account(business, asset.symbol)) return { asset, withheld: 'wallet' };
   const rate = app.rates.quoteRate(business.network, asset.symbol, invoice.currency, now);
   if (!rate) return { asset, withheld: 'rate' };
-  return {
-    asset,
-    units: cryptoFor(invoice.amount, asset, rate.scaled),
-    rate: rate.scaled,
-    withheld: null,
-  };
+  const units = cryptoFor(invoice.amount, asset, rate.scaled);
+  if (isTooSmall(app, business, asset, units)) return { asset, withheld: 'small' };
+  return { asset, units, rate: rate.scaled, withheld: null };
 }
 
 /** The assets that a business takes, its favourites first. */
@@ -218,7 +215,7 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
   return payment ? payState(app, found, payment, now) : chooseState(app, found, now);
 }
 
-export type Notice = 'mustChoose' | 'notNow' | null;
+export type Notice = 'mustChoose' | 'notNow' | 'soldOut' | null;
 
 /** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(

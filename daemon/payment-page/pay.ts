@@ -79,10 +79,7 @@ function only({ funds: { asset }, way }: Open, { words }: Locale): Html {
   const name = format.plainName(asset);
   const network = format.networkOf(asset);
   const alone = network === name;
-  const warning = rich(alone ? words.onlyCoin : words.onlyNetwork, {
-    ...{ name, network },
-    ticker: format.tickerOf(asset),
-  });
+  const warning = rich(alone ? words.onlyCoin : words.onlyNetwork, { name, network, ticker: format.tickerOf(asset) });
   if (alone) return html`<p class="quiet">${warning}</p>\n`;
   const contract: Part =
     way.contract === null

@@ -38,7 +38,7 @@ export function renderPage(model: PageModel, locale: Locale, nonce: string): str
 type Frame = { title: string; root: string; nonce: string; head: Part; attributes: Part; body: Html };
 
 /** The frame of every page. */
-function frame({ title, root, nonce, head, attributes, body }: Frame, { language, direction }: Locale): Html {
+export function frame({ title, root, nonce, head, attributes, body }: Frame, { language, direction }: Locale): Html {
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>
@@ -69,10 +69,9 @@ function refreshOf(model: InvoicePage): Part {
 }
 
 function renderInvoice(model: InvoicePage, locale: Locale, nonce: string): Html {
-  const { root, slug, query, business } = model;
+  const { root, slug, query } = model;
   const { words } = locale;
-  const accent = business.accent;
-  const head = html`${accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`}${refreshOf(model)}<link rel="modulepreload" href="${root}${SDK_PATH}" nonce="${nonce}">
+  const head = html`${styleOf(model, nonce)}${refreshOf(model)}<link rel="modulepreload" href="${root}${SDK_PATH}" nonce="${nonce}">
 <script type="module" src="${root}${SCRIPT_PATH}" nonce="${nonce}"></script>
 `;
   const { view, version } = renderView(model, locale);
@@ -81,9 +80,19 @@ function renderInvoice(model: InvoicePage, locale: Locale, nonce: string): Html 
   const body = html`${banner(model, locale)}<p id="offline" class="offline" role="status" hidden></p>
 ${view}
 <footer class="foot">
-${again}${languageForm(model, locale)}</footer>
+${again}${languageForm({ root, path: slug }, locale)}</footer>
 <div id="say" class="unseen" role="status"></div>`;
   return frame({ title: titleOf(model, locale), root, nonce, head, attributes, body }, locale);
+}
+
+/** The merchant's colour. */
+export function styleOf({ business: { accent } }: Pick<InvoicePage, 'business'>, nonce: string): Part {
+  return accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`;
+}
+
+/** The merchant's picture. */
+export function logoOf({ root, business: { logo } }: Pick<InvoicePage, 'root' | 'business'>): Part {
+  return logo === null ? null : html`<img class="logo" src="${root}logo/${logo}" alt="" height="40">\n`;
 }
 
 function titleOf(model: InvoicePage, { tag }: Locale): string {
@@ -92,7 +101,7 @@ function titleOf(model: InvoicePage, { tag }: Locale): string {
 }
 
 const TITLE_CHARACTERS_MAX = 60;
-const clip = (text: string): string => {
+export const clip = (text: string): string => {
   const characters = [...text];
   return characters.length > TITLE_CHARACTERS_MAX ? `${characters.slice(0, TITLE_CHARACTERS_MAX).join('')}…` : text;
 };
@@ -150,17 +159,17 @@ function sayOf(model: InvoicePage, { words }: Locale): string {
   return told.join('. ').replaceAll('!.', '!');
 }
 
-function banner({ network }: InvoicePage, { words }: Locale): Part {
+/** Says that the money is not real. */
+export function banner({ network }: Pick<InvoicePage, 'network'>, { words }: Locale): Part {
   if (network === 'mainnet') return null;
   return html`<aside class="banner" data-part="banner">${network === 'sandbox' ? words.sandboxBanner : words.testBanner}</aside>\n`;
 }
 
 /** The merchant and the amount. */
-function summary({ root, business, amount, currency }: InvoicePage, { words, tag }: Locale): Html {
-  const logo =
-    business.logo === null ? null : html`<img class="logo" src="${root}logo/${business.logo}" alt="" height="40">\n`;
+function summary(model: InvoicePage, { words, tag }: Locale): Html {
+  const { business, amount, currency } = model;
   return html`<header class="summary">
-${logo}<p class="payee"><span class="quiet">${words.payTo}</span> <bdi class="clip">${business.name}</bdi></p>
+${logoOf(model)}<p class="payee"><span class="quiet">${words.payTo}</span> <bdi class="clip">${business.name}</bdi></p>
 <h1 class="total"><bdi>${format.price(amount, currency, tag)}</bdi></h1>
 </header>
 `;
@@ -242,12 +251,12 @@ function notices({ state, payableUntil, behind, notice }: InvoicePage, { words, 
 }
 
 /** A form, so that it works without scripts. It leads to the same page in another language. */
-function languageForm({ root, slug }: InvoicePage, { words, language }: Locale): Html {
+export function languageForm({ root, path }: { root: string; path: string }, { words, language }: Locale): Html {
   const option = (entry: (typeof LANGUAGES)[number]): Html =>
     entry.language === language
       ? html`<option value="${entry.language}" lang="${entry.language}" selected>${entry.name}</option>`
       : html`<option value="${entry.language}" lang="${entry.language}">${entry.name}</option>`;
-  return html`<form method="get" action="${root}${slug}" class="languages">
+  return html`<form method="get" action="${root}${path}" class="languages">
 <label for="lang">${words.language}</label> <select id="lang" name="lang" autocomplete="off">${LANGUAGES.map(option)}</select>
 <button type="submit" class="plain-button still">${words.changeLanguage}</button>
 </form>

@@ -3,8 +3,6 @@
  * invoice's slug is the only credential, so requests are limited by address, and all pages that do not exist look
  * alike.
  */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import helmet from 'helmet';
 import { withAddress } from '../app/addresses/pool.ts';
@@ -17,12 +15,15 @@ import { findLogo } from '../app/shops/branding.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { answersTo } from '../domain/rejections.ts';
 import { makeAsset, serveAsset } from '../http/assets/asset.ts';
-import { NetworkBuckets, networksOf } from '../http/limits.ts';
+import { networksOf } from '../http/limits.ts';
 import { mayPlay } from '../http/requests.ts';
+import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send, sendProblem } from './answer.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
-import { type Locale, localeFor } from './locale.ts';
-import { invoicePage, type Notice, type PageModel, type Problem } from './model.ts';
+import { addLinkRoutes } from './links/router.ts';
+import { invoicePage, type Notice } from './model.ts';
+import { reachPage } from './reach.ts';
+import { addRefundRoutes } from './refunds/router.ts';
 import { renderPage, renderView } from './render.ts';
 import { press } from './sandbox.ts';
 import { SCRIPT, SCRIPT_PATH } from './script.ts';
@@ -37,14 +38,11 @@ const WRITES_PER_MINUTE = 10;
 const WRITES_BURST = 10;
 const PRESSES_PER_MINUTE = 120;
 const PRESSES_BURST = 40;
-const ADDRESSES_MAX = 10_000;
 const BODY_BYTES_MAX = 1_024;
 const FIELDS_MAX = 8;
 const YEAR_SECONDS = 31_536_000;
 
-const SLUG = /^[A-Za-z0-9]{12}$/;
 const LOGO_ID = /^[0-9a-f]{32}$/;
-const packed = promisify(gzip);
 
 /** The headers of every answer; each page adds its own policy (see `csp.ts`). */
 const HEADERS = helmet({
@@ -54,33 +52,6 @@ const HEADERS = helmet({
   // the proxy that ends TLS decides about the whole domain
   strictTransportSecurity: false,
 });
-
-const localeOf = (request: Request): Locale => localeFor(request.query.lang, request.headers['accept-language']);
-const queryOf = ({ chosen, language }: Locale): string => (chosen ? `?lang=${language}` : '');
-
-/** The relative path from the answered page to the payment pages, so that a proxy may serve them below another path. */
-function rootOf(request: Request): string {
-  const path = request.originalUrl.split('?', 1)[0]!;
-  return `${'../'.repeat(path.split('/').length - 2)}${request.baseUrl.slice(1)}/`;
-}
-
-type Content = { model: PageModel; locale: Locale; ancestors: readonly string[] };
-
-async function send(request: Request, response: Response, status: number, content: Content): Promise<void> {
-  const nonce = setPolicy(response, content.ancestors);
-  const markup = renderPage(content.model, content.locale, nonce);
-  response.status(status).type('html').vary('Accept-Encoding').vary('Accept-Language');
-  if (request.acceptsEncodings('gzip') === false) response.send(markup);
-  else response.set('Content-Encoding', 'gzip').send(await packed(markup));
-}
-
-function sendProblem(request: Request, response: Response, status: number, problem: Problem): Promise<void> {
-  const slug = request.params?.slug;
-  const known = typeof slug === 'string' && SLUG.test(slug) && problem !== 'notFound';
-  const locale = localeOf(request);
-  const model = { page: 'problem', problem, root: rootOf(request), query: queryOf(locale) } as const;
-  return send(request, response, status, { model: { ...model, slug: known ? slug : null }, locale, ancestors: [] });
-}
 
 /** The slug in the path. Throws the error of an unknown invoice if it is no slug, for example a record's id. */
 function slugOf(request: Request): string {
@@ -95,26 +66,6 @@ const toInvoice = (request: Request, response: Response, slug: string): void => 
     .location(`${rootOf(request)}${slug}${queryOf(localeOf(request))}`)
     .end();
 };
-
-function limiter(app: App, perMinute: number, burst: number): RequestHandler {
-  const buckets = new NetworkBuckets({ perMinute, burst, now: app.now, bucketsMax: ADDRESSES_MAX });
-  return async (request, response, next) => {
-    const taken = buckets.take(request.ip ?? '');
-    if (taken.ok) {
-      next();
-      return;
-    }
-    response.setHeader('Retry-After', String(taken.retryAfterSeconds));
-    await sendProblem(request, response, 429, 'tooMany');
-  };
-}
-
-const onlyMethods =
-  (methods: string): RequestHandler =>
-  async (request, response) => {
-    response.setHeader('Allow', methods);
-    await sendProblem(request, response, 405, 'method');
-  };
 
 /** Mounted at the path of the payment pages. `controls`: null without a sandbox. */
 export function pageRouter(app: App, controls: SandboxControls | null): Router {
@@ -147,7 +98,8 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const plays = mayPlay(app, found.business, request);
     const change = request.query.change !== undefined;
     const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, change }, notice);
-    await send(request, response, status, { model, locale, ancestors: frameAncestors(app, found.invoice, plays) });
+    const render = (nonce: string): string => renderPage(model, locale, nonce);
+    await send(request, response, status, { render, ancestors: frameAncestors(app, found.invoice, plays) });
   };
   const read: RequestHandler = async (request, response) => {
     // one address per page, because its links are relative
@@ -170,6 +122,9 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     toInvoice(request, response, slug);
   };
 
+  addLinkRoutes(router, app, reads);
+  router.route('/reach/:code').get(reads, reachPage(app, rootOf)).all(onlyMethods('GET, HEAD'));
+  addRefundRoutes(router, app, reads);
   router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
   router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
   router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));
@@ -213,12 +168,6 @@ function sendLogo(app: App): RequestHandler {
   };
 }
 
-/** A field of a form; undefined if it is missing, empty or repeated. */
-function fieldOf(request: Request, name: string): string | undefined {
-  const value = (request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
 /**
  * Requests the payment, or changes its coin if the form says so. Returns null if there is a payment now, or if nothing can be
  * chosen any more, which the page shows; otherwise the message for the payer.
@@ -243,6 +192,7 @@ async function ask(app: App, slug: string, request: Request, response: Response)
     if (!(error instanceof Rejected)) throw error;
     const { page } = answersTo(error.code);
     if (typeof page === 'number') throw error;
+    if (error.code === 'link.sold_out') return 'soldOut';
     return page === 'shows' ? null : 'mustChoose';
   }
 }

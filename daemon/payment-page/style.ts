@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { browserFile } from '../http/assets/asset.ts';
+import { LINK_STYLE } from './style-links.ts';
 import { PAY_STYLE } from './style-pay.ts';
 
 /** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 15 px. */
@@ -141,7 +142,7 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-const sheet = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}`;
+const sheet = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}${LINK_STYLE}`;
 const used = new Set([...sheet.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name));
 
 /** The whole sheet without comments, indentation, needless spaces, and the tokens that only the console uses. */

@@ -74,7 +74,11 @@ export class SimulatedAccountSpending extends SimulatedFamily implements Spendin
     const output: PlannedOutput = own ? { kind: 'change', ...to, ...own } : { kind: 'payout', ...to };
     const lowestNonce = await this.#source.nonce(sender.address, limit());
     return {
-      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.chain, accountNo, asset },
+      kind: 'sandbox-account',
+      network: 'sandbox',
+      chain: this.chain,
+      accountNo,
+      asset,
       sender: sender.address,
       nonce: key?.nonce ?? holdings.nextNonce(sender.address, lowestNonce),
       lowestNonce,
@@ -116,9 +120,16 @@ export class SimulatedAccountSpending extends SimulatedFamily implements Spendin
   recover(raw: string, own: OwnParts): SandboxAccountPlan {
     const { from, nonce, transfer, fee } = decodeAccount(this.chain, raw);
     return {
-      ...{ kind: 'sandbox-account', network: 'sandbox', chain: this.chain, accountNo: own.accountNo },
+      kind: 'sandbox-account',
+      network: 'sandbox',
+      chain: this.chain,
+      accountNo: own.accountNo,
       asset: transfer?.asset ?? this.feeAsset,
-      ...{ sender: from, nonce, lowestNonce: nonce, outputs: transfer ? [plannedOutput(transfer, own)] : [], fee },
+      sender: from,
+      nonce,
+      lowestNonce: nonce,
+      outputs: transfer ? [plannedOutput(transfer, own)] : [],
+      fee,
     };
   }
 

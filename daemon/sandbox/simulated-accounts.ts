@@ -145,7 +145,12 @@ export function acceptAccount(tx: SandboxWriter, chain: ChainId, raw: string, no
 }
 
 const firstNonce = (outpoint: string, script: Uint8Array, asset: AssetId): SandboxOutput => ({
-  ...{ outpoint, script, asset, units: 0n, transactionId: PREMINED, spentBy: null },
+  outpoint,
+  script,
+  asset,
+  units: 0n,
+  transactionId: PREMINED,
+  spentBy: null,
 });
 
 /** Evicts the unconfirmed transaction with the same nonce, and those with later ones. */

@@ -73,7 +73,11 @@ export class SimulatedSpending extends SimulatedFamily implements Spending {
   recover(raw: string, own: OwnParts): SandboxPlan {
     const { conflictKeys, outputs } = this.decode(raw);
     return {
-      ...{ kind: 'sandbox', network: 'sandbox', chain: this.chain, accountNo: own.accountNo, asset: this.feeAsset },
+      kind: 'sandbox',
+      network: 'sandbox',
+      chain: this.chain,
+      accountNo: own.accountNo,
+      asset: this.feeAsset,
       inputs: conflictKeys.flatMap((key) => own.coin(key) ?? []),
       outputs: outputs.map((output) => plannedOutput(output, own)),
       fee: own.fee,

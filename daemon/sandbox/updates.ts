@@ -75,7 +75,8 @@ export function updateSince(
     orphaned,
     targets: 'all',
     mempool: isAtTip ? 'complete' : 'unknown',
-    ...{ credits, spends },
+    credits,
+    spends,
     ...(isAccountChain(chain) && { debits }),
   };
 }

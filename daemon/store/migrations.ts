@@ -49,6 +49,10 @@ import { PAID_INDICES } from './migrations/0049-paid-indices.ts';
 import { OVERPAID } from './migrations/0050-overpaid.ts';
 import { DAY_OF_A_SHOP } from './migrations/0051-day-of-a-shop.ts';
 import { PROBLEM_CODES } from './migrations/0052-problem-codes.ts';
+import { LINKS } from './migrations/0053-links.ts';
+import { COUNTER } from './migrations/0054-counter.ts';
+import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
+import { TANKS } from './migrations/0058-tanks.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -96,6 +100,10 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0050-overpaid', OVERPAID],
   ['0051-day-of-a-shop', DAY_OF_A_SHOP],
   ['0052-problem-codes', PROBLEM_CODES],
+  ['0053-links', LINKS],
+  ['0054-counter', COUNTER],
+  ['0055-refund-links', REFUND_LINKS],
+  ['0058-tanks', TANKS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -21,14 +21,18 @@ import {
 } from './columns.ts';
 import { ALERT_TABLES } from './schema-alerts.ts';
 import { CORRECTION_TABLES } from './schema-corrections.ts';
+import { COUNTER_TABLES } from './schema-counter.ts';
 import { EVENT_TABLES } from './schema-events.ts';
+import { LINK_TABLES } from './schema-links.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
 export const TABLES = {
   ...WITHDRAWAL_TABLES,
   ...ALERT_TABLES,
   ...CORRECTION_TABLES,
+  ...COUNTER_TABLES,
   ...EVENT_TABLES,
+  ...LINK_TABLES,
   business: {
     id: made(int),
     uuid: text,
@@ -91,6 +95,8 @@ export const TABLES = {
     rescan: maybe(text),
     /** The index of the next change address. */
     next_change: made(int),
+    /** Account chains: the index of the tank. */
+    tank: made(int),
     /**
      * For a wallet that was used before: how many addresses past the last used one are searched. Null: it was not used
      * before.

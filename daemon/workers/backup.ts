@@ -73,7 +73,13 @@ export class Backups {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       this.#told = true;
-      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
+      await raise(
+        this.#app,
+        null,
+        'backup.failed',
+        folder,
+        message('backup.failed', { folder, reason: reasonOf(error) }),
+      );
     }
   }
 
@@ -101,7 +107,13 @@ export class Backups {
     } catch (error) {
       const isUnsound = error instanceof Rejected && error.code === 'backup.unsound';
       if (isUnsound)
-        await raise(this.#app, 'storage.damaged', DATABASE, message('storage.damaged', { reason: reasonOf(error) }));
+        await raise(
+          this.#app,
+          null,
+          'storage.damaged',
+          DATABASE,
+          message('storage.damaged', { reason: reasonOf(error) }),
+        );
       throw error;
     }
   }
@@ -135,7 +147,13 @@ export class Backups {
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {
-      await raise(this.#app, 'backup.failed', folder, message('backup.failed', { folder, reason: reasonOf(error) }));
+      await raise(
+        this.#app,
+        null,
+        'backup.failed',
+        folder,
+        message('backup.failed', { folder, reason: reasonOf(error) }),
+      );
       throw error;
     }
   }
@@ -181,7 +199,7 @@ export class Backups {
     ] as const;
     for (const [kind, [file, ...others]] of kinds) {
       if (file === undefined) await end(this.#app, kind, folder);
-      else await raise(this.#app, kind, folder, message(kind, { count: others.length + 1, folder, file }));
+      else await raise(this.#app, null, kind, folder, message(kind, { count: others.length + 1, folder, file }));
     }
   }
 }

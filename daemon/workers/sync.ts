@@ -160,7 +160,7 @@ export class SyncLoop {
       this.#unreadable.add(rescan.account.id);
       const { key, adapter } = this.#chain;
       const text = message('chain.past', { reason: reasonOf(error) });
-      await raise(this.#app, 'chain.past', `${key} account ${rescan.account.id}`, text, adapter.network);
+      await raise(this.#app, adapter.network, 'chain.past', `${key} account ${rescan.account.id}`, text);
     }
     return true;
   }
@@ -183,7 +183,7 @@ export class SyncLoop {
   }
 
   #alert(kind: AlertKind, text: Message): Promise<void> {
-    return raise(this.#app, kind, this.#chain.key, text, this.#chain.adapter.network);
+    return raise(this.#app, this.#chain.adapter.network, kind, this.#chain.key, text);
   }
 
   async #halt(error: unknown): Promise<void> {

@@ -87,10 +87,10 @@ export class WithdrawalWorker {
     this.#app.log.fatal({ chain: key, error }, 'the withdrawals of a chain were halted by a bug');
     await raise(
       this.#app,
+      this.#chain.adapter.network,
       'withdrawals.halted',
       key,
       message('withdrawals.halted', { chain: key, reason: String(error) }),
-      this.#chain.adapter.network,
     );
   }
 }

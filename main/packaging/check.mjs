@@ -33,8 +33,10 @@ export default function checkContents({ appOutDir, arch, electronPlatformName, p
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const paths = packedFiles(packager.getResourcesDir(appOutDir));
   const errors = contentErrors(paths, {
-    ...{ platform: electronPlatformName, arch: ARCHS[arch] },
-    ...{ tools: Object.keys(devDependencies), unused: unusedPackages(root) },
+    platform: electronPlatformName,
+    arch: ARCHS[arch],
+    tools: Object.keys(devDependencies),
+    unused: unusedPackages(root),
   });
   if (errors.length === 0) return;
   const more = errors.length > ERRORS_SHOWN_MAX ? [`and ${errors.length - ERRORS_SHOWN_MAX} more`] : [];

@@ -77,7 +77,7 @@ function Plot({ bars, cryptos, currency, title }: Omit<BarsProps, 'table'>): Rea
     <div ref={ref} className="plot">
       <svg width={width} height={HEIGHT + BOTTOM} role="img" aria-labelledby={id}>
         <title id={id}>{title}</title>
-        <Grid {...{ lines, left, width, y }} name={short} />
+        <Grid lines={lines} left={left} width={width} y={y} name={short} />
         {bars.map(({ key, name }, at) => {
           const x = left + at * slot + (slot - wide) / 2;
           const fromEnd = bars.length - 1 - at;

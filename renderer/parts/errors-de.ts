@@ -17,6 +17,16 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'brand.name': 'Dieser Name ist zu lang',
   'business.name': 'Ein Name hat 1 bis 100 Zeichen und ist nicht nur eine Zahl',
   'business.time_zone': 'Diese Zeitzone gibt es nicht: etwa Europe/Berlin',
+  'refund.link_open':
+    'Ein Erstattungslink hält dieses Geld: Warten Sie auf den Kunden, oder ziehen Sie den Link zurück',
+  'refund.too_small': 'Der Betrag ist zu klein für das Netzwerk',
+  'refund_link.over': 'Dieser Erstattungslink ist beendet oder schon benutzt',
+  'link.ended': 'Dieser Link ist beendet',
+  'link.field':
+    'Eine Angabe zum Link geht so nicht: Preise über 0 mit höchstens den Nachkommastellen der Währung, bis zu 100 Artikel, keine unsichtbaren Zeichen',
+  'link.not_found': 'Diesen Zahlungslink gibt es nicht',
+  'link.slug': 'Diese Adresse ist vergeben oder enthält anderes als a–z, 0–9 und -',
+  'link.too_many': 'Es gibt schon zu viele Zahlungslinks',
   'client.origin': 'Eine Seite wird so geschrieben: https://shop.example',
   'client.too_many': 'Es gibt schon zu viele Client-IDs: Widerrufen Sie zuerst welche',
   'endpoint.too_many': 'Es gibt schon zu viele Adressen für Ereignisse',
@@ -60,4 +70,6 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'withdrawal.overtaken': 'Die Blockchain ist inzwischen weiter: Versuchen Sie es noch einmal',
   'withdrawal.too_many': 'Es warten schon zu viele Auszahlungen',
   'withdrawal.unconnected': 'Dieser Coin ist gerade nicht mit seinem Netz verbunden',
+  'till.listen': 'Der Port für Kassen ist belegt: Setzen Sie [till] port',
+  'till.no_network': 'Dieser Computer hat keine Adresse in einem lokalen Netz',
 };

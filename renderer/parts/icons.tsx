@@ -5,6 +5,8 @@ const OUTLINES = {
   home: 'M3.5 9 10 3.5 16.5 9v7.5h-4.5v-4.5h-4v4.5H3.5z',
   counter: 'M4 3.5h12v13H4zM4 7.5h12M8 7.5v9M12 7.5v9M4 12h12',
   invoices: 'M5 2.8h10v14l-1.7-1.2-1.6 1.2-1.7-1.2-1.7 1.2-1.6-1.2L5 16.8zM8 7h4M8 10.5h4',
+  links:
+    'M8.500 11.500 11.500 8.500M9 6.500l2-2a3.200 3.200 0 0 1 4.500 4.500l-2 2M11 13.500l-2 2A3.200 3.200 0 0 1 4.500 11l2-2',
   inbox: 'M3 11.5 5 4h10l2 7.5V16H3zM3 11.5h4l1 2h4l1-2h4',
   withdrawals: 'M5.5 13.5 14.5 4.5M8 4.5h6.5V11M3.5 17h13',
   gas: 'M10 3s5 5.3 5 9a5 5 0 0 1-10 0c0-3.700 5-9 5-9z',
@@ -29,6 +31,11 @@ const OUTLINES = {
   silent: 'M3 8v4h3l4 3.500v-11L6 8zM13.500 8l4 4M17.500 8l-4 4',
   copy: 'M7 7h9.500v9.500H7zM13 7V3.500H3.500V13H7',
   external: 'M8 4.500H4v11.500h11.500V12M11 4h5v5M16 4 9 11',
+  laptop: 'M4.500 4.500h11v8h-11zM2.500 15.500h15',
+  wifi: 'M3 8.500a10 10 0 0 1 14 0M5.500 11.300a6.400 6.400 0 0 1 9 0M8 14a2.800 2.800 0 0 1 4 0M10 16.300v.100',
+  globe: 'M3 10a7 7 0 1 0 14 0 7 7 0 1 0-14 0M3 10h14M10 3c-4.500 4-4.500 10 0 14 4.500-4 4.500-10 0-14',
+  onion:
+    'M10 2.500v3M10 5.500c-2 2.500-5.500 3.500-5.500 7a5.500 4.500 0 0 0 11 0c0-3.500-3.500-4.500-5.500-7M10 8.500c-1 1.500-2.500 2.500-2.500 4.500a2.500 2.500 0 0 0 5 0c0-2-1.500-3-2.500-4.500',
 } as const;
 
 export type IconName = keyof typeof OUTLINES;
@@ -42,9 +49,7 @@ export function Icon({ name, size = 20 }: { name: IconName; size?: number }): Re
 }
 
 /** The shapes of states; each stands beside its word. */
-const SHAPES = [
-  ...(['waiting', 'seen', 'part', 'done', 'warning', 'failed', 'ended', 'approve', 'inbox'] as const),
-] as const;
+const SHAPES = ['waiting', 'seen', 'part', 'done', 'warning', 'failed', 'ended', 'approve', 'inbox'] as const;
 export type Shape = (typeof SHAPES)[number];
 
 const TICK = 'M6.300 10.300 9 13l4.800-5.500';

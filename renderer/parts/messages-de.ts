@@ -72,6 +72,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Zahlungen, die für keine Rechnung zählen und auf Sie warten: {count} ({assets}). Zählen, erstatten oder behalten Sie jede: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
   'invoice.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Rechnung {invoice} aufgehoben, die schon bezahlt war',
+  'links.full':
+    '{business}: Die Zahlungslinks haben so viele offene Rechnungen wie erlaubt (browser.open_invoices_max = {limit}), und alle Kurse gelten noch: Über einen Link kann sonst niemand zahlen',
   'ledger.corrected':
     '{chain}: {count} Einträge, die kein Betreiber eines Endpunkts auf der Blockchain hat, wurden geändert oder aus den Büchern genommen, etwa {entry} ({amount} {asset}). Ein Endpunkt hat sie erfunden. `countinghouse ledger` führt sie auf',
   'ledger.differs': '{chain} bei Block {height}: {reason}',
@@ -170,6 +172,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ask.not_plain':
     'Die Regel genehmigt nur Zahlungen mit festem Betrag: Was alles auszahlt oder erstattet, wird von Hand genehmigt',
   'ask.refund': 'Eine Erstattung der Rechnung {invoice}: Jede Erstattung wird von Hand genehmigt',
+  'ask.typed': 'Der Zahler hat die Adresse dieser Erstattung eingegeben, darum braucht sie Ihre Genehmigung',
   'ask.restored': 'Dieser Dienst wurde aus einer Sicherung wiederhergestellt und wartet auf seinen Betreiber',
   'coin.left': '{coin}, den ihre Transaktion ausgibt, ist nicht mehr in der Blockchain',
   'coin.spent': '{coin}, den ihre Transaktion ausgibt, hat {tx} ausgegeben',
@@ -185,6 +188,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'note.first_approved': 'Eine Zahlung an die Adresse der Auszahlung {id} haben Sie zuerst am {day} genehmigt',
   'note.refund': 'Auszahlung {id} erstattet die Rechnung {invoice}',
   'note.refund_order': 'Auszahlung {id} erstattet die Rechnung {invoice}, Bestellung {order}',
+  'note.refund_typed': 'Der Zahler hat die Adresse der Auszahlung {id} über den Erstattungslink eingegeben, um {time}',
   'wait.block': 'Sie wartet auf eine Bestätigung: Die Coins dafür sind in Transaktionen, die noch in keinem Block sind',
   'wait.coin_away':
     'Ein Coin fehlt: {coin}. Beschleunigen Sie die Auszahlung, damit andere Coins sie bezahlen, oder brechen Sie sie ab',
@@ -197,6 +201,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.collected_but': 'Ihr Geld wird zuerst in den Tank eingesammelt. {reason}',
   'wait.first_view': 'Nichts wird signiert, bevor seine Blockchain seit dem Start gelesen wurde',
   'wait.locked': 'Die Wallet ist gesperrt',
+  'wait.machine_away':
+    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen um {seen}. Ist er zurück, geht es von selbst weiter',
+  'wait.machine_never':
+    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden und war es noch nie. Ist er es, geht es von selbst weiter',
   'wait.may_be_paid':
     'Sie kann nach der Sicherung bezahlt worden sein: Vergewissern Sie sich, dass das nicht so ist, bevor Sie sie genehmigen',
   'wait.needless': 'Es gab keinen Grund mehr dafür',
@@ -307,6 +315,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.url': '{url}',
   'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',
   'doctor.url_unset': 'public_url ist nicht gesetzt: Kunden anderswo erreichen die Zahlungsseiten nicht',
+  'doctor.machine_away': 'Auf {machine}, gerade nicht verbunden; genehmigte Auszahlungen, die darauf warten: {count}',
   'doctor.wallet_locked': 'Gesperrt',
   'doctor.wallet_needed': 'Gesperrt, während genehmigte Auszahlungen warten: {count}',
   'doctor.wallet_none': 'Es gibt noch keine',

@@ -2,7 +2,7 @@
 /**
  * Plugin Name: Countinghouse for WooCommerce
  * Description: Take cryptocurrency through your own Countinghouse: payers are sent to its payment page, and signed events move the order on.
- * Version: 1.0.0
+ * Version: 1.1.0
  * Requires at least: 6.1
  * Requires PHP: 7.4
  * Requires Plugins: woocommerce
@@ -22,6 +22,7 @@ require_once __DIR__ . '/includes/failure.php';
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/client.php';
 require_once __DIR__ . '/includes/signature.php';
+require_once __DIR__ . '/includes/payer.php';
 require_once __DIR__ . '/includes/orders.php';
 require_once __DIR__ . '/includes/events.php';
 require_once __DIR__ . '/includes/refunds.php';
@@ -62,6 +63,7 @@ add_action(
 			}
 		);
 		Orders::listen();
+		Payer::listen();
 		Events::listen();
 		Refunds::listen();
 	}

@@ -34,7 +34,10 @@ export class Followed {
   private constructor(folder: string, options: Partial<ElectrumOptions> & { servers: readonly string[] }) {
     this.#folder = folder;
     this.adapter = new ElectrumAdapter({
-      ...{ chain: 'LTC', network: 'regtest', folder, list: this.book },
+      chain: 'LTC',
+      network: 'regtest',
+      folder,
+      list: this.book,
       alert: (server, message) => this.alerts.push(`${server}: ${message}`),
       ...options,
     });

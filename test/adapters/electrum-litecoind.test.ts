@@ -22,7 +22,10 @@ async function controls(): Promise<ChainControls> {
       node,
       (list) =>
         new ElectrumAdapter({
-          ...{ chain: 'LTC', network: 'regtest', servers: [server.url], list },
+          chain: 'LTC',
+          network: 'regtest',
+          servers: [server.url],
+          list,
           folder: join(folder, String(opened++)),
         }),
       () => server.followed.update(),
@@ -48,7 +51,11 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('through an Electrum server on a r
     const folder = mkdtempSync(join(tmpdir(), 'electrum-'));
     const book = new FactBook();
     const adapter = new ElectrumAdapter({
-      ...{ chain: 'LTC', network: 'regtest', servers: [server.url], list: book, folder },
+      chain: 'LTC',
+      network: 'regtest',
+      servers: [server.url],
+      list: book,
+      folder,
     });
     try {
       const target = await adapter.deriveAddress(testAccount, 0, 0);

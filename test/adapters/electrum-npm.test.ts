@@ -21,7 +21,10 @@ async function controls(kind: 'bcoin' | 'bcash', protocol: { min: string; max: s
       node,
       (list) =>
         new ElectrumAdapter({
-          ...{ chain, network: 'regtest', servers: [server.url], list },
+          chain,
+          network: 'regtest',
+          servers: [server.url],
+          list,
           folder: join(folder, String(opened++)),
         }),
       () => server.followed.update(),

@@ -155,7 +155,9 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {
     const long = await old.ask<{ count: number; hex: string; max: number }>('blockchain.block.headers', [0, 5000]);
     expect(long).toMatchObject({ count: height + 1, max: 2016 });
     const list = await modern.ask<{ headers: string[]; root?: string; branch?: string[] }>('blockchain.block.headers', [
-      ...[0, 5000, height],
+      0,
+      5000,
+      height,
     ]);
     expect(list.headers.join('')).toBe(long.hex);
     const hashes = list.headers.map((header) => writtenHash(Buffer.from(header, 'hex')));
@@ -201,7 +203,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('on a real litecoind'), () => {
     expect(await talk.ask('blockchain.scripthash.listunspent', [scripthash])).toEqual([coin]);
     expect(await talk.ask('blockchain.scripthash.get_mempool', [scripthash])).toEqual([]);
     const proof = await talk.ask<{ merkle: string[]; pos: number }>('blockchain.transaction.get_merkle', [
-      ...[txid, tip.height],
+      txid,
+      tip.height,
     ]);
     const { tx } = await node.rpc<{ tx: string[] }>('getblock', [await node.rpc<string>('getbestblockhash', [])]);
     expect(proof).toMatchObject({

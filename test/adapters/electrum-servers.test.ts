@@ -60,7 +60,10 @@ function open(servers: readonly StubServer[], options: Partial<ElectrumOptions> 
   const alerts: string[] = [];
   const leftOut: { targetId: number; message: string }[] = [];
   const adapter = new ElectrumAdapter({
-    ...{ chain: 'BTC', network: 'regtest', folder, list: new FactBook() },
+    chain: 'BTC',
+    network: 'regtest',
+    folder,
+    list: new FactBook(),
     servers: servers.map(({ url }) => url),
     alert: (server, message) => alerts.push(`${server}: ${message}`),
     leftOut: (targetId, message) => leftOut.push({ targetId, message }),
@@ -668,7 +671,9 @@ describe('the coins that servers hold', () => {
     const { adapter } = open([server], { list: books() });
     const held = await adapter.holdings.coins([], signal());
     expect({ ...held, coins: sorted(held.coins) }).toEqual({
-      ...{ coins: expected, untold: [], lessMempool: true },
+      coins: expected,
+      untold: [],
+      lessMempool: true,
       tip: { height: 40, hash: hashOf(main.at(-1) as Buffer) },
       until: { height: 42, hash: hashOf(next[1] as Buffer) },
     });
@@ -718,8 +723,15 @@ async function clientSetOf(servers: readonly StubServer[], own = true): Promise<
   const events = { onTip() {}, onStatus() {}, onReady() {}, onGone() {}, onDropped() {} };
   const set = new ServerSet({
     endpoints: servers.map(({ url }) => endpointOf(url)),
-    ...{ own, proxy: null, proxyForAll: false, pins: new Pins(null), timeouts: TIMEOUTS },
-    ...{ genesis: [hashOf(REGTEST_GENESIS)], events, behind: () => 0, onPrimary() {} },
+    own,
+    proxy: null,
+    proxyForAll: false,
+    pins: new Pins(null),
+    timeouts: TIMEOUTS,
+    genesis: [hashOf(REGTEST_GENESIS)],
+    events,
+    behind: () => 0,
+    onPrimary() {},
   });
   opened.push({ close: async () => set.close() });
   set.start();

@@ -50,7 +50,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
   });
 
   const optionsFor = (list: FactBook) => ({
-    ...({ chain: 'LTC', network: 'regtest', folder, list } as const),
+    chain: 'LTC' as const,
+    network: 'regtest' as const,
+    folder,
+    list,
     servers: servers.map(({ url }) => url),
   });
 

@@ -48,7 +48,11 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('reaching Electrum servers'), () =
   ): { adapter: ElectrumAdapter; alerts: string[] } {
     const alerts: string[] = [];
     const adapter = new ElectrumAdapter({
-      ...{ chain: 'LTC', network: 'regtest', servers, folder, list: new FactBook() },
+      chain: 'LTC',
+      network: 'regtest',
+      servers,
+      folder,
+      list: new FactBook(),
       alert: (server, message) => alerts.push(`${server}: ${message}`),
       ...options,
     });

@@ -109,7 +109,11 @@ function costly(limits: CostLimits): Promise<StubServer & { asked: Map<string, s
 
 function open(list: ScriptList, servers: readonly StubServer[], options: Partial<ElectrumOptions> = {}) {
   const adapter = new ElectrumAdapter({
-    ...{ chain: 'BTC', network: 'regtest', folder, list, servers: servers.map(({ url }) => url) },
+    chain: 'BTC',
+    network: 'regtest',
+    folder,
+    list,
+    servers: servers.map(({ url }) => url),
     ...options,
   });
   opened.push(adapter);
@@ -177,7 +181,9 @@ it('takes more unanswered requests than are bearable for a lost connection', asy
   const connection = await Connection.open(
     {
       endpoint: { name: server.url, host, port: Number(port), tls: false },
-      ...{ proxy: null, proxyForAll: false, pins: new Pins(join(folder, 'pins.json')) },
+      proxy: null,
+      proxyForAll: false,
+      pins: new Pins(join(folder, 'pins.json')),
     },
     { onNotification: () => {}, onEnd: () => {}, subscriptions: () => 0 },
     TIMEOUTS,

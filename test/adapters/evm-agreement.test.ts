@@ -130,6 +130,24 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     });
   });
 
+  it('counts coins from inside a contract that its endpoint hid longer than blocks are searched', async () => {
+    const units = 10n ** 18n;
+    silence();
+    const { adapter, address, id } = await watching();
+    const hidden = ({ method }: Request, result: Json): Json => (method === 'eth_getBalance' ? '0x0' : result);
+    pair.scene.proxy.behaviour = { changed: hidden };
+    await pair.scene.payCoins([address, pair.scene.anvil.accounts[5] ?? ''].map((to) => ({ address: to, units })));
+    await pair.scene.anvil.mine(2 * LONG);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([]);
+    pair.scene.proxy.behaviour = {};
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units, height: null }]);
+    await agreed(id);
+    expect(pair.book.paid(id)).toEqual([{ units, height: pair.book.checkpoint[0]?.height }]);
+  });
+
   it('forgets nothing that waits for agreement when it is started anew', async () => {
     silence();
     const { adapter: first, address, id } = await watching();

@@ -1,14 +1,19 @@
 /** The calls that one block costs at an endpoint: as many with a thousand addresses as with ten, and no more than six. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import { balancesCall } from '../../daemon/chains/evm/balances-call.ts';
+import { BLOCK_MS } from '../../daemon/chains/evm/params.ts';
 import { anvilTitle, compiledYul, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import type { Behaviour } from '../nodes/evm/endpoint-proxy.ts';
+import { type Behaviour, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import { EvmScene } from './evm-controls.ts';
 import { FactBook } from './fact-book.ts';
 
 const COIN = 10n ** 18n;
 const BLOCKS = 10;
+const CALLS_OF_A_BLOCK_MAX = 6;
+/** The service looks so often without a hint. */
+const PASS_MS = 10_000;
 /** On test chains each step asks for the final block and for unknown tokens, too, which it does once a minute elsewhere. */
 const CALLS_OF_A_STEP_MAX = 5;
 const signal = () => AbortSignal.timeout(60_000);
@@ -98,6 +103,57 @@ describe.skipIf(!hasAnvil)(anvilTitle('the calls that a block costs'), () => {
     await book.catchUp(adapter);
     expect([...scene.proxy.calls]).toEqual([['eth_getBlockByNumber', 2]]);
     await adapter.close();
+  });
+});
+
+describe.skipIf(!hasAnvil)(anvilTitle("the calls of a block at mainnet's pace, two operators together"), () => {
+  it.each([
+    ['ETH' as const, 4, 3_000],
+    ['BSC' as const, 40, 0],
+  ])('are six at most on %s', async (chain, blocks, lateMs) => {
+    const scene = await EvmScene.start(chain);
+    const second = await EndpointProxy.start(scene.anvil.url);
+    const book = new FactBook();
+    for (let i = 0; i < 10; i++) {
+      const script = Buffer.alloc(20, 0x55);
+      script.writeUInt32BE(i);
+      book.watch({ script, address: checksumAddress(script) });
+    }
+    const adapter = scene.paced(book, [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')]);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    const blockMs = BLOCK_MS[chain];
+    let isOver = false;
+    let wake = (): void => undefined;
+    adapter.onHint(() => wake());
+    const following = (async () => {
+      while (!isOver) {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        await Promise.race([woken, sleep(PASS_MS)]);
+        await book.catchUp(adapter);
+      }
+    })();
+    const mine = async (): Promise<void> => {
+      const time = Math.floor((Date.now() - lateMs) / 1_000);
+      await scene.anvil.rpc('anvil_setNextBlockTimestamp', [`0x${time.toString(16)}`]).catch(() => null);
+      await Promise.all([scene.anvil.mine(), sleep(blockMs)]);
+    };
+    await mine();
+    for (const { calls } of [scene.proxy, second]) calls.clear();
+    const began = Date.now();
+    for (let i = 0; i < blocks; i++) await mine();
+    // a slow machine makes fewer blocks in the time in which it polls
+    const slots = (Date.now() - began) / blockMs;
+    const calls = [scene.proxy, second].flatMap((one) => [...one.calls.values()]).reduce((sum, each) => sum + each, 0);
+    expect(calls / slots).toBeLessThanOrEqual(CALLS_OF_A_BLOCK_MAX);
+    isOver = true;
+    wake();
+    await following;
+    await adapter.close();
+    await second.close();
+    await scene.stop();
   });
 });
 

@@ -2,8 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
-import { BLOCK_MS, POLL_MS } from '../../daemon/chains/evm/params.ts';
-import { SECOND_LOOK_MS } from '../../daemon/chains/evm/second-look.ts';
+import { BLOCK_MS, FINALITY_MS, POLL_MS, SECOND_LOOK_MS } from '../../daemon/chains/evm/params.ts';
 import { UNKNOWN_TOKENS_MS } from '../../daemon/chains/evm/unknown-tokens.ts';
 import type { AssetId, Network } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
@@ -14,7 +13,7 @@ import { FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
 
 type Payment = { address: string; units: bigint };
-type Connecting = { needsAgreement?: () => boolean; pollMs?: number | undefined };
+type Connecting = { needsAgreement?: () => boolean; pollMs?: number | undefined; secondLookMs?: number };
 type Known = { from: string; to: string | null; value: string; input: string; gas: string };
 
 /** A node with its payer's contracts, an endpoint before it, and what connects an adapter to it. */
@@ -71,6 +70,7 @@ USDT = "1"
     needsAgreement = () => true,
     pollMs = 100,
     network: Network = 'regtest',
+    secondLookMs = 1_000,
   ): EvmAdapter {
     return new EvmAdapter({
       chain: this.chain,
@@ -82,19 +82,25 @@ USDT = "1"
       wantsFinality: true,
       alert: (server, message) => void this.alerts.push({ server, message }),
       pollMs,
-      secondLookMs: 1_000,
+      secondLookMs,
     });
   }
 
   /** An adapter with the intervals of mainnet. */
   paced(list: ScriptList, urls: readonly string[]): EvmAdapter {
     return new EvmAdapter({
-      ...{ chain: this.chain, network: 'regtest', urls, list, needsAgreement: () => true, wantsFinality: false },
+      chain: this.chain,
+      network: 'regtest',
+      urls,
+      list,
+      needsAgreement: () => true,
+      wantsFinality: true,
       contracts: { [this.asset]: this.token },
       alert: () => undefined,
       pollMs: POLL_MS[this.chain],
       blockMs: BLOCK_MS[this.chain],
-      secondLookMs: SECOND_LOOK_MS,
+      secondLookMs: SECOND_LOOK_MS[this.chain],
+      finalityMs: FINALITY_MS[this.chain],
       unknownTokensMs: UNKNOWN_TOKENS_MS,
     });
   }
@@ -210,8 +216,11 @@ export class EndpointPair {
   }
 
   /** An adapter of these endpoints at the tip, and an address that it watches. */
-  async watching(urls: readonly string[], { needsAgreement = () => false, pollMs = 100 }: Connecting = {}) {
-    const adapter = this.scene.connect(this.book, urls, needsAgreement, pollMs);
+  async watching(
+    urls: readonly string[],
+    { needsAgreement = () => false, pollMs = 100, secondLookMs }: Connecting = {},
+  ) {
+    const adapter = this.scene.connect(this.book, urls, needsAgreement, pollMs, 'regtest', secondLookMs);
     this.adapter = adapter;
     const target = await adapter.deriveAddress(testAccount, 0, this.#nextIndex++);
     const id = this.book.watch(target);

@@ -181,9 +181,17 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     const to = scene.anvil.accounts[5] ?? '';
     const holdings = { balances: () => [funds], balance: () => funds, nextNonce: (_: string, used: bigint) => used };
     const request = {
-      ...{ accountNo: 0, asset: 'ETH' as const, payouts: [{ address: to, units: COIN / 10n }], conflictKeys },
-      ...{ change: tank, feeRate: 10n ** 13n, feeMin: 0n, feeMax: COIN, inputsMax: null, tipHeight: 0 },
-      holdings: { ...holdings, ...{ coin: notHere, coins: () => [] } },
+      accountNo: 0,
+      asset: 'ETH' as const,
+      payouts: [{ address: to, units: COIN / 10n }],
+      conflictKeys,
+      change: tank,
+      feeRate: 10n ** 13n,
+      feeMin: 0n,
+      feeMax: COIN,
+      inputsMax: null,
+      tipHeight: 0,
+      holdings: { ...holdings, coin: notHere, coins: () => [] },
     };
     return adapter.spending.plan(request, signal);
   }

@@ -105,8 +105,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const targetId = pair.book.watch(unseen);
     pair.book.watch(empty);
     expect((await adapter.balances.read(signal())).held).toEqual([
-      ...[told[0], { targetId, address: unseen.address, asset: 'ETH', units: 0n }],
-      ...[told[1], { targetId, address: unseen.address, asset: 'USDT_ERC20', units: 77n }],
+      told[0],
+      { targetId, address: unseen.address, asset: 'ETH', units: 0n },
+      told[1],
+      { targetId, address: unseen.address, asset: 'USDT_ERC20', units: 77n },
     ]);
     const none = { instead: () => ({ error: { code: -32_000, message: 'missing trie node' } }) };
     pair.scene.proxy.behaviour = none;
@@ -122,7 +124,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     const [thief = '', other = ''] = pair.scene.anvil.accounts.slice(7);
     await pair.scene.anvil.rpc('anvil_impersonateAccount', [address]);
     const tokens = await pair.scene.anvil.send({
-      ...{ from: address, to: pair.scene.token, gas: 100_000 },
+      from: address,
+      to: pair.scene.token,
+      gas: 100_000,
       data: callOf('TetherLike', 'transfer', [thief, 2_000n]),
     });
     const byToken = await step();

@@ -140,7 +140,11 @@ export class Trial {
     const { blocks } = options.ground.followed.chain;
     this.book.checkpoint = blocks.map(({ hash }, height) => ({ height, hash })).slice(-CHECKPOINT_BLOCKS);
     this.adapter = new ElectrumAdapter({
-      ...{ chain: 'LTC', network: 'regtest', folder, list: this.book, timeouts: options.patient ? {} : SHORT_TIMEOUTS },
+      chain: 'LTC',
+      network: 'regtest',
+      folder,
+      list: this.book,
+      timeouts: options.patient ? {} : SHORT_TIMEOUTS,
       servers: [liar.url, honest.url],
       // Proofs alone are to hold: nobody is asked for a second opinion.
       needsAgreement: () => false,

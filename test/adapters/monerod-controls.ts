@@ -1,7 +1,9 @@
 /** How the conformance suites move a monerod, and what pays there. */
 import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { MoneroAdapter, type MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
+import type { DerivedAddress } from '../../daemon/domain/chain.ts';
 import type { MoneroUnsigned, SignedSpend } from '../../daemon/domain/spend.ts';
+import { addressAt } from '../../daemon/monero/address.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import type { Memory } from '../../daemon/wallet/signer/permission.ts';
@@ -16,11 +18,18 @@ const SEED = Buffer.alloc(64, 7);
 /** The suites spend a third of what they are paid. */
 const UNITS = 10n ** 11n;
 const NOTHING_SIGNED: Memory = {
-  ...{ grants: new Map(), gasGrants: new Map(), gasUsed: new Map(), policySpends: [], changes: new Map() },
+  grants: new Map(),
+  gasGrants: new Map(),
+  tanks: new Map(),
+  gasUsed: new Map(),
+  policySpends: [],
+  changes: new Map(),
   policyFees: new FeeCover(),
   gasFunded: new Map(),
   fundedBefore: new Map(),
-  ...{ isFresh: false, epochs: [null], signed: new Map() },
+  isFresh: false,
+  epochs: [null],
+  signed: new Map(),
 };
 
 /** A node with a payer, an RPC before it, and what connects an adapter to them. */
@@ -44,14 +53,26 @@ export class MoneroScene {
     await this.node.remove();
   }
 
+  /** The account's standard address, as a wallet of Monero is made from it. */
+  standard(): DerivedAddress {
+    return addressAt(this.account, 1, 0, 'regtest');
+  }
+
   connect(
     list: ScriptList,
     urls: readonly string[] = [this.proxy.url],
     options: Partial<MoneroOptions> = {},
   ): MoneroAdapter {
     return new MoneroAdapter({
-      ...{ network: 'regtest', urls, list, accounts: () => [this.account] },
-      ...{ needsAgreement: () => true, alert: () => {}, onOdd: () => {}, pollMs: 100, blocksPerStep: 5 },
+      network: 'regtest',
+      urls,
+      list,
+      accounts: () => [this.account],
+      needsAgreement: () => true,
+      alert: () => {},
+      onOdd: () => {},
+      pollMs: 100,
+      blocksPerStep: 5,
       ...options,
     });
   }
@@ -85,7 +106,9 @@ export class MoneroScene {
   get spending(): SpendingControls {
     const { node, proxy } = this;
     return {
-      ...{ asset: 'XMR', account: this.account, units: UNITS },
+      asset: 'XMR',
+      account: this.account,
+      units: UNITS,
       connect: (list) => this.connect(list),
       async pay(to) {
         await node.pay([to]);

@@ -105,8 +105,11 @@ async function seen(txid: string): Promise<Sample> {
   const { transaction } = parseSigned(raw);
   const { outputs, keyImages } = transaction;
   return {
-    ...{ fee: BigInt(found.fee), weight: BigInt(found.weight), raw },
-    ...{ outputs: outputs.length, inputs: keyImages.length },
+    fee: BigInt(found.fee),
+    weight: BigInt(found.weight),
+    raw,
+    outputs: outputs.length,
+    inputs: keyImages.length,
   };
 }
 
@@ -137,16 +140,16 @@ async function ofOurs(): Promise<Made[]> {
     const [coin] = holdings.coins()[0]!;
     const plan = await spending.plan(
       {
-        ...{
-          accountNo: 0,
-          asset: 'XMR',
-          payouts,
-          holdings,
-          change: { ...change, index: 0 },
-          tipHeight: book.tip.height,
-        },
+        accountNo: 0,
+        asset: 'XMR',
+        payouts,
+        holdings,
+        change: { ...change, index: 0 },
+        tipHeight: book.tip.height,
         conflictKeys: payouts.length === 0 ? [coin!.outpoint] : [],
-        ...{ feeRate: await spending.feeRate(6, signal()), feeMin: 0n, feeMax: COIN },
+        feeRate: await spending.feeRate(6, signal()),
+        feeMin: 0n,
+        feeMax: COIN,
       },
       signal,
     );

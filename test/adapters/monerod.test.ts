@@ -6,7 +6,7 @@ import type { MoneroOptions } from '../../daemon/chains/xmr/adapter.ts';
 import { straight } from '../../daemon/chains/xmr/reach.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { parseTransaction } from '../../daemon/monero/transaction.ts';
-import { hasMonerod, type Json, Monerod, monerodTitle } from '../nodes/monerod.ts';
+import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
 import type { MonerodProxy } from '../nodes/monerod-proxy.ts';
 import { SocksProxy } from '../nodes/socks-proxy.ts';
 import { conformance, until } from './conformance.ts';
@@ -53,6 +53,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
   describe('nodes that cannot be trusted', () => {
     afterEach(() => {
       proxy.change = () => undefined;
+      proxy.changeBytes = (_, answer) => answer;
       proxy.raw = () => false;
     });
 
@@ -61,16 +62,26 @@ describe.skipIf(!hasMonerod)(monerodTitle('on a real monerod'), () => {
       const other = await node.pay([{ address, units: 1_000n }]);
       await book.catchUp(adapter);
       await node.mine(1);
-      const [raw] = await node.raw([other]);
-      proxy.change = ({ name }, answer) => {
-        if (name !== '/get_transactions') return undefined;
-        const txs = (answer.txs ?? []) as { [key: string]: Json }[];
-        return { ...answer, txs: txs.map((tx) => ({ ...tx, pruned_as_hex: '', as_hex: `${raw?.slice(0, -2)}00` })) };
+      const [raw = ''] = await node.raw([other]);
+      const { blob } = await node.rpc<{ blob: string }>('get_block', { height: book.tip.height + 1 });
+      /** The answer with one byte of something else, from its end. */
+      const spoilt = (part: string, fromEnd: number) => (_: string, answer: Buffer) => {
+        const bytes = Buffer.from(part, 'hex');
+        const at = answer.indexOf(bytes) + bytes.length - fromEnd;
+        answer[at] = (answer[at] as number) ^ 1;
+        return answer;
       };
+      proxy.changeBytes = spoilt(raw, 1);
       await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/another transaction than was asked for/);
-      proxy.change = ({ name }, answer) =>
-        name === 'get_block' ? { ...answer, blob: String(answer.blob).replace(/..$/, '01') } : undefined;
-      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(Unavailable);
+      // another list of transactions is another block
+      proxy.changeBytes = spoilt(blob, 1);
+      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/another transaction than was asked for/);
+      // the block before it; the parts of its header in front of that have one byte each, and five for the time
+      proxy.changeBytes = spoilt(blob, blob.length / 2 - 10);
+      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/the chain changed while it was read/);
+      proxy.changeBytes = (_, answer) => answer.subarray(0, -1);
+      await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/bytes that end too early/);
+      proxy.changeBytes = (_, answer) => answer;
       proxy.change = () => undefined;
       await book.catchUp(adapter);
       expect(book.paid(id)).toEqual([{ units: 1_000n, height: book.tip.height }]);

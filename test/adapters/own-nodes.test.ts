@@ -50,7 +50,10 @@ describe.each(OWN_WAYS.flatMap(({ own, server }) => (server ? [{ own, server }] 
               node,
               (list) =>
                 new ElectrumAdapter({
-                  ...{ chain, network: 'regtest', servers: [served.url], list },
+                  chain,
+                  network: 'regtest',
+                  servers: [served.url],
+                  list,
                   folder: join(folder, String(opened++)),
                 }),
               () => served.caughtUp(),

@@ -49,14 +49,18 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s', (chain) => {
 
   async function planned(free: Coin[], fields: Partial<SpendRequest>): Promise<UtxoPlan> {
     const request: SpendRequest = {
-      ...{ network: 'sandbox', chain, accountNo: 0, asset, coins: free, payouts: [], requiredInputs: [] },
+      network: 'sandbox',
+      chain,
+      accountNo: 0,
+      asset,
+      coins: free,
+      payouts: [],
+      requiredInputs: [],
       change: { ...ours(1, 0), index: 0 },
       feeRate: await spending.feeRate(6, signal()),
-      ...{
-        feeMin: 0n,
-        feeMax: one,
-        tipHeight: bench.rows.tip(chain)?.height ?? 0,
-      },
+      feeMin: 0n,
+      feeMax: one,
+      tipHeight: bench.rows.tip(chain)?.height ?? 0,
       ...fields,
     };
     return planUtxo(request, chain);
@@ -167,8 +171,12 @@ describe.each(['BTC', 'LTC', 'BCH'] as const)('%s', (chain) => {
     const n = first.outputs.findIndex(({ kind }) => kind === 'change');
     const change = first.outputs[n]!;
     const coin: Coin = {
-      ...{ outpoint: `${txid}:${n}`, units: change.units, script: change.script },
-      ...{ branch: 1, index: 0, confirmations: 0 },
+      outpoint: `${txid}:${n}`,
+      units: change.units,
+      script: change.script,
+      branch: 1,
+      index: 0,
+      confirmations: 0,
     };
     const second = await planned([coin], { payouts: [{ ...stranger(), units: one / 4n }] });
     const child = signed(second);

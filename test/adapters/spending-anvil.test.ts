@@ -21,10 +21,17 @@ function intentOf(plan: Extract<SpendPlan, { kind: 'evm' }>): Intent {
   const [output] = plan.outputs;
   const isOwn = output?.kind === 'change';
   return {
-    ...{ uuid: 'a payment of the suite', network: plan.network, accountNo: 0, chain: plan.chain, asset: plan.asset },
+    uuid: 'a payment of the suite',
+    network: plan.network,
+    accountNo: 0,
+    chain: plan.chain,
+    asset: plan.asset,
     address: isOwn ? ADDRESS_SELF : (output?.address ?? ''),
     units: isOwn ? '0' : `${output?.units}`,
-    ...{ sweep: false, coins: null, feeMax: `${plan.fee}`, feeAsset: NATIVE_COIN[plan.chain] },
+    sweep: false,
+    coins: null,
+    feeMax: `${plan.fee}`,
+    feeAsset: NATIVE_COIN[plan.chain],
   };
 }
 
@@ -62,19 +69,18 @@ async function controls(chain: 'ETH' | 'BSC', isToken: boolean): Promise<Spendin
       } as const;
       const known = { identity: identityText(intent), versions: [], feeMax: plan.fee, policyFee: 0n };
       const memory = {
-        ...{
-          grants: new Map(),
-          gasUsed: new Map(),
-          policySpends: [],
-          policyFees: new FeeCover(),
-          gasFunded: new Map(),
-          fundedBefore: new Map(),
-          changes: new Map(),
-          isFresh: false,
-          epochs: [null],
-        },
+        grants: new Map(),
+        gasUsed: new Map(),
+        policySpends: [],
+        policyFees: new FeeCover(),
+        gasFunded: new Map(),
+        fundedBefore: new Map(),
+        changes: new Map(),
+        isFresh: false,
+        epochs: [null],
         signed: new Map(isCancel ? [[intent.uuid, known]] : []),
         gasGrants: new Map([[gasSubjectOf(grant), grant]]),
+        tanks: new Map(),
       };
       const approval =
         intent.address === ADDRESS_SELF ? { by: 'gas' as const } : { by: 'operator' as const, until: 1, mac: '' };
@@ -105,7 +111,8 @@ if (hasAnvil) {
     spendingConformance({
       name: `${chain} on anvil, ${isToken ? 'a token' : 'the coin'}`,
       start: () => controls(chain, isToken),
-      ...{ hasAccounts: true, hasGas: isToken },
+      hasAccounts: true,
+      hasGas: isToken,
     });
   }
 }

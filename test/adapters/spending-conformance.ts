@@ -109,7 +109,12 @@ export function spendingConformance(harness: SpendingHarness): void {
       const index = spending.changeAddress === 'fixed' ? 0 : ++changes;
       const change = index === 0 ? await adapter.deriveAddress(chain.account, 1, 0) : await derive(1, index);
       return {
-        ...{ accountNo: 0, asset: chain.asset, payouts: [], conflictKeys: [], feeMin: 0n, feeMax: FEE_MAX },
+        accountNo: 0,
+        asset: chain.asset,
+        payouts: [],
+        conflictKeys: [],
+        feeMin: 0n,
+        feeMax: FEE_MAX,
         holdings: book.holdings(chain.asset, spending.feeAsset),
         change: { ...change, index },
         feeRate: await spending.feeRate(6, signal()),
@@ -203,7 +208,8 @@ export function spendingConformance(harness: SpendingHarness): void {
       expect(decoded.conflictKeys.toSorted()).toEqual(keys);
       expect(decoded.outputs.some((output) => output.units === chain.units && spending.pays(output, to))).toBe(true);
       const recovered = spending.recover(raw, {
-        ...{ accountNo: 0, fee: tx.fee },
+        accountNo: 0,
+        fee: tx.fee,
         coin: (outpoint) =>
           book.credits.has(outpoint) ? book.holdings(chain.asset, spending.feeAsset).coin(outpoint) : null,
         positionOf: (own) => book.addresses.get(book.targetIdOf(own.script) ?? 0) ?? null,
@@ -229,7 +235,9 @@ export function spendingConformance(harness: SpendingHarness): void {
       const least = spending.replacementRate(replaced);
       const plan = await planned({
         payouts: [{ address: to, units: chain.units }],
-        ...{ conflictKeys: [key], feeMin: tx.fee, feeRate: least > rate ? least : rate },
+        conflictKeys: [key],
+        feeMin: tx.fee,
+        feeRate: least > rate ? least : rate,
       });
       expect(spending.conflictKeys(plan)).toContain(key);
       const rival = await signed(plan);
@@ -255,7 +263,8 @@ export function spendingConformance(harness: SpendingHarness): void {
       const tx = await signed(plan);
       await send(tx);
       const cancel = await planned({
-        ...{ conflictKeys: [spending.preferredKey(plan)], feeMin: tx.fee },
+        conflictKeys: [spending.preferredKey(plan)],
+        feeMin: tx.fee,
         feeRate: spending.replacementRate([{ fee: tx.fee, size: tx.size }]) + (await spending.feeRate(6, signal())),
       });
       expect(cancel.outputs.filter(({ kind }) => kind === 'payout')).toEqual([]);

@@ -35,7 +35,10 @@ async function controls(asset: AssetId): Promise<SpendingControls> {
   const seed = await seedOf(WORDS, '');
   let watched: WatchList = new FactBook();
   const sandbox = createSandbox({
-    ...{ store: sandboxStore(store), chains: CHAINS, now: Date.now, blockSeconds: 0 },
+    store: sandboxStore(store),
+    chains: CHAINS,
+    now: Date.now,
+    blockSeconds: 0,
     watch: () => watched,
   });
   const strangers = accountKey(seed, chain, 'sandbox', STRANGERS_ACCOUNT);

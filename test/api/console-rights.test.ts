@@ -13,25 +13,43 @@ const METHODS = Object.keys(OPERATOR).filter(isMethod);
 const ABSENT = 'Abcdefghijkl';
 /** A signer of its own could refuse more: these are the methods after which money leaves, or somebody may spend it, with no other word of the operator. */
 const SPENDING = [
-  ...[
-    'addressBook.add',
-    'addressBook.remove',
-    'backup.drillOpen',
-    'business.add',
-    'gas.collect',
-    'gas.resume',
-    'key.add',
-  ],
-  ...['policy.set', 'restore.confirm', 'wallet.authorize', 'wallet.custody', 'wallet.passphrase', 'wallet.revoke'],
-  ...['wallet.unlock', 'withdrawal.add', 'withdrawal.approve'],
+  'addressBook.add',
+  'addressBook.remove',
+  'backup.drillOpen',
+  'business.add',
+  'gas.collect',
+  'gas.resume',
+  'gas.tank',
+  'key.add',
+  'policy.set',
+  'restore.confirm',
+  'wallet.authorize',
+  'wallet.custody',
+  'wallet.passphrase',
+  'wallet.revoke',
+  'wallet.unlock',
+  'withdrawal.add',
+  'withdrawal.approve',
 ];
-const OF_COUNTER = ['counter.cancel', 'counter.choose', 'counter.sale', 'counter.sell', 'counter.show', 'events.next'];
+const OF_COUNTER = [
+  'counter.cancel',
+  'counter.choose',
+  'counter.sale',
+  'counter.sell',
+  'counter.show',
+  'events.next',
+  'item.list',
+];
 /** Of every reading method that needs parameters, such as find nothing. */
 const SAMPLES: Partial<Record<Method, object>> = {
+  'link.show': { link: ABSENT },
   'business.nextAccount': { network: 'sandbox' },
   'invoice.show': { invoice: ABSENT },
   'counter.sale': { invoice: ABSENT },
   'invoice.find': { text: ABSENT },
+  'item.list': { business: '1' },
+  'closing.next': { business: '1' },
+  'closing.list': { business: '1' },
   'takings.list': { business: '1', by: 'day', periods: 1 },
   'gas.forecast': { business: '1', chain: 'ETH' },
   'export.page': { from: '2026-01-01', to: '2026-01-02' },
@@ -107,7 +125,9 @@ describe('a session that is locked to the counter', () => {
   beforeAll(async () => {
     till = await signIn(open);
     const made = await strictCaller(open.dataDir)('business.add', {
-      ...{ name: 'Other shop', network: 'sandbox', key: { name: 'key', scopes: ['invoices'] } },
+      name: 'Other shop',
+      network: 'sandbox',
+      key: { name: 'key', scopes: ['invoices'] },
     });
     other = made.business.id;
     expect((await till.page.ask('/session/lock', {})).status).toBe(422);
@@ -138,7 +158,8 @@ describe('a session that is locked to the counter', () => {
       }
     }
     expect((await call('invoice.show', { invoice: web })).invoice).toMatchObject({
-      ...{ status: 'unpaid', payment: { crypto: 'LTC' } },
+      status: 'unpaid',
+      payment: { crypto: 'LTC' },
     });
     expect((await call('invoice.show', { invoice: elsewhere.invoice })).invoice.status).toBe('unpaid');
     expect((await till.call('counter.sell', { business: other, amount: '5', currency: 'EUR' })).status).toBe(403);
@@ -204,6 +225,7 @@ describe('with approvals = false', () => {
       ['policy.set', { business, mode: 'manual' }],
       ['gas.collect', { business, chain: 'ETH', begins_at: 1, ends_at: 2, fee_max: '1', signed: null }],
       ['gas.resume', { business, chain: 'ETH' }],
+      ['gas.tank', { business, chain: 'ETH', index: 1, signed: null }],
       ['restore.confirm', {}],
     ];
     for (const [method, body] of refused)

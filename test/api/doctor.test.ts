@@ -157,7 +157,10 @@ describe('with real money', () => {
     const bench = await open();
     expect(await found(bench, 'wallet')).toMatchObject([{ level: 'ok', text: 'locked' }]);
     const client = new SignerClient({
-      ...{ folder: '/nonexistent', remote: '/nonexistent/signer.sock', autoLockMinutes: 0, log: () => {} },
+      folder: '/nonexistent',
+      remote: '/nonexistent/signer.sock',
+      autoLockMinutes: 0,
+      log: () => {},
       source: () => ({ kind: 'prompt' }),
       sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
     });

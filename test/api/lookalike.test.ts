@@ -37,11 +37,7 @@ afterAll(() => service.stop());
 
 /** The policy of the business, which lets 20 USD go. */
 const automatic = (): Promise<unknown> =>
-  operator.call('policy.set', {
-    business: '1',
-    mode: 'automatic',
-    ...{ per_withdrawal_usd: '20', per_day_usd: '100' },
-  });
+  operator.call('policy.set', { business: '1', mode: 'automatic', per_withdrawal_usd: '20', per_day_usd: '100' });
 
 async function ask(amount: string, address: string): Promise<string> {
   const { status, body } = await service.call<Shown>('POST', '/withdraw', { amount, crypto: 'LTC', address });
@@ -82,7 +78,10 @@ it('one that the operator has approved is the same again, and the other one look
     ({ address }) => address === known,
   );
   expect(await recipient(known)).toMatchObject({
-    ...{ paid: 1, unasked: 0, last: { address: known }, lookalikes: [] },
+    paid: 1,
+    unasked: 0,
+    last: { address: known },
+    lookalikes: [],
     first_approved_at: first!.approved_at,
   });
   expect(await recipient(fake)).toMatchObject({ paid: 0, unasked: 1, lookalikes: [{ address: known }] });

@@ -152,8 +152,11 @@ describe('businesses', () => {
     [
       'a birthday and a restore height',
       {
-        ...{ ...add, account_no: 1, accounts: accountsOf('mainnet', 1) },
-        ...{ birthday: '2024-01-01T00:00:00Z', restore_height: 3_000_000 },
+        ...add,
+        account_no: 1,
+        accounts: accountsOf('mainnet', 1),
+        birthday: '2024-01-01T00:00:00Z',
+        restore_height: 3_000_000,
       },
       400,
       'business.restore_height',
@@ -315,7 +318,8 @@ describe('invoices', () => {
     });
     expect(received).toEqual(['/paid?x=1', '/paid?x=1']);
     expect(await cli(daemon.dataDir, ['webhook', 'resend', `${told.id}`])).toMatchObject({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: expect.stringMatching(/^error: http:\S+ did not take the notification: HTTP 500\n$/),
     });
     expect((await call('webhook.list', {})).webhooks.map(({ id }) => id)).toEqual([told.id]);
@@ -324,7 +328,10 @@ describe('invoices', () => {
       code: 'webhook.not_found',
     });
     expect((await call('business.list', {})).businesses[0]?.balances).toContainEqual({
-      ...{ crypto: 'LTC', amount: '0.5', withheld: null, locked: null },
+      crypto: 'LTC',
+      amount: '0.5',
+      withheld: null,
+      locked: null,
     });
   });
 

@@ -34,6 +34,31 @@ describe('rates', () => {
   });
 });
 
+describe('the least amount of an invoice', () => {
+  it.each([
+    { currency: 'USD', step: 1 },
+    { currency: 'EUR', step: 1 },
+    { currency: 'KWD', step: 1 },
+    { currency: 'JPY', step: 100 },
+  ])('in $currency is taken, and the next smaller one is not', async ({ currency, step }) => {
+    const { status, body } = await service.call('GET', `/minimum?currency=${currency}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ amount: expect.stringMatching(/^\d+(\.\d{1,2})?$/), currency });
+    const cents = Math.round(Number(body.amount) * 100);
+    const create = async (amount: number) =>
+      (await service.call('POST', '/invoice', { amount: (amount / 100).toFixed(2), currency })).status;
+    expect(await create(cents)).toBe(201);
+    expect(await create(cents - step)).toBe(422);
+  });
+
+  it('is 10 in dollars, which are the default; an unknown currency is refused', async () => {
+    expect((await service.call('GET', '/minimum')).body).toEqual({ amount: '10', currency: 'USD' });
+    const { status, body } = await service.call('GET', '/minimum?currency=XXX');
+    expect(status).toBe(422);
+    expect(body.message).toBe('The selected currency is invalid.');
+  });
+});
+
 describe('balance', () => {
   it('is 0 of everything at first, as numbers', async () => {
     const expected = Object.fromEntries(SYMBOLS.map((symbol) => [symbol, 0]));

@@ -26,7 +26,10 @@ const mine = (blocks = 3) => service.call('POST', '/sandbox/mine', { crypto: 'LT
 /** A paid invoice of 80 USD: one LTC. */
 async function paid(): Promise<string> {
   const { body } = await service.call<{ id: string }>('POST', '/invoice', {
-    ...{ amount: 80, crypto: 'LTC', order_id: 'A-1001', description: 'Two loaves' },
+    amount: 80,
+    crypto: 'LTC',
+    order_id: 'A-1001',
+    description: 'Two loaves',
     metadata: { customer: '42' },
   });
   // a clock that was moved leaves the chain behind until it was asked again
@@ -57,7 +60,9 @@ describe('an overpayment', () => {
 
   it('is the difference in the inbox and on its invoice, with an event, and goes back as a refund', async () => {
     const { endpoint } = await operator.call('endpoint.add', {
-      ...{ business: '1', url: 'http://127.0.0.1:9/events', types: ['invoice.paid', 'invoice.overpaid'] },
+      business: '1',
+      url: 'http://127.0.0.1:9/events',
+      types: ['invoice.paid', 'invoice.overpaid'],
     });
     const invoice = await overpaid();
     const found = await item(invoice);
@@ -106,14 +111,23 @@ describe('a refund', () => {
     expect([asked.status, asked.body]).toEqual([
       201,
       {
-        ...{ id: expect.stringMatching(/^\d+$/), status: 'pending', tx_id: null, amount: '1', crypto: 'LTC' },
-        ...{ address: ADDRESS, invoice_id: invoice, fee: null },
-        ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+        id: expect.stringMatching(/^\d+$/),
+        status: 'pending',
+        tx_id: null,
+        amount: '1',
+        crypto: 'LTC',
+        address: ADDRESS,
+        invoice_id: invoice,
+        fee: null,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
       },
     ]);
     const id = asked.body.id!;
     expect(await operator.show(id)).toMatchObject({
-      ...{ state: 'requested', origin: 'refund', approved_by: null },
+      state: 'requested',
+      origin: 'refund',
+      approved_by: null,
       refund_of: { invoice, order_id: 'A-1001' },
       problem: `a refund of invoice ${invoice}: every refund is approved by hand`,
     });
@@ -227,7 +241,7 @@ const INVALID = 'The address is invalid for LTC';
 
 describe('a refund is refused', () => {
   it.each<[what: string, body: unknown, message: string]>([
-    ['without an address', {}, 'The address field is required.'],
+    ['to an empty address', { address: '' }, 'The address field is required.'],
     [
       'to an address of nobody',
       { address: 'rltc1qnobody' },

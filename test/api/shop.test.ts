@@ -71,7 +71,9 @@ describe('search', () => {
     const paged: number[] = [];
     for (let before: number | null | undefined; before !== null; ) {
       const page: Awaited<ReturnType<typeof call<'invoice.list'>>> = await call('invoice.list', {
-        ...{ business: '1', status: 'unpaid', limit: 1 },
+        business: '1',
+        status: 'unpaid',
+        limit: 1,
         ...(before === undefined ? {} : { before }),
       });
       paged.push(...page.invoices.map(({ id }) => id));

@@ -85,7 +85,12 @@ function addPayerSide(credit, invoice) {
   const webhook = { invoice_id: credit.invoice_id, url: invoice.webhook_url, state: 'attempted', created_at: at };
   const webhook_id = add('webhook', { ...webhook, lane: 'shop' });
   add('webhook_attempt', {
-    ...{ webhook_id, by_operator: 0, started_at: at + 20, finished_at: at + 140, status: 200, error: null },
+    webhook_id,
+    by_operator: 0,
+    started_at: at + 20,
+    finished_at: at + 140,
+    status: 200,
+    error: null,
   });
 }
 
@@ -93,8 +98,13 @@ const markSpent = db.prepare(
   `UPDATE credit SET spent_txid = ?, spent_block_hash = ?, spent_block_height = ?, counted = 0 WHERE id = ?`,
 );
 const coinOf = ({ outpoint, units, target }) => ({
-  ...{ outpoint, units: { $units: `${units}` }, script: { $hex: target.script.toString('hex') } },
-  ...{ branch: target.branch, index: target.idx, confirmations: 100, sequence: 4_294_967_293 },
+  outpoint,
+  units: { $units: `${units}` },
+  script: { $hex: target.script.toString('hex') },
+  branch: target.branch,
+  index: target.idx,
+  confirmations: 100,
+  sequence: 4_294_967_293,
 });
 
 let changeIndex = 0;
@@ -114,34 +124,66 @@ function addWithdrawal(n, coins) {
   const script = Buffer.concat([Buffer.from([0, 20]), bytes(20)]);
   const change = { branch: 1, idx: changeIndex++, script, address: `bcrt1q${hex(19)}` };
   const plan = {
-    ...{ kind: 'utxo', network: business.network, chain: 'BTC', accountNo: 0, version: 2, lockTime: height - 1 },
+    kind: 'utxo',
+    network: business.network,
+    chain: 'BTC',
+    accountNo: 0,
+    version: 2,
+    lockTime: height - 1,
     inputs: coins.map(coinOf),
     outputs: [
       {
-        ...{ kind: 'change', script: { $hex: script.toString('hex') }, address: change.address, index: change.idx },
+        kind: 'change',
+        script: { $hex: script.toString('hex') },
+        address: change.address,
+        index: change.idx,
         units: { $units: `${kept}` },
       },
       { kind: 'payout', address, script: { $hex: `0014${hex(20)}` }, units: { $units: `${paid}` } },
     ],
-    ...{ fee: { $units: `${FEE}` }, vsize: 68 * coins.length + 73 },
+    fee: { $units: `${FEE}` },
+    vsize: 68 * coins.length + 73,
   };
   const version_id = add('spend_version', {
-    ...{ spend_id, chain_key, kind: 'pay', plan: JSON.stringify(plan), approval: hex(200), txid },
-    ...{ raw: hex((RAW_DIGITS_AN_INPUT / 2) * coins.length + 80), fee: FEE, size: plan.vsize },
-    ...{ created_at: at, signed_at: at + 50, sent_at: at + 100, problem: null, proof: null },
+    spend_id,
+    chain_key,
+    kind: 'pay',
+    plan: JSON.stringify(plan),
+    approval: hex(200),
+    txid,
+    raw: hex((RAW_DIGITS_AN_INPUT / 2) * coins.length + 80),
+    fee: FEE,
+    size: plan.vsize,
+    created_at: at,
+    signed_at: at + 50,
+    sent_at: at + 100,
+    problem: null,
+    proof: null,
   });
   const usd_value = (paid * RATE) / COIN;
   const withdrawal_id = add('withdrawal', {
-    ...{ uuid: uuid(at), business_id: business.id, ...of, origin: 'merchant', units: paid, sweep: 0 },
-    ...{
-      fee_held: 2n * FEE,
-      address,
-      lookalike_key: `${address.slice(5, 8)}…${address.slice(-3)}`,
-      state: 'completed',
-      held: 0,
-    },
-    ...{ usd_value, approved_by: 'operator', approved_at: at, approval: hex(200), spend_id, cancel: 0, fee: FEE, txid },
-    ...{ created_at: at, updated_at: at + DAY_MS / 24, fee_asset: 'BTC' },
+    uuid: uuid(at),
+    business_id: business.id,
+    ...of,
+    origin: 'merchant',
+    units: paid,
+    sweep: 0,
+    fee_held: 2n * FEE,
+    address,
+    lookalike_key: `${address.slice(5, 8)}…${address.slice(-3)}`,
+    state: 'completed',
+    held: 0,
+    usd_value,
+    approved_by: 'operator',
+    approved_at: at,
+    approval: hex(200),
+    spend_id,
+    cancel: 0,
+    fee: FEE,
+    txid,
+    created_at: at,
+    updated_at: at + DAY_MS / 24,
+    fee_asset: 'BTC',
   });
   add('spend_payout', { version_id, withdrawal_id, units: paid });
   for (const { outpoint, id } of coins) {
@@ -153,8 +195,14 @@ function addWithdrawal(n, coins) {
     add('debit', { ...of, ref, txid, kind, units, block_height: height, block_hash, at, usd_rate: RATE });
   }
   add('idempotency', {
-    ...{ business_id: business.id, route: 'POST /api/v1/merchant/withdraw', key: `payout-${n}`, body_hash: bytes(32) },
-    ...{ status: 201, body: `{"id":"${withdrawal_id}","status":"pending"}`, created_at: at, expires_at: null },
+    business_id: business.id,
+    route: 'POST /api/v1/merchant/withdraw',
+    key: `payout-${n}`,
+    body_hash: bytes(32),
+    status: 201,
+    body: `{"id":"${withdrawal_id}","status":"pending"}`,
+    created_at: at,
+    expires_at: null,
   });
   addPaying(
     { txid },
@@ -164,19 +212,28 @@ function addWithdrawal(n, coins) {
   add('previous_tx', { txid, chain_key, base: bytes(PREVIOUS_BYTES) });
   const target_id = add('target', { account_id: account.id, chain_key, ...change, invoice_id: null });
   const id = add('credit', {
-    ...{ ...of, outpoint: `${txid}:0`, txid, target_id, invoice_id: null, units: kept, block_height: height },
-    ...{ block_hash, block_time: at, first_seen_at: at, value: null, usd_value: (kept * RATE) / COIN, required: 1 },
-    ...{
-      maturity: 0,
-      locked: 0,
-      replaceable: 1,
-      confirmed: 1,
-      settled: 1,
-      counted: 1,
-      gone: 0,
-      claim: null,
-      own_change: 1,
-    },
+    ...of,
+    outpoint: `${txid}:0`,
+    txid,
+    target_id,
+    invoice_id: null,
+    units: kept,
+    block_height: height,
+    block_hash,
+    block_time: at,
+    first_seen_at: at,
+    value: null,
+    usd_value: (kept * RATE) / COIN,
+    required: 1,
+    maturity: 0,
+    locked: 0,
+    replaceable: 1,
+    confirmed: 1,
+    settled: 1,
+    counted: 1,
+    gone: 0,
+    claim: null,
+    own_change: 1,
   });
   return { id, outpoint: `${txid}:0`, units: kept, block_height: height, block_time: at, target: change };
 }
@@ -217,8 +274,13 @@ function addPayments() {
 /** An endpoint that has received everything. */
 function addEvents(now) {
   const endpoint_id = add('event_endpoint', {
-    ...{ business_id: business.id, url: 'https://shop.example/events', types: '[]', created_at: now - EVENTS_MS },
-    ...{ secret: `whsec_${bytes(32).toString('base64')}`, disabled_at: now, disabled_why: 'the seed made it' },
+    business_id: business.id,
+    url: 'https://shop.example/events',
+    types: '[]',
+    created_at: now - EVENTS_MS,
+    secret: `whsec_${bytes(32).toString('base64')}`,
+    disabled_at: now,
+    disabled_why: 'the seed made it',
   });
   const invoices = db
     .prepare('SELECT slug, status, created_at FROM invoice WHERE created_at > ? ORDER BY id')
@@ -231,8 +293,15 @@ function addEvents(now) {
       const event = { uuid: uuid(at), business_id: business.id, type: `invoice.${type}`, subject: slug, body };
       const event_id = add('shop_event', { ...event, created_at: at });
       add('event_delivery', {
-        ...{ event_id, endpoint_id, subject: slug, state: 'delivered', attempts: 1, due_at: at, status: 200 },
-        ...{ error: null, attempted_at: at },
+        event_id,
+        endpoint_id,
+        subject: slug,
+        state: 'delivered',
+        attempts: 1,
+        due_at: at,
+        status: 200,
+        error: null,
+        attempted_at: at,
       });
     }
   }

@@ -70,7 +70,10 @@ const dataDir = workFolder();
 let daemon = await startDaemon(dist, dataDir, POOL);
 const before = residentMb(daemon.pid);
 const added = await operatorClient(dataDir)('business.add', {
-  ...{ name: 'Shop', network: 'regtest', account_no: 0, accounts: { LTC: account() } },
+  name: 'Shop',
+  network: 'regtest',
+  account_no: 0,
+  accounts: { LTC: account() },
   key: { name: 'shop', scopes: ['invoices'] },
 });
 const database = new Database(join(dataDir, DATABASE), { readonly: true });

@@ -29,8 +29,12 @@ const FLOOD = 10_000;
 const PAYMENTS = 15;
 const UNIT = 10n ** 6n;
 /** How long blocks come at mainnet's pace. */
-const PACED_MS = 60_000;
+const PACED_MS = 120_000;
+/** From the beginning of its slot to when an endpoint has a block of Ethereum. */
+const ARRIVES_MS = 3_000;
 const WARM_BLOCKS = 3;
+/** New addresses that a look compares. */
+const NEW_PER_LOOK = 500;
 /** The service looks so often without a hint. */
 const PASS_MS = 10_000;
 const DAY_MS = 86_400_000;
@@ -119,7 +123,8 @@ async function callsOfADay(scene: EvmScene, addresses: number) {
   const urls = [scene.proxy.url, second.url.replace('127.0.0.1', 'localhost')];
   const adapter = scene.paced(book, urls);
   book.checkpoint = await adapter.begin(null, signal());
-  await book.catchUp(adapter, signal());
+  // until the addresses are no longer new
+  for (let seen = 0; seen <= addresses; seen += NEW_PER_LOOK) await book.catchUp(adapter, signal());
   let isOver = false;
   let isWoken = (): void => undefined;
   adapter.onHint(() => isWoken());
@@ -133,16 +138,16 @@ async function callsOfADay(scene: EvmScene, addresses: number) {
     }
   })();
   const blockMs = BLOCK_MS[scene.chain];
+  const lateMs = scene.chain === 'ETH' ? ARRIVES_MS : 0;
   const blocks = Math.ceil(PACED_MS / blockMs);
   const mine = async (count: number): Promise<void> => {
     for (let i = 0; i < count; i++) {
       await scene.anvil
-        .rpc('anvil_setNextBlockTimestamp', [`0x${Math.floor(Date.now() / 1_000).toString(16)}`])
+        .rpc('anvil_setNextBlockTimestamp', [`0x${Math.floor((Date.now() - lateMs) / 1_000).toString(16)}`])
         .catch(() => null);
       await Promise.all([scene.anvil.mine(), sleep(blockMs)]);
     }
   };
-  // until the addresses are no longer new
   await mine(WARM_BLOCKS);
   const counted = (): number => [scene.proxy, second].reduce((sum, { calls }) => sum + sumOf(calls, () => true), 0);
   const before = counted();
@@ -212,7 +217,10 @@ USDT = "1"
   const accounts = await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, ['ETH']);
   const key = { name: 'shop', scopes: ['invoices' as const] };
   const added = await operatorClient(service.dataDir)('business.add', {
-    ...{ name: 'Shop', network: 'regtest', account_no: 0, accounts },
+    name: 'Shop',
+    network: 'regtest',
+    account_no: 0,
+    accounts,
     key,
   });
   const headers = { 'mb-api-key': added.key.key };
@@ -270,7 +278,9 @@ async function sweeping(scene: EvmScene) {
   const [plain] = await gasUsedAt(scene, to + 1);
   await shop.stop();
   return {
-    ...{ addresses: SWEPT, gasEach: gas / SWEPT, plainTransferGas: plain?.gas ?? Number.NaN },
+    addresses: SWEPT,
+    gasEach: gas / SWEPT,
+    plainTransferGas: plain?.gas ?? Number.NaN,
     leftGas: left / SWEPT / price,
   };
 }
@@ -281,7 +291,9 @@ async function gasUsedAt(scene: EvmScene, height: number): Promise<Used[]> {
   type Receipt = { from: string; gasUsed: string; effectiveGasPrice: string };
   const receipts = await scene.anvil.rpc<Receipt[]>('eth_getBlockReceipts', [`0x${height.toString(16)}`]);
   return receipts.map(({ from, gasUsed, effectiveGasPrice }) => ({
-    ...{ from, gas: Number(gasUsed), price: Number(effectiveGasPrice) },
+    from,
+    gas: Number(gasUsed),
+    price: Number(effectiveGasPrice),
   }));
 }
 

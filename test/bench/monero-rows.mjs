@@ -1,4 +1,4 @@
-/** The rows of Monero in the tables of `run.mjs`, from what `monero.mjs` measured; empty where monerod is missing. */
+/** The rows of Monero in the tables of `run.mjs`, from what `monero.mjs` and `monero-restore.mjs` measured; empty where monerod is missing. */
 
 /** What was aimed at. */
 export function moneroAims({ blocks, payments, requests, withdrawals, memoryAfter }) {
@@ -30,4 +30,33 @@ export function moneroLines({ blocks, payments, requests, withdrawals, memory })
     ['monero: from approval to broadcast, CPU', withdrawals?.cpuMs, 'ms'],
     ['monero: memory of the daemon before it pays out', memory?.daemon, 'MB'],
   ];
+}
+
+const KINDS = [
+  ['empty', 'near-empty blocks'],
+  ['full', 'full blocks'],
+  ['far', 'near-empty blocks over a slow link'],
+];
+
+/** Reading blocks, beside monero-wallet-rpc. */
+export function restoreAims(restored) {
+  return [
+    ...KINDS.map(([kind, what]) => [
+      `monero: ${what} ÷ monero-wallet-rpc, speed`,
+      restored[kind]?.ours / restored[kind]?.theirs,
+      '≥',
+      1,
+    ]),
+    ['monero: longest turn while restoring, CPU ms', restored.empty?.longestTurnMs, '<', 20],
+  ];
+}
+
+export function restoreLines(restored) {
+  const lines = KINDS.flatMap(([kind, what]) => [
+    [`monero: ${what}`, restored[kind]?.ours, 'blocks/s'],
+    [`monero: ${what}, monero-wallet-rpc (yardstick)`, restored[kind]?.theirs, 'blocks/s'],
+    [`monero: ${what}, CPU of a block`, restored[kind]?.cpu.ours, 'ms'],
+    [`monero: ${what}, CPU of a block, monero-wallet-rpc (yardstick)`, restored[kind]?.cpu.theirs, 'ms'],
+  ]);
+  return [...lines, ['monero: searching blocks for spends', restored.search?.each, 'blocks/s']];
 }

@@ -24,18 +24,28 @@ const FORMER = {
 };
 const SOURCES = { spend_input: 'spend_key' };
 const TABLES = [
-  ...['account', 'target', 'invoice', 'payment', 'credit', 'balance', 'inbox', 'webhook', 'webhook_attempt', 'alert'],
-  ...[
-    'idempotency',
-    'withdrawal',
-    'spend',
-    'spend_version',
-    'spend_input',
-    'spend_payout',
-    'previous_tx',
-    'chain_state',
-  ],
-  ...['sandbox_chain', 'sandbox_block', 'sandbox_tx', 'sandbox_output'],
+  'account',
+  'target',
+  'invoice',
+  'payment',
+  'credit',
+  'balance',
+  'inbox',
+  'webhook',
+  'webhook_attempt',
+  'alert',
+  'idempotency',
+  'withdrawal',
+  'spend',
+  'spend_version',
+  'spend_input',
+  'spend_payout',
+  'previous_tx',
+  'chain_state',
+  'sandbox_chain',
+  'sandbox_block',
+  'sandbox_tx',
+  'sandbox_output',
 ];
 
 const fixture = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'migrations', '0.1.0.json'), 'utf8'));

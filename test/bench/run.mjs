@@ -4,8 +4,8 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, page, console or
- *                      backup; repeatable
+ *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, monero-restore,
+ *                      page, console or backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
@@ -19,7 +19,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { consoleAims, consoleLines, measureConsole } from './console.mjs';
 import { evmAims, evmLines } from './evm-rows.mjs';
-import { moneroAims, moneroLines } from './monero-rows.mjs';
+import { moneroAims, moneroLines, restoreAims, restoreLines } from './monero-rows.mjs';
 import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
 import {
@@ -56,6 +56,7 @@ const { values: options } = parseArgs({
         'spend',
         'evm',
         'monero',
+        'monero-restore',
         'page',
         'console',
         'backup',
@@ -97,6 +98,12 @@ const MONERO = {
   blocks: quick ? 4 : 15,
   withdrawals: quick ? 2 : 5,
 };
+const RESTORE = {
+  blocks: quick ? 500 : 4_000,
+  fullBlocks: quick ? 3 : 6,
+  transactions: 18,
+  rounds: quick ? 1 : 3,
+};
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
 const FIRST_LOOK = { addresses: quick ? 5_000 : 20_000, limitedMs: quick ? 15_000 : 60_000 };
@@ -135,6 +142,7 @@ let evm = null;
 let firstLook = null;
 let spend = null;
 let monero = null;
+let restore = null;
 let page = null;
 let consoles = null;
 let backup = null;
@@ -294,6 +302,7 @@ function aims() {
     ...(evm ? evmAims(evm) : []),
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(monero ? moneroAims(monero) : []),
+    ...(restore ? restoreAims(restore) : []),
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
     ...(years ? yearsAims(years) : []),
@@ -347,6 +356,7 @@ function print() {
     ]),
     ...(evm && !evm.missing ? evmLines(evm) : []),
     ...(monero ? moneroLines(monero) : []),
+    ...(restore ? restoreLines(restore) : []),
     ...(page ? pageLines(page) : []),
     ...(consoles ? consoleLines(consoles, many) : []),
     [`backup, ${many}`, backup?.makeSeconds, 's'],
@@ -415,6 +425,11 @@ async function main() {
     say('Monero …');
     monero = await runTool('monero.mjs', { dist, ...MONERO });
     if (monero.missing) say(`  left out: ${monero.missing} is not installed`);
+  }
+  if (only.includes('monero-restore')) {
+    say('Monero, restoring …');
+    restore = await runTool('monero-restore.mjs', RESTORE);
+    if (restore.missing) say(`  left out: ${restore.missing} is not installed`);
   }
   if (only.includes('page')) {
     say('Payment page …');

@@ -48,8 +48,17 @@ function measure(count) {
   const { address, script } = addressAt(0, 60);
   const change = { ...addressAt(1, 0), index: 0 };
   const request = {
-    ...{ network: NETWORK, chain: CHAIN, accountNo: 0, asset: CHAIN, requiredInputs: [], coins, change },
-    ...{ feeRate: FEE_RATE, feeMin: 0n, feeMax: 1n << 60n, tipHeight: 800_000 },
+    network: NETWORK,
+    chain: CHAIN,
+    accountNo: 0,
+    asset: CHAIN,
+    requiredInputs: [],
+    coins,
+    change,
+    feeRate: FEE_RATE,
+    feeMin: 0n,
+    feeMax: 1n << 60n,
+    tipHeight: 800_000,
     payouts: [{ address, script, units: reach / 2n }],
   };
   const plans = Array.from({ length: ROUNDS }, () => timed(() => planUtxo(request, CHAIN)));

@@ -338,23 +338,29 @@ describe('business', () => {
     const file = join(folder, 'passphrase');
     await writeFile(file, `${PASSPHRASE}\n`);
     const made = await json<{ wallet: { words: string[] }; business: object; key: { key: string } }>(
-      ...['business', 'add', '--name', 'Live', '--network', 'testnet', '--passphrase-file', file, '--i-have-the-words'],
+      'business',
+      'add',
+      '--name',
+      'Live',
+      '--network',
+      'testnet',
+      '--passphrase-file',
+      file,
+      '--i-have-the-words',
     );
     expect(made.wallet.words).toHaveLength(24);
     expect(made.business).toMatchObject({ network: 'testnet', account_no: 0, cryptos: [] });
     expect(made.key.key).toMatch(/^ch_test_/);
     const again = await json<{ wallet: object; business: object }>(
-      ...[
-        'business',
-        'add',
-        '--name',
-        'Live 2',
-        '--network',
-        'testnet',
-        '--passphrase-file',
-        file,
-        '--i-have-the-words',
-      ],
+      'business',
+      'add',
+      '--name',
+      'Live 2',
+      '--network',
+      'testnet',
+      '--passphrase-file',
+      file,
+      '--i-have-the-words',
     );
     expect(again.wallet).not.toHaveProperty('words');
     expect(again.business).toMatchObject({ account_no: 1 });

@@ -205,8 +205,14 @@ ${litecoin}`);
     // whatever else speaks for it
     const at = '2026-11-08T10:00:00.000Z';
     const known = {
-      ...{ valid: true, label: 'Roastery', since: at, paid: 1, last: { address, at }, first_approved_at: at },
-      ...{ unasked: 1, most: '2' },
+      valid: true,
+      label: 'Roastery',
+      since: at,
+      paid: 1,
+      last: { address, at },
+      first_approved_at: at,
+      unasked: 1,
+      most: '2',
     };
     const alike = [{ address: other, label: 'Cold storage', paid_at: '2026-11-07T10:00:00.000Z' }];
     const end = instead('withdrawal.recipient', () => ({ ...known, lookalikes: alike }));

@@ -218,7 +218,10 @@ describe('pictures of the console', () => {
       made.fresh = await ask('2', stranger);
       const { addresses: eth } = await shop.call('address.list', { business, chain: 'ETH', limit: 1 });
       const { withdrawal } = await shop.call('withdrawal.add', {
-        ...{ business, crypto: 'ETH', address: eth[0]!.address, amount: '0.012345678901234567' },
+        business,
+        crypto: 'ETH',
+        address: eth[0]!.address,
+        amount: '0.012345678901234567',
       });
       made.eth = `${withdrawal.id}`;
       const asked = { business, crypto: 'USDT_ERC20', address: eth[0]!.address, amount: '400' };
@@ -323,7 +326,9 @@ describe('pictures of the console', () => {
       { name: 'alerts-de', screen: 'alerts', german: true },
       { name: 'developers', screen: 'developers' },
       { name: 'developers-de', screen: 'developers', german: true },
-      { name: 'settings', screen: 'settings' },
+      { name: 'settings', screen: 'settings', widths: ALL },
+      { name: 'settings-open', screen: 'settings', widths: ALL, before: answers('reach.show', REACHED), act: paired },
+      { name: 'settings-open-de', screen: 'settings', german: true, before: answers('reach.show', TESTING) },
       { name: 'settings-de', screen: 'settings', german: true },
       { name: 'first-de', screen: 'first', german: true },
       { name: 'live-de', screen: 'first/live', german: true },
@@ -366,6 +371,11 @@ describe('pictures of the console', () => {
       { name: 'alerts', screen: 'alerts', before: answers('alert.list', ALERTS) },
       { name: 'alerts-de', screen: 'alerts', german: true, widths: ALL, before: answers('alert.list', ALERTS) },
     ]);
+    async function paired(page: Page): Promise<void> {
+      ends.push(instead('till.pair', () => PAIRING));
+      await page.getByRole('button', { name: 'Pair a till' }).click();
+      await page.getByText('Scan it with the tablet').waitFor();
+    }
     async function openItem(page: Page): Promise<void> {
       await page.locator('.inbox-list a, .inbox-rows a, main li a').first().click();
       await page.waitForTimeout(300);
@@ -420,12 +430,42 @@ function litecoinOf(name: string): string {
   return bech32.encode('rltc', [0, ...bech32.toWords(program)]);
 }
 
+const OPENED = { at: '2026-11-20T12:30:00.000Z', network: 'internet' };
+const PUBLIC = 'https://pay.cornercoffee.example';
+const REACHED = {
+  url: PUBLIC,
+  reach: 'everybody',
+  own_url: 'http://127.0.0.1:8480',
+  network_url: null,
+  addresses: ['192.168.1.20'],
+  tested: OPENED,
+  test: { url: `${PUBLIC}/pay/reach/x`, ends_at: '2026-11-20T12:40:00.000Z', opened: OPENED },
+  till_urls: null,
+};
+const TESTING = {
+  ...REACHED,
+  url: 'http://192.168.1.20:8480',
+  reach: 'network',
+  network_url: 'http://192.168.1.20:8480',
+  tested: null,
+  test: { ...REACHED.test, opened: null },
+};
+const PAIRING = {
+  urls: ['http://192.168.1.20:8482/#sign-in=7K3MX9TQ2HVB', 'http://10.0.0.5:8482/#sign-in=7K3MX9TQ2HVB'],
+  code: '7K3MX9TQ2HVB',
+  ends_at: '2026-11-20T12:40:00.000Z',
+};
 const WAITING = message('inbox.deposits', { business: 'Nordlicht', count: 3, amount: '1.2', asset: 'LTC' });
 
 const ALERTS = {
   alerts: [
     {
-      ...{ id: 2, kind: 'inbox.deposit', subject: '2', network: 'mainnet', message: WAITING.text, said: WAITING },
+      id: 2,
+      kind: 'inbox.deposit',
+      subject: '2',
+      network: 'mainnet',
+      message: WAITING.text,
+      said: WAITING,
       created_at: '2026-11-20T12:30:00.000Z',
     },
   ],

@@ -12,8 +12,24 @@ import { instead, listen } from './stand-in.ts';
 const HOSTILE = '\u202Eevil\u2066 <img src=x onerror=alert(1)>\u200B';
 /** Every screen; the states of approving have the same check in console-approve.test.ts. */
 const SCREENS = [
-  ...['home', 'counter', 'invoices', 'invoices/new', 'inbox', 'withdrawals', 'withdrawals/new', 'gas', 'wallet'],
-  ...['sources', 'rates', 'alerts', 'developers', 'settings', 'first', 'first/live'],
+  'home',
+  'counter',
+  'invoices',
+  'invoices/new',
+  'inbox',
+  'withdrawals',
+  'withdrawals/new',
+  'gas',
+  'wallet',
+  'sources',
+  'rates',
+  'alerts',
+  'developers',
+  'settings',
+  'first',
+  'first/live',
+  'items',
+  'closing',
 ];
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -102,6 +118,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       await page.getByText('Waits for your approval').first().waitFor();
       await route.fulfill({ response: answer });
     });
+    await page.getByRole('radio', { name: 'Send it back' }).check();
     await page.getByLabel('Customer’s LTC address').fill(stranger('LTC', 77));
     await page.getByRole('button', { name: 'Prepare the refund' }).click();
     const { refund } = await until('it is decided', async () => {
@@ -235,6 +252,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const { refundable } = (await shop.call('invoice.show', { invoice: paid })).invoice;
     expect(await page.getByLabel('Amount in BCH').inputValue()).toBe(refundable[0]!.amount);
     await page.getByLabel('Amount in BCH').fill('0,01');
+    await page.getByRole('radio', { name: 'I have the customer’s address' }).check();
     await page.getByLabel('The customer’s BCH address').fill('nothing of the kind');
     await page.getByText('This is no address that BCH can be sent to').waitFor();
     const other = await shop.invoice(20, 'BCH');
@@ -285,7 +303,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByRole('button', { name: 'LTC', exact: true }).click();
     await page.getByText('The price is held for').waitFor();
     const { invoices } = await shop.call('invoice.list', { limit: 1 });
-    expect(invoices[0]).toMatchObject({ amount: '4.56', origin: 'counter', description: 'tip €0.41' });
+    expect(invoices[0]).toMatchObject({ amount: '4.56', origin: 'counter', description: null });
+    expect(await shop.call('counter.sale', { invoice: invoices[0]!.slug })).toMatchObject({ tip: '0.41' });
     await shop.pay(invoices[0]!.slug);
     await page.getByText('Payment seen').waitFor();
     expect(await page.locator('.qr').count()).toBe(0);
@@ -332,14 +351,34 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     const place = { business_id, business, invoice: 'Abcdefghijkl', address: `0x${'1'.repeat(40)}` };
     const time = '2030-01-01T00:00:00.000Z';
     const item = {
-      ...{ ...place, id: 1, reason: 'wrong-network', advice: null, state: 'open', chain: 'sandbox:BSC' },
-      ...{ crypto: 'USDT_BEP20', amount: '30', usd_value: '30', outpoint: `0x${'2'.repeat(64)}:1` },
-      ...{ block_height: 1, confirmed: true, gone: false, created_at: time },
+      ...place,
+      id: 1,
+      reason: 'wrong-network',
+      advice: null,
+      state: 'open',
+      chain: 'sandbox:BSC',
+      crypto: 'USDT_BEP20',
+      amount: '30',
+      usd_value: '30',
+      outpoint: `0x${'2'.repeat(64)}:1`,
+      block_height: 1,
+      confirmed: true,
+      gone: false,
+      created_at: time,
     };
     const names = ['USDT', '<img src=x onerror=alert(1)>', `${'W'.repeat(23)}…`, null];
     const tokens = names.map((symbol, id) => ({
-      ...{ ...place, id, chain: 'sandbox:ETH', contract: `0x${'a'.repeat(39)}${id}`, symbol, decimals: 6, units: '5' },
-      ...{ transfers: 1, tx_id: 't', first_seen_at: time, last_seen_at: time },
+      ...place,
+      id,
+      chain: 'sandbox:ETH',
+      contract: `0x${'a'.repeat(39)}${id}`,
+      symbol,
+      decimals: 6,
+      units: '5',
+      transfers: 1,
+      tx_id: 't',
+      first_seen_at: time,
+      last_seen_at: time,
     }));
     const page = await shop.open('home');
     const ends = [
@@ -349,7 +388,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await shop.go(page, 'inbox');
     await page.getByText('It came on another network.').first().waitFor();
     await page.getByText('open the invoice and mark it as paid').waitFor();
-    expect(await page.getByRole('radio').count()).toBe(2);
+    // a link for the payer, an address, and to keep it
+    expect(await page.getByRole('radio').count()).toBe(3);
     await page.getByText('4 tokens that nobody knows').click();
     expect((await page.locator('.inbox-tokens tbody td:first-child').allInnerTexts()).join(' ')).toBe(
       `“USDT” “<img src=x onerror=alert(1)>” “${names[2]}” no name`,
@@ -575,6 +615,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     expect(await faultsOf(page)).toEqual([]);
     await add.click();
     await page.getByRole('heading', { name: 'Where payments are seen' }).waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('Only this computer can open the payment page').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText(/^ch_test_/).waitFor();
     await page.getByText('Client ID of your shop’s page').waitFor();

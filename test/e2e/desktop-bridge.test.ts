@@ -133,12 +133,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
     expect(once).toEqual([1, 1, 1, 1]);
     expect(trayMenus.at(-1)![0]).toMatchObject({ label: 'Running as a service of this computer' });
     expect([...handlers.keys()]).toEqual([CHANNELS.call]);
+    const happen = (event: string, ...values: unknown[]) => appEvents.get(event)!(...(values as never[]));
     // a second start shows this one, where its link leads
-    appEvents.get('second-instance')!(...([{}, ['countinghouse', 'countinghouse:withdrawals/118']] as never[]));
+    happen('second-instance', {}, ['countinghouse', 'countinghouse:withdrawals/118']);
     expect(windows[0]!.loaded.at(-1)).toBe(`${ORIGIN}/index.html#/withdrawals/118`);
     const preventDefault = vi.fn();
-    appEvents.get('open-url')!(...([{ preventDefault }, 'countinghouse:counter'] as never[]));
-    appEvents.get('open-url')!(...([{ preventDefault }, 'countinghouse:../../etc/passwd'] as never[]));
+    happen('open-url', { preventDefault }, 'countinghouse:counter');
+    happen('open-url', { preventDefault }, 'countinghouse:../../etc/passwd');
     expect(windows[0]!.loaded.at(-1)).toBe(`${ORIGIN}/index.html#/counter`);
     expect(preventDefault).toHaveBeenCalledTimes(2);
     expect(windows.length).toBe(1);

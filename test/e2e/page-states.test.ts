@@ -304,8 +304,15 @@ describe.skipIf(!hasChromium)(chromiumTitle('the payment page in Chromium'), () 
     const { transactions } = await stage.payment(slug);
     const receipt = await page.locator('.receipt').innerText();
     for (const part of [
-      ...['Corner Coffee', 'shop.example', SALE.order_id, SALE.description, slug],
-      ...['$60.00', '0.75 LTC', transactions[0]!.tx_id, 'UTC'],
+      'Corner Coffee',
+      'shop.example',
+      SALE.order_id,
+      SALE.description,
+      slug,
+      '$60.00',
+      '0.75 LTC',
+      transactions[0]!.tx_id,
+      'UTC',
     ])
       expect(receipt).toContain(part);
     expect(await page.title()).toBe('✓ $60.00 – Corner Coffee');

@@ -17,7 +17,9 @@ export type HostRequest =
 const dataDir = process.argv[2] ?? '';
 const daemon = await startDaemon({ dataDir, log: createLog({ level: 'trace', format: 'json' }) });
 const signer = new SignerClient({
-  ...{ folder: join(dataDir, 'vault'), autoLockMinutes: 15, source: () => ({ kind: 'prompt' }) },
+  folder: join(dataDir, 'vault'),
+  autoLockMinutes: 15,
+  source: () => ({ kind: 'prompt' }),
   sandbox: {
     sign: () => {
       throw new Error('not of the sandbox');

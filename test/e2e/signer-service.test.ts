@@ -146,8 +146,15 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(
         return is(now) && now;
       });
     const approval = (id: string, address: string, amount: string): string[] => [
-      ...['withdrawal', 'approve', id, '--to', address, '--amount', amount],
-      ...['--passphrase-file', place.passphrase],
+      'withdrawal',
+      'approve',
+      id,
+      '--to',
+      address,
+      '--amount',
+      amount,
+      '--passphrase-file',
+      place.passphrase,
     ];
 
     async function shop<T>(method: string, path: string, body?: unknown): Promise<T> {

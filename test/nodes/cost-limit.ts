@@ -23,7 +23,12 @@ export type CostLimits = {
 };
 
 export const ELECTRUMX_LIMITS: CostLimits = {
-  ...{ soft: 1_000, hard: 10_000, sleepMs: 2_500, concurrent: 10, bytesPerUnit: 5_000, timeoutMs: 30_000 },
+  soft: 1_000,
+  hard: 10_000,
+  sleepMs: 2_500,
+  concurrent: 10,
+  bytesPerUnit: 5_000,
+  timeoutMs: 30_000,
 };
 
 const COSTS: Readonly<Record<string, number>> = {

@@ -158,7 +158,10 @@ export class Session {
     const server = this.#server;
     const { chain, node, segwit } = server;
     return {
-      ...{ chain, node, segwit, version },
+      chain,
+      node,
+      segwit,
+      version,
       headersMax: server.limits.headersMax,
       historyMax: server.limits.historyMax,
       features: () => server.features(),

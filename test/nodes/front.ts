@@ -2,6 +2,8 @@
 import http from 'node:http';
 import { listening } from './listening.ts';
 
+const KEEP_ALIVE_MS = 75_000;
+
 export abstract class Front {
   #server: http.Server | null = null;
   #port = 0;
@@ -14,6 +16,8 @@ export abstract class Front {
     const server = http.createServer((request, response) => {
       this.answer(request, response).catch(() => response.destroy());
     });
+    // as nginx does
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#port = await listening(server, this.#port);
     this.#server = server;
   }

@@ -12,6 +12,8 @@ type Change = (asked: Asked, answer: Fields) => Fields | undefined | Promise<Fie
 export class MonerodProxy extends Front {
   readonly #node: string;
   change: Change = () => undefined;
+  /** Changes an answer in Monero's binary form. */
+  changeBytes: (path: string, answer: Buffer) => Buffer = (_, answer) => answer;
   /** Answers by itself, in whatever form. */
   raw: (response: http.ServerResponse) => boolean = () => false;
 
@@ -29,7 +31,9 @@ export class MonerodProxy extends Front {
   /** It has no block above a height, and an empty pool. */
   async fallBehind(height: number): Promise<void> {
     const { result } = (await this.#ask('/json_rpc', {
-      ...{ jsonrpc: '2.0', id: '0', method: 'get_block_header_by_height' },
+      jsonrpc: '2.0',
+      id: '0',
+      method: 'get_block_header_by_height',
       params: { height },
     })) as { result: { block_header: Fields } };
     const hash = result.block_header.hash as string;
@@ -40,15 +44,21 @@ export class MonerodProxy extends Front {
   }
 
   protected async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const text = (await request.setEncoding('utf8').toArray()).join('');
+    const asked = Buffer.concat(await request.toArray());
     if (this.raw(response)) return;
     const path = request.url ?? '/';
-    const body = JSON.parse(text) as Fields;
+    if (path.endsWith('.bin')) {
+      const sent = await fetch(`${this.#node}${path}`, { method: 'POST', body: asked });
+      await this.change({ name: path, params: {} }, {});
+      response.end(this.changeBytes(path, Buffer.from(await sent.arrayBuffer())));
+      return;
+    }
+    const body = JSON.parse(asked.toString('utf8')) as Fields;
     const answer = (await this.#ask(path, body)) as Fields;
     response.setHeader('content-type', 'application/json');
     if (path === '/json_rpc') {
-      const asked = { name: String(body.method), params: (body.params ?? {}) as Fields };
-      const result = answer.result ? await this.change(asked, answer.result as Fields) : undefined;
+      const call = { name: String(body.method), params: (body.params ?? {}) as Fields };
+      const result = answer.result ? await this.change(call, answer.result as Fields) : undefined;
       response.end(JSON.stringify(result ? { ...answer, result } : answer));
       return;
     }

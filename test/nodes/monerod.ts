@@ -103,11 +103,27 @@ export class Monerod {
     this.#node = spawnBound(
       PROGRAMS[0] as string,
       [
-        ...['--offline', '--data-dir', join(this.folder, 'chain')],
-        ...['--non-interactive', '--no-zmq', '--no-igd', '--disable-rpc-ban'],
-        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.port)],
-        ...['--p2p-bind-ip', '127.0.0.1', '--p2p-bind-port', String(peers)],
-        ...['--db-sync-mode', 'fastest:async:1000', '--log-file', join(this.folder, 'monerod.log'), '--log-level', '0'],
+        '--offline',
+        '--data-dir',
+        join(this.folder, 'chain'),
+        '--non-interactive',
+        '--no-zmq',
+        '--no-igd',
+        '--disable-rpc-ban',
+        '--rpc-bind-ip',
+        '127.0.0.1',
+        '--rpc-bind-port',
+        String(this.port),
+        '--p2p-bind-ip',
+        '127.0.0.1',
+        '--p2p-bind-port',
+        String(peers),
+        '--db-sync-mode',
+        'fastest:async:1000',
+        '--log-file',
+        join(this.folder, 'monerod.log'),
+        '--log-level',
+        '0',
         ...options,
       ],
       { stdio: 'ignore' },
@@ -123,10 +139,24 @@ export class Monerod {
     this.#wallet = spawnBound(
       PROGRAMS[1] as string,
       [
-        ...['--rpc-bind-ip', '127.0.0.1', '--rpc-bind-port', String(this.#walletPort), '--disable-rpc-login'],
-        ...['--rpc-ssl', 'disabled', '--daemon-ssl', 'disabled'],
-        ...['--wallet-dir', this.folder, '--daemon-address', `127.0.0.1:${this.port}`, '--trusted-daemon'],
-        ...['--log-file', join(this.folder, 'wallet.log'), '--log-level', '0'],
+        '--rpc-bind-ip',
+        '127.0.0.1',
+        '--rpc-bind-port',
+        String(this.#walletPort),
+        '--disable-rpc-login',
+        '--rpc-ssl',
+        'disabled',
+        '--daemon-ssl',
+        'disabled',
+        '--wallet-dir',
+        this.folder,
+        '--daemon-address',
+        `127.0.0.1:${this.port}`,
+        '--trusted-daemon',
+        '--log-file',
+        join(this.folder, 'wallet.log'),
+        '--log-level',
+        '0',
       ],
       { stdio: 'ignore' },
     );
@@ -198,7 +228,9 @@ export class Monerod {
     await this.wallet('refresh', {});
     const { index } = await this.wallet<{ index: { minor: number } }>('get_address_index', { address });
     const { in: found = [] } = await this.wallet<{ in?: { amount: number; txid: string }[] }>('get_transfers', {
-      ...{ in: true, account_index: 0, subaddr_indices: [index.minor] },
+      in: true,
+      account_index: 0,
+      subaddr_indices: [index.minor],
     });
     return found.map(({ amount, txid }) => ({ txid, units: BigInt(amount) }));
   }
@@ -218,7 +250,11 @@ export class Monerod {
     const made: { raw: string; units: bigint }[] = [];
     for (const address of addresses) {
       const { tx_blob, amount } = await this.wallet<{ tx_blob: string; amount: number }>('sweep_single', {
-        ...{ address, key_image, do_not_relay: true, get_tx_hex: true, ...options },
+        address,
+        key_image,
+        do_not_relay: true,
+        get_tx_hex: true,
+        ...options,
       });
       made.push({ raw: tx_blob, units: BigInt(amount) });
     }

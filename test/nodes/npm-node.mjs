@@ -48,9 +48,20 @@ const Network = library('protocol/network');
 
 const network = Network.get('regtest');
 const node = new FullNode({
-  ...{ network: 'regtest', memory: true, workers: false, listen: false, logLevel: 'none' },
-  ...{ httpHost: '127.0.0.1', httpPort: Number(port), apiKey: API_KEY, indexTx: true, replaceByFee: true },
-  ...{ persistentMempool: false, bip37: false, selfish: true, prefix: process.cwd() },
+  network: 'regtest',
+  memory: true,
+  workers: false,
+  listen: false,
+  logLevel: 'none',
+  httpHost: '127.0.0.1',
+  httpPort: Number(port),
+  apiKey: API_KEY,
+  indexTx: true,
+  replaceByFee: true,
+  persistentMempool: false,
+  bip37: false,
+  selfish: true,
+  prefix: process.cwd(),
 });
 const { chain, mempool, miner } = node;
 

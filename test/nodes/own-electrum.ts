@@ -46,10 +46,19 @@ const OWN_ELECTRUM: readonly OwnElectrum[] = [
     neverBehind: false,
     start: (node, folder, port) => ({
       args: [
-        ...['--datadir', folder, '--bitcoind', `127.0.0.1:${node.port}`, '--tcp', `127.0.0.1:${port}`],
-        ...['--rpcuser', 'user', '--rpcpassword', 'p@ss:word'],
+        '--datadir',
+        folder,
+        '--bitcoind',
+        `127.0.0.1:${node.port}`,
+        '--tcp',
+        `127.0.0.1:${port}`,
+        '--rpcuser',
+        'user',
+        '--rpcpassword',
+        'p@ss:word',
         // seconds between two looks at its node
-        ...['--polltime', '0.5'],
+        '--polltime',
+        '0.5',
       ],
       env: {},
     }),
@@ -63,12 +72,19 @@ const OWN_ELECTRUM: readonly OwnElectrum[] = [
     start: (node, folder, port) => ({
       args: [],
       env: {
-        ...{ COIN: COINS[node.kind.chain] ?? '', NET: 'regtest', DAEMON_URL: `${node.url}/`, DB_DIRECTORY: folder },
-        ...{ SERVICES: `tcp://127.0.0.1:${port}`, PEER_DISCOVERY: 'off', ALLOW_ROOT: '1' },
+        COIN: COINS[node.kind.chain] ?? '',
+        NET: 'regtest',
+        DAEMON_URL: `${node.url}/`,
+        DB_DIRECTORY: folder,
+        SERVICES: `tcp://127.0.0.1:${port}`,
+        PEER_DISCOVERY: 'off',
+        ALLOW_ROOT: '1',
         // every client is on this machine: no session is to be slowed down
-        ...{ COST_SOFT_LIMIT: '0', COST_HARD_LIMIT: '0' },
+        COST_SOFT_LIMIT: '0',
+        COST_HARD_LIMIT: '0',
         // milliseconds between two looks at its node; 5,000 unless it is told otherwise
-        ...{ DAEMON_POLL_INTERVAL_BLOCKS: '200', DAEMON_POLL_INTERVAL_MEMPOOL: '200' },
+        DAEMON_POLL_INTERVAL_BLOCKS: '200',
+        DAEMON_POLL_INTERVAL_MEMPOOL: '200',
       },
     }),
   },

@@ -29,8 +29,10 @@ export async function tryDeaths(
   run: (death: Death) => Promise<Outcome>,
 ): Promise<{ wrong: string[]; told: string }> {
   const all = [
-    ...[...numbered('committed', commits), ...numbered('answered', commits)],
-    ...[...numbered('calling', calls), ...numbered('called', calls)],
+    ...numbered('committed', commits),
+    ...numbered('answered', commits),
+    ...numbered('calling', calls),
+    ...numbered('called', calls),
   ];
   const every = process.env.SCENARIO_ALL ? 1 : oneOf;
   const today = Number(process.env.SCENARIO_PART ?? Math.floor(Date.now() / DAY_MS)) % every;

@@ -198,7 +198,12 @@ describe.skipIf(!hasAnvil)(anvilTitle('books that one endpoint made wrong'), () 
     const adopted = await proof('ledger.adopt');
     expect(adopted.problems).toEqual([]);
     expect(adopted.lines).toContainEqual({
-      ...{ crypto: 'USDT_ERC20', received: '100', paid_out: '0', fees: '0', adopted: '30', held: '70' },
+      crypto: 'USDT_ERC20',
+      received: '100',
+      paid_out: '0',
+      fees: '0',
+      adopted: '30',
+      held: '70',
     });
     expect(adopted.corrections).toMatchObject([{ kind: 'adopted', address, crypto: 'USDT_ERC20', amount: '-30' }]);
     expect((await balances()).USDT_ERC20).toBe(70);

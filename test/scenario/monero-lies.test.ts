@@ -59,7 +59,9 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
       await operator.unlock();
       const payee = await node.newAddress();
       const { body: asked } = await call<{ id: string }>('POST', '/withdraw', {
-        ...{ amount: '0.4', crypto: 'XMR', address: payee },
+        amount: '0.4',
+        crypto: 'XMR',
+        address: payee,
       });
       await lie(liar, deposit);
       await operator.approve(asked.id);

@@ -51,7 +51,9 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     const vault = join(service.dataDir, 'vault');
     await cheapWallet(vault, { words, passphrase: PASSPHRASE });
     const added = await operator.call('business.add', {
-      ...{ name: BUSINESS, network: 'regtest', account_no: 0 },
+      name: BUSINESS,
+      network: 'regtest',
+      account_no: 0,
       accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, ['XMR']),
       key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
     });
@@ -133,7 +135,9 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     ]);
     await mine(4);
     expect(await balance()).toEqual({
-      ...{ crypto: 'XMR', amount: '0', withheld: null },
+      crypto: 'XMR',
+      amount: '0',
+      withheld: null,
       locked: { amount: '10.5', first_blocks: 6, last_blocks: 6 },
     });
     await mine(UNLOCK_BLOCKS - 4);
@@ -380,8 +384,13 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       expect(found).toMatchObject({ error: null, used: [{ chain: 'XMR', account_no: 0, change: 0 }] });
       const { receiving, change } = found.used[0]!;
       await client.call('business.add', {
-        ...{ name: BUSINESS, network: 'regtest', account_no: 0, accounts: { XMR: account(0) } },
-        ...{ birthday, gap: GAP, used: { XMR: { receiving, change } } },
+        name: BUSINESS,
+        network: 'regtest',
+        account_no: 0,
+        accounts: { XMR: account(0) },
+        birthday,
+        gap: GAP,
+        used: { XMR: { receiving, change } },
         key: { name: 'shop', scopes: ['balance'] },
       });
       opened.close();

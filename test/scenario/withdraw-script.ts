@@ -39,7 +39,12 @@ export type Scene = {
 
 export const SCENES: readonly Scene[] = [
   {
-    ...{ name: 'coins', first: 'BTC', main: 'LTC', again: '0.5', replaces: true, batches: true },
+    name: 'coins',
+    first: 'BTC',
+    main: 'LTC',
+    again: '0.5',
+    replaces: true,
+    batches: true,
     paid: [
       ['BTC', 400],
       ['LTC', 300],
@@ -49,7 +54,12 @@ export const SCENES: readonly Scene[] = [
     amounts: { plain: '0.002', chained: '0.001', faster: '1', canceled: '0.5', pair: ['0.25', '0.3'] },
   },
   {
-    ...{ name: 'an account chain', first: 'ETH', main: 'ETH', again: '0.1', replaces: true, batches: false },
+    name: 'an account chain',
+    first: 'ETH',
+    main: 'ETH',
+    again: '0.1',
+    replaces: true,
+    batches: false,
     paid: [
       ['ETH', 3_000],
       ['ETH', 300],
@@ -57,7 +67,12 @@ export const SCENES: readonly Scene[] = [
     amounts: { plain: '0.02', chained: '0.03', faster: '0.1', canceled: '0.2', pair: ['0', '0'] },
   },
   {
-    ...{ name: 'Monero', first: 'XMR', main: 'XMR', again: '0.5', replaces: false, batches: true },
+    name: 'Monero',
+    first: 'XMR',
+    main: 'XMR',
+    again: '0.5',
+    replaces: false,
+    batches: true,
     paid: [
       ['XMR', 300],
       ['XMR', 200],
@@ -254,7 +269,10 @@ export async function payOut(victim: Victim, scene: Scene): Promise<{ till: Till
   const till = new Till(victim, [first, main]);
   const one = await till.withdraw({ name: 'plain', crypto: first, amount: amounts.plain, address: to(first, 1) });
   const chained = await till.withdraw({
-    ...{ name: 'chained', crypto: first, amount: amounts.chained, address: to(first, 2) },
+    name: 'chained',
+    crypto: first,
+    amount: amounts.chained,
+    address: to(first, 2),
   });
   await till.when(chained, 'sent', sentTimes(1));
   await till.mine(first, 1);
@@ -309,7 +327,10 @@ async function replaceSome(till: Till, { main, amounts }: Scene): Promise<{ comp
   await till.mine(main, 1);
 
   const canceled = await till.withdraw({
-    ...{ name: 'canceled', crypto: main, amount: amounts.canceled, address: to(main, 4) },
+    name: 'canceled',
+    crypto: main,
+    amount: amounts.canceled,
+    address: to(main, 4),
   });
   await till.approve(canceled);
   await till.when(canceled, 'sent', sentTimes(1));

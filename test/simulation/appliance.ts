@@ -41,7 +41,7 @@ import { derived, LocalSigner, type Wallet } from './wallet.ts';
 
 export const COINS = ['BTC', 'LTC', 'BCH'] as const;
 /** US dollars. */
-export const PRICES = { BTC: 60_000, LTC: 80, BCH: 400, ETH: 2_000, BNB: 500, USDT: 1 } as const;
+export const PRICES = { BTC: 60_000, LTC: 80, BCH: 400, ETH: 2_000, BNB: 500, USDT: 1, XMR: 200 } as const;
 export const ZERO_CONF_USD = 100;
 const CONFIG = `
 port = 0
@@ -131,6 +131,7 @@ export class Appliance {
         deriveSandboxAccounts: () => ({}),
         drills: null as never,
         sandbox: null as never,
+        machines: null as never,
         console: () => Promise.reject(new Error('no console here')),
       },
     });
@@ -159,7 +160,11 @@ export class Appliance {
     const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
     const workers = new Map<string, WithdrawalWorker>();
     this.app = {
-      ...{ store, config, log, now, signer },
+      store,
+      config,
+      log,
+      now,
+      signer,
       rates: new RateBook({ manual: manualRates(config) }),
       chains: new Chains(),
       directory: new Directory(),
@@ -207,22 +212,26 @@ export class Appliance {
       folder: join(this.folder, 'electrum'),
       contracts: this.#sources.contracts,
       wantsFinality: isEvm(chain),
-      accounts: () => [],
+      accounts: () =>
+        app.directory.accounts().flatMap((one) => (one.chainKey === chainKey(network, chain) ? [one.key] : [])),
       socksProxy: null,
       publicServers: false,
       proxyForAll: false,
       needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
       log: (message) => app.log.warn({ chain }, message),
       alert: (server, reason) =>
-        void raise(app, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
+        void raise(app, null, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
       leftOut: (target, reason) =>
         void raise(
           app,
+          null,
           'source.left_out',
           `${chain} ${target}`,
           message('source.left_out', { address: `${target}`, reason }),
         ),
       onOdd: () => {},
+      // its answers come in no order of the simulation
+      hasThread: false,
     });
     if (!adapter) return null;
     if (!isEvm(chain)) {

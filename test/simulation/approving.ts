@@ -63,7 +63,10 @@ function remember(world: World, review: Review, { uuid, fee_max }: Approval): vo
   if (before && before.address !== address) throw new Fault(`${uuid} is shown with another recipient than before`);
   const feeMax = BigInt(fee_max);
   world.approvals.set(uuid, {
-    ...{ coin: review.chain as UtxoChain, address, whole: payment?.upTo ?? false, units: payment?.units ?? 0n },
+    coin: review.chain as UtxoChain,
+    address,
+    whole: payment?.upTo ?? false,
+    units: payment?.units ?? 0n,
     feeMax: before && before.feeMax > feeMax ? before.feeMax : feeMax,
   });
 }

@@ -173,8 +173,8 @@ export async function judgeEnd(world: World): Promise<void> {
   await world.appliance.unlock();
   for (const network of world.networks.values()) network.spendForgotten();
   endUnprovedLies(world);
-  // what an earlier machine sent may have come back
-  await heed(world);
+  // such a service pays nothing, and is not judged further
+  if (world.electrum && (await world.appliance.operator('restore.status', {})).quarantined) return;
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);
@@ -194,6 +194,8 @@ async function goOn(world: World, blocks = BLOCKS_PER_ROUND): Promise<void> {
   for (let part = 0; part < (world.electrum ? 10 : 0); part++) await world.appliance.pass(MINUTE_MS / 10);
   await world.appliance.pass(MINUTE_MS);
   await world.appliance.pass(10 * MINUTE_MS);
+  // what an earlier machine sent may have come back
+  await heed(world);
 }
 
 async function endEverything(world: World): Promise<void> {

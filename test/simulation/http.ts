@@ -4,9 +4,10 @@ import http from 'node:http';
 import type { Health } from './network.ts';
 import type { Time } from './time.ts';
 
-export type Answer = { status: number; body: object };
+/** `body`: bytes as they are, anything else in JSON. */
+export type Answer = { status: number; body: object | Buffer };
 /** Whoever answers requests under a name. */
-export type Host = { health(): Health; answer(text: string): Answer | Promise<Answer> };
+export type Host = { health(): Health; answer(asked: string | Uint8Array, path: string): Answer | Promise<Answer> };
 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
@@ -15,16 +16,18 @@ class Request extends EventEmitter {
   readonly reusedSocket: boolean;
   readonly #host: Host;
   readonly #time: Time;
+  readonly #path: string;
   #over = false;
 
-  constructor(host: Host, time: Time, reused: boolean) {
+  constructor(host: Host, time: Time, reused: boolean, path: string) {
     super();
+    this.#path = path;
     this.#host = host;
     this.#time = time;
     this.reusedSocket = reused;
   }
 
-  end(text: string): void {
+  end(asked: string | Uint8Array): void {
     this.#time.deliver(() => {
       if (this.#over) return;
       this.emit('socket');
@@ -34,7 +37,7 @@ class Request extends EventEmitter {
         this.#fail(coded('ECONNREFUSED'));
         return;
       }
-      const answered = this.#host.answer(text);
+      const answered = this.#host.answer(asked, this.#path);
       if (!(answered instanceof Promise)) {
         this.#time.deliver(() => this.#respond(answered));
         return;
@@ -58,7 +61,7 @@ class Request extends EventEmitter {
     this.#over = true;
     const response = Object.assign(new EventEmitter(), { statusCode: status });
     this.emit('response', response);
-    response.emit('data', Buffer.from(JSON.stringify(body)));
+    response.emit('data', Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)));
     response.emit('end');
   }
 }
@@ -74,7 +77,7 @@ export function serveHosts(hostOf: (name: string) => Host | undefined, time: Tim
     const agent = options.agent as unknown as object;
     const reused = connected.has(agent);
     connected.add(agent);
-    return new Request(host, time, reused) as unknown as http.ClientRequest;
+    return new Request(host, time, reused, String(options.path)) as unknown as http.ClientRequest;
   };
   Object.assign(http, { request });
 }

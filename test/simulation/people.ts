@@ -52,7 +52,12 @@ export async function createAndRequest(world: World): Promise<string> {
   const dueAt = random.chance(0.7) ? app.now() + random.whole(1, 20) * HOUR_MS : null;
   const wanted = {
     amount: BigInt(usd) * 100_000_000n,
-    ...{ currency: 'USD', crypto: 'ALL', dueAt, closeUrl: null, redirectUrl: null, webhookUrl: null },
+    currency: 'USD',
+    crypto: 'ALL',
+    dueAt,
+    closeUrl: null,
+    redirectUrl: null,
+    webhookUrl: null,
     automaticRedirect: false,
     origin: 'merchant' as const,
   };
@@ -73,7 +78,9 @@ export async function createAndRequest(world: World): Promise<string> {
       asks: [askOf(world, row)],
       mayEndAt: skewed ? null : ends,
       createdAt: time.truth,
-      ...{ decided: false, lost: false, byWords: false },
+      decided: false,
+      lost: false,
+      byWords: false,
     });
     return `${name} asks for ${row.quote_amount} ${coin} at ${row.address}`;
   } catch (error) {

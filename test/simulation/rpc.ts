@@ -149,7 +149,7 @@ function reply(network: Network, { id, method, params }: Call): Answer {
 export const hostOfNode = (network: Network): Host => ({
   health: () => network.health,
   answer: (text) => {
-    const asked = JSON.parse(text) as Call | Call[];
+    const asked = JSON.parse(String(text)) as Call | Call[];
     if (!Array.isArray(asked)) return reply(network, asked);
     return { status: 200, body: asked.map((call) => reply(network, call).body) };
   },

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
  * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum|liars`:
+ * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum|liars|accounts|monero`:
  * what the appliance asks.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,8 @@ import type { AccountWorld } from './accounts/world.ts';
 import { Crashed } from './appliance.ts';
 import { serveConnections } from './electrum.ts';
 import { serveHosts } from './http.ts';
+import { ACTIONS as MONERO_ACTIONS, simulateMonero } from './monero/simulation.ts';
+import type { MoneroWorld } from './monero/world.ts';
 import type { Network } from './network.ts';
 import { hostOfNode } from './rpc.ts';
 import { ROW_OVER, type Row } from './seeds.ts';
@@ -47,7 +49,7 @@ function* asked(): Generator<Row & { only?: string }> {
   }
   const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1').split('..').map(Number);
   const { only, also, without } = values;
-  const common = { steps: Number(values.steps), kind: values.kind as Kind, ...{ only, also, without } };
+  const common = { steps: Number(values.steps), kind: values.kind as Kind, only, also, without };
   for (let seed = from; seed <= to; seed++) yield { seed, ...common };
 }
 
@@ -64,7 +66,7 @@ function choiceOf({
       return [name, weight] as const;
     }),
   );
-  const actions = kind === 'accounts' ? ACCOUNT_ACTIONS : ACTIONS;
+  const actions = kind === 'accounts' ? ACCOUNT_ACTIONS : kind === 'monero' ? MONERO_ACTIONS : ACTIONS;
   const others = onlyThese === '' ? [] : actions.map(([, name]) => name).filter((name) => !only.has(name));
   return { only, without: new Set([...left.split(','), ...others]), kind };
 }
@@ -89,9 +91,10 @@ const shared = '/dev/shm';
 const folder = mkdtempSync(join(existsSync(shared) ? shared : tmpdir(), 'countinghouse-simulation-'));
 let world: World | null = null;
 let accounts: AccountWorld | null = null;
+let monero: MoneroWorld | null = null;
 const time = new Time(START);
 serveHosts((name) => {
-  const endpoint = accounts?.host(name);
+  const endpoint = accounts?.host(name) ?? monero?.host(name);
   if (endpoint) return endpoint;
   const network = (world?.networks as ReadonlyMap<string, Network> | undefined)?.get(name.toUpperCase());
   return network && hostOfNode(network);
@@ -116,11 +119,16 @@ try {
     const connectAccounts = (made: AccountWorld): void => {
       accounts = made;
     };
+    const connectMonero = (made: MoneroWorld): void => {
+      monero = made;
+    };
     const place = join(folder, `${runs}`);
     const outcome =
       row.kind === 'accounts'
         ? await simulateAccounts(seed, steps, time, wallet, place, connectAccounts, choiceOf(row))
-        : await simulate(seed, steps, time, wallet, place, connect, choiceOf(row));
+        : row.kind === 'monero'
+          ? await simulateMonero(seed, steps, time, wallet, place, connectMonero, choiceOf(row))
+          : await simulate(seed, steps, time, wallet, place, connect, choiceOf(row));
     taken += outcome.steps;
     longest = Math.max(longest, time.longestTurnMs);
     longestWrites = Math.max(longestWrites, time.longestWritesMs);

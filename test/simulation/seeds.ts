@@ -42,15 +42,24 @@ const EARLIER: readonly Row[] = [
   // endpoints of an account chain that tell the truth
   { seed: 1, steps: 100, kind: 'accounts', without: 'lie' },
   { seed: 2, steps: 100, kind: 'accounts', without: 'lie' },
+  // one endpoint invents coins in the oldest block, whose state the others do not have, before the same amount comes
+  { seed: 10, steps: 30, kind: 'accounts' },
+  // three nodes of Monero that tell the truth, and of which one may lie
+  { seed: 1, steps: 60, kind: 'monero', without: 'lie' },
+  { seed: 2, steps: 100, kind: 'monero' },
 ];
 
-const ADDED_LATER = 'snapshot,roll back,heed';
+const ADDED_LATER = 'snapshot,roll back,heed,twin';
 
 export const SEEDS: readonly Row[] = [
   ...EARLIER.map((row) => ({ ...row, without: [row.without, ADDED_LATER].filter(Boolean).join() })),
+  // a second machine runs with the same wallet, and each must notice what the other one paid
+  { seed: 4, steps: 80, kind: 'core', also: 'twin:8,withdraw:20,approve:20' },
+  // a server hides a payment and announces another status each second
+  { seed: 16, steps: 300, kind: 'liars', without: 'twin' },
   // the data directory comes back older: blocks were read again before the skipped addresses were watched
-  { seed: 1, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 1, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   // the same data comes back twice, and jumps as far as before
-  { seed: 16, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
-  { seed: 26, steps: 200, also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
 ];

@@ -8,6 +8,7 @@ import * as people from './people.ts';
 import { heed, rollBack, snapshot } from './rollback.ts';
 import { steal } from './thief.ts';
 import { Busy, type Time } from './time.ts';
+import { twin } from './twin.ts';
 import type { Wallet } from './wallet.ts';
 import { Fault, type Kind, World } from './world.ts';
 
@@ -49,6 +50,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [1, 'snapshot', snapshot],
   [0.4, 'roll back', rollBack],
   [2, 'heed', heed],
+  [0.3, 'twin', twin(watchSigner)],
 ];
 
 /** Of 'lie', where there is a server that may. */

@@ -18,6 +18,7 @@ import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type {
   CustodyResult,
+  ImagesRequest,
   Macs,
   PolicyGrant,
   Signer,
@@ -168,8 +169,11 @@ export class LocalSigner implements Signer {
     });
   }
 
-  keyImages(): Promise<Record<string, string>> {
-    throw new Unavailable('the simulated chains have no key images', 5);
+  keyImages(request: ImagesRequest): Promise<Record<string, string>> {
+    return this.#inTurn(() => {
+      if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
+      return this.#time.outside(this.#session.keyImages(request));
+    });
   }
 
   revokeApprovals(): Promise<void> {

@@ -18,8 +18,8 @@ import type { Snapshot } from './rollback.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
 
-/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`: endpoints likewise. */
-export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts';
+/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`, `monero`: endpoints and nodes likewise. */
+export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts' | 'monero';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}
@@ -238,7 +238,10 @@ export class World {
   async addBusiness(past: Pick<Params<'business.add'>, 'birthday' | 'gap' | 'used'>): Promise<void> {
     const accounts = Object.fromEntries(this.coins.map((coin) => [coin, this.wallet.account(coin, 0)]));
     await this.appliance.operator('business.add', {
-      ...{ name: BUSINESS, network: 'regtest', account_no: 0, accounts },
+      name: BUSINESS,
+      network: 'regtest',
+      account_no: 0,
+      accounts,
       ...past,
       key: { name: 'shop', scopes: ['invoices', 'balance', 'withdraw'] },
     });

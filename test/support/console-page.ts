@@ -38,7 +38,9 @@ export type PageAnswer = { status: number; body: never };
 
 /** The headers that a browser adds to a call of a page. */
 const browserHeaders = (origin: string): Record<string, string> => ({
-  ...{ host: new URL(origin).host, origin, 'sec-fetch-site': 'same-origin' },
+  host: new URL(origin).host,
+  origin,
+  'sec-fetch-site': 'same-origin',
 });
 
 const jsonOf = (bytes: Uint8Array): unknown => {

@@ -36,7 +36,10 @@ export class Operator {
       ? []
       : await this.#macs({ approvals: intents.map((intent) => ({ purpose, intent: intent as Intent, until })) });
     return intents.map(({ uuid, feeMax, units, sweep }, at) => ({
-      ...{ uuid, fee_max: feeMax, until, mac: macs[at] ?? null },
+      uuid,
+      fee_max: feeMax,
+      until,
+      mac: macs[at] ?? null,
       ...(sweep ? { units } : {}),
     }));
   }

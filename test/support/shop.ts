@@ -23,7 +23,9 @@ export async function openShop(
   await cheapWallet(vault, { passphrase: PASSPHRASE });
   const operator = new Operator(service.dataDir, PASSPHRASE);
   const { key, business } = await operator.call('business.add', {
-    ...{ name, network: 'regtest', account_no: 0 },
+    name,
+    network: 'regtest',
+    account_no: 0,
     accounts: await deriveAccounts(vault, PASSPHRASE, 'regtest', 0, CHAINS),
     key: { name: 'shop', scopes },
   });
@@ -33,7 +35,9 @@ export async function openShop(
 /** A business on regtest whose money nobody can spend, with a client ID for pages of these origins. */
 export async function liveClient(call: OperatorCall, origins: string[], name = 'Live') {
   const { client } = await call('business.add', {
-    ...{ name, network: 'regtest', account_no: 0 },
+    name,
+    network: 'regtest',
+    account_no: 0,
     accounts: Object.fromEntries(
       CHAINS.map((chain) => [chain, accountKey(new Uint8Array(32).fill(9), chain, 'regtest', 0)]),
     ),

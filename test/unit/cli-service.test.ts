@@ -164,8 +164,17 @@ describe('launchd', () => {
     expect(text).toContain('<string>/Users/a&amp;b/&lt;x&gt;/cli.js</string>');
     const dict = text.slice(text.indexOf('<dict>'));
     expect([...dict.matchAll(/^ {2}<key>(\w+)<\/key>/gm)].map(([, key]) => key)).toEqual([
-      ...['Label', 'ProgramArguments', 'EnvironmentVariables', 'RunAtLoad', 'KeepAlive', 'ThrottleInterval'],
-      ...['ExitTimeOut', 'ProcessType', 'Umask', 'StandardOutPath', 'StandardErrorPath'],
+      'Label',
+      'ProgramArguments',
+      'EnvironmentVariables',
+      'RunAtLoad',
+      'KeepAlive',
+      'ThrottleInterval',
+      'ExitTimeOut',
+      'ProcessType',
+      'Umask',
+      'StandardOutPath',
+      'StandardErrorPath',
     ]);
   });
 });

@@ -1,6 +1,8 @@
 /**
- * A shop for tests: Debian's WordPress on PHP's own web server and a MariaDB of its own, with the plug-in and, since Debian
- * has no WooCommerce, a stand-in for it (stand-in/woocommerce.php says what that is worth).
+ * A shop for tests: WordPress on PHP's own web server and a MariaDB of its own, with the plug-in. COUNTINGHOUSE_TEST_WOOCOMMERCE
+ * names the folder of a WooCommerce as its users install it, and COUNTINGHOUSE_TEST_WORDPRESS that of a WordPress that is new
+ * enough for it. Without them it is Debian's WordPress and, since Debian has no WooCommerce, a stand-in for it
+ * (stand-in/woocommerce.php says what that is worth).
  */
 import { type ChildProcess, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -18,11 +20,17 @@ const HERE = import.meta.dirname;
 const PLUGIN = join(HERE, '../../resources/woocommerce');
 const STAND_IN = 'woocommerce/woocommerce.php';
 const GATEWAY = 'countinghouse/countinghouse.php';
-const WORKERS = 3;
+const WORKERS = 6;
 
 /** Where Debian's package puts it, and where .ci/run unpacks it, which needs no web server of the system. */
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'countinghouse-tests');
-const WORDPRESS = ['/usr/share/wordpress', join(CACHE, 'usr/share/wordpress')].find((path) => existsSync(path));
+const REAL = process.env.COUNTINGHOUSE_TEST_WOOCOMMERCE;
+const WORDPRESS = [
+  process.env.COUNTINGHOUSE_TEST_WORDPRESS ?? '/usr/share/wordpress',
+  join(CACHE, 'usr/share/wordpress'),
+].find((path) => existsSync(path));
+
+export const isReal = REAL !== undefined;
 
 const program = (name: string): string | undefined =>
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'].map((folder) => join(folder, name)).find(existsSync);
@@ -34,7 +42,9 @@ export const hasPhp = PHP !== undefined || process.env.CI === 'true';
 export const hasShop = (hasPhp && WORDPRESS !== undefined && DATABASE !== undefined) || process.env.CI === 'true';
 export const phpTitle = (what: string): string => (hasPhp ? what : `${what} (skipped: apt-get install php-cli)`);
 export const shopTitle = (what: string): string =>
-  hasShop ? what : `${what} (skipped: apt-get install php-cli php-curl php-mysql mariadb-server-core wordpress)`;
+  hasShop
+    ? `${what}${isReal ? ' (with WooCommerce itself)' : ''}`
+    : `${what} (skipped: apt-get install php-cli php-curl php-mysql mariadb-server-core wordpress)`;
 
 /** Runs PHP code with values that it finds in `$argv` from 1 on, and returns what it prints. */
 export async function php(code: string, ...values: string[]): Promise<string> {
@@ -47,14 +57,20 @@ export type Order = {
   /** How often the payment was completed. */
   completed: number;
   transaction_id?: string;
-  meta: Record<string, unknown>;
   notes: string[];
+  /** The amounts of WooCommerce's refunds, newest first. */
+  refunds: string[];
+  needs_payment: boolean;
+  /** Where "Pay" in the list of orders leads; absent without it. */
+  pay_url?: string;
+  received_url: string;
+  edit_url: string;
   may_be_canceled: boolean;
 };
 
 export type Shop = {
   readonly url: string;
-  /** Calls a route of the stand-in. */
+  /** Calls a route of site/driver.php. */
   call<Body>(method: string, route: string, body?: unknown): Promise<Body>;
   order(id: number): Promise<Order>;
   /** Runs PHP inside WordPress and returns what it prints. */
@@ -62,7 +78,7 @@ export type Shop = {
   /** Where a REST route is. */
   rest(route: string): string;
   /** What PHP complained about in the plug-in or the stand-in, and whatever ended a script. */
-  complaints(): Promise<string[]>;
+  complaints(about?: RegExp): Promise<string[]>;
   stop(): Promise<void>;
 };
 
@@ -82,14 +98,21 @@ async function layOut(folder: string): Promise<void> {
   await symlink(join(HERE, 'site/wp-config.php'), join(folder, 'wp-config.php'));
   await mkdir(join(folder, 'wp-content/plugins'), { recursive: true });
   await mkdir(join(folder, 'wp-content/themes'));
-  await symlink(join(HERE, 'stand-in'), join(folder, 'wp-content/plugins/woocommerce'));
+  await mkdir(join(folder, 'wp-content/mu-plugins'));
+  await symlink(join(HERE, 'site/theme'), join(folder, 'wp-content/themes/bare'));
+  await symlink(join(HERE, 'site/driver.php'), join(folder, 'wp-content/mu-plugins/driver.php'));
+  await symlink(REAL ?? join(HERE, 'stand-in'), join(folder, 'wp-content/plugins/woocommerce'));
   await symlink(PLUGIN, join(folder, 'wp-content/plugins/countinghouse'));
 }
 
 function startDatabase(folder: string): ChildProcess {
   const settings = {
-    ...{ datadir: join(folder, 'database'), socket: join(folder, 'db'), 'pid-file': join(folder, 'db.pid') },
-    ...{ 'innodb-log-file-size': '8M', 'innodb-buffer-pool-size': '32M', 'innodb-flush-log-at-trx-commit': '0' },
+    datadir: join(folder, 'database'),
+    socket: join(folder, 'db'),
+    'pid-file': join(folder, 'db.pid'),
+    'innodb-log-file-size': '8M',
+    'innodb-buffer-pool-size': '32M',
+    'innodb-flush-log-at-trx-commit': '0',
   };
   const args = ['--no-defaults', '--skip-networking', '--skip-grant-tables', '--performance-schema=off'];
   if (process.getuid?.() === 0) args.push('--user=root');
@@ -114,13 +137,26 @@ export async function startShop(port: number): Promise<Shop> {
   const url = `http://127.0.0.1:${port}`;
   const env = {
     ...process.env,
-    ...{ SHOP_FOLDER: folder, SHOP_URL: url, SHOP_DATABASE: join(folder, 'db'), PHP_CLI_SERVER_WORKERS: `${WORKERS}` },
+    SHOP_FOLDER: folder,
+    SHOP_URL: url,
+    SHOP_DATABASE: join(folder, 'db'),
+    PHP_CLI_SERVER_WORKERS: `${WORKERS}`,
   };
-  const settings = { auto_prepend_file: join(HERE, 'site/prepend.php'), error_log: join(folder, 'debug.log') };
+  const settings = {
+    auto_prepend_file: join(HERE, 'site/prepend.php'),
+    error_log: join(folder, 'debug.log'),
+    'opcache.enable_cli': '1',
+  };
   const options = Object.entries(settings).flatMap(([name, value]) => ['-d', `${name}=${value}`]);
   const database = startDatabase(folder);
   await until('the database listens', async () => existsSync(join(folder, 'db')));
   await exec(PHP!, [...options, join(HERE, 'site/install.php'), STAND_IN, GATEWAY], { env });
+  const run = async (code: string): Promise<string> => {
+    const before = "$_SERVER['HTTP_HOST'] = '127.0.0.1'; require ABSPATH . 'wp-load.php'; ";
+    const args = ['-d', `error_log=${settings.error_log}`, '-r', `require getenv('SHOP_PREPEND'); ${before}${code}`];
+    return (await exec(PHP!, args, { env: { ...env, SHOP_PREPEND: settings.auto_prepend_file } })).stdout;
+  };
+  if (isReal) await run(`require '${join(HERE, 'site/real.php')}';`);
   const arguments_ = [...options, '-S', `127.0.0.1:${port}`, '-t', folder];
   // a group of its own, because PHP does not end its workers at a SIGTERM
   const server = spawnBound(PHP!, arguments_, { env, stdio: 'ignore', detached: true });
@@ -128,7 +164,7 @@ export async function startShop(port: number): Promise<Shop> {
 
   const rest = (route: string): string => `${url}/index.php?rest_route=${route}`;
   const call = async <Body>(method: string, route: string, body?: unknown): Promise<Body> => {
-    const response = await fetch(rest(`/stand-in/v1${route}`), {
+    const response = await fetch(rest(`/driver/v1${route}`), {
       method,
       headers: { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -139,25 +175,13 @@ export async function startShop(port: number): Promise<Shop> {
   };
   return {
     url,
-
     rest,
     call,
     order: (id) => call<Order>('GET', `/orders/${id}`),
-    async run(code) {
-      const before = "$_SERVER['HTTP_HOST'] = '127.0.0.1'; require ABSPATH . 'wp-load.php'; ";
-      return (
-        await exec(
-          PHP!,
-          ['-d', `error_log=${settings.error_log}`, '-r', `require getenv('SHOP_PREPEND'); ${before}${code}`],
-          {
-            env: { ...env, SHOP_PREPEND: settings.auto_prepend_file },
-          },
-        )
-      ).stdout;
-    },
-    async complaints() {
+    run,
+    async complaints(about = /PHP (Fatal|Parse)|PHP .*(resources|test)\/woocommerce\/(?!site\/wp-config)/) {
       const log = await readFile(settings.error_log, 'utf8').catch(() => '');
-      return log.split('\n').filter((line) => /PHP (Fatal|Parse)|(resources|test)\/woocommerce/.test(line));
+      return log.split('\n').filter((line) => about.test(line));
     },
     async stop() {
       await end(server, true);

@@ -27,12 +27,12 @@ import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
-  scriptOfTank,
   scriptsAbove,
   scriptsGivenNext,
   scriptsOfFormerTargets,
   scriptsOfOpenPayments,
   scriptsOfPendingSpends,
+  scriptsOfTanks,
   scriptsOfUnsettledCredits,
   scriptsUsedLately,
 } from '../../store/queries/watch.ts';
@@ -107,7 +107,9 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
     debitsAt: (target_id, asset) =>
       store.all(debitsOfTarget, { target_id, asset }).map(({ ref: id, units, block_height, block_hash }) => ({
-        ...{ id, units, block: { height: block_height ?? 0, hash: block_hash ?? '' } },
+        id,
+        units,
+        block: { height: block_height ?? 0, hash: block_hash ?? '' },
       })),
     openNonces: () => openNonces(store, chain_key),
     coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,
@@ -173,7 +175,7 @@ function* activeScripts(
 ): Generator<ListedScript[]> {
   // its operator waits for the gas, whatever number of payments is open
   if (kinOf(chainOf(chain_key))) {
-    for (const { id } of accounts) yield store.all(scriptOfTank, { account_id: id });
+    for (const { id } of accounts) yield store.all(scriptsOfTanks, { account_id: id });
   }
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
   for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {

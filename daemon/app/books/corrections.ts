@@ -56,7 +56,12 @@ export function noteCorrections(app: App, tx: Tx, { key }: ChainRuntime, correct
 /** The newest corrections of a chain. */
 export function correctionsOf(app: App, chain_key: string): ShownCorrection[] {
   return app.store.all(newestCorrections, { chain_key, limit: SHOWN_MAX }).map((row) => ({
-    ...{ at: row.at, kind: row.kind, address: row.address, asset: row.asset, ref: row.ref, height: row.block_height },
+    at: row.at,
+    kind: row.kind,
+    address: row.address,
+    asset: row.asset,
+    ref: row.ref,
+    height: row.block_height,
     amount: formatUnits(row.units, assetOf(row.asset)),
   }));
 }

@@ -27,7 +27,7 @@ export async function noteDifferences(app: App, report: Reconciliation): Promise
   if ((app.store.get(settingOf, { key })?.value ?? NONE) !== value)
     await app.store.write((tx) => tx.run(saveSetting, { key, value, updated_at: app.now() }));
   if (first === undefined) await end(app, 'ledger.differs', chain);
-  else if (!quarantineOf(app.store)) await raise(app, 'ledger.differs', chain, textOf(report), networkOf(chain));
+  else if (!quarantineOf(app.store)) await raise(app, networkOf(chain), 'ledger.differs', chain, textOf(report));
 }
 
 /** The differences that the latest proof of a chain found; null: none, or it was never proved. */

@@ -154,10 +154,10 @@ export async function proveByClock(app: App, chain: ChainRuntime, signal: AbortS
     if (quarantineOf(app.store)) return false;
     await raise(
       app,
+      chain.adapter.network,
       'ledger.unproved',
       chain.key,
       message('ledger.unproved', { chain: chain.key, reason: error.message }),
-      chain.adapter.network,
     );
     return false;
   }

@@ -161,7 +161,15 @@ function usedBy(app: App, chain: ChainRuntime, use: UsedKeyRow): BookedSending[]
 }
 
 const coinOf = (row: CreditRow): StoredCoin => ({
-  ...{ targetId: row.target_id, outpoint: row.outpoint, txid: row.txid, asset: row.asset, units: row.units },
-  ...{ blockHeight: row.block_height, blockHash: row.block_hash, locked: row.locked },
-  ...{ spentTxid: row.spent_txid, spentBlockHeight: row.spent_block_height, spentBlockHash: row.spent_block_hash },
+  targetId: row.target_id,
+  outpoint: row.outpoint,
+  txid: row.txid,
+  asset: row.asset,
+  units: row.units,
+  blockHeight: row.block_height,
+  blockHash: row.block_hash,
+  locked: row.locked,
+  spentTxid: row.spent_txid,
+  spentBlockHeight: row.spent_block_height,
+  spentBlockHash: row.spent_block_hash,
 });

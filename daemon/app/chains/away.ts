@@ -34,7 +34,7 @@ async function isAway(app: App, chain: ChainRuntime, since: Map<string, number>,
   since.set(key, from);
   if (now - from < AWAY_ALERT_MS) return;
   const minutes = Math.floor((now - from) / MS_PER_MINUTE);
-  await raise(app, AWAY, key, message('chain.away', { chain: key, minutes, reason }), chain.adapter.network);
+  await raise(app, chain.adapter.network, AWAY, key, message('chain.away', { chain: key, minutes, reason }));
 }
 
 async function isBack(app: App, { key }: ChainRuntime, since: Map<string, number>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Finds the money on the deposit addresses of an account chain, and the cost of collecting it into the tank. */
+/** Finds the money on the deposit addresses and former tanks of an account chain, and the cost of collecting it into the tank. */
 import { MissingGas } from '../../chains/accounts.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
@@ -50,7 +50,7 @@ export function assetsOf({ chain, feeAsset }: Desk): Asset[] {
   return all.toSorted((a, b) => Number(b === feeAsset) - Number(a === feeAsset));
 }
 
-/** An asset at one deposit address. Costs are highest fees, smallest units of the chain's coin. */
+/** An asset at one deposit address or former tank. Costs are highest fees, smallest units of the chain's coin. */
 export type Find = {
   asset: Asset;
   at: AddressFunds;
@@ -71,7 +71,7 @@ const FUND_PERCENT = 125n;
 
 /** The money that can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
 export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
-  const { chain, account, business, feeAsset } = desk;
+  const { chain, account, business, feeAsset, tank } = desk;
   const spending = spendingOf(chain);
   const gasOf = (asset: AssetId): bigint => spending.usualFee?.(asset, feeRate) ?? 0n;
   const usdOf = (asset: Asset, units: bigint): bigint | null => {
@@ -82,7 +82,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
     const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
     return funds
       .balances()
-      .filter(({ branch }) => branch === 0)
+      .filter(({ branch, index }) => branch === 0 || index !== tank.index)
       .map((at): Find => {
         const units = at.units[asset.symbol] ?? 0n;
         const own = gasOf(asset.symbol);

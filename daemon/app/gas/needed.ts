@@ -21,6 +21,7 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import { type Desk, deskOf, type Find, findsOf, isWorth, missingFor } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf, planOf } from './plans.ts';
 import { ownSpends } from './stuck.ts';
+import { movable } from './tank.ts';
 import { payersInstead, refusalOf } from './tank-refusal.ts';
 
 const WAITING_READ_MAX = 1_000;
@@ -87,12 +88,13 @@ export async function waitsForAll(app: App, row: WithdrawalRow): Promise<boolean
   const plan = planOf(app, desk);
   if (plan?.state !== 'open' || plan.ends_at <= app.now()) return false;
   if (comingToTank(app, desk, row.asset) > 0n) return true;
-  return neededFor(app, desk, findsOf(app, desk, await feeRateNow(chain)), [row]).finds.length > 0;
+  const { finds } = await movable(desk, findsOf(app, desk, await feeRateNow(chain)));
+  return neededFor(app, desk, finds, [row]).finds.length > 0;
 }
 
 /** The units that open collections bring into the tank and that no block has yet, so that nothing more is begun for them. */
 function comingToTank(app: App, desk: Desk, asset: AssetId): bigint {
-  return ownSpends(app, desk).reduce((sum, spend) => {
+  return ownSpends(app.store, desk).reduce((sum, spend) => {
     const newest = app.store.all(versionsOf, { spend_id: spend.id }).at(-1);
     if (spend.purpose !== 'collect' || spend.asset !== asset || !newest) return sum;
     const isUsed = keyState(app.store, desk.chain, spend.conflict_key)?.usedBy !== null;
@@ -132,7 +134,7 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const desk = await deskOf(app, business, chain.adapter.chain);
   const feeRate = await feeRateNow(chain);
   const others = waitingAt(app, desk).tried.filter(({ id }) => id !== row.id);
-  const all = findsOf(app, desk, feeRate);
+  const { finds: all } = await movable(desk, findsOf(app, desk, feeRate));
   const isRefused = (await refusalOf(app, row)) !== null;
   const { finds, isEnough } = isRefused
     ? { finds: await payersInstead(desk, all, [row]), isEnough: true }
@@ -145,7 +147,10 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const isOpen = plan?.state === 'open' && plan.ends_at > now;
   const fundFee = spendingOf(chain).usualFee?.(desk.feeAsset.symbol, feeRate) ?? 0n;
   return {
-    ...{ desk, addresses: finds.length, cost, missing: missingFor(desk, finds, fundFee) },
+    desk,
+    addresses: finds.length,
+    cost,
+    missing: missingFor(desk, finds, fundFee),
     places: finds.length + (there > 0n ? 1 : 0),
     left: all.filter((find) => find.asset.symbol === row.asset && !finds.includes(find)),
     units: finds.reduce((sum, { asset, units }) => sum + (asset.symbol === row.asset ? units : 0n), there),
@@ -160,5 +165,9 @@ export const payoutOf = ({
   units,
   asset,
 }: Pick<WithdrawalRow, 'address' | 'units' | 'asset'>): Description['outputs'][number] => ({
-  ...{ address, script: new Uint8Array(), asset, units, changeIndex: null },
+  address,
+  script: new Uint8Array(),
+  asset,
+  units,
+  changeIndex: null,
 });

@@ -23,14 +23,14 @@ import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './
 import { neededFor, waitingAt } from './needed.ts';
 import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
-import { payersInstead, type Refusals, refusalsAt } from './tank-refusal.ts';
+import { type Blocked, movable } from './tank.ts';
+import { payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
 const SANDBOX_PLAN_MS = 600_000;
 /** The highest cost of a plan in the sandbox: a million worthless coins. */
 const SANDBOX_FEE_MAX = 10n ** 24n;
-const REFUSED = 'gas.refused';
 
 /** Works on the plans of a chain. Returns whether one is open, so that another pass is needed later. Throws `Unavailable`. */
 export async function passGas(app: App, chain: ChainRuntime): Promise<boolean> {
@@ -79,7 +79,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   if (!desk) return null;
   let why = await hurry(app, desk, plan, feeRate);
   if (plan.halted) return why ?? 'One of its transactions failed on the chain: let it go on when you know why';
-  const finds = findsOf(app, desk, feeRate);
+  const { finds, blocked } = await movable(desk, findsOf(app, desk, feeRate));
+  await tellBlocked(app, desk, blocked);
   const waiting = waitingAt(app, desk);
   const refused = await refusalsAt(app, desk, finds, waiting.tried);
   await tellRefusals(app, desk, finds, refused);
@@ -90,18 +91,37 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   const isWanted = (find: Find): boolean =>
     !refused.assets.has(find.asset.symbol) &&
     (needed.has(find) || (isTime && !isDear && isWorth(find, plan.min_usd, desk.feeAsset)));
-  const wanted = finds.filter((find) => !find.isBusy && isWanted(find));
+  const wanted = coinsLast(
+    desk,
+    finds.filter((find) => !find.isBusy && isWanted(find)),
+  );
   const unpaid = waiting.tried.filter(({ id }) => refused.rows.has(id));
   for (const { at, fund: units, isBusy } of await payersInstead(desk, finds, unpaid)) {
     const target = units > 0n && !isBusy ? ownTarget(app.store, chain.key, at) : undefined;
     if (target) why = (await fund(app, desk, { purpose: 'fund', at: target, units }, feeRate)) ?? why;
   }
   for (const find of wanted.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
-  const isOver = waiting.tried.length + waiting.fresh.length + ownSpends(app, desk).length === 0;
+  const isOver = waiting.tried.length + waiting.fresh.length + ownSpends(app.store, desk).length === 0;
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
   return why ?? (isTime && isDear && needed.size === 0 ? 'Gas is dearer than the plan allows' : null);
+}
+
+/** The coin of a former tank leaves after its tokens, for which it pays the gas. */
+const coinsLast = ({ feeAsset }: Desk, finds: readonly Find[]): Find[] => {
+  const isCoin = ({ at, asset }: Find): boolean => at.branch === 1 && asset === feeAsset;
+  const tokensAt = new Set(finds.filter((find) => !isCoin(find)).map(({ at }) => at.address));
+  return finds.filter((find) => !isCoin(find) || !tokensAt.has(find.at.address));
+};
+
+/** Tells what stays at former tanks, because its token blocks them. */
+async function tellBlocked(app: App, { chain }: Desk, blocked: readonly Blocked[]): Promise<void> {
+  for (const { find, why } of blocked) {
+    const { asset, at } = find;
+    const text = message('gas.refused', { asset: asset.symbol, address: at.address, reason: why });
+    await raise(app, networkOf(chain.key), REFUSED, `${chain.key} ${asset.symbol} ${at.address}`, text);
+  }
 }
 
 /** Tells what is left at its addresses, because the tank's token keeps what comes there. */
@@ -112,7 +132,7 @@ async function tellRefusals(app: App, { chain, tank }: Desk, finds: readonly Fin
     if (!why) await end(app, REFUSED, subject);
     else {
       const text = message('gas.refused', { asset, address: tank.address, reason: reasonOf(why) });
-      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+      await raise(app, networkOf(chain.key), REFUSED, subject, text);
     }
   }
 }
@@ -155,7 +175,7 @@ async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise
     if (error.code === 'spend.refused') {
       const what = { asset: find.asset.symbol, address: find.at.address, reason: reasonOf(error) };
       const text = message('gas.refused', what);
-      await raise(app, REFUSED, subject, text, networkOf(chain.key));
+      await raise(app, networkOf(chain.key), REFUSED, subject, text);
       return null;
     }
     if (!(error instanceof MissingGas) || find.asset === desk.feeAsset) return whyNot(app, account.id, error);

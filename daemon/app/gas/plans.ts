@@ -46,10 +46,16 @@ export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: Sig
   if (feeMax <= 0n) throw new Rejected('gas.plan', 'It may cost nothing', 'fee_max');
   const { daily } = plan;
   if (daily && daily.from === daily.to) throw new Rejected('gas.plan', 'Its hours of the day are none', 'daily');
-  await grant(app, desk, signed, { feeMax, until: endsAt });
+  await grantGas(app, desk, signed, { feeMax, until: endsAt });
   const terms = {
-    ...{ min_usd: plan.minUsd, price_max: plan.priceMax, begins_at: beginsAt, only_needed: false },
-    ...{ fee_max: feeMax, ends_at: endsAt, day_from: daily?.from ?? null, day_to: daily?.to ?? null },
+    min_usd: plan.minUsd,
+    price_max: plan.priceMax,
+    begins_at: beginsAt,
+    only_needed: false,
+    fee_max: feeMax,
+    ends_at: endsAt,
+    day_from: daily?.from ?? null,
+    day_to: daily?.to ?? null,
   };
   await app.store.write((tx) => save(app, tx, desk, terms));
 }
@@ -64,7 +70,7 @@ export async function collectForWithdrawals(app: App, desk: Desk, signed: Signed
   const { until } = signed.grant;
   const feeMax = BigInt(signed.grant.feeMax);
   if (until <= now || until > now + GAS_GRANT_MS_MAX) throw new Rejected('gas.plan', 'A plan lasts 31 days at most');
-  await grant(app, desk, signed, { feeMax, until });
+  await grantGas(app, desk, signed, { feeMax, until });
   const limits = { fee_max: feeMax, ends_at: until };
   const fresh = { min_usd: 0n, price_max: null, begins_at: now, only_needed: true, day_from: null, day_to: null };
   return (tx) => {
@@ -99,21 +105,22 @@ export function isHour({ day_from: from, day_to: to }: GasPlanRow, now: number, 
 /** Ends a plan. Transactions that are signed already are sent all the same. `signed`: ends the grant in the signer too. */
 export async function stopPlan(app: App, desk: Desk, signed: SignedGasGrant | null): Promise<void> {
   await app.store.write((tx) => endPlan(tx, desk.account.id, 'stopped', null));
-  if (signed) await grant(app, desk, signed, { feeMax: 0n, until: signed.grant.until });
+  if (signed) await grantGas(app, desk, signed, { feeMax: 0n, until: signed.grant.until });
 }
 
-async function grant(
+/** Gives a grant of gas to the signer. Throws `Rejected`: `gas.grant`, `signer.*`. */
+export async function grantGas(
   app: App,
   { business, chain }: Desk,
   signed: SignedGasGrant | null,
-  wanted: { feeMax: bigint; until: number },
+  wanted: { feeMax: bigint; until: number; tank?: number },
 ): Promise<void> {
   if (business.network === 'sandbox') return;
   if (!signed) throw new Rejected('gas.grant', 'The grant of gas is missing: it needs the passphrase', 'grant');
-  const { network, accountNo, chain: on, feeMax, until } = signed.grant;
+  const { network, accountNo, chain: on, feeMax, until, tank } = signed.grant;
   const isSame = network === business.network && accountNo === business.accountNo && on === chain.adapter.chain;
-  if (!isSame || BigInt(feeMax) !== wanted.feeMax || until !== wanted.until) {
-    throw new Rejected('gas.grant', 'The grant of gas is not for this plan', 'grant');
+  if (!isSame || BigInt(feeMax) !== wanted.feeMax || until !== wanted.until || tank !== wanted.tank) {
+    throw new Rejected('gas.grant', 'The grant of gas is not for this', 'grant');
   }
   await app.signer.grantPolicy(signed.grant, signed.mac);
 }

@@ -7,6 +7,7 @@ import type { SpendPlan } from '../../domain/spend.ts';
 import { seenOf } from '../../domain/spend-state.ts';
 import type { GasPlanRow } from '../../store/queries/gas.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
 import { tipHeightOf } from '../withdrawals/coins.ts';
@@ -28,7 +29,7 @@ const LATE_MS = 15 * 60_000;
 export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<void> {
   const { chain, business } = desk;
   const afterMs = business.network === 'regtest' ? STUCK_MS_LOCAL : STUCK_MS;
-  for (const spend of ownSpends(app, desk)) {
+  for (const spend of ownSpends(app.store, desk)) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
     const age = app.now() - (newest?.created_at ?? 0);
@@ -42,8 +43,8 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
 }
 
 /** The open payments to ourselves of a desk: collections and fundings. */
-export function ownSpends(app: App, { chain, account }: Pick<Desk, 'chain' | 'account'>): SpendRow[] {
-  return app.store
+export function ownSpends(reader: Reader, { chain, account }: Pick<Desk, 'chain' | 'account'>): SpendRow[] {
+  return reader
     .all(openSpends, { chain_key: chain.key })
     .filter(({ subject, purpose, account_id }) => subject !== null && purpose !== 'bump' && account_id === account.id);
 }
@@ -66,7 +67,8 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
     conflictKeys: keys,
     replaced: versions.map((version) => readPlan(version.plan)),
     feeMin: paid,
-    ...{ feeRate, feeMax: paid + leftOf(plan) },
+    feeRate,
+    feeMax: paid + leftOf(plan),
   });
   const { fee } = planned.plan;
   const { intent, approval } = JSON.parse(newest.approval ?? '') as StoredOwn;
@@ -74,7 +76,11 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
   await app.store.write((tx) => {
     useOfPlan(tx, account.id, fee - paid);
     addVersion(app, tx, holder, {
-      ...{ spendId: spend.id, kind: 'pay', approval: JSON.stringify(approved), planned, pays: [] },
+      spendId: spend.id,
+      kind: 'pay',
+      approval: JSON.stringify(approved),
+      planned,
+      pays: [],
     });
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
   });

@@ -12,6 +12,8 @@ import { spendingOf } from '../withdrawals/fees.ts';
 import { type Holder, holderOf } from '../withdrawals/plan.ts';
 import type { Desk, Find } from './finds.ts';
 
+/** The alert about what a token keeps where it is. */
+export const REFUSED = 'gas.refused';
 const ASK_TIMEOUT_MS = 20_000;
 /** As many as a payment is planned from. */
 const PAYERS_TRIED_MAX = 3;
@@ -26,13 +28,20 @@ export async function tankRefusal(app: App, holder: Holder, to: string | null): 
   const why = await spending.whyRefused(asset, tank, to, deadline(ASK_TIMEOUT_MS, chain.key));
   if (why === null) return null;
   const text = `${asset} cannot be paid out from the tank ${tank.address}, so nothing is collected into it. ${why}`;
-  const advice = 'A withdrawal that a single other address can pay is paid from there, once it has gas';
+  const advice =
+    'A withdrawal that a single other address can pay is paid from there, once it has gas. `countinghouse gas tank` moves to another tank';
   return new Rejected('spend.refused', `${text}. ${advice}`);
 }
 
 /** The same for the payment of a withdrawal. */
 export const refusalOf = (app: App, row: WithdrawalRow): Promise<Rejected | null> =>
   tankRefusal(app, holderOf(app, row), row.address);
+
+/** Why a token keeps what is at an address; null: it does not. Throws `Unavailable`. */
+export async function blockedAt({ chain, tank }: Desk, { asset, at }: Find): Promise<string | null> {
+  const limit = deadline(ASK_TIMEOUT_MS, chain.key);
+  return (await spendingOf(chain).whyRefused?.(asset.symbol, at, tank.address, limit)) ?? null;
+}
 
 /** Withdrawals that one pass asks about. The others wait for the next one. */
 const ROWS_ASKED_MAX = 100;

@@ -78,10 +78,10 @@ export async function tellUnvouched(app: App): Promise<void> {
       const hours = Math.floor((now - (waiting.since ?? now)) / HOUR_MS);
       await raise(
         app,
+        adapter.network,
         UNVOUCHED,
         key,
         message(UNVOUCHED, { chain: key, count: waiting.count, hours }),
-        adapter.network,
       );
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Limits how many addresses the invoices of a client ID hold. Anybody can make such invoices, so each caller has a share of what is
+ * Limits how many addresses the invoices of a client ID hold, and those of all payment links of a business together. Anybody can make such invoices, so each caller has a share of what is
  * free, and unpaid ones make room for others.
  *
  * Invariant: a share shrinks as the limit fills, so a few callers never fill it: ten addresses take about half, a hundred leave
@@ -23,6 +23,7 @@ import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import type { Tx } from '../../store/store.ts';
 import { raise } from '../alerts.ts';
 import type { App } from '../app.ts';
+import { linksOfBusinessAsClient, madeByAnybody } from '../shops/clients.ts';
 import { settleInvoice } from './settle.ts';
 
 /** The share of one address (IPv6: of its /64), of a /56, and of a /48 is this part of the free ones. */
@@ -48,7 +49,7 @@ const upDivided = (units: number, by: number): number => Math.max(1, Math.ceil(u
  * `TooMany` if the asker or the client ID has too many of them open.
  */
 export function holdAddress(app: App, tx: Tx, invoice: InvoiceRow, asker: readonly string[]): void {
-  const made = invoice.origin === 'client' ? tx.get(clientInvoice, { invoice_id: invoice.id }) : undefined;
+  const made = madeByAnybody(invoice) ? tx.get(clientInvoice, { invoice_id: invoice.id }) : undefined;
   if (!made) return;
   const { client_id } = made;
   const { openInvoicesMax } = app.config.browser;
@@ -108,9 +109,13 @@ function release(app: App, tx: Tx, rows: readonly { invoice_id: number; quote_en
 /** In a write of its own, because the refused one leaves nothing. */
 function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   const { name, network } = app.directory.business(invoice.business_id);
+  const areLinks = clientId === linksOfBusinessAsClient(invoice.business_id);
   const client = app.directory.clients().find(({ id }) => id === clientId);
-  if (network === 'sandbox' || !client) return;
+  if (network === 'sandbox' || !(areLinks || client)) return;
   const limit = app.config.browser.openInvoicesMax;
-  const text = message('browser.full', { business: name, client: client.publicId, limit });
-  void raise(app, 'browser.full', client.publicId, text, network);
+  const subject = client?.publicId ?? `links ${invoice.business_id}`;
+  const text = client
+    ? message('browser.full', { business: name, client: client.publicId, limit })
+    : message('links.full', { business: name, limit });
+  void raise(app, network, 'browser.full', subject, text);
 }

@@ -2,8 +2,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
+import { FIAT } from '../../domain/currencies.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { dollarsFor, minOf } from '../../domain/money.ts';
+import { divideUp, dollarsFor, FIAT_DECIMALS, minOf } from '../../domain/money.ts';
 import type { Decision } from '../../domain/payment.ts';
 import {
   type InvoiceRow,
@@ -20,6 +21,7 @@ import {
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
 import { newSlug } from '../ids.ts';
+import { followSale } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { refuseWrongClock } from '../recovery/clock.ts';
@@ -48,9 +50,9 @@ export type NewInvoice = {
   redirectUrl: string | null;
   webhookUrl: string | null;
   automaticRedirect: boolean;
-  /** `operator`, `counter`: made by hand, where a cent is enough. */
-  origin: 'merchant' | 'client' | 'operator' | 'counter';
-  /** The client ID that made it, for invoices of browsers. */
+  /** `operator`, `counter`: made by hand; `link`: on a payment link, whose prices the merchant set. For these a cent is enough. */
+  origin: 'merchant' | 'client' | 'operator' | 'counter' | 'link';
+  /** The client ID that made it, for invoices of browsers; of a link, `linksOfBusinessAsClient`. */
   clientId?: number;
   /** The shop's order id and description, shown to the payer. */
   orderId?: string | null;
@@ -82,6 +84,16 @@ function dollarIn(app: App, business: Business, currency: string, now: number): 
   return scaled;
 }
 
+/**
+ * The least amount of an invoice that a shop or a payer makes: 10 USD in 1e-8 of the currency, rounded up to the decimals that
+ * an amount may have. Throws `Unavailable` if the currency has no rate.
+ */
+export function leastAmount(app: App, business: Business, currency: string): bigint {
+  const step = 10n ** BigInt(FIAT_DECIMALS - FIAT[currency]!);
+  const exact = divideUp(INVOICE_USD_MIN * dollarIn(app, business, currency, app.now()), USD_1);
+  return divideUp(exact, step) * step;
+}
+
 /** The last second of the business's current month. */
 function endOfMonth(business: Business, now: number): number {
   const { year, month } = dayOf(now, business.timeZone);
@@ -99,7 +111,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     throw cryptoRejected(cryptosFor(app, business));
   }
   const dollars = inDollars(app, business, wanted.amount, wanted.currency, now);
-  const byHand = wanted.origin === 'operator' || wanted.origin === 'counter';
+  const byHand = ['operator', 'counter', 'link'].includes(wanted.origin);
   if (dollars < (byHand ? BY_HAND_USD_MIN : INVOICE_USD_MIN)) {
     const least = byHand ? '0.01' : '10';
     throw new Rejected('validation', `The amount must be at least the equivalent of ${least} USD.`, 'amount');
@@ -188,6 +200,7 @@ export function decideInvoice(app: App, invoice: InvoiceRow, decision: Decision,
   const status = decision === 'cancel' ? 'canceled' : 'paid';
   tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
   tx.run(setInvoiceStatus, { id: invoice.id, status, updated_at: app.now() });
+  followSale(tx, invoice, status);
   if (status === 'paid') queueWebhook(app, tx, current);
   tellInvoice(app, tx, { ...current, status }, `invoice.${status}`);
 }

@@ -2,6 +2,7 @@
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { deadlineOf, makeQuote, type Quote } from '../../domain/quote.ts';
+import { firstAddressOf } from '../../store/queries/businesses.ts';
 import {
   type InvoiceRow,
   insertPastQuote,
@@ -15,6 +16,8 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { takeAddress } from '../addresses/pool.ts';
 import { type App, graceMs } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { cancelAbandonedSales } from '../links/room.ts';
+import { takeStock } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { refuseWrongClock } from '../recovery/clock.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
@@ -122,6 +125,14 @@ function newTarget(
   return { target_id: id, address };
 }
 
+/** Whether an amount is so small that the coin's network does not carry it to an address of the business; smallest units. */
+export function isTooSmall(app: App, business: Business, asset: Asset, units: bigint): boolean {
+  const account = app.directory.account(business, asset.symbol);
+  const spending = account && app.chains.find(account.chainKey)?.adapter.spending;
+  const known = account && app.store.get(firstAddressOf, { account_id: account.id });
+  return units <= 0n || (spending && known ? spending.isDust(known.address, units) : false);
+}
+
 /** Throws `Rejected('payment.too_small')` for an amount that the network does not carry to the address. */
 function needSendable({ adapter }: ChainRuntime, asset: Asset, address: string, units: bigint): void {
   if (!adapter.spending?.isDust(address, units)) return;
@@ -154,6 +165,7 @@ export function requestPayment(
   const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
 
   holdAddress(app, tx, invoice, asker);
+  takeStock(tx, invoice, (linkId) => cancelAbandonedSales(app, tx, linkId));
   const { target_id, address } = newTarget(app, business, invoice, asset, waited, tx);
   needSendable(chain, asset, address, quote.amount);
 

@@ -39,6 +39,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import { type App, graceMs } from '../app.ts';
 import { fiatValue } from '../chains/valuation.ts';
+import { followSale } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
@@ -154,6 +155,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     tx.run(setInvoiceStatus, { id: invoice.id, status: result.invoice, updated_at: app.now() });
     if (result.invoice !== 'unpaid') news.push(`invoice.${result.invoice}`);
     releaseAddress(tx, invoice);
+    followSale(tx, invoice, result.invoice);
   }
   for (const effect of result.effects) {
     if (effect.kind === 'paid') queueWebhook(app, tx, invoice);

@@ -8,6 +8,7 @@ import { remainingUnits } from '../../domain/quote.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { type App, graceMs } from '../app.ts';
+import { madeByAnybody } from '../shops/clients.ts';
 import type { Business } from '../shops/directory.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
 import { creditsFor } from './payment-targets.ts';
@@ -50,7 +51,7 @@ export type InvoiceView = { invoice: InvoiceRow; business: Business; payment: Pa
 export async function readInvoice(app: App, business: Business | null, name: string): Promise<InvoiceView> {
   const find = (): InvoiceRow => (business ? findInvoiceOf(app.store, business, name) : findInvoice(app.store, name));
   const invoice = find();
-  if (invoice.origin === 'client') app.holds.look(invoice.id);
+  if (madeByAnybody(invoice)) app.holds.look(invoice.id);
   const owner = business ?? app.directory.business(invoice.business_id);
   const payment = app.store.get(paymentOf, { invoice_id: invoice.id });
   if (payment && needsQuote(invoice, payment, payment.deadline_at + graceMs(app), app.now())) {

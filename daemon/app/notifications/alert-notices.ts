@@ -44,16 +44,17 @@ export const UNDELIVERED = 'alert.undelivered';
 
 /** Kinds of alert that are sent during quiet hours too: money, or a service that has stopped. */
 const URGENT: ReadonlySet<string> = new Set([
-  ...[
-    'storage.damaged',
-    'storage.full',
-    'storage.failing',
-    'storage.locked',
-    'ledger.corrected',
-    'ledger.differs',
-    'invoice.undone',
-  ],
-  ...['withdrawal.conflict', 'withdrawal.refused', 'withdrawals.halted', 'restore.unknown_spend'],
+  'storage.damaged',
+  'storage.full',
+  'storage.failing',
+  'storage.locked',
+  'ledger.corrected',
+  'ledger.differs',
+  'invoice.undone',
+  'withdrawal.conflict',
+  'withdrawal.refused',
+  'withdrawals.halted',
+  'restore.unknown_spend',
 ]);
 
 export const isUrgent = (kind: string): boolean => URGENT.has(kind);

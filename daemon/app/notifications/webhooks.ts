@@ -25,6 +25,7 @@ import type { Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
+import { madeByAnybody } from '../shops/clients.ts';
 
 /**
  * `shop`: requested by a shop's server. `public`: requested by browsers and the sandbox, possibly by anybody. The lanes
@@ -46,7 +47,7 @@ export type WebhookAttempt = {
 export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
   if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
   const { network } = app.directory.business(invoice.business_id);
-  const lane: Lane = invoice.origin === 'client' || network === 'sandbox' ? 'public' : 'shop';
+  const lane: Lane = madeByAnybody(invoice) || network === 'sandbox' ? 'public' : 'shop';
   const url = invoice.webhook_url;
   const turn = { host: hostOf(url), business_id: invoice.business_id, live: network !== 'sandbox' };
   tx.run(insertWebhook, { invoice_id: invoice.id, url, created_at: app.now(), lane, ...turn });

@@ -5,7 +5,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
-import type { Reader } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import { withAddress } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
 import { createInvoice, decideInvoice, findInvoice } from '../invoices/invoices.ts';
@@ -30,7 +30,7 @@ type ByHand = {
 };
 
 /** Makes an invoice by hand. Throws `Rejected('validation')` for a wrong amount or currency, and as `createInvoice`. */
-export function sell(app: App, business: Business, sale: ByHand): Promise<InvoiceRow> {
+export function makeByHand(app: App, tx: Tx, business: Business, sale: ByHand): InvoiceRow {
   const decimals = FIAT[sale.currency];
   if (decimals === undefined) throw new Rejected('validation', `There is no currency ${sale.currency}.`, 'currency');
   const amount = parseDecimal(sale.amount, decimals);
@@ -39,7 +39,7 @@ export function sell(app: App, business: Business, sale: ByHand): Promise<Invoic
   }
   const scaled = amount * 10n ** BigInt(FIAT_DECIMALS - decimals);
   const rest = { dueAt: null, closeUrl: null, redirectUrl: null, webhookUrl: null, automaticRedirect: false };
-  return app.store.write((tx) => createInvoice(app, business, { ...sale, ...rest, amount: scaled }, tx));
+  return createInvoice(app, business, { ...sale, ...rest, amount: scaled }, tx);
 }
 
 /** The coins of a business, and whether payers are offered them now. */

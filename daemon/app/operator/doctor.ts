@@ -316,6 +316,8 @@ async function wallet(app: App): Promise<Finding[]> {
   const { state } = status;
   const found: Finding[] = [];
   if (isAway(status)) found.push(problem('wallet', message('doctor.signer_away'), message('advice.signer')));
+  else if (status.away)
+    found.push(ok('wallet', message('doctor.machine_away', { machine: status.away.name, count: approved })));
   else if (approved > 0 && state !== 'unlocked')
     found.push(problem('wallet', message('doctor.wallet_needed', { count: approved }), message('advice.unlock')));
   else found.push(ok('wallet', message(`doctor.wallet_${state}`)));

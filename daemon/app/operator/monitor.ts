@@ -53,7 +53,9 @@ export function monitor(app: App, withBalances: boolean): Monitor {
           balances(app, business)
             .filter(({ withheld }) => withheld === null)
             .map(({ asset, units }) => ({
-              ...{ businessId: business.id, network: business.network, asset: asset.symbol },
+              businessId: business.id,
+              network: business.network,
+              asset: asset.symbol,
               amount: formatUnits(units, asset),
             })),
         ),

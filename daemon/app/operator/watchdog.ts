@@ -35,11 +35,25 @@ export async function tellWaiting(app: App): Promise<void> {
     for (const { kind, state, ms } of OVERDUE) {
       const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });
       const { oldest = null, newest = null } = found ?? {};
-      if (oldest === null || newest === null) await end(app, kind, `${id}`);
+      const isPatient = oldest !== null && kind === 'withdrawal.unsigned' && (await mayBeAway(app, oldest));
+      if (oldest === null || newest === null || isPatient) await end(app, kind, `${id}`);
       else
-        await raise(app, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }), network);
+        await raise(app, network, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }));
     }
   }
+}
+
+/**
+ * Whether the signing machine at home is away for no longer than the merchant wants to hear of, and the withdrawal does not end
+ * within that time.
+ */
+async function mayBeAway(app: App, id: number): Promise<boolean> {
+  const { away } = await app.signer.status();
+  if (!away) return false;
+  const patienceMs = app.config.wallet.awayAlertHours * MS_PER_HOUR;
+  const { deadline_at: endsAt, created_at } = withdrawalOf(app.store, id);
+  const isSoonOver = endsAt !== null && endsAt <= app.now() + patienceMs;
+  return !isSoonOver && app.now() - (away.seenAt ?? created_at) < patienceMs;
 }
 
 /** Why the transaction of an approved withdrawal is not made yet; null: nobody said, or the wallet is locked. */
@@ -86,7 +100,7 @@ async function tellLateJob(
   const done = jobDoneAt(app, job);
   if (slot === null || done === null || slot <= done) return end(app, kind, subject);
   const times = { done: new Date(done).toISOString(), due: new Date(slot).toISOString() };
-  await raise(app, kind, subject, message(kind, times));
+  await raise(app, null, kind, subject, message(kind, times));
 }
 
 /**
@@ -97,10 +111,10 @@ export async function tellClock(app: App): Promise<void> {
   const ahead = app.rates.otherClocks.aheadMs();
   if (ahead !== null && Math.abs(ahead) >= CLOCK_MS_MAX) {
     const minutes = Math.round(Math.abs(ahead) / MS_PER_MINUTE);
-    return raise(app, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
+    return raise(app, null, 'clock.wrong', 'clock', message(ahead > 0 ? 'clock.ahead' : 'clock.behind', { minutes }));
   }
   const behind = clockBehind(app);
-  if (behind !== null) return raise(app, 'clock.wrong', 'clock', behind.text);
+  if (behind !== null) return raise(app, null, 'clock.wrong', 'clock', behind.text);
   const code = openMessage(app, 'clock.wrong', 'clock')?.code;
   // what the rate sources said stays until they say another thing
   const isTheirs = code === 'clock.ahead' || code === 'clock.behind';

@@ -57,6 +57,7 @@ export async function tellGaps(app: App): Promise<void> {
   const { name: business } = app.directory.business(businessId);
   await raise(
     app,
+    null,
     'restore.gap',
     'words',
     message('restore.gap', { business, chain: chainKey, count: longest.run, gap }),

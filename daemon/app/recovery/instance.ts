@@ -152,7 +152,7 @@ export class Instance {
     // disks that are mounted anew may number their files anew
     if (inode === before.inode || (!isOtherMachine && folder === before.folder)) return;
     this.#app.log.warn({ folder }, 'this data was copied or moved');
-    await raise(this.#app, 'data.moved', folder, message('data.moved', { folder }));
+    await raise(this.#app, null, 'data.moved', folder, message('data.moved', { folder }));
   }
 }
 

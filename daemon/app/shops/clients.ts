@@ -136,13 +136,20 @@ export function clientOf(app: App, reader: Reader, invoice: InvoiceRow): Client 
   return (made && app.directory.clients().find(({ id }) => id === made.client_id)) ?? null;
 }
 
+/** Whether anybody could make an invoice: through a client ID, or by a payment link. */
+export const madeByAnybody = ({ origin }: Pick<InvoiceRow, 'origin'>): boolean =>
+  origin === 'client' || origin === 'link';
+
+/** All links of a business share one limit of addresses, as if they were a client ID of this number, which none has. */
+export const linksOfBusinessAsClient = (businessId: number): number => -businessId;
+
 /** Stops counting a decided invoice. */
 export function releaseAddress(tx: Tx, invoice: Pick<InvoiceRow, 'id' | 'origin'>): void {
-  if (invoice.origin === 'client')
+  if (madeByAnybody(invoice))
     tx.run(setHolds, { invoice_id: invoice.id, holds: false, holder: null, holder_site: null, holder_provider: null });
 }
 
 /** When an invoice is canceled if no money came for it, whatever its due date; null: never. */
 export function abandonedAt(invoice: InvoiceRow, quoteEndsAt: number): number | null {
-  return invoice.origin === 'client' ? quoteEndsAt + ABANDONED_MS : null;
+  return madeByAnybody(invoice) ? quoteEndsAt + ABANDONED_MS : null;
 }

@@ -25,7 +25,7 @@ import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from
 import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
-import { refundSaid } from './refund.ts';
+import { refundSaid, typedSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
 import { applyEvent, problemColumns, reasonColumns, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
@@ -124,7 +124,9 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
   const intent: Intent = { ...intentOf(holder, row), units: units.toString(), feeMax: feeMax.toString() };
   return {
     ...describe(app, holder, { raw: null, conflictKeys: [], outputs }, { fee, size: 0, rows: [row] }),
-    ...{ purpose: 'pay', intents: [intent], feeMax },
+    purpose: 'pay',
+    intents: [intent],
+    feeMax,
   };
 }
 
@@ -219,12 +221,19 @@ function describe(
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });
   const notes = [
     ...refunds.map(({ note }) => note),
+    ...rows.flatMap((row) => typedSaid(app.store, row)),
     ...reports.flatMap(({ row, report }) => firstApproved(report, row)),
   ];
   warnings.push(...highFeeWarnings({ asset, feeAsset, fee, amount, ...rates }));
   return {
-    ...{ ...description, asset, fee, feeAsset, size },
-    ...{ ...rates, warnings, notes },
+    ...description,
+    asset,
+    fee,
+    feeAsset,
+    size,
+    ...rates,
+    warnings,
+    notes,
     until: app.now() + APPROVAL_HOLDS_MS,
     speeds: [],
   };

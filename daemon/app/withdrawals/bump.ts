@@ -52,7 +52,9 @@ export async function bump(
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
       const versionId = claimOwn(app, tx, holder, planned, {
-        ...{ purpose: 'bump', subject: wanted.outpoint, conflictKey: wanted.outpoint },
+        purpose: 'bump',
+        subject: wanted.outpoint,
+        conflictKey: wanted.outpoint,
         approval: JSON.stringify(stored),
       });
       tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));

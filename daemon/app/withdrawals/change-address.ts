@@ -16,7 +16,7 @@ import type { Holder } from './plan.ts';
 export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeAddress> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
-  const index = spendingOf(chain).changeAddress === 'fixed' ? 0 : row.next_change;
+  const index = spendingOf(chain).changeAddress === 'fixed' ? row.tank : row.next_change;
   return { ...(await chain.adapter.deriveAddress(account.key, 1, index)), index };
 }
 

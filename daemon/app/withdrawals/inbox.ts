@@ -9,6 +9,7 @@ import { type CreditRow, creditById, setClaim } from '../../store/queries/credit
 import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
 import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policies.ts';
 import { previousTx } from '../../store/queries/previous.ts';
+import { refundLinkOfDeposit } from '../../store/queries/refund-links.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -35,6 +36,37 @@ function decide(app: App, tx: Tx, item: InboxRow, to: string, withdrawalId: numb
   }
   throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already: ${item.state}`);
 }
+
+/** Throws `Rejected('refund.link_open')` while a refund link, but for `link`, waits for the payer of a deposit. */
+function needNoLink(app: App, reader: Reader, item: InboxRow, link: number | null = null): void {
+  const waiting = reader.get(refundLinkOfDeposit, { inbox_id: item.id, now: app.now() });
+  if (!waiting || waiting.id === link) return;
+  throw new Rejected('refund.link_open', `A refund link waits for the payer of deposit ${item.id}: end the link first`);
+}
+
+/**
+ * A deposit that can be sent back: nobody decided about it, and its coin is there. `link`: the refund link that it is for. Throws
+ * `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.locked`, `.spent`, `refund.link_open`.
+ */
+export function refundableDeposit(app: App, reader: Reader, id: number, link: number | null = null): Deposit {
+  const deposit = depositOf(reader, id);
+  const { item, credit } = deposit;
+  if (item.state !== 'open')
+    throw new Rejected('inbox.decided', `Deposit ${id} was decided about already: ${item.state}`);
+  needNoLink(app, reader, item, link);
+  needThere(deposit);
+  if (credit.locked) {
+    throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent. ${whyLocked(app, reader, credit)}`);
+  }
+  if (item.units === null && credit.spent_txid !== null) {
+    throw new Rejected('inbox.spent', `Deposit ${id} was spent already`);
+  }
+  return deposit;
+}
+
+/** Decides that a deposit is sent back by a withdrawal. Throws `Rejected('inbox.decided')`. */
+export const stepDeposit = (app: App, tx: Tx, id: number, withdrawalId: number): void =>
+  decide(app, tx, depositOf(tx, id).item, 'refunded', withdrawalId);
 
 function needThere({ credit, item }: Deposit): void {
   if (credit.gone) throw new Rejected('inbox.gone', `Deposit ${item.id} is not on the chain any more`);
@@ -63,6 +95,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
     throw new Rejected('inbox.asset', `Invoice ${invoice.slug} is not paid in what deposit ${id} is`);
   }
   needThere(deposit);
+  needNoLink(app, tx, item);
   decide(app, tx, item, 'accepted');
   tx.run(setClaim, { id: credit.id, claim: 'invoice' });
   // an invoice canceled for lack of this money is judged again; if it does not suffice, it is canceled again at once
@@ -75,7 +108,9 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
 
 /** Keeps a deposit without an invoice. Throws `Rejected`: `inbox.not_found`, `.decided`. */
 export function keepDeposit(app: App, tx: Tx, id: number): void {
-  decide(app, tx, depositOf(tx, id).item, 'kept');
+  const { item } = depositOf(tx, id);
+  needNoLink(app, tx, item);
+  decide(app, tx, item, 'kept');
 }
 
 function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): string {
@@ -89,7 +124,8 @@ async function refundOverpaid(app: App, { item, credit }: Deposit, address: stri
   if (item.state !== 'open') throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already`);
   needThere({ item, credit });
   const invoice = item.invoice_id === null ? undefined : app.store.get(invoiceById, { id: item.invoice_id });
-  const over = invoice && openOverpaid(app.store, invoice);
+  needNoLink(app, app.store, item);
+  const over = invoice && openOverpaid(app, app.store, invoice);
   if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${item.id} belongs to no invoice`);
   const amount = formatUnits(over.units, assetOf(over.asset));
   return requestRefund(app, invoice.slug, { address, amount, crypto: over.asset });
@@ -113,12 +149,7 @@ export async function refundDeposit(app: App, id: number, address: string): Prom
   };
   const rate = await estimateHighestFee(app, business, () => wanted);
   return app.store.write((tx) => {
-    const now = depositOf(tx, id);
-    needThere(now);
-    if (now.credit.locked) {
-      throw new Rejected('inbox.locked', `Deposit ${id} cannot be spent. ${whyLocked(app, tx, now.credit)}`);
-    }
-    if (now.credit.spent_txid !== null) throw new Rejected('inbox.spent', `Deposit ${id} was spent already`);
+    const now = refundableDeposit(app, tx, id);
     const row = requestWithdrawal(app, tx, business, wanted, rate);
     decide(app, tx, now.item, 'refunded', row.id);
     return row;

@@ -54,7 +54,9 @@ export function claimTransfer(
   const { purpose, at } = transfer;
   needNoneOpen(tx, holder, at.address);
   const versionId = claimOwn(app, tx, holder, planned, {
-    ...{ purpose, subject: at.address, approval: JSON.stringify(approved) },
+    purpose,
+    subject: at.address,
+    approval: JSON.stringify(approved),
   });
   tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
   return versionId;

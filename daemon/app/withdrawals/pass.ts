@@ -2,9 +2,10 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
+import { toIso } from '../../domain/calendar.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
+import { type Message, message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   triedWithdrawalsAbove,
@@ -13,6 +14,7 @@ import {
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
+import type { SignerStatus } from '../../wallet/signer/port.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -70,8 +72,10 @@ export async function passWithdrawals(
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
 async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promise<boolean> {
   let waits = false;
-  for (const version of unsignedVersions(app.store, chain)) {
-    const why = held ?? (await signOne(app, version));
+  const versions = unsignedVersions(app.store, chain);
+  const common = held ?? (versions.length > 0 ? whyAway(await statusFor(app, chain)) : null);
+  for (const version of versions) {
+    const why = common ?? (await signOne(app, version));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteProblem(tx, version, why));
@@ -97,8 +101,7 @@ async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held:
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan made while the wallet is locked would be outdated when it is signed
-  const locked = rows.length > 0 && (await isLocked(app, chain)) ? message('wait.locked') : null;
-  const common = held ?? locked;
+  const common = held ?? (rows.length > 0 ? whyUnsigned(await statusFor(app, chain)) : null);
   let waits = false;
   for (const row of rows) {
     const why = common ?? (await claimOne(app, row));
@@ -110,9 +113,23 @@ async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held:
   return waits || unsigned;
 }
 
-async function isLocked(app: App, chain: ChainRuntime): Promise<boolean> {
-  if (chain.adapter.network === 'sandbox') return false;
-  return (await app.signer.status()).state !== 'unlocked';
+/** The signer's status; null on simulated chains, whose wallet has no lock. */
+async function statusFor(app: App, chain: ChainRuntime): Promise<SignerStatus | null> {
+  return chain.adapter.network === 'sandbox' ? null : app.signer.status();
+}
+
+/** Why nothing can be signed now; null: it can. */
+function whyUnsigned(status: SignerStatus | null): Message | null {
+  return whyAway(status) ?? (status === null || status.state === 'unlocked' ? null : message('wait.locked'));
+}
+
+/** A signing machine at home that is away; null: there is none, or it is connected. */
+function whyAway(status: SignerStatus | null): Message | null {
+  if (!status?.away) return null;
+  const { name: machine, seenAt } = status.away;
+  return seenAt === null
+    ? message('wait.machine_never', { machine })
+    : message('wait.machine_away', { machine, seen: toIso(seenAt) });
 }
 
 /** Plans and claims one withdrawal. Returns the reason if it has to wait, or null. */
@@ -151,10 +168,10 @@ async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Re
   if (error.code !== 'spend.refused') return;
   await raise(
     app,
+    networkOf(chain_key),
     REFUSED,
     `${id}`,
     message('withdrawal.waits', { id, reason: reasonOf(error) }),
-    networkOf(chain_key),
   );
 }
 

@@ -76,7 +76,14 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
-    ...{ asset, payouts, conflictKeys, change, feeRate, feeMin, feeMax, inputsMax },
+    asset,
+    payouts,
+    conflictKeys,
+    change,
+    feeRate,
+    feeMin,
+    feeMax,
+    inputsMax,
     ...(parents ? { parents } : {}),
     ...(from ? { from } : {}),
     ...(replaced ? { replaced } : {}),
@@ -110,10 +117,7 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
     if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
-  return {
-    ...fundsOf(reader, { chain, account, asset }, wanted),
-    ...{ coin, coins },
-  };
+  return { ...fundsOf(reader, { chain, account, asset }, wanted), coin, coins };
 }
 
 /** The payouts of a plan in the order of its outputs. */

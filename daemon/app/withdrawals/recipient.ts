@@ -37,7 +37,10 @@ export function recipientOf(app: App, business: Business, asset: Asset, address:
     .map((one) => reportAddress(reader, place, one.address));
   const own = [known, ...named];
   return {
-    ...{ label, firstAt, unasked, lookalikes },
+    label,
+    firstAt,
+    unasked,
+    lookalikes,
     isValid: chainOf(app, business, asset)?.adapter.isValidAddress(address) ?? false,
     since: listed?.created_at ?? null,
     paid: own.reduce((sum, { approved }) => sum + approved, 0),

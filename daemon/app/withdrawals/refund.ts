@@ -7,12 +7,14 @@
  * still go to the inbox.
  */
 import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { overpaidOf } from '../../store/queries/policies.ts';
+import { refundLinkOfWithdrawal, refundLinksWaiting, refundLinkWaitingIn } from '../../store/queries/refund-links.ts';
 import { refundedOf, refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -27,14 +29,23 @@ const REFUNDS_SUMMED_MAX = 100;
 
 /**
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
- * a receipt.
+ * a receipt. `held`: by refund links.
  */
-function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId): bigint {
+function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId, held: bigint): bigint {
   const mine = ({ claim, confirmed, asset: other }: CreditRow) => claim === 'invoice' && confirmed && other === asset;
   const received = creditsFor(reader, payment).filter(mine);
   const refunds = reader.all(refundsOfInvoice, { invoice_id: payment.invoice_id, asset });
   const sum = (rows: readonly { units: bigint }[]) => rows.reduce((total, { units }) => total + units, 0n);
-  return sum(received) - sum(refunds);
+  return sum(received) - sum(refunds) - held;
+}
+
+/**
+ * The amount of an invoice that refund links hold: such as wait for the payer's address, or for their withdrawal. `but`: the link
+ * that is being carried out.
+ */
+function heldByLinks(app: App, reader: Reader, invoice_id: number, asset: AssetId, but: number | null): bigint {
+  const links = reader.all(refundLinkWaitingIn, { invoice_id, asset, now: app.now() });
+  return links.reduce((sum, { id, units }) => (id === but ? sum : sum + (units ?? 0n)), 0n);
 }
 
 /**
@@ -42,20 +53,25 @@ function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId): bigint 
  * amount left.
  */
 function leftIn(
+  app: App,
   reader: Reader,
   payment: PaymentRow,
   crypto: string | null,
+  link: number | null,
 ): { symbol: AssetId; left: bigint } | undefined {
   const symbols = targetsOf(reader, payment).map(({ asset }) => asset);
-  const all = symbols.map((symbol) => ({ symbol, left: leftUnits(reader, payment, symbol) }));
+  const all = symbols.map((symbol) => {
+    const held = heldByLinks(app, reader, payment.invoice_id, symbol, link);
+    return { symbol, left: leftUnits(reader, payment, symbol, held) };
+  });
   if (crypto !== null && !all.some(({ symbol }) => symbol === crypto)) throw cryptoRejected(symbols);
   return all.find(({ symbol, left }) => left > 0n && (crypto === null || symbol === crypto));
 }
 
 /**
  * The withdrawal that refunds an invoice. `amount`: decimal, in whole coins; null: all that is left. `crypto`: the
- * asset, if the payer sent several; null: the payment's while an amount of it is left. Throws `Rejected`:
- * `refund.not_paid`, `.nothing`, `.too_much`, `withdrawal.crypto`, `validation`.
+ * asset, if the payer sent several; null: the payment's while an amount of it is left. `link`: the refund link that it carries out.
+ * Throws `Rejected`: `refund.not_paid`, `.nothing`, `.link_open`, `.too_much`, `withdrawal.crypto`, `validation`.
  */
 export function refundWanted(
   app: App,
@@ -63,12 +79,20 @@ export function refundWanted(
   business: Business,
   invoice: InvoiceRow,
   { address, amount, crypto }: { address: string; amount: string | null; crypto: string | null },
+  link: number | null = null,
 ): NewWithdrawal {
   if (invoice.status !== 'paid') {
     throw new Rejected('refund.not_paid', `Only a paid invoice can be refunded: this one is ${invoice.status}.`);
   }
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });
-  const found = payment && leftIn(reader, payment, crypto);
+  const found = payment && leftIn(app, reader, payment, crypto, link);
+  const isHeld = !found && reader.get(refundLinksWaiting, { invoice_id: invoice.id, now: app.now() }) !== undefined;
+  if (isHeld) {
+    throw new Rejected(
+      'refund.link_open',
+      'A refund link holds this money: wait for the payer, or end the link first.',
+    );
+  }
   if (!found) throw new Rejected('refund.nothing', 'No confirmed amount of this invoice is left to refund.');
   const { left } = found;
   const asset = assetOf(found.symbol);
@@ -83,7 +107,7 @@ export function refundWanted(
     const most = `${formatUnits(left, asset)} ${asset.symbol}`;
     throw new Rejected('refund.too_much', `The amount may not be more than ${most}, what is left to refund.`, 'amount');
   }
-  const over = openOverpaid(reader, invoice);
+  const over = openOverpaid(app, reader, invoice, link);
   const sends = over !== null && over.asset === asset.symbol && units >= over.units;
   const of = { id: invoice.id, slug: invoice.slug };
   return { asset, units, address, origin: 'refund', invoice: of, ...(sends ? { overpaidId: over.id } : {}) };
@@ -94,12 +118,14 @@ export function refundWanted(
  * may have taken a part.
  */
 export function openOverpaid(
+  app: App,
   reader: Reader,
   invoice: InvoiceRow,
+  link: number | null = null,
 ): { id: number; asset: AssetId; units: bigint } | null {
   const item = reader.get(overpaidOf, { invoice_id: invoice.id });
   if (item?.state !== 'open' || item.units === null) return null;
-  const left = refundable(reader, invoice).find(({ asset }) => asset === item.asset)?.units ?? item.units;
+  const left = refundable(app, reader, invoice, link).find(({ asset }) => asset === item.asset)?.units ?? item.units;
   return { id: item.id, asset: item.asset, units: left < item.units ? left : item.units };
 }
 
@@ -120,10 +146,18 @@ export async function requestRefund(
 }
 
 /** The amounts of a paid invoice that are left to refund, by asset; smallest units. */
-export function refundable(reader: Reader, invoice: InvoiceRow): { asset: AssetId; units: bigint }[] {
+export function refundable(
+  app: App,
+  reader: Reader,
+  invoice: InvoiceRow,
+  link: number | null = null,
+): { asset: AssetId; units: bigint }[] {
   const payment = invoice.status === 'paid' ? reader.get(paymentOf, { invoice_id: invoice.id }) : undefined;
   if (!payment) return [];
-  const all = targetsOf(reader, payment).map(({ asset }) => ({ asset, units: leftUnits(reader, payment, asset) }));
+  const all = targetsOf(reader, payment).map(({ asset }) => {
+    const held = heldByLinks(app, reader, invoice.id, asset, link);
+    return { asset, units: leftUnits(reader, payment, asset, held) };
+  });
   return all.filter(({ units }) => units > 0n);
 }
 
@@ -163,9 +197,15 @@ export function refundSaid(reader: Reader, row: WithdrawalRow): { note: Message;
   const { slug, order_id: order } = invoice;
   const named = { id: row.id, invoice: slug };
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });
-  const isMore = !payment || leftUnits(reader, payment, row.asset) < 0n;
+  const isMore = !payment || leftUnits(reader, payment, row.asset, 0n) < 0n;
   return {
     note: order === null ? message('note.refund', named) : message('note.refund_order', { ...named, order }),
     excess: isMore ? message('warning.over_refund', { invoice: slug }) : null,
   };
+}
+
+/** The text for the approver of a withdrawal whose address its payer typed on a refund link. */
+export function typedSaid(reader: Reader, { id }: WithdrawalRow): Message[] {
+  const at = reader.get(refundLinkOfWithdrawal, { withdrawal_id: id })?.given_at ?? null;
+  return at === null ? [] : [message('note.refund_typed', { id, time: toIso(at) })];
 }

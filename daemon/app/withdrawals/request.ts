@@ -51,6 +51,8 @@ export type NewWithdrawal = {
   deposit?: { outpoint: string; inboxId: number };
   /** The invoice that it refunds. */
   invoice?: { id: number; slug: string };
+  /** The payer typed the address, so that it always waits for the operator. */
+  typed?: boolean;
   /** The overpayment in the inbox that it sends back. */
   overpaidId?: number;
 };
@@ -160,10 +162,11 @@ function whyApprove(
   app: App,
   reader: Reader,
   business: Business,
-  { asset, address, units, deposit, invoice, usd }: NewWithdrawal & { usd: bigint | null },
+  { asset, address, units, deposit, invoice, typed, usd }: NewWithdrawal & { usd: bigint | null },
 ): Message | null {
   if (quarantineOf(reader)) return message('ask.restored');
   if (invoice) return message('ask.refund', { invoice: invoice.slug });
+  if (typed) return message('ask.typed');
   const why = whyByHand(app, reader, business, { chain: asset.chain, address, usd });
   // the signer accepts nothing else by a policy; without a policy there is another reason
   const isPlain = business.network === 'sandbox' || (units !== null && !deposit);
@@ -245,7 +248,10 @@ function insufficient(asset: Asset, { units, fee, there }: Record<'units' | 'fee
 export function estimatedFee(reader: Reader, { business, account, chain, wanted, feeRate }: Case): bigint {
   const { asset, address, units } = wanted;
   return highestFee(chain, {
-    ...{ accountNo: business.accountNo, asset: asset.symbol, feeRate, tipHeight: tipHeightOf(reader, chain) },
+    accountNo: business.accountNo,
+    asset: asset.symbol,
+    feeRate,
+    tipHeight: tipHeightOf(reader, chain),
     payout: { address, units },
     holdings: estimateHoldings(reader, chain, account, wanted),
   });

@@ -163,7 +163,7 @@ async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record:
 /** Another program with the same words can make transactions that this one cannot, such as calls of contracts. */
 async function tellUnreadable(app: App, chain: ChainRuntime, txid: string): Promise<void> {
   const text = message('restore.foreign_kind', { tx: txid });
-  await raise(app, 'restore.unknown_spend', `${chain.key} ${txid}`, text, chain.adapter.network);
+  await raise(app, chain.adapter.network, 'restore.unknown_spend', `${chain.key} ${txid}`, text);
   const known = unreadable.get(chain) ?? new Set();
   unreadable.set(chain, known.add(txid));
 }

@@ -11,17 +11,29 @@ import type { NeedsAgreement } from '../agreement.ts';
 import { idOf } from '../checkpoint.ts';
 import { EndpointAdapter, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
+import { EvmAbsence } from './absence.ts';
 import { addressAt, isValidAddress } from './address.ts';
 import { Agreed } from './agreed.ts';
 import type { Header } from './answers.ts';
 import { EvmBalances } from './balances.ts';
 import { EvmEndpoint } from './endpoint.ts';
-import { FINALITY_MS, Finality } from './finality.ts';
+import { Finality } from './finality.ts';
 import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
 import { OutgoingReader } from './outgoing.ts';
-import { BLOCK_MS, HEAD_AGE_MS_MAX, POLL_MS, type Token, tokensOf } from './params.ts';
-import { SECOND_LOOK_MS, SecondLook } from './second-look.ts';
+import {
+  ABSENCE_LAG,
+  ARRIVAL_MS,
+  BLOCK_MS,
+  FINALITY_MS,
+  HEAD_AGE_MS_MAX,
+  POLL_MS,
+  SECOND_LOOK_MS,
+  TOLD_MS,
+  type Token,
+  tokensOf,
+} from './params.ts';
+import { SecondLook } from './second-look.ts';
 import { SentFinder } from './sent.ts';
 import { EvmSource } from './spend/source.ts';
 import { EvmSpending } from './spend/spending.ts';
@@ -56,6 +68,7 @@ type EvmOptions = {
   /** The time between two blocks at least. */
   blockMs?: number;
   secondLookMs?: number;
+  finalityMs?: number;
   unknownTokensMs?: number;
 };
 
@@ -76,6 +89,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly balances: EvmBalances;
   readonly spending: EvmSpending;
   readonly witnesses: EvmWitnesses;
+  /** Absent with endpoints of one operator only. */
+  readonly absence?: EvmAbsence;
   readonly #tokens: readonly Token[];
   readonly #agreed: Agreed;
   readonly #transfers: Transfers;
@@ -98,7 +113,12 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const reader = new OutgoingReader(NATIVE_COIN[chain], tokens, list);
     const agreed = new Agreed(tokens, list, reader);
     super({
-      ...{ network, setting, urls: asked, list, alert, needsAgreement },
+      network,
+      setting,
+      urls: asked,
+      list,
+      alert,
+      needsAgreement,
       open: (url) => new EvmEndpoint({ url, label: setting, network, chain, tokens }),
       areThere: (...asked) => agreed.areThere(...asked),
       pollMs: options.pollMs ?? (network === 'regtest' ? LOCAL_POLL_MS : POLL_MS[chain]),
@@ -124,10 +144,20 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     });
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
     const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
-    this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS });
+    this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS[chain] });
+    if (this.endpoints.operators > 1) {
+      this.absence = new EvmAbsence({
+        endpoints: this.endpoints,
+        list,
+        native,
+        tokens,
+        lag: ABSENCE_LAG[chain],
+        hasMore: (script) => this.#secondLook.pin(script),
+      });
+    }
     const unknownTokensMs = options.unknownTokensMs ?? (network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);
     this.#unknown = new UnknownTokens(tokens, list, unknownTokensMs);
-    const finalityMs = network === 'regtest' ? 0 : FINALITY_MS;
+    const finalityMs = options.finalityMs ?? (network === 'regtest' ? 0 : FINALITY_MS[chain]);
     this.#finality = options.wantsFinality ? new Finality(this.endpoints, finalityMs) : null;
   }
 
@@ -200,19 +230,28 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
     const handled = atHead ? tipOf(checkpoint).hash : null;
+    if (atHead) this.absence?.noteRead(checkpoint);
     const byHash = !step.isFar && again.length === 0 && step.headers.length <= ASKED_BY_HASH;
     return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };
   }
 
   protected async mark(endpoint: EvmEndpoint, signal: AbortSignal): Promise<string> {
-    this.#newest = await endpoint.head(signal);
+    this.#newest = await this.headOf(endpoint, signal);
     return this.#newest.hash;
   }
 
   /** Until the next slot there is no block. A clock that is wrong makes this shorter, never longer than a slot. */
+  protected override isNewest({ timeMs }: Header, toldMs: number): boolean {
+    const ageMs = Date.now() - timeMs;
+    return (ageMs >= 0 && ageMs < this.#blockMs) || (this.#blockMs > 0 && toldMs < TOLD_MS[this.chain]);
+  }
+
+  /** A block of the next slot comes some time after its beginning. */
   protected override quietMs(): number {
-    const ageMs = Date.now() - (this.#newest?.timeMs ?? 0);
-    return ageMs >= 0 && ageMs < this.#blockMs ? this.#blockMs - ageMs : 0;
+    const newest = this.#newest;
+    const waitMs = this.#blockMs + (this.#blockMs > 0 ? ARRIVAL_MS[this.chain] : 0);
+    const ageMs = Date.now() - (newest?.timeMs ?? 0);
+    return ageMs >= 0 && ageMs < waitMs ? waitMs - ageMs : 0;
   }
 
   protected override isDue(): boolean {

@@ -6,7 +6,7 @@
  * that somebody invented would make room for a payment that never came.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Credit } from '../../domain/chain.ts';
+import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Credit } from '../../domain/chain.ts';
 import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
@@ -17,6 +17,9 @@ import { amountIn } from './transfers.ts';
 
 /** Transactions of one address that are asked for, in order to compare its present balance. */
 const DEBITS_ASKED_MAX = 200;
+
+/** A block so deep is the oldest that is searched for payments (`CHECKPOINT_BLOCKS_MAX`), or nearly. */
+const OLD_BLOCKS = CHECKPOINT_BLOCKS_MAX - 20;
 
 type Payment = { credit: Credit; block: BlockId; address: string };
 
@@ -140,17 +143,29 @@ class PaidInside {
   }
 
   /**
-   * Whether the balance rose in a block by the amount, beside the transactions from and to the address. Endpoints keep the state of
-   * about 128 blocks: for an older one, whether the address has it now beside all that is known to have come there.
+   * Whether the balance rose in a block by the amount, beside the transactions from and to the address. A payment from before the
+   * blocks that are searched is dated in the oldest of them: then whether the address had the amount before, beside all that is
+   * known to have come there. Endpoints keep the state of about 128 blocks: for an older one, whether it has it in a later one.
    */
   async has(payment: Payment, header: Header): Promise<boolean> {
     const { credit, address } = payment;
     const parent = { height: header.height - 1, hash: header.parent };
     const before = await this.#balance(address, parent);
     const after = await this.#balance(address, idOf(header));
-    if (before === null || after === null) return this.#isHeldNow(payment);
+    if (after === null) return this.#isHeldLater(payment);
+    if (before === null) return this.#isHeldAt(payment, idOf(header), after);
     const beside = await this.#sentBeside(payment);
-    return beside !== null && after - before + beside >= credit.amount.units;
+    const rose = beside !== null && after - before + beside >= credit.amount.units;
+    if (rose) return !this.#isDatedLater(payment) || this.#isHeldNow(payment);
+    const head = await this.#endpoint.head(this.#signal);
+    return head.height - header.height >= OLD_BLOCKS && this.#isHeldAt(payment, parent, before);
+  }
+
+  /** Whether something that came from inside counts in a later block: it may be the same. */
+  #isDatedLater({ credit: { targetId, amount }, block: { height } }: Payment): boolean {
+    return this.#list.coinsOf(targetId).some(({ asset, txid, blockHash, blockHeight }) => {
+      return asset === amount.asset && txid === blockHash && (blockHeight ?? 0) > height;
+    });
   }
 
   async #balance(address: string, block: BlockId): Promise<bigint | null> {
@@ -158,38 +173,61 @@ class PaidInside {
     return balance ?? null;
   }
 
-  async #isHeldNow({ credit: { targetId, amount }, address }: Payment): Promise<boolean> {
-    const now = await this.#balance(address, await this.#endpoint.head(this.#signal));
-    const left = await this.#leftOf(targetId, amount.asset);
-    if (now === null || left === null) return false;
+  /**
+   * Whether the address has the amount in a block whose payments the books know, beside them all. In its present balance may be a payment
+   * that they do not know yet, which would vouch for an invented one.
+   */
+  async #isHeldLater(payment: Payment): Promise<boolean> {
+    const head = await this.#endpoint.head(this.#signal);
+    const height = head.height - OLD_BLOCKS;
+    if (height < payment.block.height) return this.#isHeldNow(payment);
+    const [header] = await this.#endpoint.headers([height], this.#signal);
+    const balance = header ? await this.#balance(payment.address, idOf(header)) : null;
+    return (
+      header !== null && header !== undefined && balance !== null && this.#isHeldAt(payment, idOf(header), balance)
+    );
+  }
+
+  async #isHeldNow(payment: Payment): Promise<boolean> {
+    const head = await this.#endpoint.head(this.#signal);
+    const now = await this.#balance(payment.address, head);
+    return now !== null && this.#isHeldAt(payment, head, now);
+  }
+
+  /** `balance`: of the address after that block. */
+  async #isHeldAt({ credit, address }: Payment, { height }: BlockId, balance: bigint): Promise<boolean> {
+    const { targetId, amount } = credit;
+    const left = await this.#leftOf(targetId, amount.asset, height);
     const found = (this.#found.get(address) ?? 0n) + amount.units;
-    if (now + left < this.#cameTo(targetId, amount.asset) + found) return false;
+    if (left === null || balance + left < this.#cameTo(targetId, amount.asset, height) + found) return false;
     this.#found.set(address, found);
     return true;
   }
 
-  /** All that came to a target in blocks by the books, and what was affirmed before. */
-  #cameTo(targetId: number, asset: AssetId): bigint {
+  /** All that came to a target in blocks up to a height by the books, and what was affirmed before. */
+  #cameTo(targetId: number, asset: AssetId, height: number): bigint {
     const stored = this.#list.coinsOf(targetId).filter((coin) => coin.asset === asset && coin.blockHash !== null);
     const known = new Set(stored.map(({ outpoint }) => outpoint));
     const agreed = this.#agreed.filter(
       (one) => one.targetId === targetId && one.amount.asset === asset && !known.has(one.id),
     );
-    return [...stored, ...agreed.map(({ amount }) => amount)].reduce((sum, { units }) => sum + units, 0n);
+    const until = stored.filter(({ blockHeight }) => (blockHeight ?? 0) <= height);
+    return [...until, ...agreed.map(({ amount }) => amount)].reduce((sum, { units }) => sum + units, 0n);
   }
 
-  /** All that left a target by the endpoint's own receipts. Null: too many transactions to ask for. */
-  async #leftOf(targetId: number, asset: AssetId): Promise<bigint | null> {
+  /** All that left a target up to a height by the endpoint's own receipts. Null: too many transactions to ask for. */
+  async #leftOf(targetId: number, asset: AssetId, height: number): Promise<bigint | null> {
     const [target] = this.#list.page(targetId - 1, 1);
-    const txids = [...new Set(this.#list.debitsAt(targetId, asset).map(({ id }) => id.slice(0, id.indexOf(':'))))];
+    const debits = this.#list.debitsAt(targetId, asset).filter(({ block }) => block.height <= height);
+    const txids = [...new Set(debits.map(({ id }) => id.slice(0, id.indexOf(':'))))];
     if (target?.id !== targetId || txids.length > DEBITS_ASKED_MAX) return null;
     const receipts = await this.#endpoint.receipts(txids, this.#signal);
     const sendings = await this.#endpoint.sendingsOf(txids, this.#signal);
     return txids.reduce((sum, _, i) => {
       const [receipt, sending] = [receipts[i], sendings[i]];
       if (!receipt || !sending) return sum;
-      const { debits } = this.#reader.taken({ target, receipt, sending }, 0);
-      const own = debits.filter(({ amount }) => amount.asset === asset);
+      const taken = this.#reader.taken({ target, receipt, sending }, 0);
+      const own = taken.debits.filter(({ amount }) => amount.asset === asset);
       return own.reduce((total, { amount }) => total + amount.units, sum);
     }, 0n);
   }

@@ -57,6 +57,8 @@ const PACE_MS_MIN = 20;
 const PACE_MS_MAX = 1_000;
 const REFUSED_KEPT_MS = 10 * 60_000;
 const RETRY_SECONDS = 5;
+/** For so long a further connection is not examined as the first one was. Servers close connections that rest for seconds. */
+const EXAMINED_MS = 10 * 60_000;
 const TRACES_MAX = 100;
 /** Addresses that one run of a program examines: about 30,000 gas each, where endpoints allow 10,000,000 or more. */
 const USED_PER_CALL_MAX = 250;
@@ -97,6 +99,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   readonly #options: EndpointOptions;
   readonly #rpc: Rpc;
   #identified = -1;
+  #examinedAtMs = Number.NEGATIVE_INFINITY;
   /** The connection on which the endpoint refused traces. */
   #traceless = -1;
   readonly #usedPerCall = new ProgramSize(USED_PER_CALL_MAX);
@@ -115,11 +118,16 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   /**
-   * Checks, once for each connection, that this is the configured chain and that the tokens' contracts have the decimals of
-   * the registry. Throws `ChainAlert` otherwise.
+   * Checks that this is the configured chain and that the tokens' contracts have the decimals of the registry: wholly at first and
+   * from time to time, and by the chain's id at each further connection. Throws `ChainAlert` otherwise.
    */
   async identify(signal: AbortSignal): Promise<void> {
     if (this.#identified === this.#rpc.connections) return;
+    if (performance.now() - this.#examinedAtMs < EXAMINED_MS) {
+      this.#needChain(await this.#one(['eth_chainId'], signal));
+      this.#identified = this.#rpc.connections;
+      return;
+    }
     const { network, chain, tokens } = this.#options;
     const [id, first, ...decimals] = await this.#many(
       [
@@ -129,9 +137,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       ],
       signal,
     );
-    const chainId = quantityOf(this.#result(id), 'chain id');
-    const expected = BigInt(chainIdOf(network, chain));
-    if (chainId !== expected) throw this.#wrong(`is of the chain with the id ${chainId}, not ${expected}`);
+    this.#needChain(this.#result(id));
     const genesis = GENESIS[network]?.[chain];
     const { hash } = headerOf(this.#result(first));
     if (genesis !== undefined && hash !== genesis) throw this.#wrong(`has another first block: ${hash}`);
@@ -144,7 +150,15 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       }
     }
     await this.#needStateByHash(signal);
+    this.#examinedAtMs = performance.now();
     this.#identified = this.#rpc.connections;
+  }
+
+  #needChain(id: unknown): void {
+    const { network, chain } = this.#options;
+    const chainId = quantityOf(id, 'chain id');
+    const expected = BigInt(chainIdOf(network, chain));
+    if (chainId !== expected) throw this.#wrong(`is of the chain with the id ${chainId}, not ${expected}`);
   }
 
   /** Balances are asked for by the hash of their block, so that they cannot be those of another branch. */

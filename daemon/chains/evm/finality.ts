@@ -9,8 +9,6 @@ import { tipOf } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
 import type { EvmEndpoint } from './endpoint.ts';
 
-export const FINALITY_MS = 30_000;
-
 export class Finality {
   readonly #endpoints: Endpoints<EvmEndpoint>;
   readonly #everyMs: number;

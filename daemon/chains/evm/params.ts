@@ -26,6 +26,21 @@ export const POLL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 1_
 /** The time between two blocks at least: Ethereum's slot, and BNB Smart Chain's since the Maxwell upgrade (BEP-524). */
 export const BLOCK_MS: Readonly<Record<EvmChain, number>> = { ETH: 12_000, BSC: 750 };
 
+/** After the beginning of its slot nobody has the block yet for so long: it is made and passed on. Hints come as soon as it is there. */
+export const ARRIVAL_MS: Readonly<Record<EvmChain, number>> = { ETH: 2_000, BSC: 0 };
+
+/** The time for which an answer about the newest block stands for another one. */
+export const TOLD_MS: Readonly<Record<EvmChain, number>> = { ETH: 1_000, BSC: 0 };
+
+/** Blocks by which another operator's endpoint may be behind, where it is asked whether an address got nothing more. */
+export const ABSENCE_LAG: Readonly<Record<EvmChain, number>> = { ETH: 0, BSC: 4 };
+
+/** The interval at which another operator is asked for the same blocks. */
+export const SECOND_LOOK_MS: Readonly<Record<EvmChain, number>> = { ETH: 60_000, BSC: 30_000 };
+
+/** The interval at which operators are asked for the newest final block, which on Ethereum moves once in 6.4 minutes. */
+export const FINALITY_MS: Readonly<Record<EvmChain, number>> = { ETH: 60_000, BSC: 30_000 };
+
 /** A token of ours on a chain. `contract`: its 20 bytes as lower-case hex with 0x. */
 export type Token = { asset: AssetId; decimals: number; contract: string };
 

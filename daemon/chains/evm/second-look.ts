@@ -5,17 +5,18 @@
  * after one of ours, hides none of them from this process. Coins need no such range, because balances have the past in them.
  */
 import { CHECKPOINT_BLOCKS_MAX, type Checkpoint, type Credit, type Debit } from '../../domain/chain.ts';
-import { type ScriptList, tipOf } from '../adapter.ts';
+import { type ListedScript, type ScriptList, tipOf } from '../adapter.ts';
 import type { Told } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
-import { confirmed, type Incoming, type Transfers, urgent } from './transfers.ts';
+import { confirmed, type Incoming, isTooMuch, type Transfers, urgent } from './transfers.ts';
 
-/** The interval; a look costs one or two requests. */
-export const SECOND_LOOK_MS = 30_000;
+/** Addresses at which an endpoint has more than the books: looked at beside the urgent ones, this far back. */
+const PINNED_MAX = 50;
+const PINNED_BLOCKS_MAX = 5_000;
 
 type Range = { from: number; to: number };
 
@@ -28,6 +29,7 @@ export class SecondLook {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** The height up to which another endpoint was asked; null: it was not asked since the start. */
   #lookedTo: number | null = null;
+  #pinned = new Map<number, ListedScript>();
 
   constructor(parts: {
     endpoints: Endpoints<EvmEndpoint>;
@@ -48,6 +50,13 @@ export class SecondLook {
     this.#lookedTo ??= height;
   }
 
+  /** Looks at an address at once, because an endpoint has more there than the books. */
+  pin(script: ListedScript): void {
+    if (this.#pinned.size >= PINNED_MAX) return;
+    this.#pinned.set(script.id, script);
+    this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
   isDue(): boolean {
     return this.#endpoints.operators > 1 && performance.now() - this.#lookedAtMs >= this.#everyMs;
   }
@@ -64,13 +73,15 @@ export class SecondLook {
   ): Promise<Told<EvmEndpoint> | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
+    const pinned = [...this.#pinned.values()];
     const omitted = await this.#endpoints.other(
       asked,
-      async (teller) => ({ ...(await this.#toldBy(teller, checkpoint, view, signal)), teller }),
+      async (teller) => ({ ...(await this.#toldBy(teller, checkpoint, { ...view, pinned }, signal)), teller }),
       signal,
     );
     if (!omitted) return null;
     this.#lookedTo = omitted.to;
+    for (const { id } of pinned) this.#pinned.delete(id);
     // the next look goes on at once
     if (this.#missed(checkpoint)) this.#lookedAtMs = Number.NEGATIVE_INFINITY;
     const known = new Set(told.map(({ id }) => id));
@@ -84,6 +95,24 @@ export class SecondLook {
     return { facts: credits, teller: omitted.teller };
   }
 
+  /** The events that pay pinned addresses, as far back as the endpoint tells them in one answer. */
+  async #toPinned(
+    teller: EvmEndpoint,
+    pinned: readonly ListedScript[],
+    tip: number,
+    signal: AbortSignal,
+  ): Promise<Incoming[]> {
+    const recipients = pinned.map(({ script }) => hexOfScript(script));
+    if (recipients.length === 0) return [];
+    for (let blocks = PINNED_BLOCKS_MAX; ; blocks = Math.ceil(blocks / 4)) {
+      try {
+        return await this.#transfers.findFor(teller, { from: Math.max(0, tip - blocks), to: tip }, recipients, signal);
+      } catch (error) {
+        if (!isTooMuch(error) || blocks <= 1) throw error;
+      }
+    }
+  }
+
   /** The next blocks below a checkpoint that no look reached, as many as a checkpoint has; null: none. */
   #missed([first]: Checkpoint): Range | null {
     const from = (this.#lookedTo ?? Number.POSITIVE_INFINITY) + 1;
@@ -94,20 +123,21 @@ export class SecondLook {
   async #toldBy(
     teller: EvmEndpoint,
     checkpoint: Checkpoint,
-    known: { held: readonly Credit[]; debits: readonly Debit[] },
+    { pinned, ...known }: { pinned: readonly ListedScript[]; held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
   ): Promise<{ credits: Credit[]; to: number }> {
     const last = tipOf(checkpoint);
     const lowest = checkpoint[0]?.height ?? last.height;
     const missed = this.#missed(checkpoint);
     const to = missed && missed.to < lowest - 1 ? missed.to : last.height;
-    const head = await teller.head(signal);
+    const [tip] = await teller.headers([last.height], signal);
     // it says nothing about blocks that it does not have
-    if (head.height < last.height) return { credits: [], to: this.#lookedTo ?? last.height };
-    const listed = urgent(this.#list);
+    if (!tip) return { credits: [], to: this.#lookedTo ?? last.height };
+    const mostUrgent = urgent(this.#list);
+    const listed = [...new Map([...mostUrgent, ...pinned].map((one) => [one.id, one])).values()];
     if (listed.length === 0) return { credits: [], to: last.height };
-    const recipients = listed.map(({ script }) => hexOfScript(script));
-    const incoming: Incoming[] = [];
+    const recipients = mostUrgent.map(({ script }) => hexOfScript(script));
+    const incoming = await this.#toPinned(teller, pinned, last.height, signal);
     for (const range of [...(missed ? [missed] : []), { from: lowest, to: last.height }]) {
       incoming.push(...(await this.#transfers.findFor(teller, range, recipients, signal)));
     }
@@ -116,11 +146,11 @@ export class SecondLook {
     const headers = (await teller.headers(heights, signal)).filter(
       (header): header is Header => header !== null && (header.height < lowest || onChain.has(header.hash)),
     );
-    const shared = incoming.filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
+    const once = new Map(incoming.map((one) => [`${one.log.txid}:${one.log.index}`, one]));
+    const shared = [...once.values()].filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
     const byHash = new Map(headers.map((header) => [header.hash, header]));
     const credits = await confirmed(teller, shared, byHash, slices(), signal);
-    const [tip] = await teller.headers([last.height], signal);
-    if (tip?.hash !== last.hash) return { credits, to };
+    if (tip.hash !== last.hash) return { credits, to };
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
     const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
     const coins = await this.#native.look(teller, view, slices(), signal, listed);

@@ -104,7 +104,8 @@ export class Transfers {
     signal: AbortSignal,
   ): Promise<Incoming[]> {
     const contracts = [...this.#tokens.keys()];
-    if (contracts.length === 0) return [];
+    // an empty list of recipients would stand for all
+    if (contracts.length === 0 || recipients.length === 0) return [];
     const topics = [TRANSFER, null, recipients.map(paddedAddress)];
     const found = nothingFound();
     await this.#sort(await endpoint.logs(range, contracts, topics, signal), found, slices());

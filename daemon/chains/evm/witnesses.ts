@@ -114,7 +114,8 @@ export class EvmWitnesses implements Witnesses {
 
   async #cameBy(endpoint: EvmEndpoint, coins: readonly StoredCoin[], signal: AbortSignal): Promise<(boolean | null)[]> {
     const booked = coins.map(({ txid, blockHeight, blockHash }) => ({
-      ...{ txid, block: { height: blockHeight ?? 0, hash: blockHash ?? '' } },
+      txid,
+      block: { height: blockHeight ?? 0, hash: blockHash ?? '' },
     }));
     const receipts = await endpoint.receipts(
       booked.map(({ txid }) => txid),

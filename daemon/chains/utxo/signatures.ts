@@ -66,7 +66,10 @@ export function readSigned(bytes: Buffer, chain: UtxoChain): SignedTransaction {
   const name = ({ outpoint }: SignedInput): string =>
     `${Buffer.from(outpoint.subarray(0, 32)).reverse().toString('hex')}:${outpoint.readUInt32LE(32)}`;
   return {
-    ...{ chain, version, lockTime: bytes.subarray(-4), outputsHash },
+    chain,
+    version,
+    lockTime: bytes.subarray(-4),
+    outputsHash,
     inputs: new Map(list.map((input) => [name(input), input])),
     prevoutsHash: sha256d(Buffer.concat(list.map(({ outpoint }) => outpoint))),
     sequencesHash: sha256d(Buffer.concat(list.map(({ sequence }) => sequence))),

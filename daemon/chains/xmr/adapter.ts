@@ -9,20 +9,22 @@ import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress, S
 import { isValidAddress } from '../../monero/address.ts';
 import { type ScriptList, type StoredCoin, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
-import { extended, idOf, type LinkedHeader, linkedAbove } from '../checkpoint.ts';
+import { changed, extended, idOf, type LinkedHeader } from '../checkpoint.ts';
 import { deriveAddress } from '../derive.ts';
 import { EndpointAdapter, FORK_BLOCKS_MAX, type StepRead, type StepStart } from '../endpoint-adapter.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
 import { BlockAbsence } from './absence.ts';
-import { type Odd, wholeBlocks } from './blocks.ts';
+import type { Odd } from './blocks.ts';
 import { MoneroNode } from './node.ts';
 import { Pool } from './pool.ts';
 import { type Reach, straight } from './reach.ts';
+import { Reading } from './reading.ts';
 import { Scanner } from './scan.ts';
 import { Search } from './search.ts';
 import { NodeSource } from './spend/source.ts';
 import { MoneroSpending } from './spend/spending.ts';
+import { BlockStream } from './stream.ts';
 
 export type MoneroOptions = {
   network: Network;
@@ -40,6 +42,8 @@ export type MoneroOptions = {
   onOdd: (odd: Odd) => void;
   pollMs?: number;
   blocksPerStep?: number;
+  /** Whether a long way is read in a thread of its own. Default: yes. */
+  hasThread?: boolean;
   /** The time limit of one request to a node. */
   requestTimeoutMs?: number;
   /** How long a node's answer to `get_info` may take to begin where several are configured. */
@@ -50,8 +54,10 @@ type Facts = { credits: Credit[]; spends: SpendSeen[] };
 /** A spend, and what its coin is worth. */
 type SpendFact = Fact & { spend: SpendSeen };
 
-/** Blocks read by one update. */
-const BLOCKS_PER_STEP = 50;
+/** When an update is stored: after so many blocks, credits, or milliseconds. The blocks that were asked for together are in it. */
+const BLOCKS_PER_STEP = 4_000;
+const CREDITS_PER_STEP = 1_000;
+const STEP_MS = 3_000;
 const POLL_MS = 1_000;
 /** If its tip is older than this, the node is cut off: such a gap between blocks occurs by chance once in years. */
 const HEAD_AGE_MS_MAX = 60 * 60_000;
@@ -72,7 +78,9 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly spending: Spending;
   readonly absence?: BlockAbsence;
   readonly #alert: MoneroOptions['alert'];
-  readonly #onOdd: MoneroOptions['onOdd'];
+  readonly #reading: Reading;
+  readonly #blocks: BlockStream;
+  readonly #searched: BlockStream;
   #comparedAtMs = performance.now();
 
   /** Throws `Rejected` when a URL is malformed. */
@@ -80,11 +88,22 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const { network, urls, list, accounts, alert, onOdd, needsAgreement, reach = straight() } = options;
     const setting = `[networks.${network}.XMR] monerod`;
     super({
-      ...{ network, setting, urls, list, alert, needsAgreement, areThere },
+      network,
+      setting,
+      urls,
+      list,
+      alert,
+      needsAgreement,
+      areThere,
       open: (url) =>
         new MoneroNode({
-          ...{ url, label: setting, network, reach, timeoutMs: options.requestTimeoutMs },
-          ...{ hasOthers: urls.length > 1, infoBeginsMs: options.infoBeginsMs },
+          url,
+          label: setting,
+          network,
+          reach,
+          timeoutMs: options.requestTimeoutMs,
+          hasOthers: urls.length > 1,
+          infoBeginsMs: options.infoBeginsMs,
         }),
       pollMs: options.pollMs ?? POLL_MS,
       headAgeMsMax: HEAD_AGE_MS_MAX,
@@ -92,7 +111,12 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#blocksPerStep = options.blocksPerStep ?? BLOCKS_PER_STEP;
     this.#scanner = new Scanner(network, list, accounts);
     this.#pool = new Pool(this.#scanner);
-    this.#search = new Search(this.#scanner, this.endpoints, alert, onOdd);
+    const reading = new Reading(options.hasThread ?? true);
+    const common = { reading, onOdd, blocksMax: options.blocksPerStep };
+    this.#blocks = new BlockStream({ ...common, receivers: () => this.#scanner.receivers() });
+    this.#searched = new BlockStream({ ...common, receivers: () => [] });
+    this.#search = new Search(this.#scanner, this.endpoints, this.#searched, alert);
+    this.#reading = reading;
     const isStored = ({ spend: { outpoint, txid }, block }: SpendFact): boolean => {
       const coin = list.coin(outpoint);
       return coin?.spentTxid === txid && coin.spentBlockHash === block?.hash;
@@ -101,7 +125,6 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     if (this.endpoints.operators > 1) this.absence = new BlockAbsence(this.endpoints);
     this.#list = list;
     this.#alert = alert;
-    this.#onOdd = onOdd;
     this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
   }
 
@@ -118,17 +141,15 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     { head, kept, again, pending }: StepStart<LinkedHeader>,
     signal: AbortSignal,
   ): Promise<StepRead<MoneroNode>> {
-    const base = tipOf(kept);
-    const count = Math.min(this.#blocksPerStep, Math.max(0, head.height - base.height));
-    const headers = await linkedAbove(node, base, count, signal);
-    const checkpoint = extended(kept, headers);
+    const confirmed = await this.#read(node, { head, kept, again }, signal);
+    const checkpoint = extended(kept, confirmed.headers);
     const tip = tipOf(checkpoint);
     const atHead = tip.height >= head.height;
-    const reread = await node.headers(
-      again.map(({ height }) => height),
-      signal,
-    );
-    const confirmed = await this.#read(node, [...reread.filter((header) => header !== null), ...headers], signal);
+    // the pool belongs to the head
+    if (tip.height === head.height && tip.hash !== head.hash) {
+      this.#blocks.drop();
+      throw changed();
+    }
     const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
     const pool = atHead ? await this.#pool.look(node, signal) : null;
     if (atHead) this.absence?.noteRead(tip);
@@ -145,11 +166,19 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       spends,
       handled,
       searched: searched?.searched ?? null,
+      tipHeader: confirmed.headers.at(-1),
     };
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
     return markOf(await node.head(signal), await node.pool(signal));
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#blocks.drop();
+    this.#searched.drop();
+    await this.#reading.stop();
   }
 
   protected override isDue(): boolean {
@@ -197,20 +226,38 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return facts;
   }
 
-  /** The credits and spends in blocks, in order. */
-  async #read(node: MoneroNode, headers: readonly LinkedHeader[], signal: AbortSignal): Promise<Facts> {
+  /**
+   * The credits and spends in the blocks that are to be read again, and in as many above them as one step has, in order; and the
+   * headers of the latter.
+   */
+  async #read(
+    node: MoneroNode,
+    { head, kept, again }: Pick<StepStart<LinkedHeader>, 'head' | 'kept' | 'again'>,
+    signal: AbortSignal,
+  ): Promise<Facts & { headers: LinkedHeader[] }> {
+    const facts = { credits: [] as Credit[], spends: [] as SpendSeen[], headers: [] as LinkedHeader[] };
+    const until = performance.now() + STEP_MS;
+    const base = tipOf(kept);
+    const from = (again[0] ?? { height: base.height + 1 }).height;
+    const hashes = new Map(again.map(({ height, hash }) => [height, hash]));
+    const below = again.length === 0 ? base : null;
     const pause = slices();
-    const credits: Credit[] = [];
-    const spends: SpendSeen[] = [];
-    for await (const { header, coinbase, transactions } of wholeBlocks(node, headers, signal, this.#onOdd)) {
-      const where = { block: idOf(header), blockTime: header.timeMs };
-      credits.push(...(await this.#scanner.find(coinbase, where, pause)));
-      for (const { transaction, kept } of transactions) {
-        credits.push(...(await this.#scanner.find(transaction, where, pause, kept ?? undefined)));
-        spends.push(...this.#scanner.spends(transaction, where));
+    for await (const page of this.#blocks.read(node, from, head.height, below, signal)) {
+      for (const { header, transactions, receivers } of page) {
+        if (header.height > base.height) facts.headers.push(header);
+        else if (hashes.get(header.height) !== header.hash) throw changed();
+        const where = { block: idOf(header), blockTime: header.timeMs };
+        for (const { found, base: stored, ...transaction } of transactions) {
+          facts.credits.push(...(await this.#scanner.credits(transaction, found, receivers, where, stored)));
+          facts.spends.push(...this.#scanner.spends(transaction, where));
+        }
+        const wait = pause();
+        if (wait) await wait;
       }
+      const isFull = facts.headers.length >= this.#blocksPerStep || facts.credits.length >= CREDITS_PER_STEP;
+      if (isFull || performance.now() >= until) break;
     }
-    return { credits, spends };
+    return facts;
   }
 
   /** Whether a node of another operator is further ahead on the same chain, so that this one withholds blocks. */

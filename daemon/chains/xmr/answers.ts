@@ -11,8 +11,18 @@ const POOL_HASHES_MAX = 50_000;
 const OUTPUTS_PER_REQUEST = 1_000;
 /** Why a node does not take a transaction. */
 const FAULTS = [
-  ...['double_spend', 'fee_too_low', 'invalid_input', 'invalid_output', 'low_mixin', 'not_relayed', 'overspend'],
-  ...['too_big', 'too_few_outputs', 'sanity_check_failed', 'nonzero_unlock_time', 'tx_extra_too_big'],
+  'double_spend',
+  'fee_too_low',
+  'invalid_input',
+  'invalid_output',
+  'low_mixin',
+  'not_relayed',
+  'overspend',
+  'too_big',
+  'too_few_outputs',
+  'sanity_check_failed',
+  'nonzero_unlock_time',
+  'tx_extra_too_big',
 ];
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -64,7 +74,8 @@ export const OutputsAnswer = Ok.extend({
   outs: z.array(z.object({ key: Hash, mask: Hash, unlocked: z.boolean() })).max(OUTPUTS_PER_REQUEST),
 });
 export const Sent = z.object({
-  ...{ status: z.string(), reason: z.string().default('') },
+  status: z.string(),
+  reason: z.string().default(''),
   ...Object.fromEntries(FAULTS.map((name) => [name, z.boolean().optional()])),
 });
 
@@ -74,7 +85,8 @@ export const Envelope = z.object({
 });
 
 export const headerOf = ({ height, hash, prev_hash, timestamp }: z.infer<typeof Header>): LinkedHeader => ({
-  ...{ height, hash },
+  height,
+  hash,
   parent: prev_hash,
   timeMs: timestamp * 1_000,
 });

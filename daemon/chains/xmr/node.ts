@@ -32,6 +32,7 @@ import {
   transactionOf,
   WHOLE_PER_REQUEST,
 } from './answers.ts';
+import { writeNumbers } from './epee.ts';
 import { MoneroRpc, type RpcOptions } from './rpc.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */
@@ -187,6 +188,12 @@ export class MoneroNode implements Endpoint, HeaderSource {
       odd?.(sent.tx_hash, error.message);
       return null;
     }
+  }
+
+  /** The bytes of an answer with these consecutive blocks and all their transactions (`readBlocks`). Throws `TooLarge`. */
+  blocks(from: number, count: number, signal: AbortSignal): Promise<Buffer> {
+    const heights = Array.from({ length: count }, (_, at) => from + at);
+    return this.#rpc.binary('/get_blocks_by_height.bin', writeNumbers('heights', heights), signal);
   }
 
   /** The ids of the transactions in the node's pool. */

@@ -25,7 +25,8 @@ export const straight = (): Reach => ({ proxy: null, proxyForAll: false, pins: n
 function endpointOf({ protocol, hostname, port, host }: URL): Endpoint {
   const tls = protocol === 'https:';
   return {
-    ...{ name: host, tls },
+    name: host,
+    tls,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (tls ? HTTPS_PORT : HTTP_PORT),
   };

@@ -10,63 +10,83 @@ import type { Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { scriptOfKeys } from '../../monero/address.ts';
-import { Point, scalarOf, sharedSecret } from '../../monero/curve.ts';
+import { Point } from '../../monero/curve.ts';
 import { openOutput } from '../../monero/output.ts';
-import type { Transaction } from '../../monero/transaction.ts';
-import type { Pause } from '../slices.ts';
+import type { Output, Transaction } from '../../monero/transaction.ts';
+import type { Steps } from '../slices.ts';
+import { type Shared, ViewKey } from './view-key.ts';
 
 /** A transaction has one, some wallets wrote two; no node relays more than 1,060 bytes of `extra`, where 32 have room. */
 const PUBLIC_KEYS_MAX = 32;
 
 /** An output that pays a subaddress. `spendKey`: the subaddress's own public spend key, 32 bytes. */
-type Received = { n: number; spendKey: Uint8Array; units: bigint };
+export type Received = { n: number; spendKey: Uint8Array; units: bigint };
+
+type Paying = Pick<Transaction, 'publicKeys' | 'outputKeys' | 'outputs'>;
 
 /** Recognises outputs that are paid to an account. Throws on a key that is no Monero account. */
 export class Receiver {
   readonly account: AccountKey;
-  readonly #view: bigint;
+  readonly #view: ViewKey;
   readonly #spendKey: string;
 
   constructor(account: AccountKey) {
     assert(account.kind === 'monero', 'a Monero account receives');
     this.account = account;
-    this.#view = scalarOf(Buffer.from(account.privateViewKey, 'hex'));
+    this.#view = new ViewKey(account.privateViewKey);
     this.#spendKey = account.publicSpendKey;
   }
 
-  /** The outputs that may be ours. The caller checks whether a subaddress with the spend key was given out. */
-  async *candidates(transaction: Transaction, pause: Pause): AsyncGenerator<Received> {
-    for (const found of this.found(transaction)) {
-      if (found) yield found;
-      const wait = pause();
-      if (wait) await wait;
+  /** The outputs of each transaction that may be ours. The caller checks whether a subaddress with the spend key was given out. */
+  *received(transactions: readonly Paying[]): Steps<Received[][]> {
+    const keys = transactions.flatMap((one) => [
+      ...one.publicKeys.slice(0, PUBLIC_KEYS_MAX),
+      ...one.outputKeys.slice(0, one.outputs.length),
+    ]);
+    const shared = yield* this.#view.shared(keys);
+    const all: Received[][] = [];
+    let used = 0;
+    const next = (count: number): Shared[] => {
+      used += count;
+      return shared.slice(used - count, used);
+    };
+    for (const { publicKeys, outputKeys, outputs } of transactions) {
+      const forAll = next(Math.min(publicKeys.length, PUBLIC_KEYS_MAX));
+      const forEach = next(Math.min(outputKeys.length, outputs.length));
+      const received: Received[] = [];
+      for (const [n, output] of outputs.entries()) {
+        const own = forEach[n];
+        for (const one of own ? [...forAll, own] : forAll) {
+          const found = this.#opened(output, n, one);
+          yield null;
+          if (!found) continue;
+          received.push(found);
+          break;
+        }
+      }
+      all.push(received);
     }
+    return all;
   }
 
-  /** The same in one turn; null for each output of others, and for each key. */
-  *found(transaction: Transaction): Generator<Received | null> {
-    const shared: (Uint8Array | null)[] = [];
-    for (const key of transaction.publicKeys.slice(0, PUBLIC_KEYS_MAX)) {
-      shared.push(this.#secret(key));
-      yield null;
+  #opened(output: Output, n: number, { key, possible }: Shared): Received | null {
+    if (output.viewTag === null || !possible) {
+      const secret = this.#view.exact(key);
+      return secret && openOutput(output, n, secret);
     }
-    for (const [n, output] of transaction.outputs.entries()) {
-      const own = transaction.outputKeys[n];
-      const secrets = own ? [...shared, this.#secret(own)] : shared;
-      let found: Received | null = null;
-      for (const secret of secrets) found ??= secret && openOutput(output, n, secret);
-      yield found;
+    for (const one of possible) {
+      const found = openOutput(output, n, one);
+      if (!found) continue;
+      const secret = this.#view.exact(key);
+      if (secret && Buffer.compare(secret, one) === 0) return found;
     }
+    return null;
   }
 
   /** The bytes of our address with this public spend key: the standard address, or a subaddress (MRL-0006). */
   scriptOf(spendKey: Uint8Array, network: Network): Uint8Array {
     const isStandard = Buffer.from(spendKey).toString('hex') === this.#spendKey;
     const base = isStandard ? Point.BASE : Point.fromBytes(spendKey);
-    return scriptOfKeys(spendKey, base.multiply(this.#view).toBytes(), isStandard, network);
-  }
-
-  #secret(key: Uint8Array): Uint8Array | null {
-    return sharedSecret(key, this.#view);
+    return scriptOfKeys(spendKey, base.multiply(this.#view.scalar).toBytes(), isStandard, network);
   }
 }

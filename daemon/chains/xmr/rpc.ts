@@ -11,6 +11,8 @@ import { agentOf, type Reach } from './reach.ts';
 
 /** A page of the largest transactions, without their signatures, has 2 MB. Parsing 4 MB takes about 25 ms. */
 const RESPONSE_BYTES_MAX = 4_000_000;
+/** Of an answer with blocks. A block has at most 15 MB as long as blocks have been of the usual size for months (weights of consensus). */
+const BLOCKS_BYTES_MAX = 16_000_000;
 const REQUEST_TIMEOUT_MS = 20_000;
 /**
  * How long the answer to `get_info` may take to begin where another node can be asked instead. A node that runs answers within
@@ -35,6 +37,9 @@ export type RpcOptions = {
   /** How long the answer to `get_info` may take to begin if there are others. */
   infoBeginsMs?: number | undefined;
 };
+
+/** An answer is longer than its limit: less is to be asked for at a time. */
+export class TooLarge extends Unavailable {}
 
 export class MoneroRpc {
   /** Its host and port. */
@@ -79,8 +84,10 @@ export class MoneroRpc {
 
   /** A method with a path of its own. */
   async post<T>(path: string, body: object, shape: z.ZodType<T>, signal: AbortSignal, beginMs = BEGINS_MS): Promise<T> {
-    const answer = await this.#exchange({ path, body: JSON.stringify(body), beginMs }, signal);
-    if (answer.status !== 200) throw this.#unavailable(`${this.name} answers with HTTP ${answer.status}`);
+    const answer = await this.#answered(
+      { path, body: JSON.stringify(body), beginMs, bytesMax: RESPONSE_BYTES_MAX },
+      signal,
+    );
     let value: unknown;
     try {
       value = JSON.parse(answer.body.toString('utf8'));
@@ -90,6 +97,18 @@ export class MoneroRpc {
     const { status } = (value ?? {}) as { status?: unknown };
     if (status === 'BUSY') throw this.#unavailable(`${this.name} is busy`);
     return checked(shape, value);
+  }
+
+  /** A method of Monero's binary form (`epee.ts`). Throws `TooLarge`. */
+  async binary(path: string, body: Uint8Array, signal: AbortSignal): Promise<Buffer> {
+    const asked = { path, body, beginMs: BEGINS_MS, bytesMax: BLOCKS_BYTES_MAX };
+    return (await this.#answered(asked, signal)).body;
+  }
+
+  async #answered(asked: Asked, signal: AbortSignal): Promise<Answer> {
+    const answer = await this.#exchange(asked, signal);
+    if (answer.status !== 200) throw this.#unavailable(`${this.name} answers with HTTP ${answer.status}`);
+    return answer;
   }
 
   /** A node with a login gets one request after the other, because each refusal voids its earlier challenges. */
@@ -119,23 +138,28 @@ export class MoneroRpc {
       if (error instanceof Misbehaved) throw this.wrong(`is not used: ${error.message}`);
       if (error instanceof ConnectionLost) throw this.#unavailable(`${this.name}: ${error.message}`);
       const code = codeOf(error);
-      if (code === 'TOO_LARGE') throw this.#unavailable(`an answer of ${this.name} is too large`);
+      if (code === 'TOO_LARGE') {
+        throw new TooLarge(`${this.#options.label}: an answer of ${this.name} is too large`, RETRY_SECONDS);
+      }
       if (code === 'ETIMEDOUT') throw this.#unavailable(`${this.name} does not answer in time`);
       throw this.#unavailable(`${this.name} cannot be reached (${code}); is the node running?`);
     }
   }
 
-  #send({ path, body, beginMs }: Asked, signal: AbortSignal): Promise<Answer> {
+  #send({ path, body, beginMs, bytesMax }: Asked, signal: AbortSignal): Promise<Answer> {
     const url = new URL(path, this.#url);
     const authorization = this.#challenge && answerTo(this.#challenge, loginOf(this.#url), 'POST', url.pathname);
     return post({
       url,
       agent: this.#agent,
-      headers: { 'content-type': 'application/json', ...(authorization !== null && { authorization }) },
+      headers: {
+        'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream',
+        ...(authorization !== null && { authorization }),
+      },
       body,
       timeoutMs: this.#timeoutMs,
       ...(this.#options.hasOthers && { beginMs }),
-      responseBytesMax: RESPONSE_BYTES_MAX,
+      responseBytesMax: bytesMax,
       signal,
       onNewConnection: () => {
         this.#connections++;
@@ -153,8 +177,8 @@ export class MoneroRpc {
   }
 }
 
-/** `beginMs`: how long its answer may take to begin if there are other nodes. */
-type Asked = { path: string; body: string; beginMs: number };
+/** `beginMs`: how long its answer may take to begin if there are other nodes. `bytesMax`: of its answer. */
+type Asked = { path: string; body: string | Uint8Array; beginMs: number; bytesMax: number };
 
 function checked<T>(shape: z.ZodType<T>, value: unknown): T {
   const result = shape.safeParse(value);

@@ -8,8 +8,9 @@ import type { AccountKey, BlockId, Credit, SpendSeen } from '../../domain/chain.
 import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import type { ScriptList } from '../adapter.ts';
-import type { Pause } from '../slices.ts';
+import { atOnce, inTurns, type Pause } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
+import { type Found, foundIn, type Read } from './read.ts';
 import { Receiver } from './receive.ts';
 
 /** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
@@ -23,9 +24,10 @@ const KEYS_KEPT_MAX = 10_000;
  * A coinbase has an unlock time for its maturity; in any other transaction, an unlock time makes a payment unspendable. An output of
  * version 1 is in no ring that is made here: its like are those of exactly its amount.
  */
-const isUnspendable = ({ version, isCoinbase, unlockTime }: Transaction): boolean =>
+const isUnspendable = ({ version, isCoinbase, unlockTime }: Paying): boolean =>
   version === 1 || (!isCoinbase && unlockTime !== 0n);
 
+type Paying = Omit<Read, 'place' | 'found'>;
 type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
@@ -44,26 +46,41 @@ export class Scanner {
 
   /** The credits of a transaction. `base`: its stored form, kept until they are spent. */
   async find(transaction: Transaction, where: Where, pause: Pause, base?: () => Uint8Array): Promise<Credit[]> {
+    const receivers = this.receivers();
+    const found = await inTurns(foundIn([transaction], receivers), pause);
+    return this.credits(transaction, found.get(transaction) ?? [], receivers, where, base);
+  }
+
+  /** The credits of a transaction, from what was found in it with these receivers. */
+  async credits(
+    transaction: Paying,
+    found: readonly Found[],
+    receivers: readonly Receiver[],
+    where: Where,
+    base?: () => Uint8Array,
+  ): Promise<Credit[]> {
     const credits: Credit[] = [];
     const inputs = transaction.keyImages.slice(0, INPUTS_KEPT_MAX);
-    for (const receiver of this.#current()) {
-      for await (const { n, spendKey, units } of receiver.candidates(transaction, pause)) {
-        if (units === 0n) continue;
-        const targetId = await this.#targetOf(receiver, spendKey, transaction.outputs[n]?.commitment !== null);
-        if (targetId === undefined) continue;
-        const id = `${transaction.id}:${n}`;
-        this.#keys.set(id, Buffer.from(transaction.outputs[n]?.key ?? []).toString('hex'));
-        credits.push({
-          ...{ id, txid: transaction.id, targetId, inputs },
-          amount: { asset: 'XMR', units },
-          block: where?.block ?? null,
-          ...(where && { blockTime: where.blockTime }),
-          replaceable: false,
-          maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
-          ...(where && base && { base: base() }),
-          ...(isUnspendable(transaction) && { locked: true }),
-        });
-      }
+    for (const { account, n, spendKey, units, key, isProved } of found) {
+      const receiver = receivers[account];
+      if (units === 0n || !receiver) continue;
+      const targetId = await this.#targetOf(receiver, spendKey, isProved);
+      if (targetId === undefined) continue;
+      const id = `${transaction.id}:${n}`;
+      this.#keys.set(id, Buffer.from(key).toString('hex'));
+      credits.push({
+        id,
+        txid: transaction.id,
+        targetId,
+        inputs,
+        amount: { asset: 'XMR', units },
+        block: where?.block ?? null,
+        ...(where && { blockTime: where.blockTime }),
+        replaceable: false,
+        maturity: transaction.isCoinbase ? COINBASE_MATURITY : LOCK_BLOCKS,
+        ...(where && base && { base: base() }),
+        ...(isUnspendable(transaction) && { locked: true }),
+      });
     }
     return credits;
   }
@@ -92,12 +109,12 @@ export class Scanner {
 
   /** The outputs of a transaction that pay addresses of ours, by their bytes. */
   own(transaction: Transaction): { script: Uint8Array; units: bigint }[] {
-    return this.#current().flatMap((receiver) =>
-      [...receiver.found(transaction)].flatMap((one) => {
-        const script = one && receiver.scriptOf(one.spendKey, this.#network);
-        return script && this.#list.targetIdOf(script) !== undefined ? [{ script, units: one.units }] : [];
-      }),
-    );
+    const receivers = this.receivers();
+    const found = atOnce(foundIn([transaction], receivers)).get(transaction) ?? [];
+    return found.flatMap(({ account, spendKey, units }) => {
+      const script = receivers[account]?.scriptOf(spendKey, this.#network);
+      return script && this.#list.targetIdOf(script) !== undefined ? [{ script, units }] : [];
+    });
   }
 
   /**
@@ -148,7 +165,7 @@ export class Scanner {
   }
 
   /** One receiver for each present view key. */
-  #current(): Receiver[] {
+  receivers(): Receiver[] {
     const receivers = new Map<string, Receiver>();
     for (const account of this.#accounts()) {
       if (account.kind !== 'monero') continue;

@@ -6,14 +6,15 @@
  * of its own, because nothing else compares them. A search that finds no agreement is not counted, and is made again.
  */
 import type { Searched, SpendSeen } from '../../domain/chain.ts';
-import { changed, idOf, type LinkedHeader } from '../checkpoint.ts';
+import { idOf, type LinkedHeader } from '../checkpoint.ts';
 import type { Endpoints } from '../endpoints.ts';
-import { type Odd, wholeBlocks } from './blocks.ts';
 import type { MoneroNode } from './node.ts';
 import type { Scanner } from './scan.ts';
+import type { BlockStream } from './stream.ts';
 
-/** Blocks read by one step. */
-const BLOCKS_PER_STEP = 100;
+/** A step ends after so many blocks, or milliseconds. */
+const BLOCKS_PER_STEP = 4_000;
+const STEP_MS = 3_000;
 /** After a step without agreement. */
 const AGAIN_MS = 30_000;
 
@@ -23,23 +24,23 @@ type Found = { spends: SpendSeen[]; searched: Searched };
 type Nodes = Pick<Endpoints<MoneroNode>, 'other' | 'operators'>;
 
 export class Search {
-  readonly #scanner: Scanner;
+  readonly #scanner: Pick<Scanner, 'spends'>;
   readonly #nodes: Nodes;
+  readonly #blocks: Pick<BlockStream, 'read'>;
   readonly #alert: (server: string, message: string) => void;
-  readonly #onOdd: (odd: Odd) => void;
   #notBefore = 0;
 
-  /** `alert`: called when two nodes have different blocks. `onOdd`: see `wholeBlocks`. */
+  /** `alert`: called when two nodes have different blocks. */
   constructor(
-    scanner: Scanner,
+    scanner: Pick<Scanner, 'spends'>,
     nodes: Nodes,
+    blocks: Pick<BlockStream, 'read'>,
     alert: (server: string, message: string) => void,
-    onOdd: (odd: Odd) => void,
   ) {
     this.#scanner = scanner;
     this.#nodes = nodes;
+    this.#blocks = blocks;
     this.#alert = alert;
-    this.#onOdd = onOdd;
   }
 
   /** Whether a step may be made now. */
@@ -52,36 +53,37 @@ export class Search {
    * that was not stored is made again.
    */
   async step(node: MoneroNode, { from, newest, tip }: Wanted, signal: AbortSignal): Promise<Found | null> {
-    const to = Math.min(tip, from + BLOCKS_PER_STEP - 1);
-    const heights = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i);
-    const headers = await node.headers(heights, signal);
-    if (!(await this.#areAgreed(node, headers, heights, signal))) {
+    const until = performance.now() + STEP_MS;
+    const spends: SpendSeen[] = [];
+    let last: LinkedHeader | null = null;
+    for await (const page of this.#blocks.read(node, from, tip, null, signal)) {
+      for (const { header, transactions } of page) {
+        const where = { block: idOf(header), blockTime: header.timeMs };
+        for (const transaction of transactions) spends.push(...this.#scanner.spends(transaction, where));
+        last = header;
+      }
+      if (last && (last.height - from + 1 >= BLOCKS_PER_STEP || performance.now() >= until)) break;
+    }
+    if (last && !(await this.#isAgreed(node, last, signal))) {
       this.#notBefore = performance.now() + AGAIN_MS;
       return null;
     }
-    const spends: SpendSeen[] = [];
-    const there = headers.filter((header) => header !== null);
-    if (there.length < headers.length) throw changed();
-    for await (const { header, transactions } of wholeBlocks(node, there, signal, this.#onOdd)) {
-      const where = { block: idOf(header), blockTime: header.timeMs };
-      for (const { transaction } of transactions) spends.push(...this.#scanner.spends(transaction, where));
-    }
+    const to = last?.height ?? tip;
     return { spends, searched: { to, newest, isWhole: to >= tip } };
   }
 
-  async #areAgreed(
-    node: MoneroNode,
-    headers: readonly (LinkedHeader | null)[],
-    heights: readonly number[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    if (this.#nodes.operators < 2 || heights.length === 0) return true;
+  /** Whether another operator has the last block: its hash proves all that are below it. */
+  async #isAgreed(node: MoneroNode, { height, hash }: LinkedHeader, signal: AbortSignal): Promise<boolean> {
+    if (this.#nodes.operators < 2) return true;
+    let isOther = false;
     const isSame = async (other: MoneroNode): Promise<boolean> => {
-      const theirs = await other.headers(heights, signal);
-      return theirs.every((header, at) => header !== null && header.hash === headers[at]?.hash);
+      const [theirs] = await other.headers([height], signal);
+      if (theirs && theirs.hash !== hash) isOther = true;
+      return theirs?.hash === hash;
     };
     const said = await this.#nodes.other(node, isSame, signal);
-    if (said === false) this.#alert(node.name, `it has other blocks than another node, from height ${heights[0]} on`);
+    if (said === false && isOther)
+      this.#alert(node.name, `it has other blocks than another node, up to height ${height}`);
     return said === true;
   }
 }

@@ -53,7 +53,7 @@ const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
 
 /** The running program: its Node, its entry, its version. */
 export async function runningProgram(): Promise<Program> {
-  const { version } = await import('../../main.ts');
+  const { version } = await import('../version.ts');
   const built = import.meta.filename.endsWith('.js');
   const script = fileURLToPath(new URL(built ? '../../cli.js' : '../../cli.ts', import.meta.url));
   return { node: realpathSync(process.execPath), script: realpathSync(script), version: version() };

@@ -34,13 +34,33 @@ const SYSTEMD_BACK_OFF = 254;
 
 /** https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html. Node compiles: its memory must be executable. */
 const HARDENING = [
-  ...['NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'AmbientCapabilities='],
-  ...['ProtectSystem=strict', 'ProtectHome=yes', 'PrivateTmp=yes', 'PrivateDevices=yes', 'DevicePolicy=closed'],
-  ...['ProtectProc=invisible', 'ProcSubset=pid', 'ProtectClock=yes', 'ProtectHostname=yes'],
-  ...['ProtectKernelLogs=yes', 'ProtectKernelModules=yes', 'ProtectKernelTunables=yes', 'ProtectControlGroups=yes'],
-  ...['RestrictNamespaces=yes', 'RestrictRealtime=yes', 'RestrictSUIDSGID=yes', 'LockPersonality=yes', 'RemoveIPC=yes'],
-  ...['KeyringMode=private', 'LimitCORE=0', 'UMask=0077'],
-  ...['SystemCallArchitectures=native', 'SystemCallFilter=@system-service', 'SystemCallFilter=~@privileged @resources'],
+  'NoNewPrivileges=yes',
+  'CapabilityBoundingSet=',
+  'AmbientCapabilities=',
+  'ProtectSystem=strict',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'DevicePolicy=closed',
+  'ProtectProc=invisible',
+  'ProcSubset=pid',
+  'ProtectClock=yes',
+  'ProtectHostname=yes',
+  'ProtectKernelLogs=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelTunables=yes',
+  'ProtectControlGroups=yes',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
+  'RestrictSUIDSGID=yes',
+  'LockPersonality=yes',
+  'RemoveIPC=yes',
+  'KeyringMode=private',
+  'LimitCORE=0',
+  'UMask=0077',
+  'SystemCallArchitectures=native',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
   // refused calls fail instead of killing the process
   'SystemCallErrorNumber=EPERM',
 ];
@@ -58,14 +78,20 @@ const sections = (version: string, parts: Record<string, readonly string[]>): st
 };
 
 const restart = (systemd: number): string[] => [
-  ...['Restart=always', `RestartPreventExitStatus=${REFUSED_EXITS}`, 'TimeoutStopSec=30'],
+  'Restart=always',
+  `RestartPreventExitStatus=${REFUSED_EXITS}`,
+  'TimeoutStopSec=30',
   ...(systemd >= SYSTEMD_BACK_OFF ? ['RestartSec=1', 'RestartSteps=8', 'RestartMaxDelaySec=300'] : ['RestartSec=10']),
 ];
 
 /** `exec`: the service is ready only after the upgrade of a database, which may take many minutes, and no limit may end it. */
 const runtime = (folder: string): string[] => [
-  ...['Type=exec', `CacheDirectory=${folder}`, 'CacheDirectoryMode=0700'],
-  ...['Environment=MALLOC_ARENA_MAX=2', `Environment=NODE_COMPILE_CACHE=%C/${folder}`, 'WorkingDirectory=/'],
+  'Type=exec',
+  `CacheDirectory=${folder}`,
+  'CacheDirectoryMode=0700',
+  'Environment=MALLOC_ARENA_MAX=2',
+  `Environment=NODE_COMPILE_CACHE=%C/${folder}`,
+  'WorkingDirectory=/',
 ];
 
 const state = (folder: string): string[] => [`StateDirectory=${folder}`, 'StateDirectoryMode=0700'];
@@ -85,7 +111,10 @@ export function daemonUnit({ program, separateSigner, passphraseFile, systemd }:
   return sections(program.version, {
     Unit: unit('Countinghouse', [`After=${needs}`, `Wants=${needs}`]),
     Service: [
-      ...[`User=${USER}`, `Group=${USER}`, ...state('countinghouse'), ...runtime('countinghouse')],
+      `User=${USER}`,
+      `Group=${USER}`,
+      ...state('countinghouse'),
+      ...runtime('countinghouse'),
       `Environment=COUNTINGHOUSE_DATA_DIR=${DATA_DIR}`,
       ...(separateSigner ? [`Environment=COUNTINGHOUSE_WALLET_SIGNER=${SIGNER_SOCKET}`] : []),
       ...(passphraseFile !== null && !separateSigner
@@ -108,12 +137,18 @@ export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions)
     Unit: unit('Countinghouse signer', ['Before=countinghouse.service']),
     Service: [
       // the daemon's group may enter the socket's folder; files in the wallet's folder are for the user only
-      ...[`User=${SIGNER_USER}`, `Group=${USER}`, ...state('countinghouse-signer'), ...runtime('countinghouse-signer')],
-      ...['RuntimeDirectory=countinghouse-signer', 'RuntimeDirectoryMode=0750'],
+      `User=${SIGNER_USER}`,
+      `Group=${USER}`,
+      ...state('countinghouse-signer'),
+      ...runtime('countinghouse-signer'),
+      'RuntimeDirectory=countinghouse-signer',
+      'RuntimeDirectoryMode=0750',
       ...(passphraseFile === null ? [] : [`LoadCredential=${CREDENTIAL}:${passphraseFile}`]),
       `ExecStart=${word(program.node)} ${word(program.script)} signer --folder ${SIGNER_DIR} --socket ${SIGNER_SOCKET}${byCredential}`,
       ...restart(systemd),
-      ...['PrivateNetwork=yes', 'IPAddressDeny=any', 'RestrictAddressFamilies=AF_UNIX'],
+      'PrivateNetwork=yes',
+      'IPAddressDeny=any',
+      'RestrictAddressFamilies=AF_UNIX',
       ...HARDENING,
     ],
     Install: install,

@@ -26,6 +26,8 @@ const WINDOW = 512;
 const PLACE = /^([\w-]{22})\.([1-9]\d{0,14})$/;
 
 type Greeting = { page: string; nonce: string; before: string | null };
+/** `atTill`: it came to the till's listener. */
+type From = { origin: string; atTill: boolean };
 type Kept = { session: number; channel: Channel; seen: Set<number>; highest: number };
 
 /** A request that came through a channel. `seal`: the box of its one answer. */
@@ -48,12 +50,12 @@ export class Channels {
    * Opens a channel for a page, and proves to it that this is its service. `before`: the page's last channel. The box says the
    * channel's name, or that the session has ended. Throws for a public key that is none.
    */
-  async greet({ page, nonce, before }: Greeting, origin: string): Promise<{ key: string; box: string }> {
+  async greet({ page, nonce, before }: Greeting, { origin, atTill }: From): Promise<{ key: string; box: string }> {
     const [{ privateKey, said: service }, pair] = await Promise.all([this.#sessions.key(), newPair(false)]);
     const ephemeral = await publicText(pair);
     const hello = { origin, page, service, ephemeral, nonce };
     const channel = await Channel.ofService({ service: privateKey, ephemeral: pair.privateKey }, hello);
-    const session = this.#sessions.find(page);
+    const session = this.#sessions.find(page, atTill);
     const name = session && randomText(NAME_BYTES);
     if (session && name !== null) {
       this.#unused.set(name, { session: session.id, channel, seen: new Set(), highest: 0 });

@@ -27,11 +27,14 @@ export class Entrance {
   readonly #app: Pick<App, 'log'>;
   readonly #sessions: ConsoleSessions;
   readonly #channels: Channels;
+  readonly #atTill: boolean;
   readonly #signIns: TokenBuckets;
   readonly #greetings: TokenBuckets;
 
-  constructor(app: Pick<App, 'log' | 'now'>, sessions: ConsoleSessions, channels: Channels) {
+  /** `atTill`: of the till's listener. */
+  constructor(app: Pick<App, 'log' | 'now'>, sessions: ConsoleSessions, channels: Channels, atTill: boolean) {
     this.#app = app;
+    this.#atTill = atTill;
     this.#sessions = sessions;
     this.#channels = channels;
     const limit = (perMinute: number): TokenBuckets =>
@@ -46,7 +49,7 @@ export class Entrance {
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = SignIn.safeParse(await readJson(request));
     const { origin = '', 'user-agent': name = '' } = request.headers;
-    const signed = params.success ? await this.#sessions.signIn({ ...params.data, origin }, name) : null;
+    const signed = params.success ? await this.#sessions.signIn({ ...params.data, origin }, name, this.#atTill) : null;
     if (!signed) {
       this.#app.log.warn('a sign-in link of the console was used that is not valid, or not any more');
       return failure(403, 'console.link', 'This link was used before or is too old: make a new one');
@@ -61,7 +64,8 @@ export class Entrance {
     if (!taken.ok) return tooMany(taken.retryAfterSeconds);
     const params = Greeting.safeParse(await readJson(request));
     const { origin = '' } = request.headers;
-    const greeted = params.success ? await this.#channels.greet(params.data, origin).catch(() => null) : null;
+    const from = { origin, atTill: this.#atTill };
+    const greeted = params.success ? await this.#channels.greet(params.data, from).catch(() => null) : null;
     if (!greeted) return failure(422, 'params', 'This is no greeting of a page');
     return { status: 200, body: greeted };
   }

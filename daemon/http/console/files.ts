@@ -14,6 +14,22 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+const ICON = /^icon-[\w-]+\.svg$/;
+
+/** By which a browser installs the console as an app that opens the counter (Web Application Manifest, W3C). `icon`: its path. */
+const manifestOf = (icon: string): string =>
+  JSON.stringify({
+    name: 'Countinghouse',
+    short_name: 'Counter',
+    id: '/counter',
+    start_url: '/#/counter',
+    scope: '/',
+    display: 'fullscreen',
+    background_color: '#eef1f5',
+    theme_color: '#eef1f5',
+    icons: [{ src: icon, sizes: 'any', type: 'image/svg+xml', purpose: 'any' }],
+  });
+
 /** The files by the path of their address. Throws if the console was not built. */
 export function consoleFiles(): Map<string, Asset> {
   const folder = PLACES.find((place) => existsSync(join(place, ASSETS)));
@@ -21,8 +37,10 @@ export function consoleFiles(): Map<string, Asset> {
   const file = (name: string): Asset =>
     makeAsset(TYPES[extname(name)] ?? 'application/octet-stream', readFileSync(join(folder, name), 'utf8'));
   const assets = readdirSync(join(folder, ASSETS)).filter((name) => extname(name) in TYPES);
+  const icon = assets.find((name) => ICON.test(name));
   return new Map([
     ['/', file('index.html')],
+    ['/manifest.webmanifest', makeAsset('application/manifest+json', manifestOf(`/${ASSETS}/${icon}`))],
     ...assets.map((name): [string, Asset] => [`/${ASSETS}/${name}`, file(join(ASSETS, name))]),
   ]);
 }

@@ -8,6 +8,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import { findBusiness } from '../../app/operator/find.ts';
 import {
@@ -19,7 +20,7 @@ import {
   textOf,
   UPLOAD_PATH,
 } from '../../contract/console-channel.ts';
-import { isMethod } from '../../contract/operator.ts';
+import { isMethod, rulesOf } from '../../contract/operator.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Asset } from '../assets/asset.ts';
 import { TokenBuckets } from '../limits.ts';
@@ -28,7 +29,7 @@ import type { Context } from '../operator/context.ts';
 import { jsonOf, Refused, readBody } from '../operator/gate.ts';
 import { closeServer } from '../server.ts';
 import { Channels, type Opened } from './channels.ts';
-import { ConsoleDoor } from './door.ts';
+import { ConsoleDoor, type Door, TillDoor } from './door.ts';
 import { Downloads } from './downloads.ts';
 import { Entrance, tooMany } from './entrance.ts';
 import { consoleFiles } from './files.ts';
@@ -45,8 +46,15 @@ const CALLS_BURST = 1_000;
 const BUCKETS_MAX = 1_000;
 
 const POLICY = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"],
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 const HEADERS = {
@@ -66,20 +74,24 @@ const OK = 200;
 const Lock = z.strictObject({ business: z.int().min(1) });
 const Upload = z.strictObject({ bytes: z.int().min(1) });
 
-/** The console of a running daemon. Its listener opens with the first link, or at once if there are sessions. */
+/** `server`, `door`: of a listener that is open. */
+type Listener = { atTill: boolean; entrance: Entrance; server: Promise<Server> | null; door: Door | null };
+
+/**
+ * The console of a running daemon, and the tills of the shop's network. A listener opens with its first link, or at once if there are
+ * sessions of it; the till's closes with its last session.
+ */
 export class ConsoleServer {
   readonly #context: Context;
   readonly sessions: ConsoleSessions;
   readonly #channels: Channels;
-  readonly #entrance: Entrance;
+  readonly #listeners: { console: Listener; till: Listener };
   readonly #calls: TokenBuckets;
   readonly #downloads: Downloads;
   readonly #uploads: Uploads;
   /** Open answers by session, which end with it. */
   readonly #open = new Map<number, Set<ServerResponse>>();
   #files: Map<string, Asset> | undefined;
-  #door: ConsoleDoor | undefined;
-  #server: Promise<Server> | undefined;
 
   constructor(context: Context) {
     this.#context = context;
@@ -88,7 +100,11 @@ export class ConsoleServer {
     this.#channels = new Channels(this.sessions);
     this.#downloads = new Downloads(context.extra, now);
     this.#uploads = new Uploads(context.extra, now);
-    this.#entrance = new Entrance(context.app, this.sessions, this.#channels);
+    const listener = (atTill: boolean): Listener => {
+      const entrance = new Entrance(context.app, this.sessions, this.#channels, atTill);
+      return { atTill, entrance, server: null, door: null };
+    };
+    this.#listeners = { console: listener(false), till: listener(true) };
     const bucketsMax = BUCKETS_MAX;
     this.#calls = new TokenBuckets({ perMinute: CALLS_PER_MINUTE, burst: CALLS_BURST, now, bucketsMax });
   }
@@ -97,22 +113,57 @@ export class ConsoleServer {
   async link(): Promise<{ url: string; endsAt: number }> {
     await this.listen();
     const { code, endsAt } = await this.sessions.link();
-    return { url: `${this.#door!.url}/#sign-in=${code}`, endsAt };
+    return { url: `${this.#listeners.console.door!.url}/#sign-in=${code}`, endsAt };
   }
 
-  /** Throws `Rejected('console.listen')` if the port cannot be used. */
+  /**
+   * A link that pairs a till with the counter of a business, by each address of this machine. Throws `Rejected`: `till.listen`, and
+   * `till.no_network` on a machine without an address of a local network.
+   */
+  async pairTill(business: number): Promise<{ urls: string[]; code: string; endsAt: number }> {
+    await this.#ready(this.#listeners.till);
+    const urls = (this.#listeners.till.door as TillDoor).urls();
+    if (urls.length === 0) {
+      await this.#closeTill();
+      throw new Rejected('till.no_network', 'This computer has no address in a local network');
+    }
+    const { code, endsAt } = await this.sessions.link(business);
+    return { urls, code, endsAt };
+  }
+
+  /** The addresses of the till's listener; null while it does not listen. */
+  tillUrls(): string[] | null {
+    return (this.#listeners.till.door as TillDoor | null)?.urls() ?? null;
+  }
+
+  /** Where the console listens. Throws as `listen`. */
+  async address(): Promise<{ url: string }> {
+    await this.listen();
+    return { url: this.#listeners.console.door!.url };
+  }
+
+  /** Opens the console's listener, and the till's if one is paired. Throws `Rejected`: `console.listen`, `till.listen`. */
   async listen(): Promise<void> {
-    this.#server ??= this.#listen().catch((error: unknown) => {
-      this.#server = undefined;
-      throw error;
-    });
-    await this.#server;
+    await this.#ready(this.#listeners.console);
+    if (this.sessions.hasTills()) await this.#ready(this.#listeners.till);
   }
 
   /** Ends one session or all, with the answers that wait. */
   async end(id: number | null): Promise<number> {
     this.#hangUp(id);
-    return this.sessions.end(id);
+    const ended = await this.sessions.end(id);
+    await this.#closeTill();
+    return ended;
+  }
+
+  /** Closes the till's listener, unless a till is paired. */
+  async #closeTill(): Promise<void> {
+    const { till } = this.#listeners;
+    if (till.server === null || this.sessions.hasTills()) return;
+    const server = await till.server.catch(() => null);
+    [till.server, till.door] = [null, null];
+    server?.close();
+    server?.closeAllConnections();
   }
 
   /** Ends the answers that wait: of one session, or of all. */
@@ -123,50 +174,95 @@ export class ConsoleServer {
   }
 
   async close(): Promise<void> {
-    const server = await this.#server?.catch(() => undefined);
+    const { console, till } = this.#listeners;
+    const servers = await Promise.all([console, till].map(({ server }) => server?.catch(() => null)));
     this.#hangUp(null);
     await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
-    if (server) await closeServer(server);
+    await Promise.all(servers.map((server) => server && closeServer(server)));
   }
 
-  async #listen(): Promise<Server> {
+  async #ready(listener: Listener): Promise<void> {
+    listener.server ??= this.#listen(listener).catch((error: unknown) => {
+      listener.server = null;
+      throw error;
+    });
+    await listener.server;
+  }
+
+  async #listen(listener: Listener): Promise<Server> {
     const { app } = this.#context;
-    const { host, port } = app.config.console;
-    this.#files = consoleFiles();
-    await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
+    const key = listener.atTill ? 'till' : 'console';
+    const { host, port } = app.config[key];
+    this.#files ??= consoleFiles();
+    if (!listener.atTill) await Promise.all([this.#downloads.sweep(), this.#uploads.sweep()]);
     const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS });
     server.maxConnections = CONNECTIONS_MAX;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
-        const text = `Port ${port} cannot be used for the console (${error.code}): set [console] port, 0 for any free one`;
-        reject(new Rejected('console.listen', text));
+        const text = `Port ${port} cannot be used for the ${key} (${error.code}): set [${key}] port, 0 for any free one`;
+        reject(new Rejected(`${key}.listen`, text));
       });
       server.listen(port, host, resolve);
     });
-    this.#door = new ConsoleDoor(app.config, (server.address() as AddressInfo).port);
+    const { port: taken } = server.address() as AddressInfo;
+    const door = listener.atTill ? new TillDoor(host, taken) : new ConsoleDoor(app.config, taken);
+    listener.door = door;
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.#serve(request, response).catch((error: unknown) => {
+      this.#serve(door, listener, request, response).catch((error: unknown) => {
         app.log.error({ error }, 'a request of the console could not be answered');
         response.destroy();
       });
     });
-    app.log.info({ url: this.#door.url }, 'the console listens');
+    if (key === 'console') {
+      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+        this.#admit(request, socket, head),
+      );
+    }
+    app.log.info({ url: door.url }, `the ${key} listens`);
     return server;
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const door = this.#door!;
+  /** Lets a signing machine in, which is the operator's. */
+  #admit(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => {});
+    try {
+      this.#listeners.console.door!.checkPlace(request);
+    } catch {
+      socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
+    this.#context.extra.machines.upgrade(request, socket, head, (name, params) =>
+      this.#callOf(name, params).catch((error: unknown) => failed(this.#context, request, error)),
+    );
+  }
+
+  /** A call of the operator at home, who needs no permission for browsers, and whose passphrase stays there. */
+  async #callOf(name: string, params: unknown): Promise<Answer> {
+    if (!isMethod(name)) return failure(404, 'method.unknown', 'There is no such method');
+    if ((rulesOf(name).scope ?? 'page') !== 'page') {
+      const text = 'This is done on the machine that it is about: on the server itself, or with the wallet at home';
+      return failure(403, 'console.refused', text);
+    }
+    return run(this.#context, name, params);
+  }
+
+  async #serve(
+    door: Door,
+    { entrance, atTill }: Listener,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     try {
       door.checkPlace(request);
       if (request.method === 'GET' || request.method === 'HEAD') {
-        if (Downloads.isOne(request.url ?? '')) await this.#sendBackup(request, response);
+        if (Downloads.isOne(request.url ?? '') && !atTill) await this.#sendBackup(request, response);
         else this.#sendFile(request, response);
         return;
       }
       door.checkCall(request);
-      if (request.url === SIGN_IN_PATH) send(response, await this.#entrance.signIn(request));
-      else if (request.url === HELLO_PATH) send(response, await this.#entrance.greet(request));
-      else await this.#serveChannel(request, response);
+      if (request.url === SIGN_IN_PATH) send(response, await entrance.signIn(request));
+      else if (request.url === HELLO_PATH) send(response, await entrance.greet(request));
+      else await this.#serveChannel(request, response, atTill);
     } catch (error) {
       send(response, failed(this.#context, request, error));
     }
@@ -190,7 +286,7 @@ export class ConsoleServer {
       ...HEADERS,
       'content-type': asset.type,
       'content-length': body.length,
-      'cache-control': path === '/' ? 'no-store' : 'max-age=31536000, immutable',
+      'cache-control': path.startsWith('/assets/') ? 'max-age=31536000, immutable' : 'no-store',
       vary: 'Accept-Encoding',
       ...(packed ? { 'content-encoding': 'gzip' } : {}),
     });
@@ -204,12 +300,14 @@ export class ConsoleServer {
     }
   }
 
-  async #serveChannel(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serveChannel(request: IncomingMessage, response: ServerResponse, atTill: boolean): Promise<void> {
     const { url = '', headers } = request;
     const box = new Uint8Array(await readBody(request));
     const opened = await this.#channels.open(String(headers[CHANNEL_HEADER] ?? ''), url, box);
     if (opened === 'repeated') throw new Refused(409, 'channel.repeated', 'This request was sent before');
-    if (opened === null) throw new Refused(401, 'channel', 'There is no such channel');
+    if (opened === null || opened.session.till !== atTill) {
+      throw new Refused(401, 'channel', 'There is no such channel');
+    }
     const answer = await this.#answer(opened, request, response).catch((error: unknown) =>
       failed(this.#context, request, error),
     );

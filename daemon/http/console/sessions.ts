@@ -6,11 +6,14 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
 import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
+import { writePrivately } from '../private-file.ts';
 
+/** Crockford's base32 without I, L, O and U; 12 of them are 60 bits, which ten minutes are too short to try. */
+const TYPED = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const TYPED_CHARS = 12;
 const LINK_MS = 600_000;
 const LINKS_MAX = 10;
 const SESSIONS_MAX = 50;
@@ -21,10 +24,13 @@ const STORE_USE_MS = 3_600_000;
 const NAME_CHARS_MAX = 200;
 const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
 
+/** A key pair of the service as a JSON Web Key (RFC 7517). */
+export const StoredKey = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
+type StoredKey = z.infer<typeof StoredKey>;
+
 const Stored = z.object({
   last: z.int().min(0),
-  /** The service's key pair as a JSON Web Key (RFC 7517). */
-  service: z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() }),
+  service: StoredKey,
   sessions: z.array(
     z.object({
       id: z.int().min(1),
@@ -34,6 +40,8 @@ const Stored = z.object({
       scope: ConsoleSessionShape.shape.scope,
       /** The counter's, if it is locked to one. */
       business: z.int().nullable(),
+      /** A till's, made at its own listener: it works there alone, and no other session does. */
+      till: z.boolean().default(false),
       createdAt: z.int(),
       usedAt: z.int(),
     }),
@@ -43,12 +51,13 @@ type Stored = z.infer<typeof Stored>;
 export type ConsoleSession = Stored['sessions'][number];
 
 /** `said`: the public key as messages name it. */
-export type ServiceKey = { privateKey: CryptoKey; said: string; stored: Stored['service'] };
+export type ServiceKey = { privateKey: CryptoKey; said: string; stored: StoredKey };
 
 /** A page's request to sign in. */
 export type SignIn = { link: string; origin: string; page: string; nonce: string; proof: string };
 
-async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey> {
+/** `stored`: null makes a new pair. Rejects for a damaged one. */
+export async function serviceKey(stored: StoredKey | null): Promise<ServiceKey> {
   const { subtle } = crypto;
   if (stored) {
     const { kty, crv, x, y } = stored;
@@ -57,11 +66,18 @@ async function serviceKey(stored: Stored['service'] | null): Promise<ServiceKey>
     return { privateKey, said: await publicText({ publicKey }), stored };
   }
   const pair = await newPair(true);
-  const made = Stored.shape.service.parse(await subtle.exportKey('jwk', pair.privateKey));
+  const made = StoredKey.parse(await subtle.exportKey('jwk', pair.privateKey));
   return { privateKey: pair.privateKey, said: await publicText(pair), stored: made };
 }
 
-const same = (a: string, b: string): boolean => {
+/** A code that somebody can type: "7K3MX9TQ2HVB". */
+const typedCode = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(TYPED_CHARS)), (byte) => TYPED[byte % TYPED.length]).join('');
+
+type Link = { code: string; endsAt: number; till: number | null };
+
+/** In constant time. */
+export const same = (a: string, b: string): boolean => {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 };
@@ -70,7 +86,7 @@ export class ConsoleSessions {
   readonly #file: string;
   readonly #now: () => number;
   /** The code of each link by its name, and the end of its validity. */
-  readonly #links = new Map<string, { code: string; endsAt: number }>();
+  readonly #links = new Map<string, Link>();
   readonly #key: Promise<ServiceKey>;
   #sessions: ConsoleSession[] = [];
   #last = 0;
@@ -80,7 +96,7 @@ export class ConsoleSessions {
   constructor(file: string, now: () => number) {
     this.#file = file;
     this.#now = now;
-    let kept: Stored['service'] | null = null;
+    let kept: StoredKey | null = null;
     try {
       const { sessions, last, service } = Stored.parse(JSON.parse(readFileSync(file, 'utf8')));
       [this.#sessions, this.#last, kept] = [sessions, last, service];
@@ -96,11 +112,11 @@ export class ConsoleSessions {
   /** By which pages know the service. */
   key = (): Promise<ServiceKey> => this.#key;
 
-  /** The code of a new link, and until when it works. The oldest of too many ends. */
-  async link(): Promise<{ code: string; endsAt: number }> {
-    const code = randomText();
+  /** The code of a new link, and until when it works. The oldest of too many ends. `till`: the business whose till it pairs. */
+  async link(till: number | null = null): Promise<{ code: string; endsAt: number }> {
+    const code = till === null ? randomText() : typedCode();
     const endsAt = this.#now() + LINK_MS;
-    this.#links.set(await linkName(code), { code, endsAt });
+    this.#links.set(await linkName(code), { code, endsAt, till });
     const [oldest] = this.#links.keys();
     if (this.#links.size > LINKS_MAX && oldest !== undefined) this.#links.delete(oldest);
     return { code, endsAt };
@@ -108,11 +124,12 @@ export class ConsoleSessions {
 
   /**
    * Makes a session of the page that has a link's code; returns the service's public key and the proof that the service knows the
-   * code, too. Null if the link was used, is too old, or never was one. `name`: of the browser.
+   * code, too. Null if the link was used, is too old, is for the other listener, or never was one. `name`: of the browser. `atTill`:
+   * whether it came to the till's listener.
    */
-  async signIn(said: SignIn, name: string): Promise<{ service: string; proof: string } | null> {
+  async signIn(said: SignIn, name: string, atTill: boolean): Promise<{ service: string; proof: string } | null> {
     const link = this.#links.get(said.link);
-    if (!link || link.endsAt < this.#now()) return null;
+    if (!link || link.endsAt < this.#now() || (link.till !== null) !== atTill) return null;
     const isRight = same(said.proof, await pageProof(link.code, said));
     // another call may have used it meanwhile
     if (!isRight || !this.#links.delete(said.link)) return null;
@@ -121,8 +138,9 @@ export class ConsoleSessions {
       id: ++this.#last,
       page: said.page,
       name: name.slice(0, NAME_CHARS_MAX),
-      scope: 'all',
-      business: null,
+      scope: link.till === null ? 'all' : 'counter',
+      business: link.till,
+      till: link.till !== null,
       createdAt: now,
       usedAt: now,
     };
@@ -132,9 +150,16 @@ export class ConsoleSessions {
     return { service, proof: await serviceProof(link.code, said, service) };
   }
 
-  /** The session of a page by its public key; null if there is none. */
-  find(page: string): ConsoleSession | null {
-    return this.list().find((session) => session.page === page) ?? null;
+  /** The session of a page by its public key; null if there is none at this listener. */
+  find(page: string, atTill: boolean): ConsoleSession | null {
+    return this.list().find((session) => session.page === page && session.till === atTill) ?? null;
+  }
+
+  /** Whether a till is paired, or could still be. */
+  hasTills(): boolean {
+    const now = this.#now();
+    const isOpen = [...this.#links.values()].some(({ till, endsAt }) => till !== null && endsAt >= now);
+    return isOpen || this.list().some(({ till }) => till);
   }
 
   /** Notes that a session is used; null if it has ended. */
@@ -175,16 +200,7 @@ export class ConsoleSessions {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;
       const text = JSON.stringify({ last: this.#last, service, sessions: this.#sessions });
-      const aside = `${this.#file}.tmp`;
-      await rm(aside, { force: true });
-      const handle = await open(aside, 'wx', 0o600);
-      try {
-        await handle.writeFile(text);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(aside, this.#file);
+      await writePrivately(this.#file, text);
     };
     // a full disk costs the sessions only at the next restart
     this.#writing = this.#writing.then(next).catch(() => {});

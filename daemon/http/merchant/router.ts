@@ -4,13 +4,19 @@ import { withAddress } from '../../app/addresses/pool.ts';
 import type { App } from '../../app/app.ts';
 import { balances } from '../../app/books/balance.ts';
 import { type Answer, once } from '../../app/idempotency.ts';
-import { createInvoice, deleteInvoice, findInvoiceOf, type NewInvoice } from '../../app/invoices/invoices.ts';
+import {
+  createInvoice,
+  deleteInvoice,
+  findInvoiceOf,
+  leastAmount,
+  type NewInvoice,
+} from '../../app/invoices/invoices.ts';
 import { requestPayment } from '../../app/invoices/payments.ts';
 import { readInvoice, view } from '../../app/invoices/views.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type AssetId, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { Tx } from '../../store/store.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
@@ -19,7 +25,15 @@ import { EXACT_PATHS, idempotent, type Sent } from '../requests.ts';
 import { send } from '../send.ts';
 import { callerOf, type WithKey } from './auth.ts';
 import { presentCreated, presentInvoice, presentPayment } from './present.ts';
-import { balanceSchema, check, createInvoiceSchema, dueAt, fiatAmount, requestPaymentSchema } from './schemas.ts';
+import {
+  balanceSchema,
+  check,
+  createInvoiceSchema,
+  dueAt,
+  fiatAmount,
+  minimumSchema,
+  requestPaymentSchema,
+} from './schemas.ts';
 
 /** The operations of invoices for one business. `name`: a slug or a UUID. */
 export type InvoiceOperations = {
@@ -146,7 +160,17 @@ function addReads(app: App, router: Router, withKey: WithKey): void {
     response.json(Object.fromEntries(entries));
   };
 
+  const minimum: RequestHandler = (req, response) => {
+    const { currency } = check(minimumSchema, req.query);
+    const amount = leastAmount(app, callerOf(response), currency);
+    response.json({ amount: formatDecimal(amount, FIAT_DECIMALS), currency });
+  };
+
   const unauthorized = { error: 'Unauthorized' };
+  router
+    .route('/minimum')
+    .get(withKey(['invoices']), minimum)
+    .all(onlyMethods('GET'));
   router
     .route('/cryptos')
     .get(withKey(['invoices']), cryptos)

@@ -154,7 +154,7 @@ const metadata = z
   })
   .transform((value) => (value ?? null) as Readonly<Record<string, string>> | null)
   .meta({
-    description: 'Kept with the invoice and returned by the merchant API alone.',
+    description: 'Kept with the invoice and returned by the merchant API alone. Values are texts: a number is refused.',
     override: {
       type: 'object',
       maxProperties: METADATA_KEYS_MAX,
@@ -173,7 +173,11 @@ export function createInvoiceSchema(app: App, business: Business) {
       })
       .nullish()
       .transform((symbol) => symbol ?? 'ALL')
-      .meta({ override: { enum: [...INVOICE_SYMBOLS, 'ALL'], default: 'ALL' } }),
+      .meta({
+        description:
+          'Fixes the coin. The others that a business takes (ETH, BNB, XAUT, PAXG) are chosen by the payer of an ALL invoice.',
+        override: { enum: [...INVOICE_SYMBOLS, 'ALL'], default: 'ALL' },
+      }),
     due_date: z
       .string('The due date must be a string.')
       .superRefine((text, context) => {
@@ -184,7 +188,11 @@ export function createInvoiceSchema(app: App, business: Business) {
           fail('The due date must be today or later.');
       })
       .nullish()
-      .meta({ override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030'] } }),
+      .meta({
+        description:
+          'MM/DD/YYYY, zeros may be left out; today or later in the business’s time zone. Default: the last day of the month.',
+        override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030', '1/5/2031'] },
+      }),
     close_url: url('close url'),
     webhook_url: url('webhook url').superRefine(reachable(app, true)),
     automatic_redirect: truth('automatic redirect'),
@@ -222,6 +230,9 @@ export const requestPaymentSchema = z.object({
     .transform((symbol) => (symbol === null || symbol === '' ? undefined : symbol))
     .meta({ override: { type: 'string', examples: ['BTC', 'USDT_BEP20'] } }),
 });
+
+/** The query of Get minimum. */
+export const minimumSchema = z.object({ currency });
 
 export const balanceSchema = z.object({
   with_rates: truth('with rates'),

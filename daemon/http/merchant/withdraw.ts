@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { once } from '../../app/idempotency.ts';
 import { findInvoiceOf } from '../../app/invoices/invoices.ts';
+import { makeInvoiceLink, REFUND_LINK_DAYS } from '../../app/refunds/links.ts';
 import { cryptoRejected } from '../../app/shops/cryptos.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
@@ -27,12 +28,13 @@ import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import { answersTo } from '../../domain/rejections.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
-import type { Reader } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import type { Answer } from '../answers.ts';
 import { JsonNumber, jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { EXACT_PATHS, idempotent } from '../requests.ts';
 import { callerOf, hasScope, type WithKey } from './auth.ts';
+import { presentRefundLink } from './refund-link.ts';
 import { check } from './schemas.ts';
 
 const ADDRESS_CHARACTERS_MAX = 255;
@@ -84,7 +86,13 @@ export const withdrawSchema = z.object({
 });
 
 export const refundSchema = z.object({
-  address: withdrawSchema.shape.address,
+  address: withdrawSchema.shape.address
+    .nullish()
+    .transform((value) => value ?? null)
+    .meta({
+      description:
+        'Without it the answer has a refund_url: a page on which the payer types the address, once. Give it to the payer alone.',
+    }),
   amount: z
     .unknown()
     .optional()
@@ -179,21 +187,36 @@ function refund(app: App): RequestHandler {
   return async (request, response) => {
     const business = callerOf(response);
     const name = (request.params as { invoice: string }).invoice;
+    const given = check(refundSchema, request.body);
+    const { address } = given;
     const wanted = (reader: Reader): NewWithdrawal => {
       const invoice = findInvoiceOf(reader, business, name);
-      return refundWanted(app, reader, business, invoice, check(refundSchema, request.body));
+      return refundWanted(app, reader, business, invoice, { ...given, address: address ?? '' });
     };
-    const fee = await estimateHighestFee(app, business, () => wanted(app.store));
+    const fee = address === null ? 0n : await estimateHighestFee(app, business, () => wanted(app.store));
     const answer = await app.store.write((tx) => {
       const { slug } = findInvoiceOf(tx, business, name);
       const asked = { ...idempotent(business, request, `/invoice/${slug}/refund`), forever: true };
       return once(app, tx, asked, () => {
-        const row = requestWithdrawal(app, tx, business, wanted(tx), fee);
-        return { status: 201, body: JSON.stringify(presentWithdrawal(app, row)) };
+        const body =
+          address === null
+            ? linkFor(app, tx, slug, given)
+            : presentWithdrawal(app, requestWithdrawal(app, tx, business, wanted(tx), fee));
+        return { status: 201, body: JSON.stringify(body) };
       });
     });
     response.status(answer.status).type('application/json').send(answer.body);
   };
+}
+
+/** A page for the payer, where the shop does not know the address. */
+function linkFor(
+  app: App,
+  tx: Tx,
+  invoice: string,
+  { amount, crypto }: { amount: string | null; crypto: string | null },
+) {
+  return presentRefundLink(app, makeInvoiceLink(app, tx, { invoice, amount, crypto }, REFUND_LINK_DAYS.usual), invoice);
 }
 
 function get(app: App): RequestHandler {

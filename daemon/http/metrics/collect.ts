@@ -74,7 +74,9 @@ export function collect({ app, version, startedAt, meter, loop }: Collected): Fa
 function processFamilies(startedAt: number, loop: LoopDelay): Family[] {
   const { user, system } = process.cpuUsage();
   const plain = (name: string, type: Family['type'], help: string, value: number): Family => ({
-    ...{ name, type, help },
+    name,
+    type,
+    help,
     samples: one(value),
   });
   return [

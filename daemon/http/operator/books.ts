@@ -82,7 +82,10 @@ function shown(app: App, { chain, tip, compared, lines, problems, differences, o
     problems: more > 0 ? [...problems, `${more} more differences`] : problems,
     offers: offers.map(shownDifference).map(({ asset, ...rest }) => ({ ...rest, crypto: asset })),
     corrections: correctionsOf(app, chain).map(({ at, asset, ref, ...rest }) => ({
-      ...{ ...rest, at: toIso(at), crypto: asset, entry: ref },
+      ...rest,
+      at: toIso(at),
+      crypto: asset,
+      entry: ref,
     })),
     error: null,
   };

@@ -1,4 +1,5 @@
 /** Methods about the console: its links and its sessions. */
+import { findBusiness } from '../../app/operator/find.ts';
 import type { CONSOLE } from '../../contract/console.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -14,13 +15,19 @@ export const CONSOLE_METHODS: Methods = {
     return { url, ends_at: toIso(endsAt) };
   },
   'console.list': async ({ extra }) => ({
-    sessions: (await extra.console()).sessions.list().map(({ id, name, scope, createdAt, usedAt }) => ({
+    sessions: (await extra.console()).sessions.list().map(({ id, name, scope, till, createdAt, usedAt }) => ({
       id,
       name,
       scope,
+      till,
       created_at: toIso(createdAt),
       used_at: toIso(usedAt),
     })),
   }),
+  'till.pair': async ({ app, extra }, { business }) => {
+    const { id } = findBusiness(app, business);
+    const { urls, code, endsAt } = await (await extra.console()).pairTill(id);
+    return { urls: urls.map((url) => `${url}/#sign-in=${code}`), code, ends_at: toIso(endsAt) };
+  },
   'console.end': async ({ extra }, { id }) => ({ ended: await (await extra.console()).end(id ?? null) }),
 };

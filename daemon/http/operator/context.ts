@@ -8,6 +8,7 @@ import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
 import type { ConsoleServer } from '../console/server.ts';
+import type { Machines } from '../machines/machines.ts';
 
 /** Drills of backups, one at a time: see daemon/workers/drills.ts. */
 type Drills = {
@@ -47,6 +48,8 @@ export type OperatorExtra = {
   api: { host: string; port: number };
   /** The console's listener, which this loads at its first use. */
   console(): Promise<ConsoleServer>;
+  /** The computer at home that signs, if there is one. */
+  machines: Machines;
   deriveSandboxAccounts(accountNo: number): Partial<Record<ChainId, AccountKey>>;
 };
 

@@ -4,6 +4,7 @@ import { assetsOf, type Desk, deskOf, desksOf, type Find, findsOf, isWorth, miss
 import type { CollectTerms } from '../../app/gas/needed.ts';
 import { FEE_MAX_FACTOR, planOf, resumePlan, startPlan, stopPlan } from '../../app/gas/plans.ts';
 import { gasHours } from '../../app/gas/prices.ts';
+import { type Blocked, changeTank, movable, nextTankOf } from '../../app/gas/tank.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
 import { feeRateNow, spendingOf } from '../../app/withdrawals/fees.ts';
@@ -74,6 +75,14 @@ export const GAS_METHODS: Methods = {
     await resumePlan(app, desk);
     return { plan: planJson(app, desk) };
   },
+  'gas.tank': async ({ app }, params) => {
+    const business = findBusiness(app, params.business);
+    const desk = await deskOf(app, business, params.chain);
+    if (params.index !== nextTankOf(desk)) throw new Rejected('gas.tank', 'The tank was changed meanwhile', 'index');
+    await changeTank(app, desk, params.signed);
+    const { tank } = await deskOf(app, business, params.chain);
+    return { address: tank.address, index: tank.index };
+  },
 };
 
 /** The amount that the tank lacks for these. */
@@ -99,19 +108,49 @@ function roundedUp(units: bigint): bigint {
 async function deskJson(app: App, desk: Desk): Promise<Result<'gas.status'>['desks'][number]> {
   const { business, chain, feeAsset, tank } = desk;
   const feeRate = await feeRateNow(chain);
-  const finds = findsOf(app, desk, feeRate).filter((find) => isWorth(find, STATUS_MIN_USD, feeAsset));
+  const { finds: all, blocked } = await movable(desk, findsOf(app, desk, feeRate));
+  const finds = all.filter((find) => isWorth(find, STATUS_MIN_USD, feeAsset));
   return {
-    ...{ business_id: business.id, business: business.name, network: business.network },
-    ...{ account_no: business.accountNo, chain: chain.adapter.chain, coin: feeAsset.symbol },
-    tank: { address: tank.address, amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset) },
+    business_id: business.id,
+    business: business.name,
+    network: business.network,
+    account_no: business.accountNo,
+    chain: chain.adapter.chain,
+    coin: feeAsset.symbol,
+    tank: {
+      address: tank.address,
+      amount: formatUnits(tank.units[feeAsset.symbol] ?? 0n, feeAsset),
+      index: tank.index,
+    },
+    former_tanks: formerJson(all, blocked),
     price: gwei(feeRate),
     prices: gasHours(app.store, chain.key).map(({ at, low, high }) => ({
-      ...{ at: toIso(at), low: gwei(low), high: gwei(high) },
+      at: toIso(at),
+      low: gwei(low),
+      high: gwei(high),
     })),
     assets: assetsOf(desk).map((asset) => assetJson(app, desk, asset)),
     needs: needsOf(desk, finds, feeRate),
     plan: planJson(app, desk),
   };
+}
+
+/** The money at former tanks. */
+function formerJson(
+  movable: readonly Find[],
+  blocked: readonly Blocked[],
+): Result<'gas.status'>['desks'][number]['former_tanks'] {
+  const held = [...movable, ...blocked.map(({ find }) => find)].filter(({ at }) => at.branch === 1);
+  return [...new Set(held.map(({ at }) => at.address))].map((address) => ({
+    address,
+    held: held
+      .filter(({ at }) => at.address === address)
+      .map((find) => ({
+        crypto: find.asset.symbol,
+        amount: formatUnits(find.units, find.asset),
+        blocked: blocked.some((one) => one.find === find),
+      })),
+  }));
 }
 
 function assetJson(app: App, { chain, account, business, tank }: Desk, asset: Asset) {
@@ -135,7 +174,9 @@ async function forecast(app: App, desk: Desk, minUsd: bigint, share: bigint): Pr
   const { chain, feeAsset } = desk;
   const feeRate = await feeRateNow(chain);
   const finds = findsOf(app, desk, feeRate);
+  const { blocked } = await movable(desk, finds);
   const leftOf = (find: Find) => {
+    if (blocked.some((one) => one.find === find)) return 'blocked' as const;
     if (find.isBusy) return 'busy' as const;
     if (find.usd === null) return 'rate' as const;
     return isWorth(find, minUsd, feeAsset) ? null : ('minimum' as const);
@@ -148,15 +189,23 @@ async function forecast(app: App, desk: Desk, minUsd: bigint, share: bigint): Pr
   );
   const feeMax = cost * FEE_MAX_FACTOR;
   return {
-    ...{ coin: feeAsset.symbol, price: gwei(feeRate), worth: worth.length },
+    coin: feeAsset.symbol,
+    price: gwei(feeRate),
+    worth: worth.length,
     items: finds.slice(0, ITEMS_MAX).map((find) => ({
-      ...{ address: find.at.address, crypto: find.asset.symbol, amount: formatUnits(find.units, find.asset) },
-      ...{ usd_value: usd(find.usd), cost: formatUnits(find.cost, feeAsset), cost_usd: usd(find.costUsd) },
+      address: find.at.address,
+      crypto: find.asset.symbol,
+      amount: formatUnits(find.units, find.asset),
+      usd_value: usd(find.usd),
+      cost: formatUnits(find.cost, feeAsset),
+      cost_usd: usd(find.costUsd),
       dear: find.usd !== null && find.costUsd !== null && find.costUsd * 100n > find.usd * share,
       left: leftOf(find),
     })),
-    ...{ cost: formatUnits(cost, feeAsset), cost_usd: usd(costUsd) },
-    ...{ fee_max: feeMax.toString(), fee_max_coin: formatUnits(feeMax, feeAsset) },
+    cost: formatUnits(cost, feeAsset),
+    cost_usd: usd(costUsd),
+    fee_max: feeMax.toString(),
+    fee_max_coin: formatUnits(feeMax, feeAsset),
     needs: needsOf(desk, worth, feeRate),
   };
 }
@@ -168,11 +217,15 @@ function planJson(app: App, desk: Desk): PlanJson | null {
   return {
     min_usd: formatDecimal(row.min_usd, FIAT_DECIMALS),
     price_max: row.price_max === null ? null : gwei(row.price_max),
-    ...{ fee_max: formatUnits(row.fee_max, coin), used: formatUnits(row.used, coin) },
-    ...{ begins_at: toIso(row.begins_at), ends_at: toIso(row.ends_at), only_needed: row.only_needed },
+    fee_max: formatUnits(row.fee_max, coin),
+    used: formatUnits(row.used, coin),
+    begins_at: toIso(row.begins_at),
+    ends_at: toIso(row.ends_at),
+    only_needed: row.only_needed,
     daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
     state: row.state as PlanJson['state'],
-    ...{ halted: row.halted, problem: row.problem },
+    halted: row.halted,
+    problem: row.problem,
   };
 }
 
@@ -180,7 +233,10 @@ export function collectJson({ desk, addresses, cost, feeMax, until, missing }: C
   return {
     chain: desk.chain.adapter.chain as CollectJson['chain'],
     coin: desk.feeAsset.symbol,
-    ...{ addresses, cost: formatUnits(cost, desk.feeAsset), fee_max: feeMax.toString(), until },
+    addresses,
+    cost: formatUnits(cost, desk.feeAsset),
+    fee_max: feeMax.toString(),
+    until,
     needs: missingJson(desk, missing),
   };
 }

@@ -18,12 +18,17 @@ import { GAP } from '../../domain/indices.ts';
 import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
+import { COUNTER_METHODS } from './counter.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
 import { GAS_METHODS } from './gas.ts';
+import { LINK_METHODS } from './links.ts';
+import { MACHINE_METHODS } from './machines.ts';
 import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
 import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
+import { REACH_METHODS } from './reach.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
+import { REFUND_METHODS } from './refunds.ts';
 import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
@@ -45,7 +50,12 @@ export const METHODS: Methods = {
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   ...SHOP_METHODS,
+  ...LINK_METHODS,
+  ...REACH_METHODS,
+  ...COUNTER_METHODS,
+  ...REFUND_METHODS,
   ...CONSOLE_METHODS,
+  ...MACHINE_METHODS,
   status,
   doctor,
   'inbox.list': inboxList,

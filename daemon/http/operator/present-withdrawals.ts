@@ -122,7 +122,9 @@ export function previewJson(preview: Preview): PreviewJson {
     said_notes: notes,
     until: preview.until,
     speeds: preview.speeds.map(({ speed, minutes, fee: units }) => ({
-      ...{ speed, minutes, fee: formatUnits(units, feeAsset) },
+      speed,
+      minutes,
+      fee: formatUnits(units, feeAsset),
       fee_usd: worth(units, feeAsset, feeUsdRate),
     })),
   };
@@ -141,7 +143,10 @@ export const costJson = (asset: Asset, { fee, feeAsset, available, missing }: Co
 export function recipientJson(asset: Asset, recipient: Recipient): Omit<RecipientJson, 'cost'> {
   const { isValid, label, since, paid, last, firstAt, unasked, lookalikes, most } = recipient;
   return {
-    ...{ valid: isValid, label, since: isoOrNull(since), paid },
+    valid: isValid,
+    label,
+    since: isoOrNull(since),
+    paid,
     last: last && { address: last.address, at: toIso(last.at) },
     first_approved_at: isoOrNull(firstAt),
     unasked,

@@ -58,7 +58,9 @@ function balanceJson(app: App, business: Business, { asset, units, withheld }: B
   const chain = account && app.chains.find(account.chainKey);
   const locked = account && chain ? lockedUnits(app.store, chain, account, asset) : null;
   return {
-    ...{ crypto: asset.symbol, amount: formatUnits(units, asset), withheld },
+    crypto: asset.symbol,
+    amount: formatUnits(units, asset),
+    withheld,
     locked: locked && {
       amount: formatUnits(locked.units, asset),
       first_blocks: locked.blocks.first,
@@ -133,9 +135,9 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
   };
 }
 
-function overJson({ store }: App, invoice: InvoiceRow, payment: PaymentRow | undefined): InvoiceJson['over'] {
+function overJson(app: App, invoice: InvoiceRow, payment: PaymentRow | undefined): InvoiceJson['over'] {
   const isOver = payment !== undefined && (payment.flags & FLAG.overpaid) !== 0;
-  const over = isOver ? openOverpaid(store, invoice) : null;
+  const over = isOver ? openOverpaid(app, app.store, invoice) : null;
   return over && { crypto: over.asset, amount: crypto(over.units, over.asset), inbox: over.id };
 }
 
@@ -183,7 +185,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       spent_by: row.spent_txid,
       first_seen_at: toIso(row.first_seen_at),
     })),
-    refundable: refundable(app.store, invoice).map(({ asset, units }) => ({
+    refundable: refundable(app, app.store, invoice).map(({ asset, units }) => ({
       crypto: asset,
       amount: crypto(units, asset),
     })),

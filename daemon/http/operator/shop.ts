@@ -1,4 +1,5 @@
 /** Methods about selling: invoices by hand, search, takings, the counter. */
+import { randomUUID } from 'node:crypto';
 import type { App } from '../../app/app.ts';
 import { findInvoice } from '../../app/invoices/invoices.ts';
 import type { InvoiceView } from '../../app/invoices/views.ts';
@@ -7,15 +8,16 @@ import {
   chooseCoin,
   coinsOf,
   findSale,
+  makeByHand,
   type Sale,
   saleOf,
   salesOf,
-  sell,
 } from '../../app/operator/counter.ts';
 import { assetOfVerdict, explain, type Verdict } from '../../app/operator/explain.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { showInvoice } from '../../app/operator/invoices.ts';
 import { findInvoices } from '../../app/operator/search.ts';
+import { cartOf, sellCart } from '../../app/operator/sell-items.ts';
 import { takings } from '../../app/operator/takings.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
@@ -23,6 +25,7 @@ import type { SHOP } from '../../contract/shop.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { reachOf } from '../../domain/reach.ts';
 import { openApi } from '../openapi.ts';
 import type { Context } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
@@ -72,7 +75,8 @@ export const SHOP_METHODS: Methods = {
   'api.show': ({ app }) => ({ document: openApi(app) as Record<string, unknown> }),
   'api.try': tryApi,
   'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
-    const { slug } = await sell(app, findBusiness(app, business), { ...rest, orderId, origin: 'operator' });
+    const wanted = { ...rest, orderId, origin: 'operator' as const };
+    const { slug } = await app.store.write((tx) => makeByHand(app, tx, findBusiness(app, business), wanted));
     return { invoice: detailJson(app, showInvoice(app, slug)) };
   },
   'invoice.find': ({ app }, { text, limit }) => {
@@ -103,19 +107,21 @@ export const SHOP_METHODS: Methods = {
         (one) => app.rates.perDollar(shop.network, one, app.now()) !== null,
       ),
       cryptos: coinsOf(app, shop).map(({ asset, ready }) => ({ crypto: asset.symbol, ready })),
+      reach: reachOf(app.publicUrl),
       sales: sales.map(soldJson),
     };
   },
-  'counter.sell': async ({ app }, { business, note, amount, currency }) => {
-    const wanted = { amount, currency, crypto: 'ALL', orderId: null, description: note, origin: 'counter' as const };
-    const { slug } = await sell(app, findBusiness(app, `${business}`), wanted);
+  'counter.sell': async ({ app }, { business, request = randomUUID(), ...sale }) => {
+    const { slug } = await app.store.write((tx) =>
+      sellCart(app, tx, findBusiness(app, `${business}`), { ...sale, request }),
+    );
     return { invoice: slug };
   },
   'counter.choose': async ({ app }, { invoice, crypto }) => {
     await chooseCoin(app, findSale(app.store, invoice), crypto);
     return {};
   },
-  'counter.sale': async ({ app }, { invoice, crypto }) => saleJson(await saleOf(app, invoice, crypto)),
+  'counter.sale': async ({ app }, { invoice, crypto }) => saleJson(app, await saleOf(app, invoice, crypto)),
   'counter.cancel': async ({ app }, { invoice }) => {
     await cancelSale(app, invoice);
     return {};
@@ -136,8 +142,9 @@ function soldJson({ invoice, payment }: InvoiceView): Result<'counter.sale'>['sa
   };
 }
 
-function saleJson({ view, code }: Sale): Result<'counter.sale'> {
+function saleJson(app: App, { view, code }: Sale): Result<'counter.sale'> {
   const { payment } = view;
+  const { tip, lines } = cartOf(app.store, view.invoice);
   const units = (amount: bigint): string | null => (payment ? formatUnits(amount, payment.asset) : null);
   return {
     sale: soldJson(view),
@@ -150,6 +157,8 @@ function saleJson({ view, code }: Sale): Result<'counter.sale'> {
     required_confirmations: payment?.required ?? 0,
     price_until: payment ? toIso(payment.row.quote_ends_at) : null,
     updated_at: toIso(view.invoice.updated_at),
+    tip: fiat(tip),
+    lines: lines.map(({ name, price, quantity, vat }) => ({ name, price: fiat(price), quantity, vat })),
   };
 }
 

@@ -106,8 +106,11 @@ export const WITHDRAWAL_METHODS: Methods = {
     const { rows, preview, why, collect } = await propose(app, proposalOf(app, params));
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
     return {
-      ...{ withdrawals, preview: preview && previewJson(preview) },
-      ...{ why: textIn(why), said_why: messageIn(why), collect: collect && collectJson(collect) },
+      withdrawals,
+      preview: preview && previewJson(preview),
+      why: textIn(why),
+      said_why: messageIn(why),
+      collect: collect && collectJson(collect),
     };
   },
   'withdrawal.approve': async ({ app }, { proposal, approvals, gas }) => {

@@ -1,4 +1,5 @@
 /** Statements about businesses, their accounts, keys and client IDs. */
+import { sql } from 'kysely';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 import { readyTargets } from './ready.ts';
@@ -34,6 +35,11 @@ export const accountById = find('account', 'id');
 /** Returns a row if more than `above` addresses of an account are unused. */
 export const poolAbove = statement((p: { account_id: number; above: number }) =>
   readyTargets(p.account_id).select('id').orderBy('idx').limit(1).offset(p.above),
+);
+
+/** One of the unused addresses of an account. */
+export const firstAddressOf = statement((p: { account_id: number }) =>
+  readyTargets(p.account_id).select('address').orderBy('idx').limit(sql.lit(1)),
 );
 
 /** The number of unused addresses of an account. */

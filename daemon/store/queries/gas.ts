@@ -13,6 +13,15 @@ export const updateGasPlan = update('gas_plan', ['used', 'state', 'problem'], 'a
 
 export const haltGasPlan = update('gas_plan', ['halted', 'halted_by'], 'account_id');
 
+/** Changes nothing unless the tank before it is the present one. */
+export const setTank = statement((p: { id: number; tank: number }) =>
+  sqlite
+    .updateTable('account')
+    .set({ tank: p.tank, next_change: sql<number>`max(next_change, ${p.tank} + 1)` })
+    .where('id', '=', p.id)
+    .where('tank', '=', sql<number>`${p.tank} - 1`),
+);
+
 /** The plans of a chain that are not over. */
 export const openGasPlans = statement((p: { chain_key: string }) =>
   sqlite

@@ -64,8 +64,14 @@ export const updatePayment = update(
 );
 
 const QUOTE = [
-  ...(['quote_rate', 'quote_amount', 'quote_issued_at', 'quote_ends_at', 'rates'] as const),
-  ...(['deadline_at', 'check_at', 'updated_at'] as const),
+  'quote_rate',
+  'quote_amount',
+  'quote_issued_at',
+  'quote_ends_at',
+  'rates',
+  'deadline_at',
+  'check_at',
+  'updated_at',
 ] as const;
 
 export const updateQuote = update('payment', [...QUOTE, 'received', 'confirmed'], 'invoice_id');

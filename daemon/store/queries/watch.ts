@@ -1,5 +1,6 @@
 /** Statements that list scripts for a source that must be told which to watch. Each reads a bounded page. */
 import { sql } from 'kysely';
+import { TANKS_MAX } from '../../domain/evm.ts';
 import { NO, sqlite, statement, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
@@ -64,14 +65,14 @@ export const scriptsOfPendingSpends = statement((p: { chain_key: string; id: num
     .limit(p.limit),
 );
 
-/** The script of an account's fixed change address. */
-export const scriptOfTank = statement((p: { account_id: number }) =>
+/** The scripts of an account's tanks, the former ones and those that were skipped included. */
+export const scriptsOfTanks = statement((p: { account_id: number }) =>
   sqlite
     .selectFrom('target')
     .select(['id', 'script'])
     .where('account_id', '=', p.account_id)
     .where('branch', '=', sql.lit(1))
-    .where('idx', '=', zero),
+    .where('idx', '<', sql.lit(TANKS_MAX)),
 );
 
 /** Scripts of the addresses of an account that are given out next. */

@@ -325,8 +325,13 @@ export const signVersion = statement(
     sqlite
       .updateTable('spend_version')
       .set({
-        ...{ txid: p.txid, raw: p.raw, fee: p.fee, size: p.size, proof: p.proof },
-        ...{ signed_at: p.signed_at, problem: null },
+        txid: p.txid,
+        raw: p.raw,
+        fee: p.fee,
+        size: p.size,
+        proof: p.proof,
+        signed_at: p.signed_at,
+        problem: null,
       })
       .where('id', '=', p.id)
       .where('txid', 'is', null),

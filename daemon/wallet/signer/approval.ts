@@ -61,8 +61,9 @@ const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
 
 export function grantMac(key: Uint8Array, epoch: Epoch, grant: Grant): string {
   if ('kind' in grant) {
-    const { network, accountNo, chain, feeMax, until, issuedAt } = grant;
-    return mac(key, ['gas grant', network, accountNo, chain, feeMax, until, issuedAt], epoch);
+    const { network, accountNo, chain, feeMax, until, issuedAt, tank } = grant;
+    const named = tank === undefined ? [] : ['tank', tank];
+    return mac(key, ['gas grant', network, accountNo, chain, feeMax, until, issuedAt, ...named], epoch);
   }
   const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
   return mac(key, ['grant', network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt], epoch);

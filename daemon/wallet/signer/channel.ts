@@ -1,7 +1,7 @@
-/** The two connections to a signer: the pipes of a child process, or a service's unix socket. */
+/** The connections to a signer: the pipes of a child process, a service's unix socket, or a machine at home. */
 import type { ChildProcess } from 'node:child_process';
 import { connect } from 'node:net';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 
 /**
  * A connection to a signer. `onEnd` is called once, with the exit code of a process or null, and with the reason if it
@@ -51,5 +51,28 @@ export function socketChannel(path: string): Channel {
     lost: SIGNER_AWAY,
     kill: () => socket.destroy(),
     onEnd: (told) => socket.once('close', () => (why === undefined ? told(0) : told(null, why))),
+  };
+}
+
+/** The signing machine at home: it opens the connection, and is often away. */
+export type Home = {
+  /** The machine that signs; null: none was invited. `seenAt`: milliseconds since 1970, while it is away; null: never. */
+  machine(): { name: string; fingerprint: string | null; seenAt: number | null } | null;
+  /** Its connection; null while it is away. */
+  connect(): Channel | null;
+};
+
+/** Told of a request that was under way when the machine at home went away. */
+const HOME_LOST = 'The signing machine went away: the same is asked again when it is back';
+
+/** A connection that the signer has opened. */
+export function streamChannel(stream: Duplex): Channel {
+  return {
+    input: stream,
+    output: stream,
+    said: null,
+    lost: HOME_LOST,
+    kill: () => stream.destroy(),
+    onEnd: (told) => stream.once('close', () => told(0)),
   };
 }

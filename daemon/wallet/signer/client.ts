@@ -12,7 +12,7 @@ import type { SignedSpend } from '../../domain/spend.ts';
 import { exists, syncFolder } from '../files.ts';
 import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
-import { childChannel, socketChannel } from './channel.ts';
+import { type Channel, childChannel, type Home, socketChannel } from './channel.ts';
 import { CustodyResultShape } from './custody-wire.ts';
 import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
@@ -50,6 +50,8 @@ import {
 const UNLOCK_MS = 120_000;
 const SIGN_MS = 300_000;
 const STATUS_MS = 60_000;
+/** A machine that comes back wakes what waits for it; this is for programs that ask. */
+const HOME_SECONDS = 60;
 /** The wait between two attempts to unlock automatically. */
 const RETRY_MS = 60_000;
 
@@ -78,6 +80,8 @@ export type SignerOptions = {
    * The unix socket of a separate signer service. That service then decides about folder, unlock source and locking.
    */
   remote?: string | null;
+  /** A signing machine at home, as soon as there is one. It, too, decides about folder, unlock source and locking. */
+  home?: Home;
   /** Signs for the sandbox, whose wallet has no lock. */
   sandbox: { sign(order: SignOrder): Promise<SignedSpend> };
   /** Logs a failure in words for an operator. */
@@ -88,13 +92,19 @@ export type SignerOptions = {
 
 /** The status while the service does not answer: it cannot sign. */
 const AWAY: SignerStatus = {
-  ...{ state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false },
+  state: 'locked',
+  fingerprint: null,
+  lockAt: null,
+  retryAfterSeconds: 0,
+  wordsUnproved: false,
 };
 const NONE: SignerStatus = { ...AWAY, state: 'none' };
 
 export class SignerClient implements Signer {
   readonly #options: SignerOptions;
   #peer: Peer | null = null;
+  /** Whether the peer is a process of this one. */
+  #isChild = false;
   #unlocked = false;
   #unlocking: Promise<void> | null = null;
   #failedAt: number | null = null;
@@ -104,12 +114,31 @@ export class SignerClient implements Signer {
     this.#options = options;
   }
 
-  get #remote(): string | null {
-    return this.#options.remote ?? null;
+  /** Opens the connection to a signer that is no process of this one; null: it is one. */
+  get #remote(): (() => Channel) | null {
+    const { home, remote = null } = this.#options;
+    const machine = home?.machine();
+    if (home && machine) {
+      return () => {
+        const channel = home.connect();
+        if (channel === null)
+          throw new Unavailable(`The signing machine ${machine.name} is not connected`, HOME_SECONDS);
+        return channel;
+      };
+    }
+    return remote === null ? null : () => socketChannel(remote);
+  }
+
+  /** The status while a remote signer does not answer. */
+  get #away(): SignerStatus {
+    const machine = this.#options.home?.machine();
+    if (!machine) return AWAY;
+    const { name, fingerprint, seenAt } = machine;
+    return { ...AWAY, fingerprint, away: { name, seenAt } };
   }
 
   async status(): Promise<SignerStatus> {
-    if (this.#remote !== null) return (await this.#running()) ?? AWAY;
+    if (this.#remote !== null) return (await this.#running()) ?? this.#away;
     const running = this.#peer && (await this.#running());
     const { folder } = this.#options;
     const vault = join(folder, VAULT_FILE);
@@ -220,12 +249,16 @@ export class SignerClient implements Signer {
     const autoLockMs = source().kind === 'prompt' ? autoLockMinutes * 60_000 : 0;
     const remote = this.#remote;
     if (remote === null) await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (this.#peer && this.#isChild !== (remote === null)) {
+      // a machine at home was invited or removed meanwhile
+      const former = this.#peer;
+      this.#gone(former);
+      void former.stop();
+    }
     if (!this.#peer) {
-      const peer = new Peer(
-        remote === null ? childChannel(spawnSigner(folder, autoLockMs)) : socketChannel(remote),
-        log,
-      );
+      const peer = new Peer(remote === null ? childChannel(spawnSigner(folder, autoLockMs)) : remote(), log);
       this.#peer = peer;
+      this.#isChild = remote === null;
       void peer.ended.then(() => this.#gone(peer));
     }
     return this.#peer;

@@ -13,16 +13,10 @@ const account = { network: z.enum(NETWORKS), accountNo: z.int().min(0).max(ACCOU
 
 /** Only what is under a seal. */
 export const CustodyTaskShape = z.discriminatedUnion('do', [
-  z.strictObject({
-    ...{ do: z.literal('create'), passphrase, reply },
-    words: z.string().max(WORDS_CHARS_MAX).nullable(),
-  }),
+  z.strictObject({ do: z.literal('create'), passphrase, reply, words: z.string().max(WORDS_CHARS_MAX).nullable() }),
   z.strictObject({ do: z.literal('words'), passphrase, reply }),
   z.strictObject({ do: z.literal('moneroWords'), passphrase, ...account, reply }),
-  z.strictObject({
-    ...{ do: z.literal('importMonero'), passphrase, ...account },
-    words: z.string().max(WORDS_CHARS_MAX),
-  }),
+  z.strictObject({ do: z.literal('importMonero'), passphrase, ...account, words: z.string().max(WORDS_CHARS_MAX) }),
   z.strictObject({ do: z.literal('dropMonero'), passphrase, ...account }),
   z.strictObject({ do: z.literal('accounts'), passphrase, ...account }),
   z.strictObject({ do: z.literal('prove'), passphrase }),

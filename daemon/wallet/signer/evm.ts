@@ -11,7 +11,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { recover } from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { chainIdOf, type EvmChain, GAS_LIMIT_MAX, NATIVE_COIN } from '../../domain/evm.ts';
+import { chainIdOf, type EvmChain, GAS_LIMIT_MAX, NATIVE_COIN, TANKS_MAX } from '../../domain/evm.ts';
 import {
   type EvmTransaction,
   parseTransaction,
@@ -22,7 +22,7 @@ import {
 import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts';
 import { addressOf, checksummed, evmDestination } from './evm-address.ts';
 import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
-import { judgeGas, needWithinReach } from './gas.ts';
+import { gasSubjectOf, judgeGas, needWithinReach } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
 import { gasFeeLimit } from './limits.ts';
@@ -60,7 +60,8 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
   const { intent, approval } = only;
   const isCancel = purpose === 'cancel';
   const toSelf = isCancel || intent.address === ADDRESS_SELF;
-  const funded = toSelf ? fundedBy(plan, movement, keys) : null;
+  const tank = witness.memory.tanks.get(gasSubjectOf({ network, chain, accountNo })) ?? 0;
+  const funded = toSelf ? fundedBy(plan, movement, keys, tank) : null;
   if (funded) needWithinReach({ network, chain, accountNo }, funded.index, witness);
   if (isCancel) {
     if (movement.contract !== null || movement.units !== 0n) throw differs('a cancellation moves nothing');
@@ -101,20 +102,24 @@ const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
   new Rejected('signer.fee', `Refused to sign: a fee of ${fee} is above the limit of ${max}`);
 
 /**
- * Checks that it pays the tank, or gas to a deposit address. A search by the words would not find money at an address that
- * was never given out. The result is the gas that a deposit address gets.
+ * Checks that it pays the tank that the operator named, or gas to a deposit address or a former tank. A search by the words would not
+ * find money at an address that was never given out. The result is the gas that such an address gets.
  */
 function fundedBy(
   { outputs, chain }: EvmPlan,
   { to, contract, units }: Movement,
   keys: AccountKeys,
+  tank: number,
 ): { index: number; units: bigint } | null {
   const [output] = outputs;
   if (output?.kind !== 'change') throw differs('it pays others than ourselves');
   const { branch = 1, index } = output;
   if (to !== addressOf(keys.publicKey(branch, index))) throw differs('its recipient is not ours');
-  const isTank = branch === 1 && index === 0;
-  const isGas = branch === 0 && contract === null && units <= GAS_FUNDED_MAX * gasFeeLimit(chain, GAS_LIMIT_MAX);
+  // what cancels a transaction moves nothing, and may name the tank of then
+  const isNothing = contract === null && units === 0n && index < TANKS_MAX;
+  const isTank = branch === 1 && (index === tank || isNothing);
+  const isDeposit = branch === 0 || index < tank;
+  const isGas = isDeposit && contract === null && units <= GAS_FUNDED_MAX * gasFeeLimit(chain, GAS_LIMIT_MAX);
   if (!isTank && !isGas) throw differs('it is neither collected into the tank nor gas for a deposit address');
   return isTank || units === 0n ? null : { index, units };
 }

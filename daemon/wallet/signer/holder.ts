@@ -23,7 +23,10 @@ const NAME_BYTES = 8;
 
 /** `inode`: of the file itself, since a copy of the folder has the file, too. `name`: of this holding. */
 const Holder = z.object({
-  ...{ pid: z.int().min(1), host: z.string(), inode: z.string(), name: z.string() },
+  pid: z.int().min(1),
+  host: z.string(),
+  inode: z.string(),
+  name: z.string(),
   beats: z.int().min(0),
 });
 type Holder = z.infer<typeof Holder>;

@@ -55,7 +55,10 @@ const AnchoredLine = z
 export const Line = z.union([
   /** `sealed`: absent in release 0.1.0, whose heads had no MAC of their own. */
   z.object({
-    ...{ kind: z.literal('start'), at: z.number(), fingerprint: z.string(), sealed: z.literal(true).optional() },
+    kind: z.literal('start'),
+    at: z.number(),
+    fingerprint: z.string(),
+    sealed: z.literal(true).optional(),
     /** The words were made with it. */
     fresh: z.literal(true).optional(),
     epoch: EpochShape.optional(),

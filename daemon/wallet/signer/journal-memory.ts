@@ -17,6 +17,7 @@ export class JournalMemory implements Memory {
   readonly changes = new Map<string, SignedChange>();
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
+  readonly tanks = new Map<string, number>();
   readonly gasUsed = new Map<string, bigint>();
   readonly gasFunded = new Map<string, bigint>();
   readonly fundedBefore = new Map<string, SignedChange>();
@@ -71,7 +72,9 @@ export class JournalMemory implements Memory {
   #grantGas(grant: GasGrant, isBeside: boolean): void {
     const subject = gasSubjectOf(grant);
     const before = this.gasGrants.get(subject)?.issuedAt ?? 0;
-    if (!isBeside && grant.issuedAt >= before) this.gasGrants.set(subject, grant);
+    const isNewest = !isBeside && grant.issuedAt >= before;
+    if (isNewest && grant.tank !== undefined) this.tanks.set(subject, grant.tank);
+    if (isNewest) this.gasGrants.set(subject, grant);
     else this.gasGrants.set(subject, { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeMax: '0' });
     this.gasUsed.delete(subject);
     this.gasFunded.delete(subject);

@@ -62,6 +62,8 @@ export type Memory = {
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;
   gasGrants: ReadonlyMap<string, GasGrant>;
+  /** By subject of a grant of gas: the index of the tank that the operator named last. None: 0. It outlives grants and epochs. */
+  tanks: ReadonlyMap<string, number>;
   /** The highest fees that count against each grant of gas, wei. */
   gasUsed: ReadonlyMap<string, bigint>;
   /** The gas that deposit addresses got under each grant, wei. */

@@ -36,11 +36,13 @@ export type SignerStatus = {
   wordsUnproved: boolean;
   /** The record of signatures had lines of two signers at once when it was opened. They are joined, and nothing is lost. */
   wasJoined?: boolean | undefined;
+  /** The signing machine at home, which is not connected. `seenAt`: milliseconds since 1970; null: never. */
+  away?: { name: string; seenAt: number | null } | undefined;
 };
 
 /** Whether a separate signer does not answer, so that it counts as locked: a locked wallet has a fingerprint. */
-export const isAway = ({ state, fingerprint }: Pick<SignerStatus, 'state' | 'fingerprint'>): boolean =>
-  state === 'locked' && fingerprint === null;
+export const isAway = ({ state, fingerprint, away }: Pick<SignerStatus, 'state' | 'fingerprint' | 'away'>): boolean =>
+  state === 'locked' && fingerprint === null && away === undefined;
 
 /**
  * Stands for an address in an intent whose transaction pays only ourselves (CPFP, or a collection on an account chain).
@@ -166,6 +168,8 @@ export type GasGrant = {
   feeMax: string;
   /** Milliseconds since 1970: nothing is signed under it from then on. */
   until: number;
+  /** The index of the address of branch 1 that is the tank from now on, for later grants, too; absent: it stays as it was. */
+  tank?: number | undefined;
   /** Milliseconds since 1970: a grant replaces only an older one, whose use does not count any more. */
   issuedAt: number;
 };

@@ -9,6 +9,7 @@
 import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { Rejected } from '../../domain/errors.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
@@ -56,7 +57,22 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
   };
 }
 
-type By = 'operator' | undefined;
+/** Whose request it is. `server`: of a daemon on another machine, which passphrases never come from. */
+type By = 'operator' | 'server' | undefined;
+/** The calls of a daemon on another machine: none that needs a passphrase, which is asked for here alone. */
+const OF_A_SERVER: ReadonlySet<Request['call']> = new Set(['status', 'lock', 'sign', 'images', 'grant', 'revoke']);
+
+/** Listens for the operator of a wallet at home, who alone reaches its folder. Throws as `serveSigner`. */
+export async function serveOperator(folder: string, signer: SignerClient): Promise<{ close(): void }> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await needOwn(folder, 0o077);
+  const listening = await listen(join(folder, OPERATOR_SOCKET), 0o600, signer, 'operator');
+  return { close: () => listening.close()() };
+}
+
+/** Answers a daemon on another machine until the connection ends. */
+export const serveServer = (connection: Duplex, signer: SignerClient): Promise<void> =>
+  serve(connection, signer, 'server');
 
 /** Listens on a socket. Its `close` takes no more connections, and returns what ends those that are open. */
 async function listen(path: string, mode: number, signer: SignerClient, by: By): Promise<{ close(): () => void }> {
@@ -103,7 +119,7 @@ function answers(path: string): Promise<boolean> {
 }
 
 /** Handles one line at a time. An invalid line ends the connection. */
-async function serve(connection: Socket, signer: SignerClient, by: By): Promise<void> {
+async function serve(connection: Duplex, signer: SignerClient, by: By): Promise<void> {
   connection.on('error', () => {});
   try {
     for await (const line of readLines(connection, LINE_BYTES_MAX)) {
@@ -119,19 +135,26 @@ async function serve(connection: Socket, signer: SignerClient, by: By): Promise<
 
 /** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
 async function carryOut(signer: SignerClient, request: Request, by: By): Promise<object | string | null> {
+  const whose = by === 'operator' ? by : undefined;
+  if (by === 'server' && !OF_A_SERVER.has(request.call)) {
+    throw new Rejected(
+      'signer.unsupported',
+      'The passphrase is asked for at home alone, on the machine that has the wallet',
+    );
+  }
   switch (request.call) {
     case 'status':
       return signer.status();
     case 'sealKey':
       return signer.sealKey();
     case 'unlock':
-      return signer.unlock(request.sealed, by);
+      return signer.unlock(request.sealed, whose);
     case 'lock':
       return signer.lock();
     case 'change':
-      return signer.changePassphrase(request.sealed, by);
+      return signer.changePassphrase(request.sealed, whose);
     case 'authorize':
-      return signer.authorize(request.sealed, by);
+      return signer.authorize(request.sealed, whose);
     case 'custody':
       // a daemon that was taken over would make a wallet of its own here, or show its pages instead of the operator's
       throw new Rejected('signer.unsupported', 'A separate signer makes and shows words on its own command line only');

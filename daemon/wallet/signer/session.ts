@@ -188,7 +188,8 @@ function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {
 }
 
 const gasUseOf = ({ subject, units, funded }: NonNullable<Judged['verdict']['spentGas']>) => ({
-  ...{ subject, units: units.toString() },
+  subject,
+  units: units.toString(),
   ...(funded && { funded: { index: funded.index, units: funded.units.toString() } }),
 });
 
@@ -208,7 +209,9 @@ function lineOf(
     inputs: [...conflictKeys],
     ...(change ? { change } : {}),
     entries: entries.map((entry) => ({
-      ...{ uuid: entry.intent.uuid, identity: entry.identity, feeMax: entry.feeMax.toString() },
+      uuid: entry.intent.uuid,
+      identity: entry.identity,
+      feeMax: entry.feeMax.toString(),
       ...(entry.policyUnits === null ? {} : { byPolicy: true as const }),
     })),
     ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),

@@ -41,7 +41,9 @@ export function fence(folder: string): string[] {
     `--allow-fs-write=${folder}`,
     '--no-addons',
     // Node 26.10's permission model does not cover these: a database could be opened and written anywhere
-    ...['--no-experimental-sqlite', '--no-experimental-ffi', '--no-experimental-webstorage'],
+    '--no-experimental-sqlite',
+    '--no-experimental-ffi',
+    '--no-experimental-webstorage',
     '--no-experimental-websocket',
     '--disable-sigusr1',
     '--disallow-code-generation-from-strings',

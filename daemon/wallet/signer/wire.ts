@@ -6,6 +6,7 @@ import { hex as hexOf } from '@scure/base';
 import { z } from 'zod';
 import { CHAINS, type ChainId, NETWORKS } from '../../domain/assets.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
+import { TANKS_MAX } from '../../domain/evm.ts';
 import type { Coin, EvmPlan, MoneroPlan, PlannedOutput, SignedSpend, UtxoPlan } from '../../domain/spend.ts';
 import {
   ADDRESS_SELF,
@@ -183,6 +184,11 @@ export const GasGrantShape = z.strictObject({
   chain: EvmChainShape,
   feeMax: Units,
   until: Whole,
+  tank: z
+    .int()
+    .min(0)
+    .max(TANKS_MAX - 1)
+    .optional(),
   issuedAt: Whole,
 });
 
@@ -315,7 +321,11 @@ function encodeEvmPlan(plan: EvmPlan): unknown {
     ...(one.kind === 'change' && { branch: one.branch ?? 1 }),
   }));
   const [nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee] = [
-    ...[plan.nonce, plan.gasLimit, plan.maxFeePerGas, plan.maxPriorityFeePerGas, plan.fee],
+    plan.nonce,
+    plan.gasLimit,
+    plan.maxFeePerGas,
+    plan.maxPriorityFeePerGas,
+    plan.fee,
   ].map(String);
   const numbers = { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas, fee };
   return { kind, network, chain, accountNo, asset, contract, sender: { branch, index, address }, outputs, ...numbers };
@@ -337,7 +347,12 @@ function encodeMonero(plan: MoneroPlan): unknown {
 }
 
 const encodeCoin = ({ outpoint, units, script, branch, index, confirmations }: Coin) => ({
-  ...{ outpoint, units: units.toString(), script: hex(script), branch, index, confirmations },
+  outpoint,
+  units: units.toString(),
+  script: hex(script),
+  branch,
+  index,
+  confirmations,
 });
 
 function encodeOutput(output: PlannedOutput) {

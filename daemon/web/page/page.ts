@@ -88,7 +88,11 @@ const tag = `${language}-u-nu-latn`;
 const moment = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short' } as object);
 /** For the receipt. */
 const zoned = new Intl.DateTimeFormat(tag, {
-  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: 'numeric', minute: '2-digit' },
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
   timeZoneName: 'short',
 } as object);
 

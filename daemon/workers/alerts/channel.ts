@@ -70,11 +70,7 @@ export function compose(news: News, host: string, urgent: boolean): Message {
           .join(', ');
   const lines = [...raised.map((one) => `• ${line(one)}`), ...ended.map((one) => `✓ Over: ${line(one)}`)];
   const text = `${lines.join('\n\n')}\n\ncountinghouse alert list shows what is open.`;
-  return {
-    title: oneLine(`Countinghouse ${host}: ${subject}`),
-    text: cut(text),
-    ...{ urgent, news },
-  };
+  return { title: oneLine(`Countinghouse ${host}: ${subject}`), text: cut(text), urgent, news };
 }
 
 /** Throws unless the server accepted the message. Its text is left out, because it may repeat a secret. */

@@ -30,12 +30,17 @@ export function email({ server, from, to }: Mailbox): Channel {
     send: async ({ title, text, urgent }, signal) => {
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({
-        ...{ host, port: Number(port) || (secure ? 465 : 587), secure },
+        host,
+        port: Number(port) || (secure ? 465 : 587),
+        secure,
         // a password is not sent in the clear, except to this machine
         requireTLS: !secure && user !== '' && !['127.0.0.1', '::1', 'localhost'].includes(host),
         ...(user === '' ? {} : { auth: { user, pass } }),
-        ...{ connectionTimeout: CONNECT_MS_MAX, greetingTimeout: CONNECT_MS_MAX, socketTimeout: SILENT_MS_MAX },
-        ...{ disableFileAccess: true, disableUrlAccess: true },
+        connectionTimeout: CONNECT_MS_MAX,
+        greetingTimeout: CONNECT_MS_MAX,
+        socketTimeout: SILENT_MS_MAX,
+        disableFileAccess: true,
+        disableUrlAccess: true,
       });
       const { promise: aborted, reject } = Promise.withResolvers<never>();
       const onAbort = (): void => {

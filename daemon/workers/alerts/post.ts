@@ -33,7 +33,10 @@ export function ntfy(topic: string, token: string | null): Channel {
     headers: { ...JSON_TYPE, ...(token === null ? {} : { Authorization: `Bearer ${token}` }) },
     body: JSON.stringify({
       topic: pathname.slice(cut + 1),
-      ...{ title, message: text, priority: urgent ? 5 : 3, tags: [urgent ? 'rotating_light' : 'bell'] },
+      title,
+      message: text,
+      priority: urgent ? 5 : 3,
+      tags: [urgent ? 'rotating_light' : 'bell'],
     }),
   }));
 }
@@ -53,7 +56,11 @@ export function telegram(api: string, token: string, chat: string): Channel {
 }
 
 const plain = ({ id, kind, subject, message, network, created_at, ended_at }: Notice) => ({
-  ...{ id, kind, subject, message, network },
+  id,
+  kind,
+  subject,
+  message,
+  network,
   created_at: new Date(created_at).toISOString(),
   ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
 });

@@ -120,8 +120,15 @@ export class AlertWorker {
     const message = 'Nothing can be stored. Payments are not seen and withdrawals not made: see `countinghouse status`';
     const raised: Notice[] = [
       {
-        ...{ id: 0, kind, subject: 'data directory', message, network: null },
-        ...{ created_at: this.#app.now(), changed_at: null, seen_at: null, ended_at: null },
+        id: 0,
+        kind,
+        subject: 'data directory',
+        message,
+        network: null,
+        created_at: this.#app.now(),
+        changed_at: null,
+        seen_at: null,
+        ended_at: null,
       },
     ];
     if (await this.#send(state, { raised, ended: [], passed: [] })) this.#toldUnstored.set(key, at);
@@ -150,7 +157,7 @@ export class AlertWorker {
     this.#app.log.warn({ channel: channel.name, why, times: state.fails }, 'alerts could not be told');
     if (state.fails < FAILS_BEFORE_ALERT) return;
     const text = message('alert.undelivered', { channel: channel.name, reason: why });
-    await raise(this.#app, UNDELIVERED, channel.name, text);
+    await raise(this.#app, null, UNDELIVERED, channel.name, text);
   }
 
   #host(): string {

@@ -24,8 +24,6 @@ export type Tip = (typeof TIPS)[number];
 export const tipOn = (digits: string, percent: Tip): string =>
   `${(BigInt(digits || '0') * BigInt(percent)) / 100n}`.replace(/^0$/, '');
 
-export const sumOf = (digits: string, tip: string): string => `${BigInt(digits || '0') + BigInt(tip || '0')}`;
-
 const ASKS = 'countinghouse-till-tips';
 /** Whether the counter of this browser offers tips. */
 export const asksTips = (): boolean => localStorage.getItem(ASKS) === 'on';

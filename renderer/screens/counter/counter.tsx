@@ -1,5 +1,5 @@
 /** The counter of a shop: amount, code, paid, next sale. */
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useConnection, useData } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
@@ -10,15 +10,20 @@ import { foreign } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, State } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
+import { useAwake } from './awake.ts';
 import './counter.css';
 import { Keypad } from './keypad.tsx';
 import { SaleScreen } from './sale.tsx';
+import { useSelling } from './selling.ts';
 import TEXTS from './texts.ts';
+import { Tiles } from './tiles.tsx';
 
 export type T = Translate<keyof (typeof TEXTS)['en']>;
 export type Shop = Result<'counter.show'>;
 
 const READ_EVERY_MS = 15_000;
+/** The sale that is shown, also after a reload. */
+const SALE = 'countinghouse-till-sale';
 const SOUND = 'countinghouse-sound';
 
 export default function Counter(): ReactNode {
@@ -27,7 +32,15 @@ export default function Counter(): ReactNode {
   const locked = session.scope === 'counter';
   const chosen = useBusiness();
   const shop = useCall('counter.show', locked || !chosen ? {} : { business: `${chosen.id}` }, { every: READ_EVERY_MS });
-  const [sale, setSale] = useState<string | null>(null);
+  const items = useCall('item.list', { business: `${shop.data?.business}` }, { enabled: shop.data !== undefined });
+  const [sale, setSale] = useState(() => localStorage.getItem(SALE));
+  const show = useCallback((slug: string | null): void => {
+    if (slug === null) localStorage.removeItem(SALE);
+    else localStorage.setItem(SALE, slug);
+    setSale(slug);
+  }, []);
+  const selling = useSelling(show);
+  useAwake();
   const [sound, setSound] = useState(localStorage.getItem(SOUND) !== 'off');
   useEffect(() => {
     document.title = `${t('counter')} · Countinghouse`;
@@ -43,10 +56,12 @@ export default function Counter(): ReactNode {
         {(data) => (
           <>
             <Top shop={data} sound={sound} onSound={toggle} locked={locked} t={t} />
-            {sale === null ? (
-              <Keypad shop={data} onSale={setSale} t={t} />
+            {sale !== null ? (
+              <SaleScreen key={sale} slug={sale} shop={data} sound={sound} onNext={() => show(null)} t={t} />
+            ) : (items.data?.items.length ?? 0) > 0 ? (
+              <Tiles shop={data} items={items.data?.items ?? []} selling={selling} onSale={show} t={t} />
             ) : (
-              <SaleScreen slug={sale} shop={data} sound={sound} onNext={() => setSale(null)} t={t} />
+              <Keypad shop={data} selling={selling} onSale={show} t={t} />
             )}
           </>
         )}
@@ -100,6 +115,12 @@ function Unlocked({ business, t }: { business: number; t: T }): ReactNode {
           <Icon name="unlocked" /> <span className="till-word">{t('lock')}</span>
         </button>
       )}
+      <a className="till-tool" href={href('items')}>
+        {t('items')}
+      </a>
+      <a className="till-tool" href={href('closing')}>
+        {t('closeDay')}
+      </a>
       <a className="till-tool" href={href('home')} aria-label={t('leave')} title={t('leave')}>
         <Icon name="close" />
       </a>

@@ -1,16 +1,19 @@
 /** The keypad: digits fill the amount from the cents, as tills do. */
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import { FIAT } from '../../../daemon/domain/currencies.ts';
-import { useChange, useConnection } from '../../data.tsx';
+import { useConnection } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { Icon, type Shape } from '../../parts/icons.tsx';
-import { Fiat, Problem, State, type Tone } from '../../parts/parts.tsx';
+import { Fiat, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { useHashRoute } from '../../router.ts';
-import { amountOf, asksTips, CENTS, press, sumOf, TIPS, type Tip, tipOn } from './amount.ts';
+import { amountOf, CENTS, press } from './amount.ts';
 import type { Shop, T } from './counter.tsx';
+import { Pending } from './pending.tsx';
+import type { Selling } from './selling.ts';
+import { useTip } from './tip.tsx';
 
 const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
 const CURRENCY = 'countinghouse-till-currency';
@@ -23,32 +26,9 @@ const fromAddress = (text: string | null): string => {
 
 const decimalsOf = (currency: string): number => FIAT[currency] ?? CENTS;
 
-/** The amount with the tip that is chosen. */
-function useTip(digits: string, currency: string, t: T): { amount: string; tipText: string; field: ReactNode } {
-  const language = useLanguage();
-  const [percent, setPercent] = useState<Tip>('0');
-  const tip = tipOn(digits, percent);
-  const tipText =
-    tip === '' ? '' : t('tipOf', { amount: fiat(amountOf(tip, decimalsOf(currency)), currency, language) });
-  const field = asksTips() && (
-    <div className="till-tip">
-      <Segments<Tip>
-        label={t('tip')}
-        value={percent}
-        options={TIPS.map((one) => [one, one === '0' ? t('noTip') : t('tipPercent', { percent: one })] as const)}
-        onChange={setPercent}
-      />
-      <span aria-live="polite">{tipText}</span>
-    </div>
-  );
-  return { amount: amountOf(sumOf(digits, tip), decimalsOf(currency)), tipText, field };
-}
+type KeypadProps = { shop: Shop; selling: Selling; onSale(slug: string): void; t: T };
 
-/** The books have the tip in the note of the sale. */
-const noteWith = (note: string, tip: string): string | null =>
-  [note.trim().slice(0, NOTE_CHARS_MAX - tip.length - 2), tip].filter((part) => part !== '').join(', ') || null;
-
-export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): void; t: T }): ReactNode {
+export function Keypad({ shop, selling, onSale, t }: KeypadProps): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
   const { query } = useHashRoute();
@@ -57,14 +37,16 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
   const [currency, setCurrency] = useState(
     () => shop.currency ?? localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR',
   );
-  const sell = useChange('counter.sell', 'counter.', 'invoice.');
-  const { amount, tipText, field } = useTip(digits, currency, t);
-  const can = digits !== '' && up && !sell.isPending && shop.cryptos.some(({ ready }) => ready);
+  const decimals = decimalsOf(currency);
+  const { tip, field } = useTip(BigInt(digits || '0'), currency, decimals, t);
+  const amount = amountOf(`${BigInt(digits || '0') + tip}`, decimals);
+  const tipText = amountOf(`${tip}`, decimals);
+  const can = digits !== '' && up && !selling.pending && shop.cryptos.some(({ ready }) => ready);
+  const { sell } = selling;
   const submit = useCallback((): void => {
     if (!can) return;
-    const wanted = { business: shop.business, amount, currency, note: noteWith(note, tipText) };
-    sell.mutate(wanted, { onSuccess: ({ invoice }) => onSale(invoice) });
-  }, [can, shop.business, amount, currency, note, tipText, sell.mutate, onSale]);
+    sell({ business: shop.business, amount, currency, note: note.trim() || null, tip: tipText });
+  }, [can, shop.business, amount, currency, note, tipText, sell]);
   useDigits((key) => setDigits((now) => press(now, key)), submit);
   const choose = (wanted: string): void => {
     localStorage.setItem(CURRENCY, wanted);
@@ -97,8 +79,8 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
           onChange={(event) => setNote(event.target.value)}
         />
         {field}
-        {sell.error && <Problem error={sell.error} />}
-        <Sales shop={shop} t={t} />
+        <Pending selling={selling} t={t} />
+        <Sales shop={shop} onSale={onSale} t={t} />
       </section>
       <section className="till-keys" aria-label={t('keypad')}>
         <Keys press={(key) => setDigits(press(digits, key))} t={t} />
@@ -110,7 +92,7 @@ export function Keypad({ shop, onSale, t }: { shop: Shop; onSale(slug: string): 
   );
 }
 
-function Keys({ press: onPress, t }: { press(key: string): void; t: T }): ReactNode {
+export function Keys({ press: onPress, t }: { press(key: string): void; t: T }): ReactNode {
   return (
     <>
       {KEYS.map((key) => (
@@ -126,7 +108,7 @@ function Keys({ press: onPress, t }: { press(key: string): void; t: T }): ReactN
 }
 
 /** Digits, Backspace and Enter work the counter, unless a note is typed. */
-function useDigits(onKey: (key: string) => void, onEnter: () => void): void {
+export function useDigits(onKey: (key: string) => void, onEnter: () => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -153,7 +135,7 @@ function lookOf(sale: Sale): Look {
   return { shape: 'waiting', tone: 'quiet', word: 'waiting' };
 }
 
-function Sales({ shop, t }: { shop: Shop; t: T }): ReactNode {
+export function Sales({ shop, onSale, t }: { shop: Shop; onSale(slug: string): void; t: T }): ReactNode {
   const parts = useText(PARTS);
   const { short } = useTimes();
   return (
@@ -165,9 +147,11 @@ function Sales({ shop, t }: { shop: Shop; t: T }): ReactNode {
           const { word, ...look } = lookOf(sale);
           return (
             <li key={sale.invoice}>
-              <span className="quiet">{short(sale.created_at)}</span>
-              <State {...look}>{parts(word)}</State>
-              <Fiat amount={sale.amount} currency={sale.currency} />
+              <button type="button" onClick={() => onSale(sale.invoice)}>
+                <span className="quiet">{short(sale.created_at)}</span>
+                <State {...look}>{parts(word)}</State>
+                <Fiat amount={sale.amount} currency={sale.currency} />
+              </button>
             </li>
           );
         })}

@@ -17,15 +17,41 @@ type Props = { slug: string; shop: Shop; sound: boolean; onNext(): void; t: T };
 
 const READ_EVERY_MS = 5_000;
 
+const COIN = 'countinghouse-till-coin';
+
+/**
+ * The coin whose own code a new sale shows, because customers may not be able to open the payment page: the one that this till showed
+ * last. Null: the payment page's code is shown, on which the customer chooses.
+ */
+function ownCodeOf({ reach, cryptos }: Shop): string | null {
+  if (reach === 'everybody' || reach === 'onion') return null;
+  const ready = cryptos
+    .filter((one) => one.ready)
+    .map((one) => one.crypto)
+    .sort(byCoin);
+  const last = localStorage.getItem(COIN);
+  return ready.find((one) => one === last) ?? ready[0] ?? null;
+}
+
 export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
   const [crypto, setCrypto] = useState<string | undefined>();
+  const own = ownCodeOf(shop);
   const input = { invoice: slug, ...(crypto === undefined ? {} : { crypto }) };
   const found = useCall('counter.sale', input, { every: READ_EVERY_MS });
   const choose = useChange('counter.choose', 'counter.', 'invoice.');
   const chosen = (wanted: string | undefined): void => {
     if (wanted === undefined) setCrypto(undefined);
-    else choose.mutate({ invoice: slug, crypto: wanted }, { onSuccess: () => setCrypto(wanted) });
+    else {
+      localStorage.setItem(COIN, wanted);
+      choose.mutate({ invoice: slug, crypto: wanted }, { onSuccess: () => setCrypto(wanted) });
+    }
   };
+  const begun = useRef(false);
+  useEffect(() => {
+    if (begun.current || own === null) return;
+    begun.current = true;
+    choose.mutate({ invoice: slug, crypto: own }, { onSuccess: () => setCrypto(own) });
+  }, [own, slug, choose.mutate]);
   const paid = found.data?.sale.status === 'paid';
   const played = useRef(false);
   useEffect(() => {
@@ -56,6 +82,8 @@ export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
   );
 }
 
+const isPageLink = (code: string): boolean => /^https?:/.test(code);
+
 type CodeProps = {
   data: Sale;
   shop: Shop;
@@ -76,12 +104,17 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
   return (
     <main className="till-code" id="content">
       <div className="till-qr">
-        <QrCode text={data.code} label={t('scan')} />
+        {shop.reach === 'computer' && isPageLink(data.code) ? (
+          <p role="status">{t('choosing')}</p>
+        ) : (
+          <QrCode text={data.code} label={t('scan')} />
+        )}
       </div>
       <div className="till-side">
         <p className="till-price">{amount}</p>
         <p className="till-scan quiet">{t('scan')}</p>
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
+        {shop.reach === 'computer' && <p className="quiet">{t('coinOnly')}</p>}
         {crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
           <p className="figure">
             {exact(data.crypto_amount, language)} {shortName(crypto)}
@@ -119,7 +152,9 @@ function Practice({ data, shop, crypto, t }: Pick<CodeProps, 'data' | 'shop' | '
   if (shop.network !== 'sandbox' || session.scope === 'counter' || !business) return null;
   const pay = (): void =>
     play.mutate({
-      ...{ action: 'pay' as const, business: `${business.id}`, invoice: data.sale.invoice },
+      action: 'pay' as const,
+      business: `${business.id}`,
+      invoice: data.sale.invoice,
       crypto: crypto ?? data.crypto ?? shop.cryptos.find(({ ready }) => ready)?.crypto ?? 'BTC',
     });
   return (
@@ -143,9 +178,11 @@ function Coins({ shop, crypto, onCrypto, t }: CoinsProps): ReactNode {
   return (
     <fieldset className="till-coins">
       <legend className="unseen">{t('coins')}</legend>
-      <button type="button" aria-pressed={crypto === undefined} onClick={() => onCrypto(undefined)}>
-        {t('anyCoin')}
-      </button>
+      {shop.reach !== 'computer' && (
+        <button type="button" aria-pressed={crypto === undefined} onClick={() => onCrypto(undefined)}>
+          {t('anyCoin')}
+        </button>
+      )}
       {sorted.map((one) => (
         <button
           key={one.crypto}

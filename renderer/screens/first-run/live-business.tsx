@@ -33,7 +33,9 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const { passphrase } = opened;
   const add = async (): Promise<void> => {
     const wanted = {
-      ...{ name: name.trim(), network, time_zone: timeZone.trim() },
+      name: name.trim(),
+      network,
+      time_zone: timeZone.trim(),
       key: { name: 'first key', scopes: DEFAULT_SCOPES },
       ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
       ...pastOf(monero.past),

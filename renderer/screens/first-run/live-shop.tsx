@@ -6,6 +6,7 @@ import { useText } from '../../i18n.ts';
 import { Notice } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
+import { Reach } from '../reach/reach.tsx';
 import { BrandForm } from '../settings/business.tsx';
 import '../settings/settings.css';
 import SETTINGS from '../settings/texts.ts';
@@ -27,6 +28,16 @@ export function LiveCoins({ id, onSaved }: { id: number; onSaved(): void }): Rea
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
       <Sources business={business} />
       <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
+    </>
+  );
+}
+
+export function LiveReach(): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <>
+      <Head title={t('reachTitle')} note={t('reachNote')} />
+      <Reach />
     </>
   );
 }

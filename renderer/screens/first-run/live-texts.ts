@@ -9,6 +9,7 @@ export default texts(
     proof: 'Prove that you have them',
     business: 'Your business',
     coins: 'Coins and sources',
+    reach: 'Can customers reach you?',
     connect: 'Connect your shop',
     commandTitle: 'The command line makes this wallet',
     commandSeparate:
@@ -81,6 +82,8 @@ export default texts(
     adding: 'Adding it…',
     coinsTitle: 'Where payments are seen',
     coinsNote: 'Each chain connects now, which may take a minute. You can go on meanwhile.',
+    reachTitle: 'Can customers reach you?',
+    reachNote: 'Your payment page must open on their phones. You can go on, and change it in the settings later.',
     connectTitle: 'Connect your shop',
     connectNote: 'The key is for your shop’s server. The counter and invoices by hand need none.',
     keyOnce: 'Copy it now: it is shown this once.',
@@ -101,6 +104,7 @@ export default texts(
     proof: 'Wörter nachweisen',
     business: 'Ihr Geschäft',
     coins: 'Coins und Quellen',
+    reach: 'Erreichbar für Kunden?',
     connect: 'Shop verbinden',
     commandTitle: 'Diese Wallet legt die Kommandozeile an',
     commandSeparate:
@@ -177,6 +181,9 @@ export default texts(
     adding: 'Wird angelegt…',
     coinsTitle: 'Wo Zahlungen gesehen werden',
     coinsNote: 'Jede Blockchain verbindet sich jetzt, das kann eine Minute dauern. Sie können inzwischen weitergehen.',
+    reachTitle: 'Können Kunden Sie erreichen?',
+    reachNote:
+      'Ihre Zahlungsseite muss sich auf deren Telefonen öffnen. Sie können weitergehen und es später in den Einstellungen ändern.',
     connectTitle: 'Shop verbinden',
     connectNote: 'Der Schlüssel ist für den Server Ihres Shops. Die Kasse und Rechnungen von Hand brauchen keinen.',
     keyOnce: 'Kopieren Sie ihn jetzt: Er wird nur dieses eine Mal gezeigt.',

@@ -14,12 +14,12 @@ import { go, href } from '../../router.ts';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
 import { LiveBusiness } from './live-business.tsx';
-import { BRAND, LiveCoins, LiveKeys } from './live-shop.tsx';
+import { BRAND, LiveCoins, LiveKeys, LiveReach } from './live-shop.tsx';
 import TEXTS from './live-texts.ts';
 import { LiveWallet, type Opened } from './live-wallet.tsx';
 import { Head, Steps } from './steps.tsx';
 
-const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'connect'] as const;
+const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'reach', 'connect'] as const;
 type Step = (typeof STEPS)[number];
 
 export type Added = Result<'business.add'>;
@@ -83,7 +83,8 @@ export function Live(): ReactNode {
       )}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
       {step === 'coins' && notRemembered}
-      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('connect')} />}
+      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('reach')} />}
+      {step === 'reach' && <LiveReach />}
       {step === 'connect' && added && <LiveKeys added={added} />}
     </Steps>
   );
@@ -149,6 +150,7 @@ function Foot({ step, hidden, setHidden, setStep }: FootProps): ReactNode {
       </button>
     );
   }
+  if (step === 'reach') return next(t('next'), () => setStep('connect'));
   if (step === 'connect') return next(t('home'), () => go(href('home')));
   return null;
 }

@@ -19,6 +19,7 @@ import {
 import { QrCode } from '../../parts/qr.tsx';
 import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
 import { GasPrices } from './prices.tsx';
+import { FormerTanks, NewTank } from './tank.tsx';
 import TEXTS from './texts.ts';
 
 const ITEMS_SHOWN_MAX = 20;
@@ -69,7 +70,9 @@ export function DeskSection({ desk, forecast }: Known): ReactNode {
         ]}
       />
       <GasPrices prices={desk.prices} />
+      <FormerTanks desk={desk} />
       <Items forecast={forecast} />
+      <NewTank desk={desk} />
     </Section>
   );
 }

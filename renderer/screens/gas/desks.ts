@@ -3,6 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { ChainId } from '../../../daemon/domain/assets.ts';
 import { type EvmChain, isEvm } from '../../../daemon/domain/evm.ts';
 import { type GasLimits, gasGrantOf } from '../../../daemon/operator/gas.ts';
+import { macAt } from '../../../daemon/operator/keyholder.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useData } from '../../data.tsx';
 import { useKeyholder } from '../../keyholder.ts';
@@ -46,6 +47,6 @@ export function useSigning(): (passphrase: string, limits: readonly GasLimits[])
     const macs = await keyholder.authorize(passphrase, { approvals: [], change: null, grants });
     const { wallet } = await bridge.call('wallet.status', {});
     if (wallet.state === 'locked') await keyholder.unlock(passphrase);
-    return grants.map((grant, at) => ({ grant, mac: macs.grants[at] ?? '' }));
+    return grants.map((grant, at) => ({ grant, mac: macAt(macs.grants, at) }));
   };
 }

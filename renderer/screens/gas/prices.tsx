@@ -62,7 +62,9 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
       <svg width={width} height={HEIGHT + BOTTOM} role="img" aria-labelledby={id}>
         <title id={id}>{title}</title>
         <Grid
-          {...{ lines, width, y }}
+          lines={lines}
+          width={width}
+          y={y}
           left={LEFT}
           name={(line) => decimal(`${Number(line.toPrecision(6))}`, language)}
         />

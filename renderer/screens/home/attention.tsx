@@ -28,17 +28,15 @@ const GROUPS_SHOWN = 2;
 const AWAY = 'chain.away';
 
 const REASONS = [
-  ...([
-    'late',
-    'extra',
-    'short',
-    'deleted',
-    'unexpected',
-    'wrong-network',
-    'unassigned',
-    'locked',
-    'overpaid',
-  ] as const),
+  'late',
+  'extra',
+  'short',
+  'deleted',
+  'unexpected',
+  'wrong-network',
+  'unassigned',
+  'locked',
+  'overpaid',
 ] as const;
 
 function useThings(business: Business, t: T): Thing[] {

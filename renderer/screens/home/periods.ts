@@ -15,7 +15,9 @@ export type Period = { period: string; payments: number; coins: Record<string, s
 /** `fromUsd` cuts to cents; null: no rate is known. */
 export const daysOf = (given: readonly Given[], fromUsd: (usd: string) => string | null): Period[] =>
   given.map(({ period, payments, coins, refunds }) => ({
-    ...{ period, payments, refunded: fromUsd(refunds.usd) ?? '0' },
+    period,
+    payments,
+    refunded: fromUsd(refunds.usd) ?? '0',
     coins: Object.fromEntries(coins.map(({ crypto, usd }) => [crypto, fromUsd(usd) ?? '0'])),
   }));
 

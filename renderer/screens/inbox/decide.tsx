@@ -1,51 +1,26 @@
 /** The decision about money that no invoice claims, and what became of one to send it back. */
 import { type ReactNode, useState } from 'react';
 import { useChange, useConnection } from '../../data.tsx';
+import { type Translate, useText } from '../../i18n.ts';
 import { Choices, Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Hash, Problem } from '../../parts/parts.tsx';
 import { RefundState } from '../../parts/refund-state.tsx';
 import { go, href } from '../../router.ts';
+import { holds, RefundLinks, useMakeLink, useRefundLinks } from '../refunds/refund-links.tsx';
+import REFUNDS from '../refunds/texts.ts';
 import { coinOf, type Item, isElsewhere, type T } from './item.ts';
 
-type Choice = 'back' | 'count' | 'keep';
+type Choice = 'link' | 'back' | 'count' | 'keep';
 const BUTTON = { back: 'prepare', count: 'countIt', keep: 'keepIt' } as const;
 
-/** The choices for money that nobody has decided about. */
-export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
-  const { up } = useConnection();
-  const [choice, setChoice] = useState<Choice>('back');
-  const [address, setAddress] = useState('');
-  const [tried, setTried] = useState(false);
-  const refund = useChange('inbox.refund', 'inbox.', 'withdrawal.');
-  const accept = useChange('inbox.accept', 'inbox.', 'invoice.', 'takings.');
-  const keep = useChange('inbox.keep', 'inbox.');
-  const error = refund.error ?? accept.error ?? keep.error;
-  const busy = refund.isPending || accept.isPending || keep.isPending;
-  const decide = (): void => {
-    setTried(true);
-    if (choice === 'count') accept.mutate({ id: item.id });
-    else if (choice === 'keep') keep.mutate({ id: item.id });
-    else if (address.trim() !== '') {
-      const sent = { id: item.id, address: address.trim() };
-      refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) });
-    }
-  };
+type R = Translate<keyof (typeof REFUNDS)['en']>;
+
+function optionsFor(item: Item, field: ReactNode, t: T, r: R) {
   // a part of a deposit that its invoice counts already
   const isOver = item.reason === 'overpaid';
-  const field = (
-    <Field
-      className="mono"
-      label={t('customer', { coin: coinOf(item) })}
-      value={address}
-      maxLength={200}
-      spellCheck={false}
-      hint={t('notFrom')}
-      error={tried && choice === 'back' && address.trim() === '' ? t('addressNeeded') : undefined}
-      onChange={(event) => setAddress(event.target.value)}
-    />
-  );
-  const options = [
+  return [
+    { value: 'link' as const, title: r('byLink'), text: r('byLinkNote') },
     {
       value: 'back' as const,
       title: t(isOver ? 'difference' : 'back'),
@@ -59,6 +34,46 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
     },
     { value: 'keep' as const, title: t('keep'), text: t(isOver ? 'keepDifference' : 'keepNote') },
   ].filter(({ value }) => value !== 'count' || (item.invoice !== null && !isElsewhere(item) && !isOver));
+}
+
+/** The choices for money that nobody has decided about. */
+export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
+  const r = useText(REFUNDS);
+  const { up } = useConnection();
+  const [choice, setChoice] = useState<Choice>('link');
+  const [address, setAddress] = useState('');
+  const [tried, setTried] = useState(false);
+  const refund = useChange('inbox.refund', 'inbox.', 'withdrawal.');
+  const accept = useChange('inbox.accept', 'inbox.', 'invoice.', 'takings.');
+  const keep = useChange('inbox.keep', 'inbox.');
+  const make = useMakeLink();
+  const links = useRefundLinks({ inbox: item.id });
+  const error = make.error ?? refund.error ?? accept.error ?? keep.error;
+  const busy = make.isPending || refund.isPending || accept.isPending || keep.isPending;
+  const decide = (): void => {
+    setTried(true);
+    if (choice === 'link') make.mutate({ inbox: item.id });
+    else if (choice === 'count') accept.mutate({ id: item.id });
+    else if (choice === 'keep') keep.mutate({ id: item.id });
+    else if (address.trim() !== '') {
+      const sent = { id: item.id, address: address.trim() };
+      refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) });
+    }
+  };
+  const field = (
+    <Field
+      className="mono"
+      label={t('customer', { coin: coinOf(item) })}
+      value={address}
+      maxLength={200}
+      spellCheck={false}
+      hint={t('notFrom')}
+      error={tried && choice === 'back' && address.trim() === '' ? t('addressNeeded') : undefined}
+      onChange={(event) => setAddress(event.target.value)}
+    />
+  );
+  const options = optionsFor(item, field, t, r);
+  if (links.some(holds)) return <RefundLinks of={{ inbox: item.id }} />;
   return (
     <section className="inbox-decide">
       <h2>{t('question')}</h2>
@@ -66,7 +81,7 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
       {error && <Problem error={error} />}
       <div className="actions">
         <button type="button" className="button filled large" disabled={!up || busy} onClick={decide}>
-          {t(BUTTON[choice])}
+          {choice === 'link' ? r('make') : t(BUTTON[choice])}
         </button>
         <a className="button large" href={href('home')}>
           {t('later')}

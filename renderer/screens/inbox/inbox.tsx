@@ -18,17 +18,15 @@ import TEXTS from './texts.ts';
 const READ_MAX = 200;
 const READ_EVERY_MS = 15_000;
 const REASONS = [
-  ...([
-    'late',
-    'extra',
-    'short',
-    'deleted',
-    'unexpected',
-    'wrong-network',
-    'unassigned',
-    'locked',
-    'overpaid',
-  ] as const),
+  'late',
+  'extra',
+  'short',
+  'deleted',
+  'unexpected',
+  'wrong-network',
+  'unassigned',
+  'locked',
+  'overpaid',
 ] as const;
 
 const reasonOf = (item: Item) => REASONS.find((known) => known === item.reason) ?? 'unexpected';

@@ -7,6 +7,7 @@ import type { Business } from '../../frame/business.tsx';
 import { type Language, useLanguage } from '../../i18n.ts';
 import { Choices, Select, Sheet } from '../../parts/controls.tsx';
 import { Problem } from '../../parts/parts.tsx';
+import { saveText } from '../../parts/save.ts';
 import { asked, type Filter } from './filter.tsx';
 import type { T } from './invoices.tsx';
 import { daysOfMonth, monthsUntil } from './months.ts';
@@ -15,12 +16,35 @@ const PAGE = 200;
 /** About 60 MB of text: more is for the command line. */
 const ROWS_MAX = 200_000;
 const INVOICE_COLUMNS = [
-  ...(['invoice', 'created_at', 'status', 'amount', 'currency', 'coin', 'coin_amount', 'received'] as const),
-  ...(['order_id', 'description', 'origin', 'due_at'] as const),
+  'invoice',
+  'created_at',
+  'status',
+  'amount',
+  'currency',
+  'coin',
+  'coin_amount',
+  'received',
+  'order_id',
+  'description',
+  'origin',
+  'due_at',
 ] as const;
 const BOOK_COLUMNS = [
-  ...(['at', 'day', 'kind', 'business', 'network', 'crypto', 'amount', 'currency', 'value', 'usd_value'] as const),
-  ...(['reference', 'address', 'tx_id', 'order_id', 'description'] as const),
+  'at',
+  'day',
+  'kind',
+  'business',
+  'network',
+  'crypto',
+  'amount',
+  'currency',
+  'value',
+  'usd_value',
+  'reference',
+  'address',
+  'tx_id',
+  'order_id',
+  'description',
 ] as const;
 
 type Invoice = Result<'invoice.list'>['invoices'][number];
@@ -40,16 +64,6 @@ const rowOf = (one: Invoice): Record<(typeof INVOICE_COLUMNS)[number], string> =
   origin: one.origin,
   due_at: one.due_at,
 });
-
-/** Hands a text to the browser's downloads. */
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 /** In the business's time zone. */
 const todayOf = ({ time_zone: timeZone }: Business): string =>
@@ -124,7 +138,7 @@ export function Export({ open, onClose, business, filter, t }: ExportProps): Rea
       const work = { call: bridge.call, business, filter: chosen, signal, told: setRows };
       const text = await (kind === 'invoices' ? invoicesText(work) : booksText(work));
       if (signal.aborted) return;
-      save(`${kind}-${month || new Date().toISOString().slice(0, 10)}.csv`, text);
+      saveText(`${kind}-${month || new Date().toISOString().slice(0, 10)}.csv`, text);
       close();
     } catch (failed) {
       if (!signal.aborted) setError(failed as Error);

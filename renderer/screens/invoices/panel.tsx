@@ -12,6 +12,7 @@ import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Copy, Facts, Fiat, Foreign, Hash, Problem, useCoinText } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { href, hrefBeside } from '../../router.ts';
+import { RefundLinks } from '../refunds/refund-links.tsx';
 import type { T } from './invoices.tsx';
 import { Refund } from './refund.tsx';
 import { Timeline } from './timeline.tsx';
@@ -80,6 +81,7 @@ function Inside({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
           </p>
         )}
       </header>
+      {invoice.status === 'paid' && <RefundLinks of={{ invoice: invoice.slug }} />}
       <Timeline invoice={invoice} t={t} />
       <Why invoice={invoice} t={t} />
       <Actions invoice={invoice} t={t} />

@@ -2,11 +2,13 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useLanguage } from '../../i18n.ts';
-import { Field, Select, Sheet } from '../../parts/controls.tsx';
+import { useLanguage, useText } from '../../i18n.ts';
+import { Choices, Field, Select, Sheet } from '../../parts/controls.tsx';
 import { isZero, scaled, typed, unscaled } from '../../parts/format.ts';
 import { Coin, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
+import { useMakeLink } from '../refunds/refund-links.tsx';
+import REFUNDS from '../refunds/texts.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
 
@@ -53,7 +55,7 @@ export function Refund({ invoice, open, onClose, t }: RefundProps): ReactNode {
       open={open}
       onClose={onClose}
     >
-      <Form invoice={invoice} t={t} />
+      <Form invoice={invoice} close={onClose} t={t} />
     </Sheet>
   );
 }
@@ -73,32 +75,21 @@ function CoinChoice({ invoice: { refundable }, value, choose, t }: CoinProps): R
   );
 }
 
-function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
+type Asked = { crypto: string; amount: string };
+
+function Form({ invoice, close, t }: { invoice: Detail; close(): void; t: T }): ReactNode {
   const language = useLanguage();
-  const { up } = useConnection();
+  const r = useText(REFUNDS);
   const { over } = invoice;
   const [crypto, setCrypto] = useState(over?.crypto ?? invoice.refundable[0]?.crypto ?? '');
   const most = invoice.refundable.find((one) => one.crypto === crypto)?.amount ?? '0';
   const [amount, setAmount] = useState(over?.amount ?? most);
-  const [address, setAddress] = useState('');
+  const [who, setWho] = useState<'link' | 'have'>('link');
   const coinText = useCoinText();
   const text = (units: string): string => coinText(units, invoice.payment!.crypto);
-  const to = address.trim();
-  const place = { business: `${invoice.business_id}`, crypto, address: to, ...(AMOUNT.test(amount) ? { amount } : {}) };
-  const known = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
-  const refund = useChange('invoice.refund', 'invoice.', 'withdrawal.');
-  const isBad = known.data !== undefined && !known.data.valid && !known.isFetching && to !== '';
-  const isReady = up && AMOUNT.test(amount) && known.data?.valid === true && !refund.isPending;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (!isReady) return;
-    refund.mutate(
-      { invoice: invoice.slug, address: to, amount, crypto },
-      { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) },
-    );
-  };
+  const asked = { crypto, amount };
   return (
-    <form className="form" onSubmit={submit}>
+    <div className="form">
       <p>{t('refundNote')}</p>
       <CoinChoice
         invoice={invoice}
@@ -122,6 +113,68 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
         }
         onChange={(event) => setAmount(event.target.value.trim().replace(',', '.'))}
       />
+      <Choices<'link' | 'have'>
+        label={r('how')}
+        value={who}
+        options={[
+          { value: 'link', title: r('byLink'), text: r('byLinkNote') },
+          { value: 'have', title: r('have'), text: r('haveNote') },
+        ]}
+        onChange={setWho}
+      />
+      {who === 'link' ? (
+        <ByLink invoice={invoice} asked={asked} close={close} />
+      ) : (
+        <ByAddress invoice={invoice} asked={asked} take={setAmount} t={t} />
+      )}
+    </div>
+  );
+}
+
+/** The payer types the address on a page of the shop. */
+function ByLink({ invoice, asked, close }: { invoice: Detail; asked: Asked; close(): void }): ReactNode {
+  const r = useText(REFUNDS);
+  const { up } = useConnection();
+  const make = useMakeLink();
+  const isReady = up && AMOUNT.test(asked.amount) && !make.isPending;
+  return (
+    <>
+      {make.error && <Problem error={make.error} />}
+      <button
+        type="button"
+        className="button filled large"
+        disabled={!isReady}
+        onClick={() => make.mutate({ invoice: invoice.slug, ...asked }, { onSuccess: close })}
+      >
+        {r('make')}
+      </button>
+      <p className="quiet">{r('nothingSent')}</p>
+    </>
+  );
+}
+
+type AddressProps = { invoice: Detail; asked: Asked; take(amount: string): void; t: T };
+
+/** The merchant knows the address. */
+function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps): ReactNode {
+  const { up } = useConnection();
+  const [address, setAddress] = useState('');
+  const to = address.trim();
+  const place = { business: `${invoice.business_id}`, crypto, address: to, ...(AMOUNT.test(amount) ? { amount } : {}) };
+  const known = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
+  const refund = useChange('invoice.refund', 'invoice.', 'withdrawal.');
+  const isBad = known.data !== undefined && !known.data.valid && !known.isFetching && to !== '';
+  const isReady = up && AMOUNT.test(amount) && known.data?.valid === true && !refund.isPending;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!isReady) return;
+    refund.mutate(
+      { invoice: invoice.slug, address: to, amount, crypto },
+      { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) },
+    );
+  };
+  return (
+    <form className="form" onSubmit={submit}>
       <Field
         label={t('refundAddress', { coin: crypto })}
         className="mono"
@@ -129,11 +182,10 @@ function Form({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
         autoCapitalize="off"
         maxLength={200}
         value={address}
-        hint={t('refundAddressHint')}
         error={isBad ? t('refundBadAddress', { coin: crypto }) : undefined}
         onChange={(event) => setAddress(event.target.value)}
       />
-      {known.data?.valid && known.data.cost && <Cost cost={known.data.cost} crypto={crypto} take={setAmount} t={t} />}
+      {known.data?.valid && known.data.cost && <Cost cost={known.data.cost} crypto={crypto} take={take} t={t} />}
       {refund.error && <Problem error={refund.error} />}
       <button type="submit" className="button filled large" disabled={!isReady}>
         {t('refundAsk')}

@@ -22,7 +22,13 @@ type Step = {
   share?: number;
 };
 
-const ORIGIN = { merchant: 'byShop', client: 'byBrowser', operator: 'byHand', counter: 'byCounter' } as const;
+const ORIGIN = {
+  merchant: 'byShop',
+  client: 'byBrowser',
+  operator: 'byHand',
+  counter: 'byCounter',
+  link: 'byLink',
+} as const;
 
 function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) => string): Step[] {
   const { payment, credits, order_id: order } = invoice;
@@ -136,7 +142,9 @@ function refundsOf(invoice: Detail, t: T, parts: Translate<`refund_${WithdrawalS
       key: `s${id}`,
       title: state === 'completed' ? t('refundDone', { amount }) : parts(`refund_${state}`),
       at: refund.updated_at,
-      ...{ shape, tone, ...(note ? { note } : {}) },
+      shape,
+      tone,
+      ...(note ? { note } : {}),
     };
     return [asked, ...approved, ...(state === 'approved' ? [] : [now])];
   });

@@ -10,6 +10,8 @@ import { useTimes } from '../../parts/format.ts';
 import { Answer, Foreign, Head, Notice, Problem, Section, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { asksTips, setAsksTips } from '../counter/amount.ts';
+import { Reach } from '../reach/reach.tsx';
+import { PairTill } from '../reach/till.tsx';
 import { BusinessForm } from './business.tsx';
 import { Keychain, StartAtLogin } from './desktop.tsx';
 import './settings.css';
@@ -31,7 +33,12 @@ export default function Settings(): ReactNode {
       <Section title={t('told')} side={<a href={href('developers', 'log')}>{t('toldWhere')}</a>}>
         <p className="quiet">{t('toldNote')}</p>
       </Section>
-      <Reach t={t} />
+      <Section title={t('reach')} note={t('reachNote')} id="reach">
+        <Reach />
+      </Section>
+      <Section title={t('tills')} id="tills">
+        <PairTill />
+      </Section>
       <Sessions t={t} />
       <Configuration t={t} />
     </Page>
@@ -55,21 +62,6 @@ function Here({ t }: { t: T }): ReactNode {
       </div>
       <Tips t={t} />
       {desktop && <StartAtLogin desktop={desktop} t={t} />}
-    </Section>
-  );
-}
-
-/** Who can open the payment pages, and how that is changed. */
-function Reach({ t }: { t: T }): ReactNode {
-  const { data } = useCall('status', {});
-  if (!data) return null;
-  const isNarrow = data.reach === 'computer' || data.reach === 'network';
-  return (
-    <Section title={t('reach')}>
-      <p>
-        <strong>{t(`reach_${data.reach}`)}</strong> {t('reachAt')} <span className="mono">{data.url}</span>
-      </p>
-      <p className="quiet">{t(isNarrow ? 'reachHow' : 'reachTry')}</p>
     </Section>
   );
 }
@@ -177,7 +169,7 @@ function SessionRow({ one, up, onEnd, t }: SessionProps): ReactNode {
     <tr>
       <td>{full(one.created_at)}</td>
       <td className="wide-only">{full(one.used_at)}</td>
-      <td>{t(one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
+      <td>{t(one.till ? 'tillOnly' : one.scope === 'counter' ? 'counterOnly' : 'everything')}</td>
       <td className="quiet wide-only cut-cell">
         <Foreign text={browserName(one.name)} />
       </td>

@@ -58,14 +58,9 @@ export default texts(
     warnings: 'Faults of the configuration',
     currencyNote: 'Home, the counter, new invoices and approvals use it. Invoices that exist keep theirs.',
     reach: 'Can customers reach you?',
-    reach_computer: 'Only this computer can open your payment pages.',
-    reach_network: 'Only devices in your own network can open your payment pages.',
-    reach_everybody: 'Your payment pages have a public address.',
-    reach_onion: 'Everybody who uses Tor can open your payment pages.',
-    reachAt: 'Their address is',
-    reachHow:
-      'At the counter, choose a coin: its code needs no page. To be reached by everybody, set public_url in countinghouse.toml to the address of your TLS proxy or your onion service, and start the service again.',
-    reachTry: 'Open this address on a telephone outside of your network to be sure.',
+    reachNote: 'the address on QR codes, links and receipts',
+    tills: 'Tills in your network',
+    tillOnly: 'the counter only, as a till',
   },
   {
     settings: 'Einstellungen',
@@ -125,13 +120,8 @@ export default texts(
     currencyNote:
       'Übersicht, Kasse, neue Rechnungen und Genehmigungen verwenden sie. Bestehende Rechnungen behalten ihre.',
     reach: 'Können Kunden Sie erreichen?',
-    reach_computer: 'Nur dieser Computer kann Ihre Zahlungsseiten öffnen.',
-    reach_network: 'Nur Geräte in Ihrem eigenen Netz können Ihre Zahlungsseiten öffnen.',
-    reach_everybody: 'Ihre Zahlungsseiten haben eine öffentliche Adresse.',
-    reach_onion: 'Alle, die Tor verwenden, können Ihre Zahlungsseiten öffnen.',
-    reachAt: 'Ihre Adresse ist',
-    reachHow:
-      'Wählen Sie an der Kasse einen Coin: Sein Code braucht keine Seite. Damit alle Sie erreichen, setzen Sie public_url in der countinghouse.toml auf die Adresse Ihres TLS-Proxys oder Onion-Dienstes und starten den Dienst neu.',
-    reachTry: 'Öffnen Sie diese Adresse zur Sicherheit auf einem Telefon außerhalb Ihres Netzes.',
+    reachNote: 'die Adresse auf QR-Codes, Links und Belegen',
+    tills: 'Kassen in Ihrem Netz',
+    tillOnly: 'nur die Kasse, als Kassengerät',
   },
 );

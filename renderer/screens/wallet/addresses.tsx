@@ -27,7 +27,8 @@ export function Addresses({ business }: { business: Business }): ReactNode {
   const own = chains.filter(({ network }) => network === business.network).map(({ chain: one }) => one);
   const before = pages.at(-1);
   const list = useCall('address.list', {
-    ...{ business: `${business.id}`, limit: PAGE },
+    business: `${business.id}`,
+    limit: PAGE,
     ...(text === '' ? (before === undefined ? {} : { before }) : { text }),
     ...(chain === ALL ? {} : { chain }),
   });

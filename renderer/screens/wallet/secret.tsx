@@ -58,7 +58,13 @@ export function PassphraseForm({ label, action, isMain = false, waitSeconds, wor
   };
   return (
     <form className="form" onSubmit={submit}>
-      <PassphraseField {...{ label, waitSeconds, error }} value={passphrase} onChange={setPassphrase} />
+      <PassphraseField
+        label={label}
+        waitSeconds={waitSeconds}
+        error={error}
+        value={passphrase}
+        onChange={setPassphrase}
+      />
       <button type="submit" className={isMain ? 'button filled' : 'button'} disabled={!isReady}>
         {action}
       </button>

@@ -147,7 +147,9 @@ function Change(): ReactNode {
     });
   };
   const secret = (label: string, value: string, set: (text: string) => void) => ({
-    ...{ label, value, type: 'password' },
+    label,
+    value,
+    type: 'password',
     onChange: (event: { target: { value: string } }) => set(event.target.value),
   });
   return (

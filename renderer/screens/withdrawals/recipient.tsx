@@ -35,7 +35,9 @@ function judge(address: string, known: Known | null): Verdict & { beside: string
   const facts = { most, unasked, firstAt: known?.first_approved_at ?? null };
   const beside = (one: string, besideAt: string | null) => ({
     ...facts,
-    ...{ beside: one, besideAt, cells: cellsOf(address, one).cells },
+    beside: one,
+    besideAt,
+    cells: cellsOf(address, one).cells,
   });
   const [alike] = lookalikes;
   // nothing speaks for an address that could be mistaken for another

@@ -6,9 +6,10 @@
   const data = window.wc.wcSettings.getSetting('countinghouse_data', {});
   const title = decodeEntities(data.title || 'Cryptocurrency');
   const content = createElement('div', null, decodeEntities(data.description || ''));
+  const icon = data.icon ? createElement('img', { src: data.icon, alt: '', width: 24, height: 24 }) : null;
   registerPaymentMethod({
     name: 'countinghouse',
-    label: createElement('span', null, title),
+    label: createElement('span', { style: { display: 'inline-flex', gap: '8px' } }, icon, title),
     ariaLabel: title,
     content,
     edit: content,

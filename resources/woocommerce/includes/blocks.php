@@ -21,7 +21,7 @@ final class Blocks extends \Automattic\WooCommerce\Blocks\Payments\Integrations\
 
 	public function get_payment_method_script_handles() {
 		$needs = array( 'wc-blocks-registry', 'wc-settings', 'wp-element', 'wp-html-entities' );
-		wp_register_script( self::SCRIPT, plugins_url( 'assets/blocks.js', FILE ), $needs, '1.0.0', true );
+		wp_register_script( self::SCRIPT, plugins_url( 'assets/blocks.js', FILE ), $needs, '1.1.0', true );
 		return array( self::SCRIPT );
 	}
 
@@ -29,6 +29,7 @@ final class Blocks extends \Automattic\WooCommerce\Blocks\Payments\Integrations\
 		return array(
 			'title'       => Settings::title(),
 			'description' => Settings::description(),
+			'icon'        => plugins_url( 'assets/icon.svg', FILE ),
 			'supports'    => array( 'products' ),
 		);
 	}

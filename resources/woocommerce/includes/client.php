@@ -35,6 +35,12 @@ final class Client {
 		return $done;
 	}
 
+	/** The least amount of an invoice in a currency, or '' where the service does not say. */
+	public static function minimum( string $currency ): string {
+		$answer = self::call( 'GET', 'minimum?currency=' . rawurlencode( $currency ) );
+		return is_string( $answer['amount'] ?? null ) ? $answer['amount'] : '';
+	}
+
 	/** The symbols that the business takes. */
 	public static function cryptos(): array {
 		return array_column( self::call( 'GET', 'cryptos' ), 'symbol' );

@@ -15,6 +15,7 @@ final class Gateway extends \WC_Payment_Gateway {
 		$this->method_title       = 'Countinghouse';
 		$this->method_description = __( 'Cryptocurrency, through your own Countinghouse.', 'countinghouse' );
 		$this->has_fields         = false;
+		$this->icon               = plugins_url( 'assets/icon.svg', FILE );
 		$this->supports           = array( 'products' );
 		$this->init_form_fields();
 		$this->init_settings();
@@ -52,7 +53,7 @@ final class Gateway extends \WC_Payment_Gateway {
 				'title'       => __( 'API key', 'countinghouse' ),
 				'type'        => 'password',
 				'default'     => '',
-				'description' => __( 'The scope "invoices" is enough; asking for refunds needs "withdraw" too.', 'countinghouse' ),
+				'description' => __( 'The scope "invoices" is enough; asking for refunds needs "refund" too.', 'countinghouse' ),
 			),
 			'endpoint_secret' => array(
 				'title'       => __( 'Endpoint secret', 'countinghouse' ),
@@ -74,7 +75,35 @@ final class Gateway extends \WC_Payment_Gateway {
 		return parent::is_available()
 			&& '' !== Settings::base_url()
 			&& '' !== Settings::api_key()
-			&& Signature::is_secret( Settings::secret() );
+			&& Signature::is_secret( Settings::secret() )
+			&& $this->is_enough();
+	}
+
+	/** Whether what is to be paid is at least what the service makes an invoice of. Where it does not say, the checkout does. */
+	private function is_enough(): bool {
+		$order = wc_get_order( absint( get_query_var( 'order-pay' ) ) );
+		if ( ! $order instanceof \WC_Order && ! isset( WC()->cart ) ) {
+			return true;
+		}
+		$total = (float) $this->get_order_total();
+		$least = $total > 0 ? self::least( $order instanceof \WC_Order ? $order->get_currency() : get_woocommerce_currency() ) : '';
+		return '' === $least || $total >= (float) $least;
+	}
+
+	/** The least amount of an invoice, or ''. Asked for every few minutes at most. */
+	private static function least( string $currency ): string {
+		$name  = 'countinghouse_least_' . $currency;
+		$known = get_transient( $name );
+		if ( is_string( $known ) ) {
+			return $known;
+		}
+		try {
+			$least = Client::minimum( $currency );
+		} catch ( Failure $failure ) {
+			$least = '';
+		}
+		set_transient( $name, $least, '' === $least ? MINUTE_IN_SECONDS : 5 * MINUTE_IN_SECONDS );
+		return $least;
 	}
 
 	public function process_payment( $order_id ) {
@@ -149,7 +178,7 @@ final class Gateway extends \WC_Payment_Gateway {
 		/* translators: 1: an order's number, 2: the shop's name */
 		$about = sprintf( __( 'Order %1$s at %2$s', 'countinghouse' ), $number, $shop );
 		return array(
-			'amount'             => Orders::decimal( $order->get_total() ),
+			'amount'             => Orders::asked( $order ),
 			'currency'           => $order->get_currency(),
 			'due_date'           => gmdate( 'm/d/Y', time() + Settings::days() * DAY_IN_SECONDS ),
 			'close_url'          => $this->get_return_url( $order ),

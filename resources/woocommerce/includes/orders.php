@@ -28,6 +28,8 @@ final class Orders {
 	private const TOLD_MAX     = 50;
 	private const LOCK_SECONDS = 10;
 	private const DECIMALS_MAX = 4;
+	/** An amount of an invoice has two decimals at most, and in these currencies none (ISO 4217). */
+	private const NO_DECIMALS = array( 'BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'VND', 'VUV', 'XAF', 'XOF', 'XPF' );
 	private const UNDER_WAY    = array( 'requested', 'seen', 'overdue' );
 
 	public static function listen(): void {
@@ -43,10 +45,26 @@ final class Orders {
 		return rtrim( rtrim( $text, '0' ), '.' );
 	}
 
+	/**
+	 * What an invoice asks for an order: its total, rounded up to the decimals that an invoice's amount has. The only place
+	 * that rounds: 19.999 KWD is asked for as 20.
+	 */
+	public static function asked( \WC_Order $order ): string {
+		$decimals                 = in_array( $order->get_currency(), self::NO_DECIMALS, true ) ? 0 : 2;
+		list( $whole, $fraction ) = explode( '.', self::decimal( $order->get_total() ) . '.', 3 );
+		$fraction                 = str_pad( $fraction, self::DECIMALS_MAX, '0' );
+		$units                    = (int) ( $whole . substr( $fraction, 0, $decimals ) );
+		if ( '' !== trim( substr( $fraction, $decimals ), '0' ) ) {
+			++$units;
+		}
+		$digits = str_pad( (string) $units, $decimals + 1, '0', STR_PAD_LEFT );
+		return self::decimal( substr( $digits, 0, strlen( $digits ) - $decimals ) . '.' . substr( $digits, strlen( $digits ) - $decimals ) . '0' );
+	}
+
 	/** Whether an invoice asks for what the order costs now. */
 	public static function matches( \WC_Order $order, array $invoice ): bool {
 		return $invoice['currency'] === $order->get_currency()
-			&& self::decimal( $invoice['amount'] ) === self::decimal( $order->get_total() );
+			&& self::decimal( $invoice['amount'] ) === self::asked( $order );
 	}
 
 	/** Does `$work` with the order as it is stored, while nobody else does the same. Throws Failure when it is busy for long. */
@@ -102,6 +120,14 @@ final class Orders {
 		$order->update_meta_data( self::INVOICES, $all );
 		$order->update_meta_data( self::INVOICE, $invoice['id'] );
 		$order->update_meta_data( self::STATE, 'new' );
+		Payer::note( $order, $invoice );
+		$cost  = self::decimal( $order->get_total() );
+		$asked = self::asked( $order );
+		if ( $cost !== $asked ) {
+			/* translators: 1: an invoice, 2: an amount, 3: a currency, 4: what the order costs */
+			$text = __( 'Invoice %1$s asks for %2$s %3$s: %4$s rounded up, because an invoice has no more decimals.', 'countinghouse' );
+			self::tell( $order, 'rounded-' . $invoice['id'], $text, $invoice['id'], $asked, $order->get_currency(), $cost );
+		}
 		$order->save();
 	}
 
@@ -110,6 +136,9 @@ final class Orders {
 		$payment  = is_array( $invoice['payment'] ?? null ) ? $invoice['payment'] : array();
 		$received = (float) ( $payment['received'] ?? 0 ) > 0;
 		$present  = $order->get_meta( self::INVOICE ) === $invoice['id'];
+		if ( $present ) {
+			Payer::note( $order, $invoice );
+		}
 		if ( 'paid' === $invoice['status'] ) {
 			if ( ! empty( $payment['undone'] ) ) {
 				self::undo( $order, $invoice );
@@ -123,6 +152,9 @@ final class Orders {
 		} elseif ( $received ) {
 			self::hold( $order, $invoice, $payment, $present );
 		} elseif ( $present && null !== ( $payment['status'] ?? null ) ) {
+			if ( 'seen' === $order->get_meta( self::STATE ) ) {
+				self::lose( $order, $invoice );
+			}
 			$order->update_meta_data( self::STATE, 'overdue' === $payment['status'] ? 'overdue' : 'requested' );
 		}
 		if ( 'invoice.overdue' === $type ) {
@@ -131,16 +163,31 @@ final class Orders {
 		}
 	}
 
-	/** Money was seen and is not confirmed yet. */
+	/** Money came, and it is too little or not confirmed yet. */
 	private static function hold( \WC_Order $order, array $invoice, array $payment, bool $present ): void {
-		/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency */
-		$text = __( 'Invoice %1$s: %2$s %3$s seen, not confirmed yet.', 'countinghouse' );
-		self::tell( $order, 'seen-' . $invoice['id'] . '-' . $payment['received'], $text, $invoice['id'], $payment['received'], $payment['crypto'] );
+		$short = ! empty( $payment['underpaid'] );
+		$text  = $short
+			/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency, 4: the amount that is missing */
+			? __( 'Invoice %1$s: %2$s %3$s came, %4$s %3$s is missing.', 'countinghouse' )
+			/* translators: 1: an invoice, 2: an amount, 3: a cryptocurrency */
+			: __( 'Invoice %1$s: %2$s %3$s seen, not confirmed yet.', 'countinghouse' );
+		$name = ( $short ? 'short-of-' : 'seen-' ) . $invoice['id'] . '-' . $payment['received'];
+		self::tell( $order, $name, $text, $invoice['id'], $payment['received'], $payment['crypto'], $payment['remaining'] ?? '' );
 		if ( $present ) {
 			$order->update_meta_data( self::STATE, 'seen' );
 		}
 		if ( $order->has_status( array( 'pending', 'failed', 'cancelled' ) ) ) {
 			$order->set_status( 'on-hold' );
+		}
+	}
+
+	/** What was seen is gone: the payer, or somebody else, spent the same coins in another way. */
+	private static function lose( \WC_Order $order, array $invoice ): void {
+		/* translators: %s: an invoice */
+		$order->add_order_note( esc_html( sprintf( __( 'Invoice %s: the payment that was seen was taken back. Nothing came.', 'countinghouse' ), $invoice['id'] ) ) );
+		if ( $order->has_status( 'on-hold' ) ) {
+			// an email: the order stays on hold, of which WooCommerce sends none a second time
+			$order->add_order_note( esc_html( Payer::said( $order ) . ' ' . Payer::link( $order ) ), 1 );
 		}
 	}
 
@@ -158,7 +205,7 @@ final class Orders {
 		if ( ! self::matches( $order, $invoice ) ) {
 			/* translators: 1: an invoice, 2: what was paid, 3: what the order costs */
 			$text = __( 'NOT marked paid: invoice %1$s was paid with %2$s, and the order costs %3$s.', 'countinghouse' );
-			$cost = self::decimal( $order->get_total() ) . ' ' . $order->get_currency();
+			$cost = self::asked( $order ) . ' ' . $order->get_currency();
 			self::tell( $order, 'differs-' . $invoice['id'] . '-' . $cost, $text, $invoice['id'], $invoice['amount'] . ' ' . $invoice['currency'], $cost );
 			$order->set_status( 'on-hold' );
 			return;

@@ -14,6 +14,8 @@ final class Refunds {
 	private const CAPABILITY = 'edit_shop_orders';
 	/** Before an option's name: which order a withdrawal pays back. */
 	private const OPTION = 'countinghouse_withdrawal_';
+	/** How much of the payment was sent back, in its coin. */
+	private const SENT_BACK = '_countinghouse_sent_back';
 
 	private const ADDRESS = '/^[!-~]{10,255}$/';
 	private const AMOUNT  = '/^\d{1,30}(\.\d{1,30})?$/';
@@ -24,7 +26,15 @@ final class Refunds {
 		add_action(
 			'admin_menu',
 			static function () {
-				add_submenu_page( '', __( 'Refund in cryptocurrency', 'countinghouse' ), '', self::CAPABILITY, self::PAGE, array( self::class, 'show_page' ) );
+				$title = __( 'Refund in cryptocurrency', 'countinghouse' );
+				$hook  = add_submenu_page( '', $title, '', self::CAPABILITY, self::PAGE, array( self::class, 'show_page' ) );
+				add_action(
+					'load-' . $hook,
+					static function () use ( $title ) {
+						// WordPress finds no title for a page that is in no menu
+						$GLOBALS['title'] = $title; // phpcs:ignore WordPress.WP.GlobalVariablesOverride.Prohibited
+					}
+				);
 			}
 		);
 		add_action( 'admin_post_' . self::ACTION, array( self::class, 'submit' ) );
@@ -131,8 +141,9 @@ final class Refunds {
 		$asked = Client::refund( $invoice, $address, $amount, 'wc-refund-' . $key );
 		$id    = $asked['id'];
 		$kept  = array(
-			'order' => $order->get_id(),
-			'whole' => '' === $amount && $invoice === $order->get_meta( Orders::PAID_BY ),
+			'order'   => $order->get_id(),
+			'invoice' => $invoice,
+			'whole'   => '' === $amount && $invoice === $order->get_meta( Orders::PAID_BY ),
 		);
 		// false: the form was sent twice, and the first time is noted
 		if ( add_option( self::option( $id, $asked['address'] ), $kept, '', false ) ) {
@@ -165,8 +176,10 @@ final class Refunds {
 				if ( $told === $type ) {
 					return;
 				}
+				$paid    = 'withdrawal.completed' === $type;
+				$invoice = $paid && ! $kept['whole'] && isset( $kept['invoice'] ) ? Client::invoice( $kept['invoice'] ) : array();
 				update_option( $name, array( 'told' => $type ) + $kept, false );
-				if ( 'withdrawal.completed' !== $type ) {
+				if ( ! $paid ) {
 					/* translators: %s: a withdrawal's number */
 					$order->add_order_note( esc_html( sprintf( __( 'Refund %s failed: nothing was sent.', 'countinghouse' ), $data['id'] ) ) );
 					return;
@@ -174,10 +187,49 @@ final class Refunds {
 				/* translators: 1: a withdrawal's number, 2: an amount, 3: a cryptocurrency, 4: a transaction */
 				$text = __( 'Refund %1$s is paid: %2$s %3$s, transaction %4$s.', 'countinghouse' );
 				$order->add_order_note( esc_html( sprintf( $text, $data['id'], $data['amount'] ?? '', $data['crypto'] ?? '', $data['tx_id'] ?? '' ) ) );
-				if ( $kept['whole'] ) {
-					$order->update_status( 'refunded' );
-				}
+				self::book( $order, $data, $kept['whole'] ? null : self::worth( $order, $invoice, $data['amount'] ?? '' ) );
 			}
 		);
+	}
+
+	/** Makes a WooCommerce refund of a paid one, so that reports know it. `$worth` null: of all that is left. */
+	private static function book( \WC_Order $order, array $data, ?float $worth ): void {
+		$left  = (float) $order->get_total() - (float) $order->get_total_refunded();
+		$worth = null === $worth ? $left : min( $left, $worth );
+		if ( $worth <= 0 ) {
+			return;
+		}
+		/* translators: 1: an amount, 2: a cryptocurrency, 3: a withdrawal's number */
+		$reason = sprintf( __( '%1$s %2$s sent back (withdrawal %3$s)', 'countinghouse' ), $data['amount'] ?? '', $data['crypto'] ?? '', $data['id'] );
+		$made   = wc_create_refund(
+			array(
+				'order_id'       => $order->get_id(),
+				'amount'         => wc_format_decimal( $worth, wc_get_price_decimals() ),
+				'reason'         => $reason,
+				'refund_payment' => false,
+				'restock_items'  => false,
+			)
+		);
+		if ( is_wp_error( $made ) ) {
+			$order->add_order_note( esc_html( $made->get_error_message() ) );
+		}
+	}
+
+	/**
+	 * What a part of a payment is worth in the order's currency, at the price that the payer paid; rounded to the shop's
+	 * decimals. 0 for an invoice that did not pay the order, and for what was paid beyond it.
+	 */
+	private static function worth( \WC_Order $order, array $invoice, string $amount ): float {
+		if ( ( $invoice['id'] ?? '' ) !== $order->get_meta( Orders::PAID_BY ) ) {
+			return 0.0;
+		}
+		$asked   = (float) ( $invoice['payment']['amount'] ?? 0 );
+		$extra   = max( 0.0, (float) ( $invoice['payment']['confirmed'] ?? 0 ) - $asked );
+		$before  = (float) $order->get_meta( self::SENT_BACK );
+		$after   = $before + (float) $amount;
+		$order->update_meta_data( self::SENT_BACK, (string) $after );
+		$order->save();
+		$counted = max( 0.0, $after - $extra ) - max( 0.0, $before - $extra );
+		return $asked > 0 ? round( $counted / $asked * (float) $order->get_total(), wc_get_price_decimals() ) : 0.0;
 	}
 }

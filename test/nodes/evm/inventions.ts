@@ -26,14 +26,25 @@ export async function inventedSending(
   const place = { blockHash, blockNumber, transactionHash: txid, transactionIndex: '0x0' };
   const from = address.toLowerCase();
   const log: Fields = {
-    ...{ ...place, address: token, logIndex: '0x0', removed: false },
+    ...place,
+    address: token,
+    logIndex: '0x0',
+    removed: false,
     topics: [TRANSFER, padded(address), padded(STRANGER)],
     data: `0x${units.toString(16).padStart(64, '0')}`,
   };
   const receipt: Fields = {
-    ...{ ...place, from, to: token, status: '0x1', type: '0x2', contractAddress: null },
-    ...{ cumulativeGasUsed: '0x1', gasUsed: '0x1', effectiveGasPrice: hexOf(fee) },
-    ...{ logs: [log], logsBloom: FULL_BLOOM },
+    ...place,
+    from,
+    to: token,
+    status: '0x1',
+    type: '0x2',
+    contractAddress: null,
+    cumulativeGasUsed: '0x1',
+    gasUsed: '0x1',
+    effectiveGasPrice: hexOf(fee),
+    logs: [log],
+    logsBloom: FULL_BLOOM,
   };
   const sending: Fields = { hash: txid, from, to: token, nonce: '0x0', value: '0x0', input: '0x', ...place };
   return {

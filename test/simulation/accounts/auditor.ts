@@ -122,12 +122,19 @@ async function judgeBalance(world: AccountWorld, asset: AssetId): Promise<void> 
   const own = new Set([...world.invoices.map(({ address }) => address), ...world.own]);
   for (const address of own) there += await world.unitsAt(address, asset);
   const said = balanceOf(world, asset);
-  if (said !== there)
-    throw new Fault(`the balance of ${asset} is ${said}, with nothing under way: the chain has ${there}`);
+  if (said === there) return;
+  const problems = (await problemsOf(world)).join('; ');
+  throw new Fault(
+    `the balance of ${asset} is ${said}, with nothing under way: the chain has ${there}; the proof: ${problems}`,
+  );
+}
+
+async function problemsOf(world: AccountWorld): Promise<string[]> {
+  const { chains } = await world.appliance.operator('ledger.prove', { chain: `regtest:${world.chain}` });
+  return chains.flatMap((one) => [...(one.error === null ? [] : [one.error]), ...one.problems]);
 }
 
 async function judgeProof(world: AccountWorld): Promise<void> {
-  const { chains } = await world.appliance.operator('ledger.prove', { chain: `regtest:${world.chain}` });
-  const problems = chains.flatMap((one) => [...(one.error === null ? [] : [one.error]), ...one.problems]);
+  const problems = await problemsOf(world);
   if (problems.length > 0) throw new Fault(`the books differ from the chain: ${problems.join('; ')}`);
 }

@@ -123,7 +123,7 @@ contract = "${this.token}"
     const [, chain, at] = /^([a-z]+)-(\d)$/.exec(name) ?? [];
     if (chain !== this.chain.toLowerCase() || at === undefined) return undefined;
     const endpoint = Number(at);
-    return { health: () => this.health[endpoint] ?? 'well', answer: (text) => this.#answer(endpoint, text) };
+    return { health: () => this.health[endpoint] ?? 'well', answer: (text) => this.#answer(endpoint, String(text)) };
   }
 
   async #answer(endpoint: number, text: string) {

@@ -216,7 +216,7 @@ describe('a full disk', () => {
   it('is over for a service that was started when there was room again', async () => {
     const bench = await Bench.open();
     const { app } = bench;
-    await raise(app, 'storage.full', 'data directory', message('storage.low', { megabytes: 0 }));
+    await raise(app, null, 'storage.full', 'data directory', message('storage.low', { megabytes: 0 }));
     const health = { ...app.store.health(), trouble: { kind: 'full' as const, message: 'the disk is full' } };
     const full = vi.spyOn(app.store, 'health').mockReturnValue(health);
     await tendStorage(app);
@@ -297,6 +297,39 @@ describe('a withdrawal', () => {
     await pay.round();
     await tellWaiting(app);
     expect(open(bench)).toEqual([]);
+  });
+
+  it.each([
+    { what: 'was away for a day', hours: 24 },
+    { what: 'is not back a day before its approval ends', hours: 6 * 24, seen: true },
+  ])('that a signing machine has not signed is an alert once that $what', async ({ hours, seen = false }) => {
+    const pay = await PayBench.open();
+    const { app, bench, signer } = pay;
+    await pay.deposits([COIN]);
+    await pay.round();
+    const since = bench.at;
+    const away = () => {
+      signer.away = { name: 'At home', seenAt: seen ? bench.at : since };
+    };
+    signer.state = 'locked';
+    away();
+    const id = await pay.request(COIN / 2n);
+    await pay.approve(id, undefined, 7 * 24 * HOUR);
+    await pay.round();
+    expect(pay.row(id).problem_template).toMatchObject({ code: 'wait.machine_away' });
+    bench.at = since + hours * HOUR - MINUTE;
+    away();
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
+    bench.at += 2 * MINUTE;
+    away();
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([['withdrawal.unsigned', `${bench.businessId}`]]);
+    signer.away = undefined;
+    signer.state = 'unlocked';
+    await pay.round();
+    await tellWaiting(app);
+    expect([pay.row(id).state, open(bench)]).toEqual(['broadcast', []]);
   });
 
   it('whose transaction cannot be made for 15 minutes is an alert that says why', async () => {

@@ -103,7 +103,11 @@ describe('changing', () => {
     await syncBoth();
     const back = await change('BTC');
     expect([back.target_id, back.address, back.quote_rate, back.quote_amount, back.quote_ends_at]).toEqual([
-      ...[before.target_id, before.address, before.quote_rate, before.quote_amount, before.quote_ends_at],
+      before.target_id,
+      before.address,
+      before.quote_rate,
+      before.quote_amount,
+      before.quote_ends_at,
     ]);
     // and a quote that ended is made anew, as a reload would
     await change('LTC');

@@ -101,6 +101,7 @@ it('when it is full, those make room that nobody looks at, the oldest first', as
   expect(await ask('192.0.2.1')).toSatisfy(isSlug);
   const left = await Promise.all(slugs.map(async (slug) => (await readInvoice(bench.app, null, slug)).invoice.status));
   expect(left.map((status, at) => (status === 'canceled' ? at : -1)).filter((at) => at >= 0)).toEqual([
-    ...[LIMIT - 2, LIMIT - 1],
+    LIMIT - 2,
+    LIMIT - 1,
   ]);
 });

@@ -85,9 +85,9 @@ describe('attempts and closed alerts', () => {
           tx.run(insertWebhookAttempt, { webhook_id: 1, by_operator: false, started_at: bench.at });
       });
     await attempt();
-    await raise(app, 'backup.late', 'closed', said('x'));
+    await raise(app, null, 'backup.late', 'closed', said('x'));
     await end(app, 'backup.late', 'closed');
-    await raise(app, 'backup.late', 'open', said('x'));
+    await raise(app, null, 'backup.late', 'open', said('x'));
     bench.at += 401 * DAY;
     await attempt();
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 250, alerts: 1 });
@@ -148,7 +148,7 @@ describe('a clock that jumps ten years ahead, and back', () => {
       const event = { uuid: 'u', type: 'invoice.paid', subject: 's', body: '{}', created_at: bench.at };
       tx.run(insertShopEvent, { ...event, business_id: bench.businessId });
     });
-    await raise(app, 'backup.late', 'closed', said('x'));
+    await raise(app, null, 'backup.late', 'closed', said('x'));
     await end(app, 'backup.late', 'closed');
     await bench.invoice();
     bench.at += 3_650 * DAY;
@@ -174,8 +174,8 @@ describe('a clock that jumps ten years ahead, and back', () => {
       });
     await attempts(bench.at + 3_650 * DAY);
     await attempts(bench.at);
-    for (let n = 0; n < 150; n++) await raise(app, 'backup.failed', `${n}`, said('x'));
-    await raise(app, 'backup.late', 'closed', said('x'));
+    for (let n = 0; n < 150; n++) await raise(app, null, 'backup.failed', `${n}`, said('x'));
+    await raise(app, null, 'backup.late', 'closed', said('x'));
     await end(app, 'backup.late', 'closed');
     bench.at += 401 * DAY;
     expect(await freeRows(app, never)).toEqual({ transactions: 0, attempts: 150, alerts: 1 });

@@ -32,7 +32,7 @@ import {
   withdrawalById,
 } from '../../../daemon/store/queries/withdrawals.ts';
 import type { Store } from '../../../daemon/store/store.ts';
-import type { Intent, Signer, SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import type { Intent, Signer, SignerStatus, SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { Bench } from './bench.ts';
 import { PayChain, type PayTx } from './pay-chain.ts';
 import type { Deposit, PayNetwork } from './pay-network.ts';
@@ -43,6 +43,8 @@ export const COIN = 100_000_000n;
 /** Signs everything whose versions conflict in pairs, and remembers what it was shown. */
 class PairSigner {
   state: 'locked' | 'unlocked' = 'unlocked';
+  /** The signing machine at home while it is not connected. */
+  away: SignerStatus['away'];
   readonly orders: SignOrder[] = [];
   /** By withdrawal: the conflict keys of each transaction that it signed. */
   readonly signed = new Map<string, { txid: string; keys: string[] }[]>();
@@ -66,6 +68,7 @@ class PairSigner {
           lockAt: null,
           retryAfterSeconds: 0,
           wordsUnproved: false,
+          away: this.away,
         });
       }
       if (name === 'sign') return async (order: SignOrder) => this.#sign(order);
@@ -246,10 +249,10 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     return (await requestByOperator(app, business, { crypto: asset, address, amount })).id;
   }
 
-  approve(id: number, feeMax?: bigint): Promise<WithdrawalRow> {
+  approve(id: number, feeMax?: bigint, holdsMs = DAY_MS): Promise<WithdrawalRow> {
     const { app } = this;
     const units = this.app.store.get(withdrawalById, { id })!.units;
-    const given = { until: app.now() + DAY_MS, units, mac: 'mac' };
+    const given = { until: app.now() + holdsMs, units, mac: 'mac' };
     return app.store.write((tx) => {
       const row = tx.get(withdrawalById, { id })!;
       const units = row.sweep ? row.units : null;

@@ -25,7 +25,8 @@ const coins = { replaces: true, hasCoins: true, hasGas: false, lockBlocks: 0 };
 const accounts = { replaces: true, hasCoins: false, hasGas: false, lockBlocks: 0 };
 
 const family = (name: PayFamily['name'], rules: Omit<PayFamily, 'name' | 'open'>): PayFamily => ({
-  ...{ name, ...rules },
+  name,
+  ...rules,
   open: () =>
     name === 'BTC' || name === 'LTC' || name === 'BCH' ? PayBench.open(name) : PayBench.on(new PaySandbox(name)),
 });

@@ -13,7 +13,13 @@ beforeEach(async () => {
 afterEach(() => bench.app.store.close());
 
 const transfer = (over: Partial<UnknownTransfer> = {}): UnknownTransfer => ({
-  ...{ targetId: 1, contract: '0xaa', txid: 't', height: 10, units: 5n, symbol: 'FAKE', decimals: 6 },
+  targetId: 1,
+  contract: '0xaa',
+  txid: 't',
+  height: 10,
+  units: 5n,
+  symbol: 'FAKE',
+  decimals: 6,
   ...over,
 });
 const listed = () => unknownTokenPage(bench.app, { limit: 5_000 });

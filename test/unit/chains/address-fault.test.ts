@@ -54,8 +54,14 @@ it.each<[text: string, chain: ChainId, fault: string | null]>([
 
 it('refuses the places on account chains where money is lost: tokens’ own contracts, and addresses without a key', async () => {
   const adapter = new EvmAdapter({
-    ...{ chain: 'ETH', network: 'mainnet', urls: ['http://127.0.0.1:9'], contracts: {}, list: new FactBook() },
-    ...{ needsAgreement: () => false, log: () => {}, alert: () => {}, wantsFinality: false },
+    chain: 'ETH',
+    network: 'mainnet',
+    urls: ['http://127.0.0.1:9'],
+    contracts: {},
+    list: new FactBook(),
+    needsAgreement: () => false,
+    alert: () => {},
+    wantsFinality: false,
   });
   const { contract = '' } = assetOf('USDT_ERC20');
   expect(addressFault(adapter, contract)).toBe(

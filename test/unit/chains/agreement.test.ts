@@ -6,7 +6,10 @@ import { type Endpoint, Endpoints } from '../../../daemon/chains/endpoints.ts';
 const signal = AbortSignal.timeout(5_000);
 const block = (height: number, hash = `block ${height}`) => ({ height, hash });
 const fact = (units: bigint, height: number | null): Fact => ({
-  ...{ id: `${units} in ${height}`, txid: 'a'.repeat(64), targetId: 1, amount: { asset: 'XMR' as const, units } },
+  id: `${units} in ${height}`,
+  txid: 'a'.repeat(64),
+  targetId: 1,
+  amount: { asset: 'XMR' as const, units },
   block: height === null ? null : block(height),
 });
 const heights = (facts: Fact[]) => facts.map((one) => [one.amount.units, one.block?.height ?? null]);

@@ -77,7 +77,9 @@ describe('a transaction in a history', () => {
   ])('that $what belongs there: $belonging', async ({ transaction, named, belonging, lost = false }) => {
     let read = 0;
     const answer = await belongs({
-      ...{ transaction, script: ours, isCoin: () => false },
+      transaction,
+      script: ours,
+      isCoin: () => false,
       named: new Set(named.map((one) => one.txid())),
       read: async (txid) => {
         read++;
@@ -91,7 +93,9 @@ describe('a transaction in a history', () => {
   it('that spends a known coin belongs there, and nothing is fetched', async () => {
     const outpoint = `${payment.txid()}:1`;
     const answer = await belongs({
-      ...{ transaction: made([[payment, 1]], [[1n, theirs]]), script: ours, named: new Set([payment.txid()]) },
+      transaction: made([[payment, 1]], [[1n, theirs]]),
+      script: ours,
+      named: new Set([payment.txid()]),
       isCoin: (one) => one === outpoint,
       read: () => expect.fail('fetched'),
     });

@@ -56,21 +56,26 @@ function adapterOf(nodes: readonly Node[]): MoneroAdapter {
     return of(this).headers(heights);
   });
   vi.spyOn(spied, 'block').mockImplementation(async ({ height, hash, parent, timeMs }) => ({
-    ...{ version: 16, height, hash, previous: parent, timeMs, txids: [] },
+    version: 16,
+    height,
+    hash,
+    previous: parent,
+    timeMs,
+    txids: [],
     coinbase: transactionOf('c', [], { isCoinbase: true }),
   }));
   vi.spyOn(spied, 'transactions').mockResolvedValue(new Map());
   vi.spyOn(spied, 'pool').mockResolvedValue([]);
   return new MoneroAdapter({
-    ...{ network: 'regtest', urls: nodes.map(({ name }) => `http://${name}:18081`), list: new FactBook() },
-    ...{
-      accounts: () => [],
-      needsAgreement: () => true,
-      alert: () => {},
-      onOdd: () => {},
-      pollMs: 60_000,
-      blocksPerStep: 20,
-    },
+    network: 'regtest',
+    urls: nodes.map(({ name }) => `http://${name}:18081`),
+    list: new FactBook(),
+    accounts: () => [],
+    needsAgreement: () => true,
+    alert: () => {},
+    onOdd: () => {},
+    pollMs: 60_000,
+    blocksPerStep: 20,
   });
 }
 

@@ -276,7 +276,9 @@ describe('steps', () => {
     const second = nextStep(first?.checkpoint ?? [], id(250), chain(250));
     expect(second?.checkpoint).toEqual(blocks(91, 210));
     expect(nextStep(second?.checkpoint ?? [], id(250), chain(250))).toEqual({
-      ...{ checkpoint: blocks(131, 250), orphaned: [], atTip: true },
+      checkpoint: blocks(131, 250),
+      orphaned: [],
+      atTip: true,
     });
   });
 

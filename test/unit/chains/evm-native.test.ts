@@ -56,7 +56,9 @@ function scene(count: number, funded: readonly number[]) {
     return credits;
   };
   return {
-    ...{ coin, look, found },
+    coin,
+    look,
+    found,
     add: (id: number) => held.set(hexOfScript(listed(id).script), UNITS),
     grow: (to: number) => {
       while (scripts.length < to) scripts.push(listed(scripts.length + 1));

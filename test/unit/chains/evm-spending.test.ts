@@ -81,8 +81,16 @@ async function planned(source: EvmSource, known: bigint, over: Partial<PaymentRe
   const nextNonce = (_: string, used: bigint) => (used > known ? used : known);
   return spending.plan(
     {
-      ...{ accountNo: 0, asset: 'ETH', payouts: [{ address: STRANGER, units: COIN / 10n }], conflictKeys: [] },
-      ...{ change: tank, feeRate: 3_000n * GWEI, feeMin: 0n, feeMax: COIN, inputsMax: null, tipHeight: 0 },
+      accountNo: 0,
+      asset: 'ETH',
+      payouts: [{ address: STRANGER, units: COIN / 10n }],
+      conflictKeys: [],
+      change: tank,
+      feeRate: 3_000n * GWEI,
+      feeMin: 0n,
+      feeMax: COIN,
+      inputsMax: null,
+      tipHeight: 0,
       holdings: { balances: () => [funds], balance: () => funds, nextNonce, coin: nothing, coins: () => [] },
       ...over,
     },
@@ -176,7 +184,9 @@ describe('the gas of a transfer', () => {
   const holdings = {
     balances: () => [funds],
     balance: () => funds,
-    ...{ nextNonce: (_: string, used: bigint) => used, coins: () => [], coin: () => assert.fail() },
+    nextNonce: (_: string, used: bigint) => used,
+    coins: () => [],
+    coin: () => assert.fail(),
   };
   const source = (...told: (Gas | null)[]) =>
     sourceOf(...told.map((gas): Answers => (gas === null ? null : { price: fair, nonce: 0n, gas })));
@@ -225,8 +235,12 @@ describe('the gas of a transfer', () => {
 
 describe('books that have more than the chain', () => {
   const own = (address: string, index: number, coins: bigint, tokens: bigint, taken = 0n) => ({
-    ...{ address: checksumAddress(evmScript(address)), script: evmScript(address), branch: 0 as const, index },
-    ...{ units: { USDT_ERC20: tokens, ETH: coins }, taken: { USDT_ERC20: taken } },
+    address: checksumAddress(evmScript(address)),
+    script: evmScript(address),
+    branch: 0 as const,
+    index,
+    units: { USDT_ERC20: tokens, ETH: coins },
+    taken: { USDT_ERC20: taken },
   });
   const [first, second] = [`0x${'a'.repeat(40)}`, `0x${'b'.repeat(40)}`] as const;
   const FEE = 21_000n * 3n * GWEI;
@@ -235,7 +249,9 @@ describe('books that have more than the chain', () => {
       holdings: {
         balances: () => funds,
         balance: () => funds[0] ?? assert.fail(),
-        ...{ nextNonce: (_, used) => used, coins: () => [], coin: () => assert.fail() },
+        nextNonce: (_, used) => used,
+        coins: () => [],
+        coin: () => assert.fail(),
       },
       ...over,
     });
@@ -324,21 +340,28 @@ describe('a token that refuses one of our addresses', () => {
   const [frozen, free, poor] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string];
   const refusing = (addresses: readonly string[]) =>
     sourceOf({
-      ...{ price: fair, nonce: 0n },
+      price: fair,
+      nonce: 0n,
       gas: (from) => (addresses.includes(from) ? new RpcError(3, 'execution reverted') : 60_000n),
     });
   const held = (address: string, units: bigint, index: number) => ({
-    ...{ address: checksumAddress(evmScript(address)), script: evmScript(address), branch: 0 as const, index },
+    address: checksumAddress(evmScript(address)),
+    script: evmScript(address),
+    branch: 0 as const,
+    index,
     units: { USDT_ERC20: units, ETH: COIN },
   });
   const all = [held(frozen, 500n, 1), held(free, 200n, 2), held(poor, 50n, 3)];
   const paying = (source: EvmSource, units: bigint) =>
     planned(source, 0n, {
-      ...{ asset: 'USDT_ERC20', payouts: [{ address: STRANGER, units }] },
+      asset: 'USDT_ERC20',
+      payouts: [{ address: STRANGER, units }],
       holdings: {
         balances: () => all,
         balance: () => assert.fail(),
-        ...{ nextNonce: (_, used) => used, coins: () => [], coin: () => assert.fail() },
+        nextNonce: (_, used) => used,
+        coins: () => [],
+        coin: () => assert.fail(),
       },
     });
 

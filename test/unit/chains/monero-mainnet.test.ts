@@ -181,8 +181,20 @@ describe('a node', () => {
   } {
     const type = where === 'output' ? 9 : 3;
     const prefix = Buffer.concat([
-      ...[varint(2), varint(0), varint(1), Uint8Array.of(2), varint(0), varint(1), varint(77), new Uint8Array(32)],
-      ...[varint(1), varint(0), Uint8Array.of(type), new Uint8Array(33).fill(8), varint(3), Uint8Array.of(2, 1, 1)],
+      varint(2),
+      varint(0),
+      varint(1),
+      Uint8Array.of(2),
+      varint(0),
+      varint(1),
+      varint(77),
+      new Uint8Array(32),
+      varint(1),
+      varint(0),
+      Uint8Array.of(type),
+      new Uint8Array(33).fill(8),
+      varint(3),
+      Uint8Array.of(2, 1, 1),
     ]);
     const base = Buffer.concat([Uint8Array.of(99), new Uint8Array(50).fill(5)]);
     const rest = Buffer.alloc(100, 4);
@@ -210,8 +222,17 @@ describe('a node', () => {
     const previous = bytesOf('cd'.repeat(32));
     const head = Buffer.concat([varint(version), varint(version), varint(1_700_000_000), previous, Buffer.alloc(4)]);
     const coinbase = Buffer.concat([
-      ...[varint(2), varint(60), varint(1), Uint8Array.of(255), varint(9), varint(1), varint(5), Uint8Array.of(3)],
-      ...[new Uint8Array(33), varint(0), Uint8Array.of(0)],
+      varint(2),
+      varint(60),
+      varint(1),
+      Uint8Array.of(255),
+      varint(9),
+      varint(1),
+      varint(5),
+      Uint8Array.of(3),
+      new Uint8Array(33),
+      varint(0),
+      Uint8Array.of(0),
     ]);
     const blob = hexOf(Buffer.concat([head, coinbase, varint(1), bytesOf(txid)]));
     const { hash, height, timeMs, previous: parent } = parseBlock(bytesOf(blob));
@@ -256,17 +277,22 @@ it('counts no output of version 1: its amount is in the open, and no ring that i
   const id = book.watch(target);
   const { output, publicKey } = paying(target.script, 5n, 77n);
   const raw = Buffer.concat([
-    ...[varint(1), varint(0), varint(1), Uint8Array.of(2), varint(3), varint(1), varint(77), new Uint8Array(32)],
-    ...[
-      varint(1),
-      varint(500n),
-      Uint8Array.of(2),
-      output.key,
-      varint(33),
-      Uint8Array.of(1),
-      publicKey,
-      Buffer.alloc(64),
-    ],
+    varint(1),
+    varint(0),
+    varint(1),
+    Uint8Array.of(2),
+    varint(3),
+    varint(1),
+    varint(77),
+    new Uint8Array(32),
+    varint(1),
+    varint(500n),
+    Uint8Array.of(2),
+    output.key,
+    varint(33),
+    Uint8Array.of(1),
+    publicKey,
+    Buffer.alloc(64),
   ]);
   const where = { block: { height: 9, hash: 'b'.repeat(64) }, blockTime: 1 };
   const scanner = new Scanner('regtest', book, () => [account]);

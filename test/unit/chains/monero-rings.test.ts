@@ -22,8 +22,17 @@ const keyOf = (index: number): string => index.toString(16).padStart(64, '0');
 /** A coinbase with one output, as a node has it at a place of the chain. */
 function kept(at: number): Buffer {
   const bytes = [
-    ...[varint(2), varint(60), varint(1), Uint8Array.of(0xff), varint(7)],
-    ...[varint(1), varint(5), Uint8Array.of(2), Buffer.from(keyOf(OWN_AT), 'hex'), varint(0), Uint8Array.of(0)],
+    varint(2),
+    varint(60),
+    varint(1),
+    Uint8Array.of(0xff),
+    varint(7),
+    varint(1),
+    varint(5),
+    Uint8Array.of(2),
+    Buffer.from(keyOf(OWN_AT), 'hex'),
+    varint(0),
+    Uint8Array.of(0),
   ];
   return Buffer.from(writeKept(at, '00'.repeat(32), Buffer.concat(bytes)));
 }
@@ -39,7 +48,9 @@ class Source implements MoneroSource {
     this.asked.push([...indices]);
     if (indices.some((index) => index >= BLOCKS * PER_BLOCK)) throw new Error('the chain has no such output');
     return indices.map((index) => ({
-      ...{ index, key: keyOf(index), commitment: 'ee'.repeat(32) },
+      index,
+      key: keyOf(index),
+      commitment: 'ee'.repeat(32),
       unlocked: this.isUnlocked(index),
     }));
   };
@@ -50,7 +61,13 @@ class Source implements MoneroSource {
 
 const OUTPOINT = `${'ab'.repeat(32)}:0`;
 const planned = (decoys: number[]): MoneroPlan => ({
-  ...{ kind: 'monero', network: 'regtest', chain: 'XMR', accountNo: 0, outputs: [], fee: 0n, weight: 0 },
+  kind: 'monero',
+  network: 'regtest',
+  chain: 'XMR',
+  accountNo: 0,
+  outputs: [],
+  fee: 0n,
+  weight: 0,
   inputs: [{ outpoint: OUTPOINT, units: 5n, script: new Uint8Array(), branch: 0, index: 0, confirmations: 60, decoys }],
 });
 

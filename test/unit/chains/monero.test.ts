@@ -3,6 +3,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Malformed } from '../../../daemon/chains/endpoints.ts';
+import { atOnce } from '../../../daemon/chains/slices.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
@@ -20,12 +21,9 @@ const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0
 const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
 const never = () => undefined;
 
-async function found(transaction: Transaction): Promise<{ n: number; units: bigint; spendKey: string }[]> {
-  const all: { n: number; units: bigint; spendKey: string }[] = [];
-  for await (const { n, units, spendKey } of new Receiver(account).candidates(transaction, never)) {
-    all.push({ n, units, spendKey: Buffer.from(spendKey).toString('hex') });
-  }
-  return all;
+async function found(transaction: Transaction) {
+  const [received = []] = atOnce(new Receiver(account).received([transaction]));
+  return received.map(({ n, units, spendKey }) => ({ n, units, spendKey: Buffer.from(spendKey).toString('hex') }));
 }
 
 const { script } = subaddress(account, 0, 7, 'regtest');

@@ -31,8 +31,16 @@ function raw(fields: Partial<SandboxAccountPlan> & { units?: bigint; address?: s
   const { units = 1n, address = to, ...plan } = fields;
   const output = { kind: 'payout' as const, address, script: new Uint8Array(), units };
   return accountSpend({
-    ...{ kind: 'sandbox-account', network: 'sandbox', chain: 'ETH', accountNo: 0, asset: 'ETH' },
-    ...{ sender, nonce: 0n, lowestNonce: 0n, outputs: [output], fee: FEE },
+    kind: 'sandbox-account',
+    network: 'sandbox',
+    chain: 'ETH',
+    accountNo: 0,
+    asset: 'ETH',
+    sender,
+    nonce: 0n,
+    lowestNonce: 0n,
+    outputs: [output],
+    fee: FEE,
     ...plan,
   }).raw;
 }

@@ -55,7 +55,10 @@ const request: fc.Arbitrary<SpendRequest> = fc
     const coins = coinsOf(chain, units).map((coin, i) => (i < young ? { ...coin, confirmations: 0 } : coin));
     const held = coins.slice(0, pay.length === 0 && !sweep ? Math.max(1, requiredInputs) : requiredInputs);
     return requestOf(chain, {
-      ...{ coins, feeRate, feeMin, pay: sweep ? [null] : pay },
+      coins,
+      feeRate,
+      feeMin,
+      pay: sweep ? [null] : pay,
       requiredInputs: held.map(({ outpoint }) => outpoint),
       ...(parent && { parents: parent }),
     });

@@ -173,12 +173,21 @@ describe('bytes of anybody', () => {
       string,
     ];
     const { raw } = accountSpend({
-      ...{ kind: 'sandbox-account', network: 'sandbox', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', sender },
-      ...{ nonce: 3n, lowestNonce: 3n, fee: 7n },
+      kind: 'sandbox-account',
+      network: 'sandbox',
+      chain: 'ETH',
+      accountNo: 0,
+      asset: 'USDT_ERC20',
+      sender,
+      nonce: 3n,
+      lowestNonce: 3n,
+      fee: 7n,
       outputs: [{ kind: 'payout', address, script: scriptAt('ETH', address)!, units: 5n }],
     });
     expect(decodeAccount('ETH', raw)).toMatchObject({
-      ...{ from: sender, nonce: 3n, fee: 7n },
+      from: sender,
+      nonce: 3n,
+      fee: 7n,
       transfer: { address, asset: 'USDT_ERC20', units: 5n },
     });
     for (const [from, to] of [

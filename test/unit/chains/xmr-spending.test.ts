@@ -16,7 +16,12 @@ const COIN = 10n ** 12n;
 const RATE = 20_000n * 1_000n;
 const script = new Uint8Array(65);
 const coin = (units: bigint, n: number): Coin => ({
-  ...{ outpoint: `${n}`.padStart(64, '0').concat(':0'), units, script, branch: 0, index: n, confirmations: 20 },
+  outpoint: `${n}`.padStart(64, '0').concat(':0'),
+  units,
+  script,
+  branch: 0,
+  index: n,
+  confirmations: 20,
 });
 const wish = (units: bigint | null) => ({ address: '', script, units });
 const request = (
@@ -24,8 +29,16 @@ const request = (
   payouts: MoneroRequest['payouts'],
   more: Partial<MoneroRequest> = {},
 ): MoneroRequest => ({
-  ...{ network: 'regtest', accountNo: 0, payouts, spent: [], coins, change: { address: '', script, index: 0 } },
-  ...{ feeRate: RATE, feeMin: 0n, feeMax: COIN, inputsMax: null },
+  network: 'regtest',
+  accountNo: 0,
+  payouts,
+  spent: [],
+  coins,
+  change: { address: '', script, index: 0 },
+  feeRate: RATE,
+  feeMin: 0n,
+  feeMax: COIN,
+  inputsMax: null,
   ...more,
 });
 

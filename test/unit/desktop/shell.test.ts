@@ -181,10 +181,19 @@ describe('a page', () => {
     openWindow({ preload: '/preload.cjs', stateFile: join(folder, 'none.json'), icon: '/icon.png', hidden: false });
     expect(windows.at(-1)!.options.webPreferences).toEqual(webPreferences('/preload.cjs'));
     expect(webPreferences('/preload.cjs')).toEqual({
-      ...{ preload: '/preload.cjs', contextIsolation: true, sandbox: true, webSecurity: true, disableDialogs: true },
-      ...{ nodeIntegration: false, nodeIntegrationInSubFrames: false, nodeIntegrationInWorker: false },
-      ...{ allowRunningInsecureContent: false, experimentalFeatures: false, webviewTag: false },
-      ...{ navigateOnDragDrop: false, spellcheck: false },
+      preload: '/preload.cjs',
+      contextIsolation: true,
+      sandbox: true,
+      webSecurity: true,
+      disableDialogs: true,
+      nodeIntegration: false,
+      nodeIntegrationInSubFrames: false,
+      nodeIntegrationInWorker: false,
+      allowRunningInsecureContent: false,
+      experimentalFeatures: false,
+      webviewTag: false,
+      navigateOnDragDrop: false,
+      spellcheck: false,
     });
   });
 
@@ -249,7 +258,9 @@ describe('a page', () => {
       },
     } as never);
     expect(setProxy).toHaveBeenCalledExactlyOnceWith({
-      ...{ mode: 'fixed_servers', proxyRules: 'http://127.0.0.1:1', proxyBypassRules: '<-loopback>' },
+      mode: 'fixed_servers',
+      proxyRules: 'http://127.0.0.1:1',
+      proxyBypassRules: '<-loopback>',
     });
     expect(asked.mock.calls.flat()).toEqual([false, false, false, false, false]);
     expect(check!(null, 'clipboard-sanitized-write', ORIGIN)).toBe(true);
@@ -272,7 +283,10 @@ describe('a page', () => {
     };
     // an export of the page's, for which the system asks for a place; and nothing else
     expect([`blob:${ORIGIN}/1`, `${ORIGIN}/a.js`, 'https://example.com/a', 'data:text/html,a'].map(stopped)).toEqual([
-      ...[false, true, true, true],
+      false,
+      true,
+      true,
+      true,
     ]);
   });
 
@@ -419,7 +433,9 @@ describe('links, notices and updates', () => {
   it('fetches and installs nothing without being told to', async () => {
     const on = new Map<string, (info: { version: string }) => void>();
     const updater = {
-      ...{ autoDownload: true, autoInstallOnAppQuit: true, allowDowngrade: true },
+      autoDownload: true,
+      autoInstallOnAppQuit: true,
+      allowDowngrade: true,
       checkForUpdates: vi.fn(async () => null),
       downloadUpdate: vi.fn(async () => []),
       quitAndInstall: vi.fn(),

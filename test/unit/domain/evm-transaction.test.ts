@@ -91,7 +91,10 @@ describe('a transaction', () => {
     [
       'one with an access list',
       serializeTransaction({
-        ...{ type: 'eip1559', chainId: 1, gas: 1n, to: `0x${'35'.repeat(20)}` },
+        type: 'eip1559',
+        chainId: 1,
+        gas: 1n,
+        to: `0x${'35'.repeat(20)}`,
         accessList: [{ address: `0x${'35'.repeat(20)}`, storageKeys: [] }],
       }),
     ],

@@ -68,8 +68,13 @@ describe('what may follow on what', () => {
 
   it('shows the merchant three states', () => {
     expect(WITHDRAWAL_STATES.map(apiStatus)).toEqual([
-      ...['pending', 'pending', 'pending', 'pending'],
-      ...['completed', 'failed', 'failed'],
+      'pending',
+      'pending',
+      'pending',
+      'pending',
+      'completed',
+      'failed',
+      'failed',
     ]);
     expect(WITHDRAWAL_STATES.filter(isOpen)).toEqual(['requested', 'approved', 'signed', 'broadcast']);
   });
@@ -97,7 +102,11 @@ describe('what the chain says of the versions that pay', () => {
 
   it('is decided once it is buried, or impossible for as long', () => {
     expect([there(B), there(B - 1), away(B), away(B - 1), away()].map((one) => isDecided(one, B))).toEqual([
-      ...[true, false, true, false, false],
+      true,
+      false,
+      true,
+      false,
+      false,
     ]);
   });
 

@@ -10,11 +10,11 @@ import { isMethod, OPERATOR, rulesOf } from '../../../daemon/contract/operator.t
  * that is locked to a counter has of it; and whether money could leave by it.
  */
 const TABLE = `
+address.list            reads    page     -         -
 addressBook.add         changes  page     -         spends
 addressBook.grants      reads    page     -         -
 addressBook.list        reads    page     -         -
 addressBook.remove      changes  page     -         spends
-address.list            reads    page     -         -
 alert.list              reads    page     -         -
 alert.seen              changes  page     -         -
 alert.test              changes  page     -         -
@@ -34,6 +34,9 @@ client.add              changes  page     -         -
 client.change           changes  page     -         -
 client.list             reads    page     -         -
 client.revoke           changes  page     -         -
+closing.list            reads    page     -         -
+closing.make            changes  page     -         -
+closing.next            reads    page     -         -
 console.end             changes  page     -         -
 console.list            reads    page     -         -
 console.open            changes  machine  -         -
@@ -59,6 +62,7 @@ gas.forecast            reads    page     -         -
 gas.resume              changes  page     -         spends
 gas.status              reads    page     -         -
 gas.stop                changes  page     -         -
+gas.tank                changes  page     -         spends
 inbox.accept            changes  page     -         -
 inbox.keep              changes  page     -         -
 inbox.list              reads    page     -         -
@@ -72,24 +76,43 @@ invoice.list            reads    page     -         -
 invoice.markPaid        changes  page     -         -
 invoice.refund          changes  page     -         -
 invoice.show            reads    page     -         -
+item.add                changes  page     -         -
+item.change             changes  page     -         -
+item.list               reads    page     business  -
+item.remove             changes  page     -         -
 key.add                 changes  page     -         spends
 key.list                reads    page     -         -
 key.revoke              changes  page     -         -
 ledger.adopt            changes  page     -         -
 ledger.prove            changes  page     -         -
+link.add                changes  page     -         -
+link.change             changes  page     -         -
+link.end                changes  page     -         -
+link.list               reads    page     -         -
+link.show               reads    page     -         -
 maintenance.free        changes  page     -         -
 policy.grants           reads    page     -         -
 policy.set              changes  page     -         spends
 policy.show             reads    page     -         -
 rates.list              reads    page     -         -
+reach.show              reads    page     -         -
+reach.test              changes  page     -         -
+refundLink.end          changes  page     -         -
+refundLink.list         reads    page     -         -
+refundLink.make         changes  page     -         -
+refundLink.prepare      changes  page     -         -
 restore.confirm         changes  page     -         spends
 restore.status          reads    page     -         -
 sandbox.play            changes  page     -         -
 settings.show           reads    page     -         -
+signer.invite           changes  machine  -         -
+signer.machines         reads    page     -         -
+signer.remove           changes  machine  -         -
 source.list             reads    page     -         -
 source.rescan           changes  page     -         -
 status                  reads    page     -         -
 takings.list            reads    page     -         -
+till.pair               changes  page     -         -
 wallet.authorize        changes  browser  -         spends
 wallet.custody          changes  browser  -         spends
 wallet.discover         changes  page     -         -

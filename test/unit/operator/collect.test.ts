@@ -11,21 +11,45 @@ const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
 const APPROVE: Asked = { kind: 'approve' };
 
 const INTENT: Intent = {
-  ...{ uuid: 'one', network: 'regtest', accountNo: 3, chain: 'ETH', asset: 'USDT_ERC20', address: TO },
-  ...{ units: '90000000', sweep: false, coins: null, feeMax: '2000000000000000', feeAsset: 'ETH' },
+  uuid: 'one',
+  network: 'regtest',
+  accountNo: 3,
+  chain: 'ETH',
+  asset: 'USDT_ERC20',
+  address: TO,
+  units: '90000000',
+  sweep: false,
+  coins: null,
+  feeMax: '2000000000000000',
+  feeAsset: 'ETH',
 };
 const COLLECT: GivenCollect = { fee_max: '3000000000000000', until: NOW + 7 * DAY };
 
 const given = (intent: Intent = INTENT): Given => ({
-  ...{ purpose: 'pay', intents: [intent], raw: null, outputs: [{ change_index: null }], until: NOW + 7 * DAY },
+  purpose: 'pay',
+  intents: [intent],
+  raw: null,
+  outputs: [{ change_index: null }],
+  until: NOW + 7 * DAY,
 });
 
 const said = {
-  ...{ crypto: 'USDT_ERC20', fee_crypto: 'ETH', usd_rate: '1', fee: '0.001', inputs: [] },
-  ...{ speeds: [], warnings: [], notes: [], said_notes: [] },
+  crypto: 'USDT_ERC20',
+  fee_crypto: 'ETH',
+  usd_rate: '1',
+  fee: '0.001',
+  inputs: [],
+  speeds: [],
+  warnings: [],
+  notes: [],
+  said_notes: [],
 } as unknown as Preview;
 const stated = {
-  ...{ chain: 'ETH', coin: 'ETH', addresses: 2, cost: '0.0015', ...COLLECT },
+  chain: 'ETH',
+  coin: 'ETH',
+  addresses: 2,
+  cost: '0.0015',
+  ...COLLECT,
   needs: { amount: '0.001', address: TO, text: `needs 0.001 ETH for gas; send it to ${TO}` },
 } as Collect;
 
@@ -68,8 +92,13 @@ describe('a payment that is collected for', () => {
     };
     const { approvals, gas } = await Review.of(given(), APPROVE, NOW, COLLECT)!.signed(authorize);
     const grant = {
-      ...{ kind: 'gas', network: 'regtest', accountNo: 3, chain: 'ETH' },
-      ...{ feeMax: COLLECT.fee_max, until: COLLECT.until, issuedAt: NOW },
+      kind: 'gas',
+      network: 'regtest',
+      accountNo: 3,
+      chain: 'ETH',
+      feeMax: COLLECT.fee_max,
+      until: COLLECT.until,
+      issuedAt: NOW,
     };
     expect(asked).toEqual([
       { approvals: [{ purpose: 'pay', intent: INTENT, until: NOW + 7 * DAY }], change: null, grants: [grant] },

@@ -86,8 +86,12 @@ it('gives 25 words to the account that the business gets, and leaves them at no 
   const taken = new Rejected('business.account', 'Taken');
   expect(await withMonero()).toEqual(['take 4', `add 4 gap ${GAP}`, 'added']);
   expect(await withMonero(taken)).toEqual([
-    ...['take 4', `add 4 gap ${GAP}`, 'drop 4'],
-    ...['take 5', `add 5 gap ${GAP}`, 'added'],
+    'take 4',
+    `add 4 gap ${GAP}`,
+    'drop 4',
+    'take 5',
+    `add 5 gap ${GAP}`,
+    'added',
   ]);
   const refused = Object.assign(new Error('no such coin'), { status: 422 });
   expect(await withMonero(refused)).toEqual(['take 4', `add 4 gap ${GAP}`, 'drop 4', 'no such coin']);

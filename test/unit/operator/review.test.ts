@@ -107,7 +107,12 @@ describe('a payment', () => {
     const worth = (sum: { worth: string | null } | null): string | null => sum?.worth ?? null;
     // 0.4 and 1.09998 LTC at 92.345678 euros, each rounded up
     expect([view.currency, view.rate, worth(view.paid), worth(view.back), worth(view.fee), worth(view.takes)]).toEqual([
-      ...['EUR', '92.35', '36.94', '101.58', '0.01', '138.53'],
+      'EUR',
+      '92.35',
+      '36.94',
+      '101.58',
+      '0.01',
+      '138.53',
     ]);
     const unknown = viewOf(made, { ...said, usd_rate: null } as unknown as Preview, null, {
       currency: 'EUR',

@@ -26,12 +26,22 @@ type Answers = Record<string, () => [status: number, body: unknown]>;
 const MINUTE_MS = 60_000;
 const grants = (accountNo: number, units: string, issuedAt = Date.now()) =>
   SIGNED_ASSETS.map(({ symbol }) => ({
-    ...{ network: 'regtest' as const, accountNo, asset: symbol, perWithdrawal: units, perDay: units },
-    ...{ addresses: null, issuedAt },
+    network: 'regtest' as const,
+    accountNo,
+    asset: symbol,
+    perWithdrawal: units,
+    perDay: units,
+    addresses: null,
+    issuedAt,
   }));
 const policy = {
-  ...{ business_id: 1, business: 'Shop', mode: 'manual', per_withdrawal_usd: null, per_day_usd: null },
-  ...{ address_book_only: false, used_usd: '0' },
+  business_id: 1,
+  business: 'Shop',
+  mode: 'manual',
+  per_withdrawal_usd: null,
+  per_day_usd: null,
+  address_book_only: false,
+  used_usd: '0',
 };
 const unavailable = { error: { code: 'unavailable', message: 'The database is busy: try again' } };
 const HONEST: Answers = {
@@ -52,7 +62,10 @@ let closeThief: () => void;
 
 const clientOf = (): SignerClient =>
   new SignerClient({
-    ...{ folder: '/nonexistent', remote: socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }) },
+    folder: '/nonexistent',
+    remote: socket,
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
     sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
     log: () => {},
   });
@@ -112,7 +125,8 @@ afterEach(async () => {
 
 const cli = async (...argv: string[]) => {
   const { io, ran } = fakeIo({
-    ...{ COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet },
+    COUNTINGHOUSE_SIGNER_SOCKET: socket,
+    COUNTINGHOUSE_SIGNER_DIR: wallet,
     COUNTINGHOUSE_DATA_DIR: join(root, 'data'),
   });
   return { code: await runCli(argv, io), ...ran };
@@ -200,8 +214,13 @@ describe('a policy that is taken back', () => {
 
   it('is taken back with a grant of gas, which gas stop ends whatever the service answers', async () => {
     const gas: GasGrant = {
-      ...{ kind: 'gas', network: 'mainnet', accountNo: 0, chain: 'ETH', feeMax: '1000000000000000' },
-      ...{ until: Date.now() + 3_600_000, issuedAt: Date.now() - 1 },
+      kind: 'gas',
+      network: 'mainnet',
+      accountNo: 0,
+      chain: 'ETH',
+      feeMax: '1000000000000000',
+      until: Date.now() + 3_600_000,
+      issuedAt: Date.now() - 1,
     };
     await daemon.grantPolicy(gas, grantMac(approvalKey(SEED), await epochOf(wallet), gas));
     expect((await cli('wallet', 'grants')).out).toMatch(/mainnet\/0 +gas on ETH +- +0\.001 /);

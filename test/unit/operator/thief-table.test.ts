@@ -212,8 +212,14 @@ async function takenOver(answers: Record<string, unknown>) {
 }
 
 const WALLET = {
-  ...{ state: 'unlocked', fingerprint: '73c5da0a', unlock: 'prompt', locks_at: null },
-  ...{ retry_after_seconds: 0, words_unproved: false, separate: false, gap: 1_000 },
+  state: 'unlocked',
+  fingerprint: '73c5da0a',
+  unlock: 'prompt',
+  locks_at: null,
+  retry_after_seconds: 0,
+  words_unproved: false,
+  separate: false,
+  gap: 1_000,
 };
 
 async function command(env: Record<string, string>, ...argv: string[]) {
@@ -265,10 +271,7 @@ async function separateSigner(data: string) {
   const socket = join(run, 'signer.sock');
   const source = () => ({ kind: 'prompt' as const });
   const service = await serveSigner({ folder: wallet, socket, autoLockMinutes: 0, source, log: () => {} });
-  const env = {
-    ...{ COUNTINGHOUSE_DATA_DIR: data, COUNTINGHOUSE_SIGNER_SOCKET: socket },
-    COUNTINGHOUSE_SIGNER_DIR: wallet,
-  };
+  const env = { COUNTINGHOUSE_DATA_DIR: data, COUNTINGHOUSE_SIGNER_SOCKET: socket, COUNTINGHOUSE_SIGNER_DIR: wallet };
   return { env, close: () => service.close() };
 }
 
@@ -297,8 +300,13 @@ describe('the record of signatures', () => {
     let session = await open();
     await session.grant(
       ...grantOf({
-        ...{ network: 'regtest', accountNo: 0, asset: 'LTC', perWithdrawal: '50000000', perDay: '50000000' },
-        ...{ addresses: null, issuedAt: 1 },
+        network: 'regtest',
+        accountNo: 0,
+        asset: 'LTC',
+        perWithdrawal: '50000000',
+        perDay: '50000000',
+        addresses: null,
+        issuedAt: 1,
       }),
     );
     await session.close();

@@ -68,8 +68,14 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       state: {
         is: 'detected',
         funds: {
-          ...{ asset: assetOf('LTC'), received: 62_375_000n, confirmations: 1, required: 3, transactions: [] },
-          ...{ overpaid: true, late: true, expectedSeconds: 300 },
+          asset: assetOf('LTC'),
+          received: 62_375_000n,
+          confirmations: 1,
+          required: 3,
+          transactions: [],
+          overpaid: true,
+          late: true,
+          expectedSeconds: 300,
         },
       },
       others: [],

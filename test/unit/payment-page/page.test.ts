@@ -374,7 +374,9 @@ describe('forms', () => {
 
   it('asks for the network of Tether in a second step, and only where there are two', () => {
     const both: Offer[] = (['USDT_ERC20', 'BTC', 'USDT_BEP20'] as const).map((symbol) => ({
-      ...{ asset: assetOf(symbol), units: 60_000_000n, rate: 100_000_000n },
+      asset: assetOf(symbol),
+      units: 60_000_000n,
+      rate: 100_000_000n,
       withheld: null,
     }));
     const markup = renderPage(page({ ...choose, offers: both }));

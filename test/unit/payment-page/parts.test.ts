@@ -251,7 +251,12 @@ describe('the QR code', () => {
     BCH: 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
     LTC: 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9',
     XMR: `8${'5bKq3FvPz7Rw'.repeat(8).slice(0, 94)}`,
-    ...{ ETH: EVM, BNB: EVM, USDT_ERC20: EVM, USDT_BEP20: EVM, XAUT: EVM, PAXG: EVM },
+    ETH: EVM,
+    BNB: EVM,
+    USDT_ERC20: EVM,
+    USDT_BEP20: EVM,
+    XAUT: EVM,
+    PAXG: EVM,
   };
   it.each(ASSETS.map((asset) => [asset.symbol, asset] as const))(
     'is read with the mark of %s in it',

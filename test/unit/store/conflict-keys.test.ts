@@ -9,11 +9,21 @@ import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 const OUTPOINT = `${'ab'.repeat(32)}:1`;
 /** As it was written before. */
 const PLAN = JSON.stringify({
-  ...{ kind: 'utxo', network: 'mainnet', chain: 'BTC', accountNo: 0, version: 2, lockTime: 800_000 },
+  kind: 'utxo',
+  network: 'mainnet',
+  chain: 'BTC',
+  accountNo: 0,
+  version: 2,
+  lockTime: 800_000,
   inputs: [
     {
-      ...{ outpoint: OUTPOINT, units: { $units: '100000' }, script: { $hex: `0014${'cd'.repeat(20)}` } },
-      ...{ branch: 0, index: 3, confirmations: 7, sequence: 0xfffffffd },
+      outpoint: OUTPOINT,
+      units: { $units: '100000' },
+      script: { $hex: `0014${'cd'.repeat(20)}` },
+      branch: 0,
+      index: 3,
+      confirmations: 7,
+      sequence: 0xfffffffd,
     },
   ],
   outputs: [{ kind: 'payout', address: 'bc1', script: { $hex: `0014${'ef'.repeat(20)}` }, units: { $units: '99000' } }],

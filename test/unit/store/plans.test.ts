@@ -45,6 +45,8 @@ const READS_FEW: Record<string, string> = {
   skipWebhooks: 'SCAN webhook USING INDEX webhook_turn',
   wantedAbsences: 'SCAN absence USING INDEX absence_wanted',
   longWanted: 'SCAN absence USING INDEX absence_wanted',
+  // to the limit of links
+  linksAbove: 'SCAN link USING COVERING INDEX link_business',
   // one row a channel for each alert that is kept
   tellAgain: 'SCAN alert_notice',
   doubtUnsigned: 'SCAN withdrawal USING INDEX withdrawal_waiting',

@@ -214,8 +214,13 @@ describe('what release 0.1.0 signed without an end', () => {
 
 describe('a grant', () => {
   const GRANT: PolicyGrant = {
-    ...{ network: 'regtest', accountNo: 0, asset: 'LTC', perWithdrawal: '1000000', perDay: '1020000' },
-    ...{ addresses: null, issuedAt: 0 },
+    network: 'regtest',
+    accountNo: 0,
+    asset: 'LTC',
+    perWithdrawal: '1000000',
+    perDay: '1020000',
+    addresses: null,
+    issuedAt: 0,
   };
   const byPolicy = (uuid: string, feeMax = '100000000', units = 1_000_000n): Order => {
     const order = payment('LTC', [uuid], units);

@@ -30,7 +30,9 @@ afterAll(async () => {
 function wallet(name: string) {
   const folder = join(root, name);
   const signer = new SignerClient({
-    ...{ folder, autoLockMinutes: 15, source: () => ({ kind: 'prompt' }) },
+    folder,
+    autoLockMinutes: 15,
+    source: () => ({ kind: 'prompt' }),
     sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
     log: () => {},
   });

@@ -26,8 +26,13 @@ type Order = UtxoOrder;
 
 const NOW = Date.now();
 const GRANT: PolicyGrant = {
-  ...{ network: 'regtest', accountNo: 0, asset: 'LTC', perWithdrawal: '50000000', perDay: '90000000' },
-  ...{ addresses: null, issuedAt: NOW },
+  network: 'regtest',
+  accountNo: 0,
+  asset: 'LTC',
+  perWithdrawal: '50000000',
+  perDay: '90000000',
+  addresses: null,
+  issuedAt: NOW,
 };
 
 let root: string;

@@ -33,9 +33,18 @@ let count = 0;
 function order(plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOrder {
   const { address, branch, index } = own(0, 3, plan.network);
   const whole: EvmPlan = {
-    ...{ kind: 'evm', network: 'mainnet', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', contract: TETHER },
+    kind: 'evm',
+    network: 'mainnet',
+    chain: 'ETH',
+    accountNo: 0,
+    asset: 'USDT_ERC20',
+    contract: TETHER,
     sender: { branch, index, address },
-    ...{ nonce: 4n, lowestNonce: 4n, gasLimit: 65_000n, maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI },
+    nonce: 4n,
+    lowestNonce: 4n,
+    gasLimit: 65_000n,
+    maxFeePerGas: 20n * GWEI,
+    maxPriorityFeePerGas: GWEI,
     outputs: [
       { kind: 'payout', address: STRANGER, script: Uint8Array.from(Buffer.alloc(20, 0xab)), units: 25_000_000n },
     ],
@@ -43,9 +52,17 @@ function order(plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOr
     ...plan,
   };
   const said: Intent = {
-    ...{ uuid: `evm-${count++}`, network: whole.network, accountNo: 0, chain: whole.chain, asset: whole.asset },
-    ...{ address: STRANGER, units: '25000000', sweep: false, coins: null },
-    ...{ feeMax: (65_000n * 20n * GWEI).toString(), feeAsset: 'ETH' },
+    uuid: `evm-${count++}`,
+    network: whole.network,
+    accountNo: 0,
+    chain: whole.chain,
+    asset: whole.asset,
+    address: STRANGER,
+    units: '25000000',
+    sweep: false,
+    coins: null,
+    feeMax: (65_000n * 20n * GWEI).toString(),
+    feeAsset: 'ETH',
     ...intent,
   };
   return { purpose: 'pay', plan: whole, withdrawals: [{ intent: said, approval: approve(said) }] };
@@ -139,10 +156,13 @@ describe('the signer', () => {
       'signer.conflict',
     );
     const cancel = (plan: Partial<EvmPlan>): EvmOrder => ({
-      ...{ purpose: 'cancel', withdrawals },
+      purpose: 'cancel',
+      withdrawals,
       plan: {
         ...given.plan,
-        ...{ contract: null, gasLimit: 21_000n, fee: 21_000n * 20n * GWEI },
+        contract: null,
+        gasLimit: 21_000n,
+        fee: 21_000n * 20n * GWEI,
         outputs: [{ kind: 'change', ...own(1, 0), units: 0n }],
         ...plan,
       },
@@ -161,16 +181,31 @@ describe('a grant of gas', () => {
   const FEE = 21_000n * 20n * GWEI;
   const grantOf = async (fields: Partial<GasGrant> = {}): Promise<[GasGrant, string]> => {
     const grant: GasGrant = {
-      ...{ kind: 'gas', network: 'mainnet', accountNo: 0, chain: 'ETH' },
-      ...{ feeMax: (2n * FEE).toString(), until: now + 3_600_000, issuedAt: now, ...fields },
+      kind: 'gas',
+      network: 'mainnet',
+      accountNo: 0,
+      chain: 'ETH',
+      feeMax: (2n * FEE).toString(),
+      until: now + 3_600_000,
+      issuedAt: now,
+      ...fields,
     };
     return [grant, grantMac(approvalKey(SEED), await epochOf(folder), grant)];
   };
   /** Sends the native coin from one address of ours to another. */
   const move = (uuid: string, nonce: number, plan: Partial<EvmPlan> = {}, intent: Partial<Intent> = {}): EvmOrder => {
     const said: Intent = {
-      ...{ uuid, network: 'mainnet', accountNo: 0, chain: 'ETH', asset: 'ETH', address: ADDRESS_SELF, units: '0' },
-      ...{ sweep: false, coins: null, feeMax: FEE.toString(), ...intent },
+      uuid,
+      network: 'mainnet',
+      accountNo: 0,
+      chain: 'ETH',
+      asset: 'ETH',
+      address: ADDRESS_SELF,
+      units: '0',
+      sweep: false,
+      coins: null,
+      feeMax: FEE.toString(),
+      ...intent,
     };
     const base = order().plan;
     const from = own(1, 0);
@@ -178,7 +213,11 @@ describe('a grant of gas', () => {
       purpose: 'pay',
       plan: {
         ...base,
-        ...{ asset: 'ETH', contract: null, gasLimit: 21_000n, fee: FEE, nonce: BigInt(nonce) },
+        asset: 'ETH',
+        contract: null,
+        gasLimit: 21_000n,
+        fee: FEE,
+        nonce: BigInt(nonce),
         sender: { branch: from.branch, index: from.index, address: from.address },
         outputs: [{ kind: 'change', ...own(0, 3), units: 10n ** 14n }],
         ...plan,
@@ -212,7 +251,9 @@ describe('a grant of gas', () => {
     const units = 10n ** 15n;
     const give = (uuid: string, nonce: number, given = units, maxFeePerGas = GWEI / 10n): EvmOrder =>
       move(uuid, nonce, {
-        ...{ maxFeePerGas, maxPriorityFeePerGas: 0n, fee: 21_000n * maxFeePerGas },
+        maxFeePerGas,
+        maxPriorityFeePerGas: 0n,
+        fee: 21_000n * maxFeePerGas,
         outputs: [{ kind: 'change', ...own(0, 3), units: given }],
       });
     await session.grant(...(await grantOf({ feeMax: units.toString() })));
@@ -240,7 +281,9 @@ describe('a grant of gas', () => {
   it('gives gas only up to 100,000 addresses above those that had some before the grant, and a million', async () => {
     const to = (index: number, uuid = `to-${index}`): EvmOrder =>
       move(uuid, 100 + (index % 1_000), {
-        ...{ maxFeePerGas: 10n, maxPriorityFeePerGas: 0n, fee: 210_000n },
+        maxFeePerGas: 10n,
+        maxPriorityFeePerGas: 0n,
+        fee: 210_000n,
         outputs: [{ kind: 'change', ...own(0, index), units: 1n }],
       });
     const grantAgain = async () => {
@@ -277,11 +320,56 @@ describe('a grant of gas', () => {
     expect(await refusal(to(own(1, 1_000_000), 1n))).toBe('signer.differs');
     expect(await refusal(to(own(0, 1_000_000), 10n ** 18n))).toBe('signer.differs');
     const tokens: Partial<EvmPlan> = {
-      ...{ asset: 'USDT_ERC20', contract: TETHER, gasLimit: 65_000n, fee: 65_000n * 20n * GWEI },
+      asset: 'USDT_ERC20',
+      contract: TETHER,
+      gasLimit: 65_000n,
+      fee: 65_000n * 20n * GWEI,
       outputs: [{ kind: 'change', ...own(0, 1_000_000), units: 1n }],
     };
     const intent = { asset: 'USDT_ERC20' as const, feeAsset: 'ETH' as const };
     expect(await refusal(move('hidden', 3, tokens, intent))).toBe('signer.differs');
+  });
+
+  it('collects into the tank that the operator named last, through later grants, epochs and lives, and into no other', async () => {
+    const from = own(0, 5);
+    const sender = { branch: from.branch, index: from.index, address: from.address };
+    const cheap = { maxFeePerGas: GWEI / 100n, maxPriorityFeePerGas: 0n, fee: 21_000n * (GWEI / 100n) };
+    let nonce = 0;
+    const into = (index: number, units = 10n ** 20n): EvmOrder =>
+      move(`into-${nonce}-${index}`, nonce++, {
+        ...cheap,
+        sender,
+        outputs: [{ kind: 'change', ...own(1, index), units }],
+      });
+    const grantAgain = async (fields: Partial<GasGrant> = {}): Promise<void> => {
+      now += 1_000;
+      await session.grant(...(await grantOf(fields)));
+    };
+    const reopened = async (): Promise<void> => {
+      await session.close();
+      session = await Session.open(folder, PASSPHRASE, () => now);
+    };
+    await grantAgain();
+    expect(await refusal(into(1))).toBe('signer.differs');
+    now += 1_000;
+    const [named] = await grantOf({ feeMax: '0', tank: 1 });
+    // the word for a tank is bound to it
+    const mac = grantMac(approvalKey(SEED), await epochOf(folder), { ...named, tank: 2 });
+    expect(await codeOf(session.grant(named, mac))).toBe('signer.approval');
+    const [, plain] = await grantOf({ feeMax: '0' });
+    expect(await codeOf(session.grant(named, plain))).toBe('signer.approval');
+    await grantAgain({ feeMax: '0', tank: 1 });
+    // naming it permits nothing
+    expect(await refusal(into(1))).toBe('signer.limit');
+    await grantAgain();
+    await session.sign(crossed(into(1)));
+    expect(await refusal(into(0))).toBe('signer.differs');
+    expect(await refusal(into(2))).toBe('signer.differs');
+    await reopened();
+    await session.sign(crossed(into(1)));
+    // the former one may get gas for what is left there, and no more
+    await session.sign(crossed(into(0, 10n ** 14n)));
+    expect(await refusal(into(2, 10n ** 14n))).toBe('signer.differs');
   });
 
   it('pays nobody else', async () => {
@@ -309,8 +397,10 @@ describe("the operator's reading", () => {
 
   it('finds recipient, amount and highest fee in the bytes', () => {
     expect(reading.bytes(raw())).toEqual({
-      ...{ keys: [], outputs: [{ to: 'ab'.repeat(20), units: 25_000_000n }] },
-      ...{ fee: 65_000n * 20n * GWEI, gasLimit: 65_000n },
+      keys: [],
+      outputs: [{ to: 'ab'.repeat(20), units: 25_000_000n }],
+      fee: 65_000n * 20n * GWEI,
+      gasLimit: 65_000n,
     });
     expect(reading.destination(STRANGER)).toBe('ab'.repeat(20));
     expect(reading.destination(STRANGER.replace(/[a-f]/, (letter: string) => letter.toUpperCase()))).toBeNull();

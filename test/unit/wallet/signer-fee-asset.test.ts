@@ -10,32 +10,55 @@ import { codeOf } from './signer-kit.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const intent: Intent = {
-  ...{ uuid: 'w', network: 'sandbox', accountNo: 0, chain: 'ETH', asset: 'USDT_ERC20', address: '0xabc' },
-  ...{ units: '50', sweep: false, coins: null, feeMax: '9', feeAsset: 'ETH' },
+  uuid: 'w',
+  network: 'sandbox',
+  accountNo: 0,
+  chain: 'ETH',
+  asset: 'USDT_ERC20',
+  address: '0xabc',
+  units: '50',
+  sweep: false,
+  coins: null,
+  feeMax: '9',
+  feeAsset: 'ETH',
 };
 const plain: Intent = { ...intent, chain: 'BTC', asset: 'BTC' };
 delete plain.feeAsset;
 
 const moved: Moved = {
-  ...{ network: 'regtest', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', fee: 5n, feeAsset: 'ETH' },
+  network: 'regtest',
+  chain: 'ETH',
+  accountNo: 0,
+  asset: 'USDT_ERC20',
+  fee: 5n,
+  feeAsset: 'ETH',
   conflictKeys: ['0xabc:7'],
 };
 const grant = (asset: PolicyGrant['asset'], perDay: string): PolicyGrant => ({
-  ...{ network: 'regtest', accountNo: 0, asset, perWithdrawal: '100', perDay, addresses: null, issuedAt: 0 },
+  network: 'regtest',
+  accountNo: 0,
+  asset,
+  perWithdrawal: '100',
+  perDay,
+  addresses: null,
+  issuedAt: 0,
 });
 const order = (given: Intent): SignOrder =>
   ({ purpose: 'pay', withdrawals: [{ intent: given, approval: { by: 'policy' } }] }) as unknown as SignOrder;
 
 function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given: Partial<Intent> = {}) {
   const memory: Memory = {
-    ...{ signed: new Map(), policySpends: spent, epochs: [null], gasGrants: new Map(), gasUsed: new Map() },
-    ...{
-      changes: new Map(),
-      isFresh: false,
-      policyFees: new FeeCover(),
-      gasFunded: new Map(),
-      fundedBefore: new Map(),
-    },
+    signed: new Map(),
+    policySpends: spent,
+    epochs: [null],
+    gasGrants: new Map(),
+    tanks: new Map(),
+    gasUsed: new Map(),
+    changes: new Map(),
+    isFresh: false,
+    policyFees: new FeeCover(),
+    gasFunded: new Map(),
+    fundedBefore: new Map(),
     grants: new Map(grants.map((one) => [subjectOf(one), one])),
   };
   const real: Intent = { ...intent, network: 'regtest', ...given };
@@ -83,7 +106,13 @@ describe('a policy', () => {
 
 describe('a simulated transaction', () => {
   const plan = (over: Partial<SandboxPlan> = {}): SandboxPlan => ({
-    ...{ kind: 'sandbox', network: 'sandbox', chain: 'ETH', accountNo: 0, asset: 'USDT_ERC20', inputs: [], fee: 3n },
+    kind: 'sandbox',
+    network: 'sandbox',
+    chain: 'ETH',
+    accountNo: 0,
+    asset: 'USDT_ERC20',
+    inputs: [],
+    fee: 3n,
     outputs: [
       { kind: 'payout', address: '0xabc', script: new Uint8Array(), units: 50n },
       { kind: 'change', address: '0xown', script: new Uint8Array(), units: 9n, index: 0 },
@@ -91,7 +120,8 @@ describe('a simulated transaction', () => {
     ...over,
   });
   const of = (over: Partial<SandboxPlan>, given: Partial<Intent> = {}): SandboxOrder => ({
-    ...{ purpose: 'pay', plan: plan(over) },
+    purpose: 'pay',
+    plan: plan(over),
     withdrawals: [{ intent: { ...intent, ...given }, approval: { by: 'policy' } }],
   });
   const judge = (...parts: Parameters<typeof of>) => refusal(() => judgeSimulated(of(...parts)));

@@ -28,7 +28,11 @@ const folderOf = (): Promise<string> => mkdtemp(join(root, 'j-'));
 const open = (folder: string, key = KEY): Promise<Journal> => Journal.open(folder, key, '73c5da0a', NOW);
 
 const line = (n: number): Line => ({
-  ...{ kind: 'sign', at: NOW + n, purpose: 'pay', txid: `${n}`.repeat(64).slice(0, 64), fee: '2000' },
+  kind: 'sign',
+  at: NOW + n,
+  purpose: 'pay',
+  txid: `${n}`.repeat(64).slice(0, 64),
+  fee: '2000',
   inputs: [`coin ${n}`, 'a coin of all'],
   entries: [{ uuid: `w-${n}`, identity: `identity ${n} \u2028 é`, feeMax: `${n}000` }],
   spent: { subject: 'regtest/0/BTC', units: `${n}` },
@@ -121,7 +125,11 @@ describe('a journal', () => {
     const texts = [
       { kind: 'start', at: NOW, fingerprint: '73c5da0a' },
       ...['a', 'b'].map((txid) => ({
-        ...{ kind: 'sign', at: NOW, purpose: 'pay', txid, fee: '2000' },
+        kind: 'sign',
+        at: NOW,
+        purpose: 'pay',
+        txid,
+        fee: '2000',
         entries: ['w-1', 'w-2'].map((uuid) => ({ uuid, identity: 'i', anchor: 'the anchor', feeMax: '1' })),
       })),
     ].map((one) => JSON.stringify(one));

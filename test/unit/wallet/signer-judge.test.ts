@@ -587,8 +587,13 @@ describe('a transaction to ourselves', () => {
 
 describe('what a policy may let go', () => {
   const GRANT = {
-    ...{ network: 'regtest' as const, accountNo: 0, asset: 'BCH' as const },
-    ...{ perWithdrawal: '40000000', perDay: '100000000', addresses: null, issuedAt: now },
+    network: 'regtest' as const,
+    accountNo: 0,
+    asset: 'BCH' as const,
+    perWithdrawal: '40000000',
+    perDay: '100000000',
+    addresses: null,
+    issuedAt: now,
   };
   const byPolicy = (uuid = fresh(), units = 40_000_000n): Order => {
     const order = payment('BCH', [uuid], units);

@@ -31,7 +31,10 @@ afterAll(() => rm(root, { recursive: true }));
 
 const clientOf = (folder: string, log: (message: string) => void = () => {}): SignerClient =>
   new SignerClient({
-    ...{ folder, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }), log },
+    folder,
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    log,
     sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
   });
 
@@ -118,7 +121,7 @@ describe('the folder of a wallet', () => {
   const held = async () => {
     const folder = await mkdtemp(join(root, 'held-'));
     const file = join(folder, HOLDER_FILE);
-    const name = (more: object) => writeFile(file, JSON.stringify({ ...{ host: '', beats: 0, name: 'n' }, ...more }));
+    const name = (more: object) => writeFile(file, JSON.stringify({ host: '', beats: 0, name: 'n', ...more }));
     return { folder, file, name };
   };
   const inodeOf = async (file: string): Promise<string> => String((await stat(file, { bigint: true })).ino);

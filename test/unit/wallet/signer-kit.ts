@@ -111,7 +111,12 @@ export function payment(
   const change = own(chain, 1, 3, network);
   const fee = 2_000n;
   const plan: UtxoPlan = {
-    ...{ kind: 'utxo', network, chain, accountNo: 0, version: 2, lockTime: 120 },
+    kind: 'utxo',
+    network,
+    chain,
+    accountNo: 0,
+    version: 2,
+    lockTime: 120,
     inputs: coins.map((one) => one.coin),
     outputs: [
       ...payouts,

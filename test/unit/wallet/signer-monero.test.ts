@@ -74,9 +74,26 @@ function paying(script: Uint8Array, units: bigint): Paid {
   const committed = commitment(maskOf(scalar), units).toBytes();
   const ring = Array.from({ length: 16 }, () => varint(1));
   const parts = [
-    ...[varint(2), varint(0), varint(1), Uint8Array.of(2), varint(0), varint(16), ...ring, randomBytes(32)],
-    ...[varint(1), varint(0), Uint8Array.of(3), key, Uint8Array.of(viewTagOf(shared, 0))],
-    ...[varint(33), Uint8Array.of(1), publicKey, Uint8Array.of(6), varint(1_000), sealed(clear, scalar), committed],
+    varint(2),
+    varint(0),
+    varint(1),
+    Uint8Array.of(2),
+    varint(0),
+    varint(16),
+    ...ring,
+    randomBytes(32),
+    varint(1),
+    varint(0),
+    Uint8Array.of(3),
+    key,
+    Uint8Array.of(viewTagOf(shared, 0)),
+    varint(33),
+    Uint8Array.of(1),
+    publicKey,
+    Uint8Array.of(6),
+    varint(1_000),
+    sealed(clear, scalar),
+    committed,
   ];
   const kept = writeKept(1_000, hex(randomBytes(32)), Buffer.concat(parts));
   const txid = readKept(kept).transaction.id;
@@ -110,21 +127,40 @@ function order(wishes: Wish[], { sweep = false } = {}): MoneroOrder {
     return { kind: 'payout', address, script: scriptOf(address, 'regtest')!, units };
   });
   const change: PlannedOutput = {
-    ...{ kind: 'change', ...addressAt(account, 1, 0, 'regtest') },
-    ...{ units: 2n * COIN - paid - FEE, index: 0 },
+    kind: 'change',
+    ...addressAt(account, 1, 0, 'regtest'),
+    units: 2n * COIN - paid - FEE,
+    index: 0,
   };
   const plan: MoneroPlan = {
-    ...{ kind: 'monero', network: 'regtest', chain: 'XMR', accountNo: 0 },
+    kind: 'monero',
+    network: 'regtest',
+    chain: 'XMR',
+    accountNo: 0,
     inputs: coins.map(({ outpoint }, at) => ({
-      ...{ outpoint, units: COIN, script: new Uint8Array(65), ...places[at]!, confirmations: 20, decoys: [] },
+      outpoint,
+      units: COIN,
+      script: new Uint8Array(65),
+      ...places[at]!,
+      confirmations: 20,
+      decoys: [],
     })),
     outputs: sweep ? outputs : [...outputs, change],
-    ...{ fee: FEE, weight: 3_000 },
+    fee: FEE,
+    weight: 3_000,
   };
   const withdrawals = wishes.map(({ address, units }) => {
     const intent: Intent = {
-      ...{ uuid: `xmr-${uuids++}`, network: 'regtest', accountNo: 0, chain: 'XMR', asset: 'XMR', address },
-      ...{ units: units.toString(), sweep, coins: null, feeMax: FEE.toString() },
+      uuid: `xmr-${uuids++}`,
+      network: 'regtest',
+      accountNo: 0,
+      chain: 'XMR',
+      asset: 'XMR',
+      address,
+      units: units.toString(),
+      sweep,
+      coins: null,
+      feeMax: FEE.toString(),
     };
     return { intent, approval: approve(intent) };
   });
@@ -162,7 +198,11 @@ it.skipIf(process.platform === 'win32')('has key images, which a separate signer
   const client = new SignerClient({ ...common, remote: socket, sandbox });
   const { plan, previous } = one();
   const outputs = plan.inputs.map(({ outpoint, units, branch, index }) => ({
-    ...{ outpoint, units, branch, index, previous: previous[outpoint.slice(0, 64)]! },
+    outpoint,
+    units,
+    branch,
+    index,
+    previous: previous[outpoint.slice(0, 64)]!,
   }));
   const request = { network: 'regtest' as const, accountNo: 0, outputs };
   try {

@@ -22,8 +22,13 @@ const payout = {
 const coins = Array.from({ length: COUNT }, (_, index) => coin('BTC', COIN, { index }));
 
 const grant: PolicyGrant = {
-  ...{ network: 'regtest', accountNo: 0, asset: 'BTC', perWithdrawal: '20000', perDay: '1000000' },
-  ...{ addresses: [ADDRESS], issuedAt: 1 },
+  network: 'regtest',
+  accountNo: 0,
+  asset: 'BTC',
+  perWithdrawal: '20000',
+  perDay: '1000000',
+  addresses: [ADDRESS],
+  issuedAt: 1,
 };
 
 /** Pays the withdrawals of these numbers, each from a coin of its own. */
@@ -34,7 +39,12 @@ function paying(at: readonly number[], fee: bigint, purpose: SignPurpose = 'pay'
   return {
     purpose,
     plan: {
-      ...{ kind: 'utxo', ...common, version: 2, lockTime: 0, fee, vsize: 200 },
+      kind: 'utxo',
+      ...common,
+      version: 2,
+      lockTime: 0,
+      fee,
+      vsize: 200,
       inputs: spent.map((one) => one.coin),
       outputs: [
         ...(purpose === 'pay' ? at.map(() => payout) : []),
@@ -43,8 +53,14 @@ function paying(at: readonly number[], fee: bigint, purpose: SignPurpose = 'pay'
     },
     withdrawals: at.map((n) => ({
       intent: {
-        ...{ uuid: `w-${n}`, ...common, asset: 'BTC', address: ADDRESS, units: `${UNITS}`, sweep: false },
-        ...{ coins: null, feeMax: '1' },
+        uuid: `w-${n}`,
+        ...common,
+        asset: 'BTC',
+        address: ADDRESS,
+        units: `${UNITS}`,
+        sweep: false,
+        coins: null,
+        feeMax: '1',
       },
       approval: { by: 'policy' },
     })),

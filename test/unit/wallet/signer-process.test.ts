@@ -40,7 +40,9 @@ afterAll(async () => {
 const signed: SignedSpend = { txid: 'sandbox', raw: '', fee: 0n, size: 1 };
 function client(options: Partial<SignerOptions> = {}): SignerClient {
   const made = new SignerClient({
-    ...{ folder: wallet.folder, autoLockMinutes: 15, source: () => ({ kind: 'prompt' }) },
+    folder: wallet.folder,
+    autoLockMinutes: 15,
+    source: () => ({ kind: 'prompt' }),
     sandbox: { sign: async () => signed },
     log: (message) => logged.push(message),
     ...options,

@@ -57,7 +57,9 @@ async function folders(name: string) {
 }
 
 const optionsOf = (folder: string, socket: string) => ({
-  ...{ folder, socket, autoLockMinutes: 0 },
+  folder,
+  socket,
+  autoLockMinutes: 0,
   source: () => ({ kind: 'prompt' as const }),
   log: () => {},
 });
@@ -152,7 +154,11 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it('is locked, and told its limits, past a service that keeps them back', async () => {
     const { wallet, socket } = await folders('direct');
     const service = await serveSigner({
-      ...{ folder: wallet, socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }), log: () => {} },
+      folder: wallet,
+      socket,
+      autoLockMinutes: 0,
+      source: () => ({ kind: 'prompt' }),
+      log: () => {},
     });
     const operator = clientOf(socket);
     await operator.unlock(await seal(await operator.sealKey(), SEAL_UNLOCK, PASSPHRASE));
@@ -173,7 +179,11 @@ describe.skipIf(process.platform === 'win32')('the signer on a socket', () => {
   it("forgets every approval and limit at the operator's word, also while it is locked", async () => {
     const { wallet, socket } = await folders('revoked');
     const service = await serveSigner({
-      ...{ folder: wallet, socket, autoLockMinutes: 0, source: () => ({ kind: 'prompt' }), log: () => {} },
+      folder: wallet,
+      socket,
+      autoLockMinutes: 0,
+      source: () => ({ kind: 'prompt' }),
+      log: () => {},
     });
     const order = payment('LTC', ['kept']);
     const before = await epochOf(wallet);

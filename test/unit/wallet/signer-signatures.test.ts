@@ -38,11 +38,15 @@ function digestOf(tx: Transaction, at: number, scriptCode: Uint8Array, units: bi
     le(tx.version, 4),
     sha256d(...tx.ins.flatMap(({ hash, index }) => [hash, le(index, 4)])),
     sha256d(...tx.ins.map(({ sequence }) => le(sequence, 4))),
-    ...[input.hash, le(input.index, 4)],
-    ...[Uint8Array.of(scriptCode.length), scriptCode],
-    ...[le(units, 8), le(input.sequence, 4)],
+    input.hash,
+    le(input.index, 4),
+    Uint8Array.of(scriptCode.length),
+    scriptCode,
+    le(units, 8),
+    le(input.sequence, 4),
     sha256d(...tx.outs.flatMap(({ value, script }) => [le(value, 8), Uint8Array.of(script.length), script])),
-    ...[le(tx.locktime, 4), le(hashType, 4)],
+    le(tx.locktime, 4),
+    le(hashType, 4),
   );
 }
 
@@ -159,22 +163,27 @@ describe('keys', () => {
 describe('what the signer reads by itself', () => {
   const texts = [
     ...CHAINS_UTXO.flatMap((chain) => DESTINATIONS[chain]),
-    ...[
-      '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
-      '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy',
-      'MVcg9uEvtWuP5N6V48EHfEtbz48qR8TKZ9',
-    ],
-    ...[
-      'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz',
-      '2MzQwSSnBHWHqSAqtTVQ6v47XtaisrJa1Vc',
-      'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn',
-    ],
-    ...['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0'],
-    ...['bc1sw50qgdz25j', 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs', 'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4'],
-    ...['bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A'],
+    '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
+    '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy',
+    'MVcg9uEvtWuP5N6V48EHfEtbz48qR8TKZ9',
+    'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz',
+    '2MzQwSSnBHWHqSAqtTVQ6v47XtaisrJa1Vc',
+    'mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn',
+    'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4',
+    'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0',
+    'bc1sw50qgdz25j',
+    'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs',
+    'BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4',
+    'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+    'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
     'QPM2QSzNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
-    ...['bchtest:pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t', 'bitcoincash:zpm2qsznhks23z7629mms6s4cwef74vcwvrqekrq9w'],
-    ...['ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 'tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx', '', 'x', 'bc1'],
+    'bchtest:pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t',
+    'bitcoincash:zpm2qsznhks23z7629mms6s4cwef74vcwvrqekrq9w',
+    'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9',
+    'tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx',
+    '',
+    'x',
+    'bc1',
   ];
 
   it('are the same destinations as the daemon reads', () => {

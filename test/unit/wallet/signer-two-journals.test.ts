@@ -20,16 +20,19 @@ const folderOf = (): Promise<string> => mkdtemp(join(root, 'j-'));
 const open = (folder: string): Promise<Journal> => Journal.open(folder, KEY, '73c5da0a', NOW);
 
 const line = (n: number): Line => ({
-  ...{ kind: 'sign', at: NOW + n, purpose: 'pay', txid: `${n}`.repeat(64).slice(0, 64), fee: '2000' },
-  ...{ inputs: [`coin ${n}`], entries: [{ uuid: `w-${n}`, identity: 'i', feeMax: `${n}` }] },
+  kind: 'sign',
+  at: NOW + n,
+  purpose: 'pay',
+  txid: `${n}`.repeat(64).slice(0, 64),
+  fee: '2000',
+  inputs: [`coin ${n}`],
+  entries: [{ uuid: `w-${n}`, identity: 'i', feeMax: `${n}` }],
   spent: { subject: SUBJECT, units: `${n}` },
 });
 const grant = (issuedAt: number, perDay: string): Line => ({
-  ...{ kind: 'grant', at: NOW },
-  grant: {
-    ...{ network: 'regtest', accountNo: 0, asset: 'BTC', perWithdrawal: perDay, perDay },
-    ...{ addresses: null, issuedAt },
-  },
+  kind: 'grant',
+  at: NOW,
+  grant: { network: 'regtest', accountNo: 0, asset: 'BTC', perWithdrawal: perDay, perDay, addresses: null, issuedAt },
 });
 
 const text = (folder: string): Promise<string> => readFile(join(folder, JOURNAL_FILE), 'utf8');

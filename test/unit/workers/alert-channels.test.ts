@@ -111,7 +111,7 @@ describe('each channel speaks its protocol', () => {
   it('ntfy: JSON to the server’s root, with the topic in the body and the token', async () => {
     const { url, asked } = await httpServer();
     const { app, tick } = await service({ 'alerts.ntfy': `${url}/my-topic`, 'alerts.ntfy_token': 'tk_secret' });
-    await raise(app, 'storage.full', 'data directory', said('Nichts passt mehr: €'));
+    await raise(app, null, 'storage.full', 'data directory', said('Nichts passt mehr: €'));
     await tick();
     expect(asked).toHaveLength(1);
     expect([asked[0]!.method, asked[0]!.url, asked[0]!.headers.authorization]).toEqual([
@@ -131,7 +131,7 @@ describe('each channel speaks its protocol', () => {
     const { url, asked } = await httpServer();
     const keys = { 'alerts.telegram_api': url, 'alerts.telegram_token': '123:abc', 'alerts.telegram_chat': '-100200' };
     const { app, tick } = await service(keys);
-    await raise(app, 'backup.failed', '/mnt', said('The scheduled backup failed'), 'mainnet');
+    await raise(app, 'mainnet', 'backup.failed', '/mnt', said('The scheduled backup failed'));
     await tick();
     expect(asked.map((one) => one.url)).toEqual(['/bot123:abc/sendMessage']);
     expect(JSON.parse(asked[0]!.body)).toMatchObject({
@@ -144,7 +144,7 @@ describe('each channel speaks its protocol', () => {
     const { url, asked } = await httpServer();
     const { app, bench, tick } = await service({ 'alerts.webhook': `${url}/in?x=1`, 'alerts.webhook_secret': SECRET });
     bench.at = Date.now();
-    await raise(app, 'chain.away', 'testnet:BTC', said('gone'), 'testnet');
+    await raise(app, 'testnet', 'chain.away', 'testnet:BTC', said('gone'));
     await tick();
     const [{ url: path, headers, body }] = asked as [Asked];
     expect(path).toBe('/in?x=1');
@@ -169,7 +169,7 @@ describe('each channel speaks its protocol', () => {
       'alerts.email_from': 'shop@example.com',
       'alerts.email_to': 'a@example.com, b@example.com',
     });
-    await raise(app, 'source.dropped', 'x', said('bad\r\nBcc: thief@example.com\r\n\r\nserver'));
+    await raise(app, null, 'source.dropped', 'x', said('bad\r\nBcc: thief@example.com\r\n\r\nserver'));
     await tick();
     expect(logins).toEqual(['me:p@ss']);
     expect(mails).toHaveLength(1);
@@ -186,9 +186,10 @@ describe('a channel that does not work', () => {
     const good = await httpServer();
     const { app, tick, open } = await service({
       'alerts.ntfy': `${bad.url}/t`,
-      ...{ 'alerts.webhook': good.url, 'alerts.webhook_secret': SECRET },
+      'alerts.webhook': good.url,
+      'alerts.webhook_secret': SECRET,
     });
-    await raise(app, 'browser.full', 'a', said('full'));
+    await raise(app, null, 'browser.full', 'a', said('full'));
     await tick();
     expect([bad.asked.length, good.asked.length]).toEqual([1, 1]);
     await tick(30_000);
@@ -223,11 +224,9 @@ describe('a channel that does not work', () => {
       'alerts.smtp': `smtp://user:hunter2@127.0.0.1:${silent}`,
       'alerts.email_from': 'a@example.com',
       'alerts.email_to': 'b@example.com',
-      ...{
-        'alerts.telegram_api': 'http://127.0.0.1:1',
-        'alerts.telegram_token': '1:hidden',
-        'alerts.telegram_chat': '1',
-      },
+      'alerts.telegram_api': 'http://127.0.0.1:1',
+      'alerts.telegram_token': '1:hidden',
+      'alerts.telegram_chat': '1',
     });
     const told = await worker.test();
     expect(told).toEqual([
@@ -249,13 +248,15 @@ it('every channel carries a deposit of the inbox, and that none waits any more; 
   const { url, asked } = await httpServer();
   const { port, mails } = await smtpServer();
   const { app, bench, tick, open } = await service({
-    ...{ 'alerts.ntfy': `${url}/topic`, 'alerts.webhook': `${url}/hook`, 'alerts.webhook_secret': SECRET },
-    ...{ 'alerts.telegram_api': url, 'alerts.telegram_token': '1:a', 'alerts.telegram_chat': '1' },
-    ...{
-      'alerts.smtp': `smtp://127.0.0.1:${port}`,
-      'alerts.email_to': 'a@shop.test',
-      'alerts.email_from': 'b@shop.test',
-    },
+    'alerts.ntfy': `${url}/topic`,
+    'alerts.webhook': `${url}/hook`,
+    'alerts.webhook_secret': SECRET,
+    'alerts.telegram_api': url,
+    'alerts.telegram_token': '1:a',
+    'alerts.telegram_chat': '1',
+    'alerts.smtp': `smtp://127.0.0.1:${port}`,
+    'alerts.email_to': 'a@shop.test',
+    'alerts.email_from': 'b@shop.test',
   });
   const target = bench.unassigned();
   await bench.tell({ blocks: 6, credits: () => [bench.credit(target, 50_000n, 5)] });
@@ -288,15 +289,15 @@ describe('what is told when', () => {
 
   it('one thing an hour of a kind and subject, and its end', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'chain.away', 'mainnet:BTC', said('away'), 'mainnet');
+    await raise(app, 'mainnet', 'chain.away', 'mainnet:BTC', said('away'));
     await tick();
     await tick(MINUTE);
     expect(titles(asked)).toEqual([expect.stringMatching(/: a chain is away$/)]);
     // it goes and comes within the hour: nothing more is told, until the hour is over
     await end(app, 'chain.away', 'mainnet:BTC');
     await tick(MINUTE);
-    await raise(app, 'chain.away', 'mainnet:BTC', said('away again'), 'mainnet');
-    await raise(app, 'chain.away', 'mainnet:LTC', said('another subject'), 'mainnet');
+    await raise(app, 'mainnet', 'chain.away', 'mainnet:BTC', said('away again'));
+    await raise(app, 'mainnet', 'chain.away', 'mainnet:LTC', said('another subject'));
     await tick(MINUTE);
     expect(asked).toHaveLength(2);
     expect(asked[1]!.body).toContain('another subject');
@@ -313,11 +314,11 @@ describe('what is told when', () => {
 
   it('nothing that was over before it could be told, nothing old, and no end of what the operator has seen', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'backup.late', 'x', said('short'));
+    await raise(app, null, 'backup.late', 'x', said('short'));
     await end(app, 'backup.late', 'x');
     await tick();
     expect(asked).toEqual([]);
-    await raise(app, 'backup.late', 'y', said('seen'));
+    await raise(app, null, 'backup.late', 'y', said('seen'));
     await tick();
     const [alert] = app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 1 });
     await app.store.write((tx) => markSeen(app, [alert!.id], tx));
@@ -329,9 +330,9 @@ describe('what is told when', () => {
     const { app, bench, tick, asked } = await channel({ 'alerts.quiet_hours': '22:00-07:00' });
     bench.at = new Date(2026, 0, 2, 23, 30).getTime();
     expect(isQuiet(app)).toBe(true);
-    await raise(app, 'backup.late', 'a', said('late'));
-    await raise(app, 'browser.full', 'b', said('full'));
-    await raise(app, 'storage.full', 'c', said('disk'));
+    await raise(app, null, 'backup.late', 'a', said('late'));
+    await raise(app, null, 'browser.full', 'b', said('full'));
+    await raise(app, null, 'storage.full', 'c', said('disk'));
     await tick();
     expect(titles(asked)).toEqual([expect.stringMatching(/the disk is full$/)]);
     await tick(7 * HOUR + 29 * MINUTE);
@@ -345,7 +346,7 @@ describe('what is told when', () => {
   it('another cause of an open alert once the hour is over, and its end; not a measure that grows', async () => {
     const { app, tick, asked, open } = await channel();
     const away = (minutes: number, reason: string) => message('chain.away', { chain: 'mainnet:BTC', minutes, reason });
-    const raised = (text: Message) => raise(app, 'chain.away', 'mainnet:BTC', text);
+    const raised = (text: Message) => raise(app, null, 'chain.away', 'mainnet:BTC', text);
     const texts = () => asked.map(({ body }) => /(Over: )?\S+ has been away for \d+ minutes[^:]*: \w+/.exec(body)![0]);
     await raised(away(5, 'refused'));
     await tick();
@@ -376,10 +377,10 @@ describe('what is told when', () => {
 
   it('a cause that is new though the alert is weeks old', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'backup.failed', 'a', said('the disk is full'));
+    await raise(app, null, 'backup.failed', 'a', said('the disk is full'));
     await tick();
     await tick(21 * 24 * HOUR);
-    await raise(app, 'backup.failed', 'a', { ...said('the disk is gone'), values: { reason: 'gone' } });
+    await raise(app, null, 'backup.failed', 'a', { ...said('the disk is gone'), values: { reason: 'gone' } });
     await tick();
     expect(asked).toHaveLength(2);
     expect(asked[1]!.body).toContain('the disk is gone');
@@ -388,17 +389,17 @@ describe('what is told when', () => {
   it('an urgent alert, however many others wait for the end of their hour or of the night', async () => {
     const { app, bench, tick, asked } = await channel({ 'alerts.quiet_hours': '22:00-07:00' });
     bench.at = new Date(2026, 0, 2, 23, 30).getTime();
-    for (let n = 0; n < 120; n++) await raise(app, 'browser.full', `${n}`, said('full'));
-    await raise(app, 'storage.full', 'c', said('disk'));
+    for (let n = 0; n < 120; n++) await raise(app, null, 'browser.full', `${n}`, said('full'));
+    await raise(app, null, 'storage.full', 'c', said('disk'));
     await tick();
     expect(titles(asked)).toEqual([expect.stringMatching(/the disk is full$/)]);
   });
 
   it('what was raised while the service was down, and nothing twice after a restart', async () => {
     const { app, tick, asked } = await channel();
-    await raise(app, 'browser.full', 'a', said('first'));
+    await raise(app, null, 'browser.full', 'a', said('first'));
     await tick();
-    await raise(app, 'browser.full', 'b', said('second'));
+    await raise(app, null, 'browser.full', 'b', said('second'));
     const again = new AlertWorker(app, () => 0);
     again.tick();
     await again.idle();

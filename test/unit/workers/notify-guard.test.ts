@@ -250,8 +250,12 @@ describe('what is never notified, listed or not', () => {
     const port = new URL(url).port || '443';
     const allowHosts = [`${new URL(url).hostname}:${port}`, `127.0.0.1:${port}`];
     const nodeHosts = [
-      ...['127.0.0.1:19443', '10.5.5.5:8332', 'litecoind.test:9332', 'gone.test:9332'],
-      ...['provider.test:443', '198.41.0.4:50002'],
+      '127.0.0.1:19443',
+      '10.5.5.5:8332',
+      'litecoind.test:9332',
+      'gone.test:9332',
+      'provider.test:443',
+      '198.41.0.4:50002',
     ];
     expect(await verdict(url, { allowHosts, nodeHosts })).toBe(expected);
   });

@@ -4,7 +4,7 @@
  *
  * What the gateway uses of WooCommerce, which Debian does not have: as small as it can be, and by WooCommerce's
  * documentation. It is not WooCommerce: what runs against it has not been run against WooCommerce. Orders lie in WordPress's
- * options. Routes below stand-in/v1 let a test do what a customer and a shop's own pages do.
+ * options.
  */
 
 defined( 'ABSPATH' ) || exit;
@@ -59,6 +59,7 @@ abstract class WC_Payment_Gateway extends WC_Settings_API {
 	public $has_fields;
 	public $method_title;
 	public $method_description;
+	public $icon;
 	public $supports = array( 'products' );
 
 	public function init_settings() {
@@ -70,8 +71,13 @@ abstract class WC_Payment_Gateway extends WC_Settings_API {
 		return 'yes' === $this->enabled;
 	}
 
+	protected function get_order_total() {
+		$order = wc_get_order( absint( get_query_var( 'order-pay' ) ) );
+		return $order ? (float) $order->get_total() : 0.0;
+	}
+
 	public function get_return_url( $order ) {
-		return home_url( '/?order-received=' . $order->get_id() . '&key=' . $order->get_order_key() );
+		return $order->get_checkout_order_received_url();
 	}
 }
 
@@ -138,6 +144,49 @@ class WC_Order {
 		return $this->has_status( array( 'processing', 'completed' ) );
 	}
 
+	public function needs_payment() {
+		$statuses = apply_filters( 'woocommerce_valid_order_statuses_for_payment', array( 'pending', 'failed' ), $this );
+		return $this->has_status( $statuses ) && $this->get_total() > 0;
+	}
+
+	public function get_checkout_order_received_url() {
+		return home_url( '/?order-received=' . $this->get_id() . '&key=' . $this->get_order_key() );
+	}
+
+	public function get_transaction_id() {
+		return $this->data['transaction_id'] ?? '';
+	}
+
+	public function get_refunds() {
+		$amounts = get_option( 'stand_in_refunds_' . $this->get_id(), array() );
+		return array_map(
+			static fn( $amount ) => new class( $amount ) {
+				private $amount;
+
+				public function __construct( $amount ) {
+					$this->amount = $amount;
+				}
+
+				public function get_amount() {
+					return $this->amount;
+				}
+			},
+			$amounts
+		);
+	}
+
+	public function get_total_refunded() {
+		return array_sum( get_option( 'stand_in_refunds_' . $this->get_id(), array() ) );
+	}
+
+	public function set_payment_method( $method ) {
+		$this->set( 'payment_method', $method );
+	}
+
+	public function set_billing_email( $email ) {
+		$this->set( 'email', $email );
+	}
+
 	public function get_meta( $key ) {
 		return $this->data['meta'][ $key ] ?? '';
 	}
@@ -173,14 +222,18 @@ class WC_Order {
 	public function payment_complete( $transaction_id = '' ) {
 		if ( $this->has_status( array( 'on-hold', 'pending', 'failed', 'cancelled' ) ) ) {
 			$this->set( 'transaction_id', $transaction_id );
-			$this->set( 'completed', $this->data['completed'] + 1 );
 			$this->set_status( 'processing' );
 			$this->save();
+			do_action( 'woocommerce_payment_complete', $this->get_id(), $transaction_id );
 		}
 		return true;
 	}
 
-	public function add_order_note( $note ) {
+	/** A note to the customer is an email. */
+	public function add_order_note( $note, $to_customer = 0 ) {
+		if ( $to_customer ) {
+			wp_mail( $this->data['email'], 'Note', $note );
+		}
 		$name = 'stand_in_notes_' . $this->get_id();
 		update_option( $name, array_merge( get_option( $name, array() ), array( $note ) ), false );
 		return 1;
@@ -205,12 +258,13 @@ class WC_Order {
 		$this->transition = null;
 		if ( null !== $to ) {
 			do_action( 'woocommerce_order_status_' . $to, $this->get_id(), $this );
+			if ( 'on-hold' === $to ) {
+				ob_start();
+				do_action( 'woocommerce_email_before_order_table', $this, false, false, null );
+				wp_mail( $this->data['email'], 'On hold', ob_get_clean() );
+			}
 		}
 		return $this->get_id();
-	}
-
-	public function data() {
-		return $this->data + array( 'notes' => get_option( 'stand_in_notes_' . $this->get_id(), array() ) );
 	}
 }
 
@@ -221,16 +275,85 @@ function wc_get_order( $id ) {
 	return is_array( $data ) ? new WC_Order( $data ) : false;
 }
 
+function wc_create_order() {
+	$number = (int) get_option( 'stand_in_orders', 10 ) + 1;
+	update_option( 'stand_in_orders', $number, false );
+	$order = new WC_Order(
+		array(
+			'id'             => $number,
+			'total'          => '0',
+			'currency'       => 'USD',
+			'payment_method' => '',
+			'status'         => 'pending',
+			'meta'           => array(),
+		)
+	);
+	$order->save();
+	return $order;
+}
+
+function wc_get_order_notes( $args ) {
+	$notes = get_option( 'stand_in_notes_' . $args['order_id'], array() );
+	return array_map( static fn( $note ) => (object) array( 'content' => $note ), $notes );
+}
+
+function wc_create_refund( $args ) {
+	$order = wc_get_order( $args['order_id'] );
+	$name  = 'stand_in_refunds_' . $args['order_id'];
+	update_option( $name, array_merge( get_option( $name, array() ), array( $args['amount'] ) ), false );
+	if ( $order->get_total_refunded() >= (float) $order->get_total() ) {
+		$order->update_status( 'refunded' );
+	}
+	return $order;
+}
+
+function wc_get_price_decimals() {
+	return 2;
+}
+
+function wc_format_decimal( $number, $decimals ) {
+	return number_format( (float) $number, $decimals, '.', '' );
+}
+
+function get_woocommerce_currency() {
+	return 'USD';
+}
+
+function wc_get_account_orders_actions( $order ) {
+	$pay = array( 'pay' => array( 'url' => home_url( '/?order-pay=' . $order->get_id() ) ) );
+	return apply_filters( 'woocommerce_my_account_my_orders_actions', $order->needs_payment() ? $pay : array(), $order );
+}
+
+function wc_get_notices() {
+	return $GLOBALS['stand_in_notices'] ?? array();
+}
+
+function wc_clear_notices() {
+	$GLOBALS['stand_in_notices'] = array();
+}
+
+function WC() { // phpcs:ignore WordPress.NamingConventions.ValidFunctionName.FunctionNameInvalid
+	return new class() {
+		public function payment_gateways() {
+			return new class() {
+				public function payment_gateways() {
+					return array( 'countinghouse' => stand_in_gateway() );
+				}
+			};
+		}
+	};
+}
+
 function wc_get_logger() {
 	return new class() {
 		public function error( $message ) {
-			update_option( 'stand_in_log', array_merge( get_option( 'stand_in_log', array() ), array( $message ) ), false );
+			apply_filters( 'woocommerce_logger_log_message', $message, 'error', array(), null );
 		}
 	};
 }
 
 function wc_add_notice( $text, $kind ) {
-	$GLOBALS['stand_in_notices'][] = array( $kind, $text );
+	$GLOBALS['stand_in_notices'][ $kind ][] = array( 'notice' => $text );
 }
 
 function wc_get_page_screen_id( $for ) {
@@ -245,83 +368,6 @@ function stand_in_gateway() {
 	}
 	return $gateway;
 }
-
-/** What the tests read of an order. */
-function stand_in_answer( $order ) {
-	return $order->data() + array( 'may_be_canceled' => apply_filters( 'woocommerce_cancel_unpaid_order', true, $order ) );
-}
-
-function stand_in_create( $request ) {
-	$number = (int) get_option( 'stand_in_orders', 10 ) + 1;
-	update_option( 'stand_in_orders', $number, false );
-	$order = new WC_Order(
-		array(
-			'id'             => $number,
-			'total'          => $request['total'],
-			'currency'       => $request['currency'],
-			'payment_method' => 'countinghouse',
-			'status'         => 'pending',
-			'completed'      => 0,
-			'meta'           => array(),
-		)
-	);
-	$order->save();
-	return stand_in_answer( $order );
-}
-
-function stand_in_change( $request ) {
-	$order = wc_get_order( $request['id'] );
-	if ( isset( $request['total'] ) ) {
-		$order->set_total( $request['total'] );
-	}
-	if ( isset( $request['currency'] ) ) {
-		$order->set_currency( $request['currency'] );
-	}
-	if ( isset( $request['status'] ) ) {
-		$order->set_status( $request['status'] );
-	}
-	$order->save();
-	if ( isset( $request['action'] ) ) {
-		do_action( 'woocommerce_order_action_' . $request['action'], wc_get_order( $request['id'] ) );
-	}
-	return stand_in_answer( wc_get_order( $request['id'] ) );
-}
-
-add_action(
-	'rest_api_init',
-	static function () {
-		$routes = array(
-			'/orders'                => array( 'POST', 'stand_in_create' ),
-			'/orders/(?P<id>\d+)'    => array( 'GET', static fn( $request ) => stand_in_answer( wc_get_order( $request['id'] ) ) ),
-			'/change/(?P<id>\d+)'    => array( 'POST', 'stand_in_change' ),
-			'/checkout/(?P<id>\d+)'  => array(
-				'POST',
-				static fn( $request ) => array(
-					'answer'  => stand_in_gateway()->process_payment( $request['id'] ),
-					'notices' => $GLOBALS['stand_in_notices'] ?? array(),
-				),
-			),
-			'/gateway'               => array(
-				'GET',
-				static fn() => array(
-					'available' => stand_in_gateway()->is_available(),
-					'log'       => get_option( 'stand_in_log', array() ),
-				),
-			),
-		);
-		foreach ( $routes as $path => list( $method, $callback ) ) {
-			register_rest_route(
-				'stand-in/v1',
-				$path,
-				array(
-					'methods'             => $method,
-					'callback'            => $callback,
-					'permission_callback' => '__return_true',
-				)
-			);
-		}
-	}
-);
 
 add_filter(
 	'user_has_cap',
@@ -355,3 +401,19 @@ function stand_in_order_screen() {
 	do_action( 'add_meta_boxes', wc_get_page_screen_id( 'shop-order' ), $order );
 	do_meta_boxes( wc_get_page_screen_id( 'shop-order' ), 'side', $order );
 }
+
+/** The page after the checkout. */
+add_action(
+	'template_redirect',
+	static function () {
+		$order = wc_get_order( absint( $_GET['order-received'] ?? 0 ) );
+		if ( ! $order || ( $_GET['key'] ?? '' ) !== $order->get_order_key() ) {
+			return;
+		}
+		$GLOBALS['wp']->query_vars['order-received'] = $order->get_id();
+		printf( '<title>%s</title>', esc_html( apply_filters( 'woocommerce_endpoint_order-received_title', 'Order received' ) ) );
+		echo '<p>' . wp_kses_post( apply_filters( 'woocommerce_thankyou_order_received_text', 'Thank you. Your order has been received.', $order ) ) . '</p>';
+		do_action( 'woocommerce_thankyou_' . $order->get_payment_method(), $order->get_id() );
+		exit;
+	}
+);

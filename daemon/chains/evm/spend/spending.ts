@@ -136,9 +136,15 @@ export class EvmSpending extends OfSource implements Spending {
     const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
     if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
     return {
-      ...{ kind: 'evm', network: this.#network.network, chain: this.#network.chain, accountNo: request.accountNo },
-      ...{ asset: request.asset, contract, sender: { address, branch, index } },
-      ...{ nonce, lowestNonce },
+      kind: 'evm',
+      network: this.#network.network,
+      chain: this.#network.chain,
+      accountNo: request.accountNo,
+      asset: request.asset,
+      contract,
+      sender: { address, branch, index },
+      nonce,
+      lowestNonce,
       gasLimit,
       ...fees,
       outputs: [output],
@@ -228,10 +234,18 @@ export class EvmSpending extends OfSource implements Spending {
       : { kind: 'payout', ...to };
     const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction;
     return {
-      ...{ kind: 'evm', network: this.#network.network, chain: this.#network.chain, accountNo: own.accountNo, asset },
+      kind: 'evm',
+      network: this.#network.network,
+      chain: this.#network.chain,
+      accountNo: own.accountNo,
+      asset,
       contract: asset === this.feeAsset ? null : hexOfScript(transaction.to),
       sender: { address: checksumAddress(sender), branch: at.branch, index: at.index },
-      ...{ nonce, lowestNonce: nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas },
+      nonce,
+      lowestNonce: nonce,
+      gasLimit,
+      maxFeePerGas,
+      maxPriorityFeePerGas,
       outputs: [output],
       fee: gasLimit * maxFeePerGas,
     };

@@ -115,50 +115,75 @@ export class LightClient {
       scripts,
       warn: options.warn,
     });
-    const events = {
-      onTip: (server: Server) => this.#whenSynced(server),
-      onReady: (server: Server) => {
-        this.#refusals.connected(server);
-        this.#whenSynced(server);
-      },
-      onStatus: (server: Server, scriptHash: string) => this.#statusChanged(server, scriptHash),
-      onGone: () => options.wake(),
-      onDropped: (server: Server, reason: string) => options.alert(server.name, reason),
-    };
-    const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts } = options;
-    this.set = new ServerSet({
-      ...{ endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, events },
-      behind: (server) => this.headerSync.behind(server),
-      onPrimary: (server) => {
-        if (server) this.scripts.compare(server);
-        options.wake();
-      },
-    });
+    this.set = this.#servers();
     const bug = (error: unknown) => options.warn(`a bug in the light client: ${String(error)}`);
     this.agreement = new Agreement({
-      ...{ set: this.set, headers, wake: options.wake, bug },
+      set: this.set,
+      headers,
+      wake: options.wake,
+      bug,
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
-    this.#auditor = new Auditor({
-      ...{ set: this.set, scripts, headerSync, reader: this.reader, wake: options.wake, bug },
-    });
+    this.#auditor = new Auditor({ set: this.set, scripts, headerSync, reader: this.reader, wake: options.wake, bug });
     const { set, reader } = this;
     const auditor = this.#auditor;
     this.absence = new Absence({ set, scripts, headerSync, reader, auditor, wake: options.wake });
-    this.watching = new Watching({ ...{ set: this.set, scripts, wake: options.wake, log: options.warn, bug } });
-    this.#secondLook = new SecondLook({ ...{ set: this.set, scripts, wake: options.wake, bug } });
-    this.rotation = new Rotation({
-      ...{ set: this.set, scripts, list, path: options.rotationPath, wake: options.wake, log: options.warn, bug },
-      isWatched: (id) => this.#isWatched(id),
-      hasExcess: () => this.#hasExcess(),
-      isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
-    });
+    this.watching = new Watching({ set: this.set, scripts, wake: options.wake, log: options.warn, bug });
+    this.#secondLook = new SecondLook({ set: this.set, scripts, wake: options.wake, bug });
+    this.rotation = this.#rotating(bug);
     this.set.start();
     // the list may grow without any news from a server
     this.#timer = setInterval(() => {
       if (this.scripts.isOutdated()) options.wake();
     }, STAMP_MS);
     this.#timer.unref();
+  }
+
+  /** The connections, whose events lead here. */
+  #servers(): ServerSet {
+    const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, wake, alert } = this.#options;
+    const onReady = (server: Server): void => {
+      this.#refusals.connected(server);
+      this.#whenSynced(server);
+    };
+    return new ServerSet({
+      endpoints,
+      own,
+      genesis,
+      proxy,
+      proxyForAll,
+      pins,
+      timeouts,
+      events: {
+        onTip: (server) => this.#whenSynced(server),
+        onReady,
+        onStatus: (server, scriptHash) => this.#statusChanged(server, scriptHash),
+        onGone: wake,
+        onDropped: (server, reason) => alert(server.name, reason),
+      },
+      behind: (server) => this.headerSync.behind(server),
+      onPrimary: (server) => {
+        if (server) this.scripts.compare(server);
+        wake();
+      },
+    });
+  }
+
+  /** The scripts beyond the watched ones, which take turns. */
+  #rotating(bug: (error: unknown) => void): Rotation {
+    const { list, rotationPath, wake, warn } = this.#options;
+    return new Rotation({
+      set: this.set,
+      scripts: this.scripts,
+      list,
+      path: rotationPath,
+      wake,
+      log: warn,
+      bug,
+      isWatched: (id) => this.#isWatched(id),
+      hasExcess: () => this.#hasExcess(),
+      isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
+    });
   }
 
   async close(): Promise<void> {

@@ -201,7 +201,10 @@ export class ElectrumAdapter implements ChainAdapter {
     return client.set.servers.map((server) => {
       const behind = client.headerSync.behind(server);
       return {
-        ...{ name: server.name, state: server.state, software: server.software, error: server.error },
+        name: server.name,
+        state: server.state,
+        software: server.software,
+        error: server.error,
         asked: server === client.set.primary,
         tip: server.tip && { height: server.tip.height, hash: server.tip.hash },
         behind: Number.isFinite(behind) ? behind : null,
@@ -251,7 +254,9 @@ export class ElectrumAdapter implements ChainAdapter {
     assert(rules, `${chain} has no chain of headers on ${network}`);
     const headers = await HeaderChain.open({ chain, network, folder });
     this.#client = new LightClient({
-      ...{ chain, headers, list },
+      chain,
+      headers,
+      list,
       genesis: [rules.genesis],
       endpoints: this.#options.servers.map(endpointOf),
       own: this.#options.own ?? false,
@@ -347,8 +352,13 @@ export class ElectrumAdapter implements ChainAdapter {
     if (step === null) return null;
     const { checkpoint, orphaned, atTip } = step;
     const update: ChainUpdate = {
-      ...{ since: from, checkpoint, orphaned, targets: 'all', mempool: 'unknown' },
-      ...{ credits: [], spends: [] },
+      since: from,
+      checkpoint,
+      orphaned,
+      targets: 'all',
+      mempool: 'unknown',
+      credits: [],
+      spends: [],
       ...this.#ownTime(tipOf(checkpoint).height, headers),
     };
     this.#present.push(tipOf(checkpoint).hash);
@@ -389,8 +399,13 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#pastCursor = last ?? 0;
     const checkpoint = last === null ? checkpointAt(tip.height, client.headers) : since;
     return {
-      ...{ since: tipOf(since), checkpoint, orphaned: [], targets: 'all', mempool: 'unknown' },
-      ...{ credits: [], spends: [] },
+      since: tipOf(since),
+      checkpoint,
+      orphaned: [],
+      targets: 'all',
+      mempool: 'unknown',
+      credits: [],
+      spends: [],
     };
   }
 

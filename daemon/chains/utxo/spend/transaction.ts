@@ -24,8 +24,12 @@ export function unsignedTransaction(plan: UtxoPlan): string {
   });
   const outputs = plan.outputs.map(({ units, script }) => Buffer.concat([u64(units), count(script.length), script]));
   return Buffer.concat([
-    ...[u32(plan.version), count(inputs.length), ...inputs],
-    ...[count(outputs.length), ...outputs, u32(plan.lockTime)],
+    u32(plan.version),
+    count(inputs.length),
+    ...inputs,
+    count(outputs.length),
+    ...outputs,
+    u32(plan.lockTime),
   ]).toString('hex');
 }
 

@@ -57,9 +57,14 @@ export function planMonero(request: MoneroRequest): MoneroPlan {
   const outputs = outputsOf(request, total(coins) - fee);
   const { network, accountNo } = request;
   return {
-    ...{ kind: 'monero', network, chain: 'XMR', accountNo },
+    kind: 'monero',
+    network,
+    chain: 'XMR',
+    accountNo,
     inputs: coins.map((coin) => ({ ...coin, decoys: [] })),
-    ...{ outputs, fee, weight: 0 },
+    outputs,
+    fee,
+    weight: 0,
   };
 }
 

@@ -142,7 +142,10 @@ export class MoneroSpending extends OfSource implements Spending {
       raw: writeStatement(moneroPlan(plan)),
       conflictKeys: this.conflictKeys(plan),
       outputs: outputs.map((output) => ({
-        ...{ address: output.address, script: output.script, asset: 'XMR', units: output.units },
+        address: output.address,
+        script: output.script,
+        asset: 'XMR',
+        units: output.units,
         changeIndex: output.kind === 'change' ? output.index : null,
       })),
     };
@@ -223,7 +226,10 @@ export class MoneroSpending extends OfSource implements Spending {
     const { conflictKeys, outputs } = this.decode(raw);
     const inputs = conflictKeys.flatMap((key): Coin | Coin[] => own.coin(key) ?? []);
     return {
-      ...{ kind: 'monero', network: this.#network, chain: 'XMR', accountNo: own.accountNo },
+      kind: 'monero',
+      network: this.#network,
+      chain: 'XMR',
+      accountNo: own.accountNo,
       inputs: inputs.map((coin) => ({ ...coin, decoys: [] })),
       outputs: outputs.map((output) => plannedOutput(output, own)),
       fee: own.fee,

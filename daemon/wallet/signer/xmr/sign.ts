@@ -53,7 +53,11 @@ export async function signMonero(plan: MoneroPlan, owner: Owner, spent: readonly
   const content: Content = { outputs, fee: plan.fee, rings, view: owner.view };
   checkSigned(transaction, made.key, content);
   return {
-    ...{ txid: transaction.id, raw: bytesToHex(raw), fee: plan.fee, size: plan.weight, proof: made.key },
+    txid: transaction.id,
+    raw: bytesToHex(raw),
+    fee: plan.fee,
+    size: plan.weight,
+    proof: made.key,
     keyImages: Object.fromEntries(spent.map(({ outpoint, keyImage }) => [outpoint, keyImage])),
   };
 }
@@ -62,7 +66,10 @@ function unsignedOf(spent: readonly OwnOutput[], outputs: readonly Expected[]): 
   const sources = spent.map(({ ring, publicKey, n, units, mask, own }) => ({
     ring: ring.map(({ index, key, commitment }) => ({ index, key: bytes(key), commitment: bytes(commitment) })),
     real: ring.findIndex((member) => member.key === own),
-    ...{ publicKey, n, units, mask: scalarBytes(mask) },
+    publicKey,
+    n,
+    units,
+    mask: scalarBytes(mask),
   }));
   const change = outputs.at(-1) as Expected;
   return encodeUnsigned({ sources, payouts: outputs.slice(0, -1), change });

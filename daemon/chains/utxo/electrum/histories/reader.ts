@@ -250,7 +250,9 @@ export class HistoryReader {
     const [listed] = this.#list.page(id - 1, 1);
     if (!listed || listed.id !== id) return 'unknown';
     return belongs({
-      ...{ transaction, script: listed.script, named },
+      transaction,
+      script: listed.script,
+      named,
       isCoin: (outpoint) => this.#isCoinOf(id, outpoint),
       read: async (txid) => {
         const height = named.get(txid) ?? 0;

@@ -29,7 +29,14 @@ type Refusal = {
 };
 
 const first = (): Refusal => ({
-  ...{ sinceMs: performance.now(), news: 0, given: false, tip: '', asked: [], isBehind: false, told: false, early: 0 },
+  sinceMs: performance.now(),
+  news: 0,
+  given: false,
+  tip: '',
+  asked: [],
+  isBehind: false,
+  told: false,
+  early: 0,
 });
 
 export class Refusals {

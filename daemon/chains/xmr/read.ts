@@ -1,0 +1,150 @@
+/**
+ * Reads the bytes of consecutive blocks with all their transactions, and finds what pays some accounts: pure, for this thread or for
+ * another one. A block's hash proves the block before, its height, its time and the list of its transactions; each id proves the bytes
+ * of one. So whoever checks that blocks link to each other has left out nothing.
+ */
+import { Malformed } from '../../domain/errors.ts';
+import { type Block, parseBlock } from '../../monero/block.ts';
+import { parseTransaction, prunedOf, type Transaction } from '../../monero/transaction.ts';
+import type { LinkedHeader } from '../checkpoint.ts';
+import type { Steps } from '../slices.ts';
+import { readSection, type Value } from './epee.ts';
+import type { Received, Receiver } from './receive.ts';
+
+/** Consensus (`CRYPTONOTE_MAX_TX_SIZE`). */
+const TRANSACTION_BYTES_MAX = 1_000_000;
+
+/** An output of ours, perhaps. `account`: its place in the list of receivers. */
+export type Found = Received & {
+  account: number;
+  /** The one-time key, 32 bytes. */
+  key: Uint8Array;
+  /** Whether a commitment shows that it was made for this account. */
+  isProved: boolean;
+};
+
+/** A transaction as far as it concerns us. */
+export type Read = Pick<Transaction, 'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages'> & {
+  found: Found[];
+  /** Its place on the chain, and its bytes, for its stored form. Null: nothing in it is ours, or it is a coinbase. */
+  place: Place | null;
+};
+
+/** `before`: outputs of the block before its own that a ring may have. */
+export type Place = { before: number; pruned: Uint8Array; prunableHash: string };
+
+export type ReadBlock = {
+  header: LinkedHeader;
+  /** The coinbase first. Null: one of them cannot be read from these bytes. */
+  transactions: Read[] | null;
+  /** The outputs that rings may have. */
+  outputs: number;
+};
+
+/** An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. */
+export type ReadBlocks = { blocks: ReadBlock[]; refused: string | null };
+
+type Parsed = { block: Block; transactions: (Transaction & { bytes: Uint8Array | null })[] | null };
+
+const isText = (value: Value | undefined, text: string): boolean =>
+  value instanceof Uint8Array && Buffer.from(value).toString('latin1') === text;
+
+/** The blocks from a height on. Throws `Malformed` for others, and for bytes that are not those of their ids. */
+export function* readBlocks(
+  body: Uint8Array,
+  from: number,
+  count: number,
+  receivers: readonly Receiver[],
+): Steps<ReadBlocks> {
+  const answer = readSection(body);
+  if (!isText(answer.get('status'), 'OK')) return { blocks: [], refused: refusalOf(answer.get('status')) };
+  const entries = listOf(answer.get('blocks'));
+  if (entries.length !== count) throw new Malformed('another number of blocks than was asked for');
+  const parsed: Parsed[] = [];
+  for (const [at, entry] of entries.entries()) parsed.push(yield* parsedBlock(entry, from + at));
+  const all = parsed.flatMap(({ transactions }) => transactions ?? []);
+  const found = yield* foundIn(all, receivers);
+  return { blocks: parsed.map((one) => readOf(one, found)), refused: null };
+}
+
+const STATUS_CHARS_MAX = 200;
+const refusalOf = (status: Value | undefined): string =>
+  status instanceof Uint8Array ? Buffer.from(status).toString('latin1').slice(0, STATUS_CHARS_MAX) : 'no status';
+
+function listOf(value: Value | undefined): readonly Value[] {
+  // monerod leaves out an empty list
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw new Malformed('what is no list');
+  return value;
+}
+
+function* parsedBlock(entry: Value, height: number): Steps<Parsed> {
+  if (!(entry instanceof Map)) throw new Malformed('a block of another form');
+  const blob = entry.get('block');
+  if (!(blob instanceof Uint8Array) || entry.get('pruned') === true) throw new Malformed('a block of another form');
+  const block = parseBlock(blob);
+  if (block.height !== height) throw new Malformed('another block than was asked for');
+  yield null;
+  const blobs = listOf(entry.get('txs'));
+  if (blobs.length !== block.txids.length) throw new Malformed('a block without all its transactions');
+  const transactions: NonNullable<Parsed['transactions']> = [{ ...block.coinbase, bytes: null }];
+  for (const [at, bytes] of blobs.entries()) {
+    if (!(bytes instanceof Uint8Array) || bytes.length > TRANSACTION_BYTES_MAX) {
+      throw new Malformed('a transaction of another form');
+    }
+    const transaction = readable(bytes);
+    yield null;
+    // whether these are its bytes is found out where it can be asked for in parts
+    if (!transaction) return { block, transactions: null };
+    if (transaction.id !== block.txids[at]) throw new Malformed('another transaction than was asked for');
+    transactions.push({ ...transaction, bytes });
+  }
+  return { block, transactions };
+}
+
+function readable(bytes: Uint8Array): Transaction | null {
+  try {
+    return parseTransaction(bytes);
+  } catch (error) {
+    if (error instanceof Malformed) return null;
+    throw error;
+  }
+}
+
+/** The outputs that pay one of the receivers' accounts, by transaction. */
+export function* foundIn(
+  transactions: readonly Transaction[],
+  receivers: readonly Receiver[],
+): Steps<Map<Transaction, Found[]>> {
+  const found = new Map<Transaction, Found[]>();
+  for (const [account, receiver] of receivers.entries()) {
+    const received = yield* receiver.received(transactions);
+    for (const [at, transaction] of transactions.entries()) {
+      const own = (received[at] ?? []).map((one): Found => {
+        const output = transaction.outputs[one.n];
+        return {
+          ...one,
+          account,
+          key: Uint8Array.from(output?.key ?? []),
+          isProved: output?.commitment !== null,
+        };
+      });
+      if (own.length > 0) found.set(transaction, [...(found.get(transaction) ?? []), ...own]);
+    }
+  }
+  return found;
+}
+
+function readOf({ block, transactions }: Parsed, found: ReadonlyMap<Transaction, Found[]>): ReadBlock {
+  const { hash, height, previous: parent, timeMs } = block;
+  let outputs = 0;
+  const read = transactions?.map((transaction): Read => {
+    const { id, version, isCoinbase, unlockTime, keyImages, bytes } = transaction;
+    const own = found.get(transaction) ?? [];
+    // no ring that is made here has an output of version 1: its place is among those of exactly its amount
+    const place = own.length > 0 && bytes && version === 2 ? { before: outputs, ...prunedOf(bytes) } : null;
+    if (version === 2) outputs += transaction.outputs.length;
+    return { id, version, isCoinbase, unlockTime, keyImages, found: own, place };
+  });
+  return { header: { hash, height, parent, timeMs }, transactions: read ?? null, outputs };
+}

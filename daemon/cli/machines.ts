@@ -1,0 +1,200 @@
+/** `countinghouse signer …`: a computer at home that has the wallet and signs for this server; both ends of it. */
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import type { Result } from '../contract/operator.ts';
+import { Rejected } from '../domain/errors.ts';
+import { action } from './commands.ts';
+import { clean, EXIT, Failure, type Io, usage } from './io.ts';
+import { askLine, canAsk, confirm } from './prompt.ts';
+import type { Session } from './session.ts';
+import { table, when } from './table.ts';
+
+type Machines = Result<'signer.machines'>;
+
+const POLL_MS = 1_000;
+const CODE_TRIES_MAX = 3;
+
+export function machineCommands(signer: Command, io: Io): void {
+  signer
+    .command('invite')
+    .option('--no-wait', 'print the code, and do not wait for the computer')
+    .description('on the server: make a code with which one computer becomes the one that signs')
+    .action(action(io, invite));
+  signer
+    .command('join')
+    .argument('<server>', 'its address, such as pay.shop.example')
+    .argument('[code]', 'the code that `signer invite` printed there; otherwise it is asked for')
+    .option('--name <name>', "this computer's name in the server's list (default: its host name)")
+    .option('--as <name>', 'what the server is called here (default: its address)')
+    .description('at home: connect this computer with a server')
+    .action(action(io, join));
+  signer
+    .command('run')
+    .description('at home: sign for the server that --server names, while this runs; Ctrl-C stops it')
+    .action(action(io, run));
+  signer
+    .command('servers')
+    .description('at home: list the servers that this computer signs for')
+    .action(action(io, servers));
+  signer
+    .command('machines')
+    .description('on the server: show the computer that signs, and whether it is connected')
+    .action(action(io, machines));
+  signer
+    .command('remove')
+    .argument('<name>', 'as `signer machines` shows it')
+    .description('on the server: end the connection with a computer for ever')
+    .action(action(io, remove));
+}
+
+async function invite(session: Session, { wait }: { wait: boolean }): Promise<void> {
+  const { spacedCode } = await import('../contract/signing-machine.ts');
+  const { server, code, ends_at } = await session.call('signer.invite', {});
+  const [host, shown] = [server.replace(/^https:\/\//, ''), spacedCode(code)];
+  const text = [
+    `Invitation for one computer. It works once, until ${when(ends_at)} (10 minutes).`,
+    '',
+    `    Server   ${host}`,
+    `    Code     ${shown}`,
+    '',
+    `In a terminal at home:    countinghouse signer join ${host}`,
+    '',
+    'The code tells your computer which server is the right one.',
+    'Read it to nobody; type it, or copy it over a line that you trust.',
+  ];
+  if (server.startsWith('http://')) text.push('', TUNNEL);
+  session.print({ server, code: shown, ends_at }, () => `${text.join('\n')}\n`);
+  if (wait && !session.json && session.io.stdout.isTTY) await joined(session, Date.parse(ends_at));
+}
+
+const TUNNEL =
+  'This address is for this machine alone. From home it is reached through an SSH tunnel, or set [console] public_url and a proxy before it.';
+
+async function joined(session: Session, endsAt: number): Promise<void> {
+  session.note('\nWaiting for the computer …  Ctrl-C ends the waiting; the code works on.');
+  while (Date.now() < endsAt) {
+    const [machine] = (await session.call('signer.machines', {})).machines;
+    if (machine) {
+      session.note(`Connected: ${clean(machine.name)}. It makes or has the words; nothing is to do here.`);
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Failure('no computer used the code in time', EXIT.failed, 'signer.code_expired');
+}
+
+type JoinOptions = { name?: string; as?: string };
+
+async function join(session: Session, options: JoinOptions, server = '', given?: string): Promise<void> {
+  if (session.server !== null) throw usage('--server goes with servers that this computer has joined');
+  const [{ MachineName }, { joinServer }, place] = await Promise.all([
+    import('../contract/signing-machine.ts'),
+    import('../home/dial.ts'),
+    import('../home/place.ts'),
+  ]);
+  const name = MachineName.safeParse(options.name ?? hostname());
+  if (!name.success) throw usage('--name: give a name of at most 60 characters');
+  const { url, name: host } = place.addressOf(server);
+  const called = options.as ?? host;
+  const folder = place.serverFolder(session.dataDir, called);
+  if ((await place.serverNames(session.dataDir)).includes(called)) {
+    const question = `This computer has joined ${called} already. Join it anew? The wallet for it stays.`;
+    await confirm(session.io, session.yes, question);
+  }
+  await place.writeServer(folder, await joinServer(url, await codeFrom(session, given), name.data));
+  const next = {
+    words: `countinghouse --server ${called} business add --name "My shop" --network mainnet`,
+    run: `countinghouse --server ${called} signer run`,
+  };
+  session.print({ server: called, url, name: name.data, next }, () => {
+    const lines = [
+      `Connected with ${url}. It knows this computer as "${clean(name.data)}".`,
+      '',
+      `Make the words here:    ${next.words}`,
+      `Sign, while it runs:    ${next.run}`,
+    ];
+    return `${lines.join('\n')}\n`;
+  });
+}
+
+/** The code as it was typed, checked before anything is sent. */
+async function codeFrom({ io }: Session, given: string | undefined): Promise<string> {
+  const { codeOf } = await import('../contract/signing-machine.ts');
+  if (given === undefined && !canAsk(io))
+    throw new Failure('there is no terminal to ask on: give the code', EXIT.failed, 'no_terminal');
+  for (let tries = 1; ; tries++) {
+    const code = await codeOf(given ?? (await askLine(io, 'Code:')));
+    if (code !== null) return code;
+    const text = 'This is no code: a character of its 24 is wrong or missing. Compare it with the server’s terminal';
+    if (given !== undefined || tries >= CODE_TRIES_MAX) throw new Rejected('signer.code_wrong', text);
+    io.stderr.write(`${text}.\n`);
+  }
+}
+
+type RunOptions = { autoLockMinutes: number; passphraseFile?: string };
+
+async function run(session: Session, { autoLockMinutes, passphraseFile }: RunOptions): Promise<void> {
+  if (session.server === null) throw usage('name the server: countinghouse --server NAME signer run');
+  if (process.platform === 'win32') throw usage('this runs on Linux and macOS');
+  const [{ signAtHome }, { version }] = await Promise.all([import('../home/signing.ts'), import('./version.ts')]);
+  const signing = await signAtHome({
+    folder: session.dataDir,
+    release: version(),
+    autoLockMinutes,
+    source: () => (passphraseFile === undefined ? { kind: 'prompt' } : { kind: 'file', path: passphraseFile }),
+    log: (message) => session.note(clean(message)),
+    told: (isConnected) =>
+      session.note(isConnected ? `Connected with ${session.server}.` : 'The connection has ended.'),
+  });
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
+  try {
+    await Promise.race([stopped, signing.ended]);
+  } finally {
+    await signing.close();
+  }
+}
+
+async function servers(session: Session): Promise<void> {
+  const { readServer, serverFolder, serverNames } = await import('../home/place.ts');
+  const names = await serverNames(session.dataDir);
+  const known = await Promise.all(
+    names.map(async (server) => {
+      const { url, name } = await readServer(serverFolder(session.dataDir, server));
+      return { server, url, name };
+    }),
+  );
+  session.print({ servers: known }, () =>
+    table(
+      ['SERVER', 'ADDRESS', 'KNOWS THIS COMPUTER AS'],
+      known.map(({ server, url, name }) => [server, url, name]),
+      'This computer signs for no server yet: countinghouse signer join',
+    ),
+  );
+}
+
+async function machines(session: Session): Promise<void> {
+  printMachines(session, await session.call('signer.machines', {}));
+}
+
+async function remove(session: Session, _options: object, name = ''): Promise<void> {
+  const question = `Shall ${name} not sign here any more? Its words stay on it; withdrawals wait until another computer with the same words joins.`;
+  await confirm(session.io, session.yes, question);
+  printMachines(session, await session.call('signer.remove', { name }));
+}
+
+function printMachines(session: Session, found: Machines): void {
+  session.print(found, () =>
+    table(
+      ['NAME', 'WALLET', 'STATE', 'SINCE', '>WAITING'],
+      found.machines.map(({ name, fingerprint, connected, since, waiting }) => [
+        name,
+        fingerprint ?? '-',
+        connected ? 'connected' : 'away',
+        since === null ? '-' : when(since),
+        `${waiting}`,
+      ]),
+      'No computer at home signs here. `countinghouse signer invite` makes a code for one.',
+    ),
+  );
+}

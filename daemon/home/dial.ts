@@ -1,0 +1,157 @@
+/**
+ * Connects this computer to a server, and proves each to the other (contract/signing-machine.ts).
+ *
+ * Invariant: nothing but public keys and proofs is sent before the server has proved the key that this computer has pinned. A server's
+ * words until then are at most shown.
+ */
+import type { Duplex } from 'node:stream';
+import { WebSocket } from 'ws';
+import {
+  boxOf,
+  Channel,
+  jsonBytes,
+  linkName,
+  newPair,
+  pageProof,
+  publicText,
+  randomText,
+  serviceProof,
+  textOf,
+} from '../contract/console-channel.ts';
+import {
+  type About,
+  type Greeting,
+  joinOrigin,
+  Known,
+  lineOrigin,
+  MACHINE_PATH,
+  markOf,
+  type Role,
+  serverMark,
+  Welcome,
+} from '../contract/signing-machine.ts';
+import { Rejected, Unavailable } from '../domain/errors.ts';
+import type { RejectCode } from '../domain/rejections.ts';
+import { Inbox, MESSAGE_BYTES_MAX, sealedStream } from '../kit/sealed-stream.ts';
+import type { Server } from './place.ts';
+
+const OPEN_MS = 20_000;
+const ANSWER_MS = 20_000;
+const RETRY_SECONDS = 5;
+/** Each side ends a connection that is silent for longer. */
+const PING_MS = 30_000;
+const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
+
+const STRANGE = 'No server of this program answers there, or one of another release';
+const IMPOSTOR =
+  'What answers there could not prove to be the server that this computer was connected with. Nothing was told to it. If the server was set up anew, connect this computer anew: `countinghouse signer invite` there';
+
+async function open(url: string): Promise<Inbox> {
+  const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
+    handshakeTimeout: OPEN_MS,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_BYTES_MAX,
+    followRedirects: false,
+  });
+  const inbox = new Inbox(socket);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const away = (why: string) => new Unavailable(`The server ${url} does not answer: ${why}`, RETRY_SECONDS);
+  socket.once('open', resolve);
+  socket.once('error', (error: NodeJS.ErrnoException) => reject(away(error.code ?? error.message)));
+  socket.once('close', () => reject(away('it closed the connection')));
+  await promise;
+  return inbox;
+}
+
+/** The answer to a greeting. Throws `Rejected` with the server's refusal, and `Unavailable` without an answer. */
+async function greet<I extends 'joined' | 'greeted'>(inbox: Inbox, greeting: Greeting, is: I) {
+  inbox.socket.send(JSON.stringify(greeting));
+  const answer = await inbox.next(ANSWER_MS);
+  if (!answer) throw new Unavailable('The server ended the connection without an answer', RETRY_SECONDS);
+  const welcome = answer.isBinary ? null : Welcome.safeParse(jsonOf(answer.data.toString())).data;
+  if (welcome?.is === 'refused') throw new Rejected(welcome.code as RejectCode, welcome.message);
+  if (welcome?.is !== is) throw new Rejected('signer.server', STRANGE);
+  return welcome as Extract<Welcome, { is: I }>;
+}
+
+/**
+ * Connects this computer for the first time. `code`: without dashes. Throws `Rejected`: `signer.code_*`, `signer.machine`,
+ * `signer.server`; `Unavailable` if nothing answers.
+ */
+export async function joinServer(url: string, code: string, name: string): Promise<Server> {
+  const pair = await newPair(true);
+  const [machine, nonce] = [await publicText(pair), randomText()];
+  const said = { origin: joinOrigin(name), page: machine, nonce };
+  const [link, proof] = await Promise.all([linkName(code), pageProof(code, said)]);
+  const inbox = await open(url);
+  try {
+    const greeting = { do: 'join', mark: markOf(code), link, machine, nonce, proof, name } as const;
+    const welcome = await greet(inbox, greeting, 'joined');
+    const { service } = welcome;
+    const isRight = welcome.proof === (await serviceProof(code, said, service));
+    if (!isRight || markOf(code) !== (await serverMark(service))) throw new Rejected('signer.server', IMPOSTOR);
+    const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', pair.privateKey);
+    return { url, service, name, machine: { kty: kty!, crv: crv!, x: x!, y: y!, d: d! } };
+  } finally {
+    inbox.socket.close();
+  }
+}
+
+/**
+ * Opens a connection to a server that this computer has joined. Throws `Rejected('signer.server')` if another one answers,
+ * `Rejected('signer.not_found')` if the server has removed this computer, `Unavailable` if nothing answers.
+ */
+export async function dial({ url, service, machine }: Server, role: Role, about: About): Promise<Duplex> {
+  const { subtle } = crypto;
+  const { kty, crv, x, y } = machine;
+  const own = await subtle.importKey('jwk', machine, CURVE, false, ['deriveBits']);
+  const page = await publicText({ publicKey: await subtle.importKey('jwk', { kty, crv, x, y }, CURVE, true, []) });
+  const nonce = randomText();
+  const inbox = await open(url);
+  try {
+    const { key: ephemeral, box } = await greet(inbox, { do: 'greet', role, machine: page, nonce }, 'greeted');
+    const channel = await Channel.ofPage(own, { origin: lineOrigin(role), page, service, ephemeral, nonce }).catch(
+      () => null,
+    );
+    const plain = await channel?.open(MACHINE_PATH, 0, boxOf(box));
+    if (!channel || !plain) throw new Rejected('signer.server', IMPOSTOR);
+    if (!Known.parse(jsonOf(textOf(plain))).known) {
+      throw new Rejected(
+        'signer.not_found',
+        `${url} has removed this computer, or was restored from before it joined: invite it anew there`,
+      );
+    }
+    inbox.socket.send(await channel.seal(MACHINE_PATH, 1, jsonBytes(about)));
+    const stream = sealedStream(inbox, channel, 2);
+    keepAlive(inbox.socket, stream);
+    return stream;
+  } catch (error) {
+    inbox.socket.terminate();
+    throw error;
+  }
+}
+
+/** Says that this computer is there, and ends a connection whose other end is gone. */
+function keepAlive(socket: WebSocket, stream: Duplex): void {
+  let answered = true;
+  const timer = setInterval(() => {
+    if (!answered) stream.destroy(new Error('the server does not answer any more'));
+    answered = false;
+    socket.ping();
+  }, PING_MS);
+  timer.unref();
+  const isAlive = (): void => {
+    answered = true;
+  };
+  socket.on('pong', isAlive);
+  socket.on('message', isAlive);
+  socket.once('close', () => clearInterval(timer));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The servers that this computer signs for: a folder each, with the connection and the wallet.
+ *
+ * Invariant: the private key by which a server knows this computer is in a file of its owner alone. It lets ask and answer, and
+ * spends nothing: that needs the wallet's passphrase.
+ */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { Rejected } from '../domain/errors.ts';
+
+const FOLDER = 'servers';
+const FILE = 'server.json';
+const WALLET_FOLDER = 'vault';
+const NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
+
+const Jwk = z.object({ kty: z.string(), crv: z.string(), x: z.string(), y: z.string(), d: z.string() });
+
+const Stored = z.object({
+  /** Where the server's console listens: http or https. */
+  url: z.string(),
+  /** The server's public key. */
+  service: z.string(),
+  /** This computer's name in the server's list, and its key pair. */
+  name: z.string(),
+  machine: Jwk,
+});
+export type Server = z.infer<typeof Stored>;
+
+/** The folder of a server by its name. Throws `Rejected('signer.server')` for a text that is no name. */
+export function serverFolder(dataDir: string, name: string): string {
+  if (!NAME.test(name)) {
+    throw new Rejected('signer.server', `${name} is no name of a server: \`countinghouse signer servers\` lists them`);
+  }
+  return join(dataDir, FOLDER, name);
+}
+
+export const walletFolderIn = (folder: string): string => join(folder, WALLET_FOLDER);
+
+/** The names of the servers, in alphabetical order. */
+export async function serverNames(dataDir: string): Promise<string[]> {
+  return (await readdir(join(dataDir, FOLDER)).catch(() => [])).filter((name) => NAME.test(name)).sort();
+}
+
+/** Throws `Rejected('signer.server')` for a server that this computer does not know, or a damaged file. */
+export async function readServer(folder: string): Promise<Server> {
+  const text = await readFile(join(folder, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    const what = 'This computer is not connected with that server: `countinghouse signer join` connects it';
+    throw new Rejected('signer.server', what);
+  });
+  try {
+    return Stored.parse(JSON.parse(text));
+  } catch {
+    throw new Rejected('signer.server', `${join(folder, FILE)} is damaged: join the server anew`);
+  }
+}
+
+/** Keeps a server. The wallet in its folder, if there is one, stays. */
+export async function writeServer(folder: string, server: Server): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, FILE), `${JSON.stringify(server, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** The address that was typed as a URL, with the name that its folder gets. Throws `Rejected('signer.server')`. */
+export function addressOf(typed: string): { url: string; name: string } {
+  const text = typed.includes('://') ? typed : `https://${typed}`;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.pathname !== '/' || url.search !== '') {
+    throw new Rejected('signer.server', `${typed} is no address of a server, such as pay.shop.example`);
+  }
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) || url.hostname.endsWith('.onion');
+  if (url.protocol === 'http:' && !isLocal) {
+    throw new Rejected('signer.server', 'Only a tunnel on this computer or an onion service is reached without https');
+  }
+  return {
+    url: url.origin,
+    name: url.host
+      .toLowerCase()
+      .replace(/[^a-z0-9.-]+/g, '-')
+      .replace(/^[.-]+|[.-]+$/g, ''),
+  };
+}

@@ -1,0 +1,45 @@
+/** Methods about the computer at home that signs. */
+import { monitor } from '../../app/operator/monitor.ts';
+import type { Parsed, Result } from '../../contract/operator.ts';
+import type { SIGNING_MACHINE } from '../../contract/signing-machine.ts';
+import { toIso } from '../../domain/calendar.ts';
+import { Rejected } from '../../domain/errors.ts';
+import type { Context } from './context.ts';
+
+type Methods = {
+  [M in keyof typeof SIGNING_MACHINE]: (context: Context, params: Parsed<M>) => Promise<Result<M>>;
+};
+
+export const MACHINE_METHODS: Methods = {
+  'signer.invite': async ({ app, extra }) => {
+    const { state } = await app.signer.status();
+    const isHere = extra.machines.machine() === null && (state !== 'none' || app.config.wallet.signer !== null);
+    if (isHere) throw new Rejected('signer.machine', HERE);
+    const { url } = await (await extra.console()).address();
+    const { code, endsAt } = await extra.machines.invite();
+    return { server: url, code, ends_at: toIso(endsAt) };
+  },
+  'signer.machines': async (context) => list(context),
+  'signer.remove': async (context, { name }) => {
+    await context.extra.machines.remove(name);
+    return list(context);
+  },
+};
+
+const HERE =
+  'The words of this server are on the server itself. resources/docs/keys.md tells how to move: a computer at home signs for words that are there alone';
+
+function list({ app, extra: { machines } }: Context): Result<'signer.machines'> {
+  const machine = machines.machine();
+  if (!machine) return { machines: [] };
+  const { withdrawals } = monitor(app, false);
+  const since = machines.connectedSince ?? machine.seenAt;
+  const one = {
+    name: machine.name,
+    fingerprint: machine.fingerprint,
+    connected: machines.connectedSince !== null,
+    since: since === null ? null : toIso(since),
+    waiting: withdrawals.find(({ state }) => state === 'approved')?.waiting ?? 0,
+  };
+  return { machines: [one] };
+}

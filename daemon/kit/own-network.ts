@@ -1,0 +1,21 @@
+/** The addresses by which other devices of the local network reach this machine. */
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+/** Networks of containers, virtual machines and tunnels, which no device on the shop's network is in. */
+const VIRTUAL = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|tun|tap|wg|tailscale|utun|zt|podman|cni)/i;
+const RANGES = ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGradeNat'];
+
+/** Whether an address is one that the internet does not route: RFC 1918, 3927, 4193, 4291, 6598. */
+export const isLocalAddress = (text: string): boolean =>
+  ipaddr.isValid(text) && RANGES.includes(ipaddr.process(text).range());
+
+/** Private IPv4 addresses of this machine, those of virtual networks last. `from`: as the operating system lists them. */
+export function ownAddresses(from: ReturnType<typeof networkInterfaces> = networkInterfaces()): string[] {
+  const found = Object.entries(from).flatMap(([name, addresses = []]) =>
+    addresses
+      .filter(({ family, internal, address }) => family === 'IPv4' && !internal && isLocalAddress(address))
+      .map(({ address }) => ({ address, virtual: VIRTUAL.test(name) })),
+  );
+  return found.sort((a, b) => Number(a.virtual) - Number(b.virtual)).map(({ address }) => address);
+}

@@ -1,0 +1,277 @@
+/** Closing the counter's day: what was sold, paid with, and taxed; printed and exported. */
+import { type ReactNode, useState } from 'react';
+import { csv } from '../../../daemon/operator/csv.ts';
+import type { Result } from '../../bridge.ts';
+import { useCall, useChange, useConnection } from '../../data.tsx';
+import { useBusiness } from '../../frame/business.tsx';
+import { Page } from '../../frame/page.tsx';
+import { type Translate, useLanguage, useText } from '../../i18n.ts';
+import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, CoinName, Empty, Head, Notice, Problem, Section, State } from '../../parts/parts.tsx';
+import { saveText } from '../../parts/save.ts';
+import { href, useHashRoute } from '../../router.ts';
+import { percentOf } from '../items/rate.ts';
+import './closing.css';
+import TEXTS from './texts.ts';
+
+type T = Translate<keyof (typeof TEXTS)['en']>;
+type Closing = Result<'closing.next'>['closing'];
+type Part = Closing['parts'][number];
+
+const READ_EVERY_MS = 15_000;
+const NUMBER = (name: string) => [name, 'number'] as const;
+
+export default function ClosingScreen(): ReactNode {
+  const t = useText(TEXTS);
+  const business = useBusiness();
+  const { parts } = useHashRoute();
+  const ref = { business: `${business?.id}` };
+  const enabled = business !== undefined;
+  const next = useCall('closing.next', ref, { every: READ_EVERY_MS, enabled });
+  const list = useCall('closing.list', ref, { enabled });
+  const { up } = useConnection();
+  const make = useChange('closing.make', 'closing.');
+  const [made, setMade] = useState<Closing | null>(null);
+  const chosen = list.data?.closings.find(({ number }) => `${number}` === parts[0]);
+  const shown = chosen ?? made ?? next.data?.closing;
+  const isOpen = chosen === undefined && made === null;
+  const close = (): void =>
+    make.mutate({ ...ref, number: next.data?.closing.number ?? 0 }, { onSuccess: ({ closing }) => setMade(closing) });
+  const actions = isOpen && shown && shown.parts.length > 0 && (
+    <button type="button" className="button filled" disabled={!up || make.isPending} onClick={close}>
+      {t('close')}
+    </button>
+  );
+  return (
+    <Page title={t('close')} back={{ to: href('counter'), name: t('counter') }} actions={actions}>
+      {make.error && <Problem error={make.error} />}
+      {made && <Notice tone="good" title={t('closed', { n: made.number })} />}
+      <Answer of={next}>{() => shown && <Shown closing={shown} isOpen={isOpen} t={t} />}</Answer>
+      <Earlier closings={list.data?.closings ?? []} t={t} />
+    </Page>
+  );
+}
+
+function Shown({ closing, isOpen, t }: { closing: Closing; isOpen: boolean; t: T }): ReactNode {
+  const { full } = useTimes();
+  const language = useLanguage();
+  const { parts, books, waiting } = closing;
+  if (parts.length === 0)
+    return <Empty title={t('nothing')}>{t(waiting.length > 0 ? 'nothingWaits' : 'nothingNote')}</Empty>;
+  const sum = waiting.map(({ amount, currency }) => fiat(amount, currency, language)).join(', ');
+  return (
+    <>
+      <p className="quiet">
+        {t('about', { n: closing.number, from: full(closing.from ?? closing.to), to: full(closing.to) })}
+      </p>
+      {parts.map((part) => (
+        <Sums key={part.currency} part={part} t={t} />
+      ))}
+      <div className="actions closing-files">
+        <button
+          type="button"
+          className="button"
+          onClick={() => saveText(`closing-${closing.number}.csv`, tableOf(closing))}
+        >
+          {t('export')}
+        </button>
+        <button type="button" className="button" onClick={() => print()}>
+          <Icon name="print" /> {t('print')}
+        </button>
+      </div>
+      <Section title={t(isOpen ? 'before' : 'checked')}>
+        <ul className="closing-checks">
+          <li>
+            {books.differ.length === 0 ? (
+              <State shape="done" tone="good">
+                {t('agrees', { n: books.agree })}
+              </State>
+            ) : (
+              <State shape="warning" tone="warn">
+                {t('differs', { n: books.differ.length, invoices: books.differ.join(', ') })}
+              </State>
+            )}
+          </li>
+          {waiting.length > 0 && (
+            <li>
+              <State shape="part" tone="main" share={0.5}>
+                {t('waits', { n: waiting.length, amounts: sum })}
+              </State>
+            </li>
+          )}
+        </ul>
+      </Section>
+      {parts.map((part) => (
+        <Tables key={part.currency} part={part} t={t} />
+      ))}
+    </>
+  );
+}
+
+function Sums({ part, t }: { part: Part; t: T }): ReactNode {
+  const language = useLanguage();
+  const money = (amount: string): string => fiat(amount, part.currency, language);
+  const cells: [string, string, string | null][] = [
+    [t('taken'), money(part.taken), t('count', { n: part.sales.count })],
+    [t('sales'), money(part.sales.sum), null],
+    [t('plusTips'), money(part.tips), null],
+    [
+      t('lessRefunds'),
+      money(part.refunds.sum),
+      part.refunds.count === 0 ? null : t('refunds', { n: part.refunds.count }),
+    ],
+  ];
+  return (
+    <dl className="closing-sums">
+      {cells.map(([name, amount, note]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{amount}</dd>
+          {note && <dd className="quiet">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Tables({ part, t }: { part: Part; t: T }): ReactNode {
+  const language = useLanguage();
+  const money = (amount: string): string => fiat(amount, part.currency, language);
+  return (
+    <div className="closing-columns">
+      <Section title={t('sold')}>
+        <table className="table">
+          <Head columns={[t('item'), NUMBER(t('number')), NUMBER(t('price')), NUMBER(t('sum'))]} />
+          <tbody>
+            {part.items.map(({ name, price, quantity, sum }) => (
+              <tr key={`${price} ${name}`}>
+                <td>{name === '' ? t('typed') : foreign(name)}</td>
+                <td className="number">{quantity}</td>
+                <td className="number quiet">{name === '' ? '' : money(price)}</td>
+                <td className="number">{money(sum)}</td>
+              </tr>
+            ))}
+            <tr className="closing-total">
+              <td colSpan={3}>{t('sales')}</td>
+              <td className="number">{money(part.sales.sum)}</td>
+            </tr>
+          </tbody>
+        </table>
+      </Section>
+      <div>
+        <Section title={t('paidWith')}>
+          <table className="table">
+            <Head columns={[t('coin'), NUMBER(t('payments')), NUMBER(t('asked'))]} />
+            <tbody>
+              {part.coins.map(({ crypto, payments, sum }) => (
+                <tr key={crypto}>
+                  <td>{crypto === null ? t('byHand') : <CoinName crypto={crypto} />}</td>
+                  <td className="number">{payments}</td>
+                  <td className="number">{money(sum)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {!isZero(part.difference) && <p className="quiet">{t('difference', { amount: money(part.difference) })}</p>}
+          {part.fees.map(({ crypto, amount }) => (
+            <p key={crypto} className="quiet">
+              {t('fees', { amount: `${exact(amount, language)} ${crypto}` })}
+            </p>
+          ))}
+          {part.refunds.unvalued > 0 && <p className="quiet">{t('unvalued', { n: part.refunds.unvalued })}</p>}
+        </Section>
+        <Tax part={part} money={money} t={t} />
+      </div>
+    </div>
+  );
+}
+
+function Tax({ part, money, t }: { part: Part; money(amount: string): string; t: T }): ReactNode {
+  const language = useLanguage();
+  return (
+    <Section title={t('tax')} note={t('taxNote')}>
+      <table className="table">
+        <Head columns={[t('rate'), NUMBER(t('net')), NUMBER(t('tax')), NUMBER(t('gross'))]} />
+        <tbody>
+          {part.taxes.map(({ rate, net, tax, gross }) => (
+            <tr key={rate}>
+              <td>{rate === null ? t('noRate') : percentOf(rate, language)}</td>
+              <td className="number">{money(net)}</td>
+              <td className="number">{money(tax)}</td>
+              <td className="number">{money(gross)}</td>
+            </tr>
+          ))}
+          <tr>
+            <td>{t('tips')}</td>
+            <td className="number">{money(part.kept_tips)}</td>
+            <td className="number">{money('0')}</td>
+            <td className="number">{money(part.kept_tips)}</td>
+          </tr>
+          <tr className="closing-total">
+            <td colSpan={3}>{t('taken')}</td>
+            <td className="number">{money(part.taken)}</td>
+          </tr>
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+function Earlier({ closings, t }: { closings: Closing[]; t: T }): ReactNode {
+  const { full } = useTimes();
+  const language = useLanguage();
+  if (closings.length === 0) return null;
+  return (
+    <Section title={t('earlier')}>
+      <ul className="rows closing-earlier">
+        {closings.map(({ number, to, parts }) => (
+          <li key={number}>
+            <a href={href('closing', `${number}`)}>{t('closing', { n: number })}</a>{' '}
+            <span className="quiet">{full(to)}</span>{' '}
+            <span className="figure">
+              {parts.map(({ taken, currency }) => fiat(taken, currency, language)).join(', ')}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+const COLUMNS = ['closing', 'from', 'to', 'currency', 'kind', 'name', 'count', 'net', 'tax', 'amount'] as const;
+type Row = Record<(typeof COLUMNS)[number], string>;
+
+/** One row a figure: sales, tips, refunds, taken, then items, coins, rates and fees. */
+function tableOf({ number, from, to, parts }: Closing): string {
+  const rows = parts.flatMap(({ currency, ...part }): Row[] => {
+    const row = (kind: string, amount: string, more: Partial<Row> = {}): Row => ({
+      closing: `${number}`,
+      from: from ?? '',
+      to,
+      currency,
+      kind,
+      name: '',
+      count: '',
+      net: '',
+      tax: '',
+      amount,
+      ...more,
+    });
+    return [
+      row('sales', part.sales.sum, { count: `${part.sales.count}` }),
+      row('tips', part.tips),
+      row('refunds', part.refunds.sum, { count: `${part.refunds.count}` }),
+      row('taken', part.taken),
+      ...part.items.map(({ name, quantity, sum }) => row('item', sum, { name, count: `${quantity}` })),
+      ...part.coins.map(({ crypto, payments, sum }) => row('coin', sum, { name: crypto ?? '', count: `${payments}` })),
+      row('difference', part.difference),
+      ...part.taxes.map(({ rate, net, tax, gross }) =>
+        row('tax', gross, { name: rate === null ? '' : percentOf(rate, 'en'), net, tax }),
+      ),
+      row('kept_tips', part.kept_tips),
+      ...part.fees.map(({ crypto, amount }) => row('refund_fee', amount, { name: crypto })),
+    ];
+  });
+  return csv(COLUMNS, rows);
+}

@@ -1,0 +1,87 @@
+/**
+ * Sends a sale to the service. It is kept on this device until the service has answered, also over a reload: then it is sent again
+ * with the same id, by which the service makes it once.
+ */
+import { useCallback, useEffect, useState } from 'react';
+import { CallError, type Params } from '../../bridge.ts';
+import { useChange } from '../../data.tsx';
+
+const PENDING = 'countinghouse-till-pending';
+const UUID_BYTES = 16;
+const AGAIN_MS = 3_000;
+const SERVER_FAULT = 500;
+type Wanted = Omit<Params<'counter.sell'>, 'request'>;
+type Pending = Params<'counter.sell'>;
+
+/** A random UUID (RFC 9562, version 4). Browsers give pages without TLS no function for it. */
+function newRequest(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(UUID_BYTES));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function stored(): Pending | null {
+  try {
+    return JSON.parse(localStorage.getItem(PENDING) ?? 'null') as Pending | null;
+  } catch {
+    return null;
+  }
+}
+
+export type Selling = {
+  sell(wanted: Wanted): void;
+  /** A sale that the service has not answered yet. */
+  pending: boolean;
+  /** It has not answered a first time. */
+  silent: boolean;
+  /** Why the service has refused it: nothing was sold. */
+  error: Error | null;
+  drop(): void;
+};
+
+export function useSelling(onSold: (invoice: string) => void): Selling {
+  const [pending, setPending] = useState(stored);
+  const [silent, setSilent] = useState(false);
+  const { mutateAsync, error } = useChange('counter.sell', 'counter.', 'invoice.');
+  const keep = useCallback((sale: Pending | null): void => {
+    if (sale === null) localStorage.removeItem(PENDING);
+    else localStorage.setItem(PENDING, JSON.stringify(sale));
+    setSilent(false);
+    setPending(sale);
+  }, []);
+  useEffect(() => {
+    if (pending === null) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let over = false;
+    const send = (): void => {
+      mutateAsync(pending).then(
+        ({ invoice }) => {
+          if (over) return;
+          keep(null);
+          onSold(invoice);
+        },
+        (error: unknown) => {
+          if (over) return;
+          // a refusal is an answer; silence is none
+          if (error instanceof CallError && error.status < SERVER_FAULT) return keep(null);
+          setSilent(true);
+          timer = setTimeout(send, AGAIN_MS);
+        },
+      );
+    };
+    send();
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [pending, mutateAsync, keep, onSold]);
+  return {
+    sell: useCallback((wanted: Wanted) => keep({ ...wanted, request: newRequest() }), [keep]),
+    pending: pending !== null,
+    silent,
+    error: pending === null ? error : null,
+    drop: () => keep(null),
+  };
+}

@@ -1,0 +1,74 @@
+/** The description of events against the events that are sent. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../daemon/domain/merchant.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { strictCaller } from './operator-raw.ts';
+
+type Json = Record<string, unknown>;
+type Description = {
+  tags: { name: string }[];
+  paths: Record<string, Record<string, { tags?: string[]; operationId?: string }>>;
+  webhooks: Record<string, { post: { requestBody: { content: { 'application/json': { example: Json } } } } }>;
+};
+
+let receiver: Server;
+let service: TestDaemon;
+let described: Description;
+const sent = new Map<string, Json>();
+
+beforeAll(async () => {
+  receiver = createServer(async (request, response) => {
+    const event = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Json & { type: string };
+    sent.set(event.type, event);
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const { port } = receiver.address() as AddressInfo;
+  service = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${port}"]\n`);
+  const url = `http://127.0.0.1:${port}/`;
+  await strictCaller(service.dataDir)('endpoint.add', { business: 'Sandbox', url, types: [] });
+  described = (await (await fetch(`${service.url}/api/v1/openapi.json`)).json()) as Description;
+});
+afterAll(async () => {
+  await service.stop();
+  receiver.close();
+});
+
+/** The kinds of all values, by their names. */
+function shapeOf(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shapeOf(part)]));
+}
+
+it('names every type of event, and tags every operation with a tag that is explained', () => {
+  expect(Object.keys(described.webhooks)).toEqual([...EVENT_TYPES]);
+  const tags = new Set(described.tags.map(({ name }) => name));
+  for (const [path, item] of Object.entries(described.paths)) {
+    for (const { operationId, tags: own } of Object.values(item).filter((one) => one.operationId)) {
+      expect(own, `${path} ${operationId}`).toHaveLength(1);
+      expect(tags).toContain(own![0]);
+    }
+  }
+});
+
+it('shows each event as it is sent', async () => {
+  const order = { amount: 80, crypto: 'LTC', order_id: 'A-1001', metadata: { customer: '42' } };
+  const { id } = (await service.call<{ id: string }>('POST', '/invoice', order)).body;
+  await service.call('POST', `/invoice/rp/${id}`, {});
+  await service.call('POST', '/sandbox/pay', { invoice_id: id });
+  await service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
+  const types = ['created', 'requested', 'seen', 'paid'].map((name) => `invoice.${name}`);
+  await until('they have come', async () => types.every((type) => sent.has(type)));
+  for (const type of types) {
+    const example = described.webhooks[type]!.post.requestBody.content['application/json'].example;
+    expect(shapeOf(sent.get(type)), type).toEqual(shapeOf(example));
+  }
+  const paid = described.webhooks['invoice.paid']!.post.requestBody.content['application/json'].example;
+  const state = (event: Json) => {
+    const { status, payment } = event.data as { status: string; payment: Json };
+    return [status, payment.status, payment.received === payment.amount];
+  };
+  expect(state(sent.get('invoice.paid')!)).toEqual(state(paid));
+});

@@ -1,0 +1,147 @@
+/**
+ * A server without a key and a computer at home with the wallet, on a real litecoind: the words are made at home, a withdrawal is
+ * approved and signed there, waits while the computer is away, and goes on by itself.
+ */
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import type { Call } from '../../daemon/contract/operator.ts';
+import { signAtHome } from '../../daemon/home/signing.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { buildConsole } from '../support/console.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
+
+const COIN = 100_000_000n;
+const PASSPHRASE = 'correct horse battery staple';
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('the signer at home'), () => {
+  let node: Litecoind;
+  let service: TestDaemon;
+  let call: Call;
+  let home: string;
+  let key: string;
+  let running: Awaited<ReturnType<typeof signAtHome>> | null = null;
+
+  const atHome = async (...argv: string[]): Promise<string> => {
+    const { code, out, err } = await cli(home, ['--server', 'shop', '--yes', ...argv]);
+    expect(err.includes('error:') ? err : code).toBe(0);
+    return out;
+  };
+  const passphrase = () => ['--passphrase-file', join(home, 'passphrase')];
+  const connect = async (): Promise<void> => {
+    const folder = join(home, 'servers', 'shop');
+    running = await signAtHome({
+      folder,
+      release: 'test',
+      autoLockMinutes: 0,
+      log: () => {},
+      told: () => {},
+      source: () => ({ kind: 'file', path: join(home, 'passphrase') }),
+    });
+    await until('the wallet at home is connected and open', async () => {
+      return (await call('wallet.status', {})).wallet.state === 'unlocked';
+    });
+  };
+  const merchant = <Body>(method: string, path: string, body?: unknown) =>
+    service.call<Body>(method, path, body, { 'mb-api-key': key });
+  const show = async (id: string) => (await call('withdrawal.show', { id })).withdrawal;
+  const request = async (address: string): Promise<string> => {
+    const { body } = await merchant<{ id: string }>('POST', '/withdraw', { amount: '1.5', crypto: 'LTC', address });
+    return body.id;
+  };
+  const received = (address: string): Promise<number> => node.rpc<number>('getreceivedbyaddress', [address, 1]);
+
+  beforeAll(async () => {
+    buildConsole();
+    home = await mkdtemp(join(tmpdir(), 'countinghouse-home-'));
+    await writeFile(join(home, 'passphrase'), PASSPHRASE);
+    node = await Litecoind.start();
+    await node.fund();
+    // a computer at home finds its server again at the same port
+    const port = await freePort();
+    service = await startTestDaemon(`[console]\nport = ${port}\n${litecoinConfig(`core_rpc = "${node.url}"`)}`);
+    call = operatorClient(service.dataDir);
+    const { server, code } = await call('signer.invite', {});
+    const joined = await cli(home, ['signer', 'join', server, code, '--as', 'shop', '--name', 'Laptop']);
+    expect([joined.code, joined.out]).toEqual([0, expect.stringContaining('It knows this computer as "Laptop"')]);
+  });
+  afterAll(async () => {
+    await running?.close();
+    await service?.stop();
+    await node?.remove();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it('makes the words at home, and gives the server public keys alone', async () => {
+    const add = ['business', 'add', '--name', 'Shop', '--network', 'regtest', '--i-have-the-words', ...passphrase()];
+    const added = JSON.parse(await atHome('--json', ...add));
+    key = added.key.key;
+    expect(added.wallet.words).toHaveLength(24);
+    const kept = await readdir(join(service.dataDir, 'vault'));
+    expect(kept.filter((name) => !name.startsWith('sandbox-'))).toEqual([
+      `backup-key-${added.wallet.fingerprint}.json`,
+    ]);
+    const { machines } = await call('signer.machines', {});
+    expect(machines).toMatchObject([{ name: 'Laptop', fingerprint: added.wallet.fingerprint, connected: false }]);
+  });
+
+  it('takes a payment while the computer is away', async () => {
+    const { body } = await merchant<{ id: string }>('POST', '/invoice', { amount: 800, crypto: 'LTC' });
+    const address = await until('an address is given out', async () => {
+      const paid = await merchant<{ address: string }>('POST', `/invoice/rp/${body.id}`);
+      return paid.status === 201 && paid.body.address;
+    });
+    await node.pay([{ address, units: 10n * COIN }]);
+    await node.mine(12);
+    await until('it can be spent', async () => (await merchant<{ LTC: number }>('GET', '/balance')).body.LTC === 10);
+  });
+
+  it('pays what is approved at home, once it is signed there', async () => {
+    await connect();
+    const address = await node.rpc<string>('getnewaddress', []);
+    const id = await request(address);
+    await atHome('withdrawal', 'approve', id, ...passphrase());
+    await until('it is sent', async () => (await show(id)).state === 'broadcast');
+    await node.mine(1);
+    await until('it is completed', async () => (await show(id)).state === 'completed');
+    expect(await received(address)).toBe(1.5);
+  });
+
+  it('waits while the computer is away, and goes on when it is back', async () => {
+    await running?.close();
+    running = null;
+    const address = await node.rpc<string>('getnewaddress', []);
+    const id = await request(address);
+    await atHome('withdrawal', 'approve', id, ...passphrase());
+    const waiting = await until('it waits', async () => {
+      const now = await show(id);
+      return now.problem !== null && now;
+    });
+    expect(waiting).toMatchObject({ state: 'approved', problem: expect.stringContaining('Laptop is not connected') });
+    expect((await call('doctor', {})).findings.filter(({ subject }) => subject === 'wallet')).toMatchObject([
+      { level: 'ok' },
+    ]);
+    // a restart of the server changes nothing
+    await service.restart();
+    call = operatorClient(service.dataDir);
+    await connect();
+    await until('it is sent', async () => (await show(id)).state === 'broadcast');
+    await node.mine(1);
+    await until('it is completed', async () => (await show(id)).state === 'completed');
+    expect(await received(address)).toBe(1.5);
+  });
+});

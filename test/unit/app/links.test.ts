@@ -1,0 +1,63 @@
+/** Payment links under strangers who want all addresses of the shop: all links of a business share one limit. */
+import { beforeEach, expect, it } from 'vitest';
+import { withAddress } from '../../../daemon/app/addresses/pool.ts';
+import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
+import { buy } from '../../../daemon/app/links/buy.ts';
+import { addLink } from '../../../daemon/app/links/links.ts';
+import { networksOf } from '../../../daemon/http/limits.ts';
+import { invoiceBySlug } from '../../../daemon/store/queries/invoices.ts';
+import { Bench } from './bench.ts';
+
+const LIMIT = 40;
+const TEN = { amount: 1_000_000_000n, quantities: new Map<number, number>() };
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await Bench.open('BTC', { 'browser.open_invoices_max': `${LIMIT}` });
+  const wanted = { name: 'Tips', about: null, endsAt: null, least: null, suggested: [], items: [] };
+  await bench.app.store.write((tx) => {
+    const business = bench.app.directory.business(bench.businessId);
+    for (const slug of ['one', 'two']) addLink(bench.app, tx, business, 'open', 'USD', slug, wanted);
+  });
+});
+
+/** Asks for an address by a link; returns its invoice's slug, or why there is none. */
+async function ask(link: string, address: string): Promise<string> {
+  const { app } = bench;
+  try {
+    return await withAddress(app, (tx) => {
+      const invoice = buy(app, tx, link, TEN);
+      const business = app.directory.business(bench.businessId);
+      requestPayment(app, business, invoice, () => 'BTC', tx, false, networksOf(address));
+      return invoice.slug;
+    });
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const isSlug = (text: string): boolean => /^[A-Za-z0-9]{12}$/.test(text);
+
+it('give one address its share, by whatever link, and leave room for others', async () => {
+  const got: string[] = [];
+  for (let at = 0; at < 10; at++) got.push(await ask(at % 2 === 0 ? 'one' : 'two', '10.0.0.1'));
+  const slugs = got.filter(isSlug);
+  // a tenth of what is free
+  expect(slugs).toHaveLength(4);
+  expect(got.at(-1)).toBe('Too many open invoices from this address');
+  expect(await ask('one', '10.0.0.2')).toSatisfy(isSlug);
+
+  const invoice = bench.app.store.get(invoiceBySlug, { slug: slugs[0]! })!;
+  await bench.app.store.write((tx) => decideInvoice(bench.app, invoice, 'cancel', tx));
+  expect(await ask('two', '10.0.0.1')).toSatisfy(isSlug);
+});
+
+it('give out no more addresses than the limit, and tell the merchant', async () => {
+  let held = 0;
+  for (let at = 0; at < 3 * LIMIT; at++) if (isSlug(await ask('one', `10.${at}.0.1`))) held += 1;
+  expect(held).toBeLessThanOrEqual(LIMIT);
+  expect(held).toBeGreaterThan(LIMIT / 2);
+  expect(await ask('two', '203.0.113.1')).toBe('This shop has too many open invoices at the moment');
+  await expect.poll(() => bench.alerts()).toEqual(['browser.full']);
+});

@@ -1,0 +1,361 @@
+/** Blocks of Monero in its binary form: whole ones of the main network, what a hostile node may send, and reading ahead. */
+import { ed25519 } from '@noble/curves/ed25519.js';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { atOnce } from '../../../daemon/chains/slices.ts';
+import { readSection, writeNumbers } from '../../../daemon/chains/xmr/epee.ts';
+import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { readBlocks } from '../../../daemon/chains/xmr/read.ts';
+import { Reading } from '../../../daemon/chains/xmr/reading.ts';
+import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
+import { TooLarge } from '../../../daemon/chains/xmr/rpc.ts';
+import { BlockStream } from '../../../daemon/chains/xmr/stream.ts';
+import { ViewKey } from '../../../daemon/chains/xmr/view-key.ts';
+import { Malformed } from '../../../daemon/domain/errors.ts';
+import { subaddress } from '../../../daemon/monero/address.ts';
+import { parseBlock } from '../../../daemon/monero/block.ts';
+import { readKept } from '../../../daemon/monero/kept.ts';
+import { parseTransaction } from '../../../daemon/monero/transaction.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { answerOf, blockOf, epee, paymentTo } from '../../support/monero-blocks.ts';
+import mainnet from './monero-mainnet.json' with { type: 'json' };
+
+const { Point } = ed25519;
+const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
+const receiver = new Receiver(account);
+const { script } = subaddress(account, 0, 7, 'regtest');
+const signal = () => AbortSignal.timeout(20_000);
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+describe('the secret of a public key', () => {
+  const torsion = Point.fromHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a');
+  const point = fc.bigInt({ min: 1n, max: 2n ** 252n }).map((scalar) => Point.BASE.multiply(scalar));
+  const key = fc.oneof(
+    point.map((one) => one.toBytes()),
+    fc
+      .tuple(point, fc.integer({ min: 1, max: 7 }))
+      .map(([one, n]) => one.add(torsion.multiplyUnsafe(BigInt(n))).toBytes()),
+    fc.integer({ min: 0, max: 7 }).map((n) => torsion.multiplyUnsafe(BigInt(n)).toBytes()),
+    fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    fc.constantFrom(0, 1, 0xec, 0xed, 0xee, 0xff).map((low) => Uint8Array.of(low, ...new Array(30).fill(255), 127)),
+  );
+  const views = fc.bigInt({ min: 2n ** 126n, max: 2n ** 252n });
+
+  it('is always one of the possible ones, whatever key and view key are', () => {
+    fc.assert(
+      fc.property(views, fc.array(key, { maxLength: 5 }), (scalar, keys) => {
+        const view = new ViewKey(hexOf(Point.Fn.toBytes(scalar)));
+        const shared = atOnce(view.shared(keys));
+        expect(shared.map((one) => one.key)).toEqual(keys);
+        for (const { key: one, possible } of shared) {
+          const exact = view.exact(one);
+          expect(possible).not.toBeNull();
+          if (exact) expect(possible?.map(hexOf)).toContain(hexOf(exact));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is computed exactly for view keys of which X25519 knows no multiple', () => {
+    const view = new ViewKey(hexOf(Point.Fn.toBytes(5n)));
+    expect(atOnce(view.shared([Point.BASE.toBytes()]))).toMatchObject([{ possible: null }]);
+  });
+});
+
+describe("Monero's binary form", () => {
+  it('is read as it was written', () => {
+    const read = readSection(epee({ one: 1, list: ['a', 'b'], inner: { is: true }, none: [] }));
+    expect(read.get('one')).toBe(1n);
+    expect((read.get('list') as Uint8Array[]).map((one) => Buffer.from(one).toString())).toEqual(['a', 'b']);
+    expect((read.get('inner') as Map<string, unknown>).get('is')).toBe(true);
+    expect(readSection(writeNumbers('heights', [7, 70_000])).get('heights')).toEqual([7n, 70_000n]);
+  });
+
+  const head = epee({}).subarray(0, 9);
+  const raw = (...bytes: number[]): Buffer => Buffer.concat([head, Uint8Array.from(bytes)]);
+  it.each<[what: string, bytes: Buffer, why: RegExp]>([
+    ['another head', Buffer.alloc(10), /no portable storage/],
+    ['nothing', Buffer.alloc(0), /end too early/],
+    [
+      'sections in sections without an end',
+      raw(...new Array(10_000).fill([4, 1, 97, 12]).flat(), 0),
+      /nested too deeply/,
+    ],
+    ['a list of 2^61 values', raw(4, 1, 97, 0x85, ...new Array(8).fill(0xff)), /more than 50000 values/],
+    [
+      'a million empty sections',
+      Buffer.concat([raw(4, 1, 97, 0x8c, 2, 0x24, 0xf4, 0), Buffer.alloc(1_000_000)]),
+      /more than 50000/,
+    ],
+    ['text of 2^61 bytes', raw(4, 1, 97, 10, ...new Array(8).fill(0xff)), /end too early/],
+    ['more values than it says', Buffer.concat([epee({ a: 1 }), Buffer.alloc(1)]), /bytes after an answer/],
+    ['two values of one name', raw(8, 1, 97, 8, 1, 1, 97, 8, 1), /without a name of its own/],
+    ['a value without a name', raw(4, 0, 8, 1), /without a name of its own/],
+    ['a type that nobody knows', raw(4, 1, 97, 14, 1), /a value of type 14/],
+    ['a list of lists', raw(4, 1, 97, 0x8d, 4, 0x88, 4, 1), /a value of type 13/],
+    ['a truth of another kind', raw(4, 1, 97, 11, 2), /neither true nor false/],
+  ])('is refused with %s', (_, bytes, why) => {
+    expect(() => readSection(bytes)).toThrow(why);
+    expect(() => readSection(bytes)).toThrow(Malformed);
+  });
+
+  it('is a value or a clear error, whatever was changed or is missing', () => {
+    const whole = answerOf([blockOf(9, 'ab'.repeat(32), [paymentTo(script, 5n, 77n)])]);
+    const change = fc.record({
+      at: fc.nat(whole.length - 1),
+      by: fc.integer({ min: 1, max: 255 }),
+      end: fc.nat(whole.length),
+    });
+    fc.assert(
+      fc.property(change, ({ at, by, end }) => {
+        const bytes = Buffer.from(whole);
+        bytes[at] = (bytes[at] as number) ^ by;
+        for (const one of [bytes, whole.subarray(0, end)]) {
+          try {
+            atOnce(readBlocks(one, 9, 1, [receiver]));
+          } catch (error) {
+            expect(error).toBeInstanceOf(Malformed);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('whole blocks', () => {
+  it.each(Object.values(mainnet.blocks))(
+    'of the main network prove their transactions, version 1 among them',
+    (blob) => {
+      const { height, txids, coinbase, hash } = parseBlock(Buffer.from(blob, 'hex'));
+      const known: Record<string, string> = mainnet.transactions;
+      const txs = txids.map((id) => Buffer.from(known[id] ?? '', 'hex'));
+      const bytes = epee({ blocks: [{ block: Buffer.from(blob, 'hex'), txs }], status: 'OK' });
+      if (txids.length > 0 && txids.every((id) => known[id] !== undefined)) {
+        const { blocks } = atOnce(readBlocks(bytes, height, 1, [receiver]));
+        expect(blocks[0]?.header.hash).toBe(hash);
+        expect(blocks[0]?.transactions?.map(({ id }) => id)).toEqual([coinbase.id, ...txids]);
+      } else if (txids.length === 0) {
+        expect(atOnce(readBlocks(bytes, height, 1, [])).blocks).toMatchObject([{ header: { hash, height } }]);
+      }
+      expect(() => atOnce(readBlocks(bytes, height + 1, 1, []))).toThrow('another block than was asked for');
+      expect(() => atOnce(readBlocks(bytes, height, 2, []))).toThrow('another number of blocks');
+      const without = epee({ blocks: [{ block: Buffer.from(blob, 'hex'), txs: txs.slice(1) }], status: 'OK' });
+      if (txs.length > 0)
+        expect(() => atOnce(readBlocks(without, height, 1, []))).toThrow('without all its transactions');
+    },
+  );
+
+  it('have transactions of version 1 whole, whose id is the hash of all their bytes', () => {
+    const olds = Object.values(mainnet.transactions).filter((hex) => hex.startsWith('01'));
+    const all = olds.map((hex) => Buffer.from(hex, 'hex'));
+    const { blocks } = atOnce(readBlocks(answerOf([blockOf(9, 'ab'.repeat(32), all)]), 9, 1, [receiver]));
+    expect(olds.length).toBeGreaterThan(0);
+    expect(blocks[0]?.transactions?.slice(1).map(({ id }) => id)).toEqual(all.map((one) => parseTransaction(one).id));
+    const spoilt = Buffer.from(all[0]!);
+    spoilt[spoilt.length - 1]! ^= 1;
+    const block = { ...blockOf(9, 'ab'.repeat(32), all), txs: [spoilt, ...all.slice(1)] };
+    expect(() => atOnce(readBlocks(answerOf([block]), 9, 1, []))).toThrow('another transaction than was asked for');
+  });
+
+  it('are read the same in a thread, whose errors are those of the endpoint', async () => {
+    const reading = new Reading(true);
+    const chain = chainOf(40, (height) =>
+      height % 7 === 0 ? [paymentTo(script, BigInt(height + 1), BigInt(height) + 99n)] : [],
+    );
+    const bytes = answerOf(chain);
+    const here = await new Reading(false).read(Buffer.from(bytes), 0, 40, [receiver]);
+    const there = await reading.read(Buffer.from(bytes), 0, 40, [receiver]);
+    expect(there).toEqual(here);
+    expect(there.blocks.flatMap(({ transactions }) => transactions?.flatMap(({ found }) => found) ?? [])).toHaveLength(
+      6,
+    );
+    await expect(reading.read(bytes.subarray(0, -1), 0, 40, [receiver])).rejects.toThrow(Malformed);
+    await expect(reading.read(bytes.subarray(0, -1), 0, 40, [receiver])).rejects.toThrow(
+      'the endpoint sent bytes that end',
+    );
+    const last = reading.read(Buffer.from(bytes), 0, 40, [receiver]);
+    const ended = expect(last).rejects.toThrow('the thread that reads blocks ended');
+    await reading.stop();
+    await ended;
+  });
+});
+
+type Block = ReturnType<typeof blockOf>;
+
+function chainOf(count: number, txs: (height: number) => Buffer[] = () => [], fork = count): Block[] {
+  const blocks: Block[] = [];
+  for (let height = 0; height < count; height++) {
+    const previous = blocks.at(-1)?.hash ?? '00'.repeat(32);
+    blocks.push(blockOf(height, previous, txs(height), height < fork ? 0 : 1));
+  }
+  return blocks;
+}
+
+/** A node with these blocks. */
+class Chain {
+  blocks: Block[];
+  readonly asked: [from: number, count: number][] = [];
+  bytesMax = Number.POSITIVE_INFINITY;
+  /** Added to every number of outputs before. */
+  moved = 0;
+
+  constructor(blocks: Block[]) {
+    this.blocks = blocks;
+  }
+
+  readonly node = {
+    name: 'a node',
+    blocks: async (from: number, count: number) => {
+      this.asked.push([from, count]);
+      const bytes = answerOf(this.blocks.slice(from, from + count));
+      if (bytes.length > this.bytesMax) throw new TooLarge('too large', 5);
+      return from + count > this.blocks.length ? epee({ status: 'Error retrieving block' }) : bytes;
+    },
+    outputCounts: async (from: number, to: number) => ({
+      base: this.blocks.slice(0, from).reduce((sum, { outputs }) => sum + outputs, 0) + this.moved,
+      counts: this.blocks.slice(from, to + 1).map(({ outputs }) => outputs),
+    }),
+    headers: async ([height = 0]: number[]) => {
+      const block = this.blocks[height];
+      return [block ? { height, hash: block.hash, parent: block.previous, timeMs: block.timeMs } : null];
+    },
+    block: async ({ height }: { height: number }) => parseBlock(this.blocks[height]!.block),
+    transactions: async (txids: string[]) =>
+      new Map(
+        this.blocks
+          .flatMap(({ txs }) => txs)
+          .map((raw) => parseTransaction(raw))
+          .filter(({ id }) => txids.includes(id))
+          .map((transaction) => [transaction.id, { transaction, height: 1, kept: null }]),
+      ),
+  } as unknown as MoneroNode;
+}
+
+describe('a stream of blocks', () => {
+  const streams: BlockStream[] = [];
+  afterEach(() => {
+    for (const stream of streams.splice(0)) stream.drop();
+  });
+  let receivers: Receiver[] = [receiver];
+  function streamOf(blocksMax?: number): BlockStream {
+    receivers = [receiver];
+    const options = { receivers: () => receivers, reading: new Reading(false), onOdd: () => {} };
+    const stream = new BlockStream({ ...options, ...(blocksMax !== undefined && { blocksMax }) });
+    streams.push(stream);
+    return stream;
+  }
+  async function heightsOf(stream: BlockStream, { node }: Chain, from: number, to: number, pages = 1_000) {
+    const heights: number[] = [];
+    for await (const page of stream.read(node, from, to, null, signal())) {
+      heights.push(...page.map(({ header }) => header.height));
+      if (--pages === 0) break;
+    }
+    return heights;
+  }
+  const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+  it('has each block once, in order, from any height to any other', async () => {
+    const chain = new Chain(chainOf(90));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(89), fc.nat(89), fc.integer({ min: 1, max: 30 }), async (from, to, max) => {
+        expect(await heightsOf(streamOf(max), chain, from, to)).toEqual(upTo(from, to));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('asks for the next blocks before the last ones are used, and keeps them for the next step', async () => {
+    const chain = new Chain(chainOf(90));
+    const stream = streamOf(10);
+    expect(await heightsOf(stream, chain, 0, 89, 1)).toEqual([0, 1, 2, 3]);
+    const asked = chain.asked.length;
+    expect(asked).toBeGreaterThan(2);
+    expect(await heightsOf(stream, chain, 4, 89)).toEqual(upTo(4, 89));
+    // nothing was asked for twice
+    expect(chain.asked.reduce((sum, [, count]) => sum + count, 0)).toBe(90);
+    expect(chain.asked.map(([from]) => from)).toEqual(chain.asked.map(([from]) => from).toSorted((a, b) => a - b));
+  });
+
+  it('reads again what was read ahead of a reorganisation, or for other accounts', async () => {
+    const chain = new Chain(chainOf(90));
+    const stream = streamOf(10);
+    await heightsOf(stream, chain, 0, 89, 1);
+    chain.blocks = chainOf(90, undefined, 3);
+    const [, , , tip] = chain.blocks;
+    const hashes: string[] = [];
+    for await (const page of stream.read(chain.node, 4, 89, { height: 3, hash: tip!.hash }, signal())) {
+      hashes.push(...page.map(({ header }) => header.hash));
+    }
+    expect(hashes).toEqual(chain.blocks.slice(4).map(({ hash }) => hash));
+    await heightsOf(stream, chain, 0, 89, 1);
+    const asked = chain.asked.length;
+    receivers = [receiver, new Receiver(accountKey(Buffer.alloc(64, 8), 'XMR', 'regtest', 0))];
+    await heightsOf(stream, chain, 4, 89, 1);
+    expect(chain.asked[asked]).toEqual([4, expect.any(Number)]);
+  });
+
+  it('believes no block that does not follow the one before, and no chain of another below', async () => {
+    const chain = new Chain(chainOf(90));
+    const other = chainOf(90, undefined, 20);
+    chain.blocks = [...chain.blocks.slice(0, 30), ...other.slice(30)];
+    await expect(heightsOf(streamOf(7), chain, 0, 89)).rejects.toThrow('the chain changed while it was read');
+    const below = { height: 4, hash: 'ee'.repeat(32) };
+    await expect(streamOf().read(chain.node, 5, 9, below, signal()).next()).rejects.toThrow('the chain changed');
+    await expect(heightsOf(streamOf(), chain, 80, 95)).rejects.toThrow('the chain changed');
+  });
+
+  it('asks for less where an answer is too large, and for the transactions of one block by their ids', async () => {
+    const chain = new Chain(
+      chainOf(40, (height) => (height === 21 ? [paymentTo(script, 5n, 77n), paymentTo(script, 6n, 78n)] : [])),
+    );
+    const largest = Math.max(...chain.blocks.map((block) => answerOf([block]).length));
+    const found: string[] = [];
+    for (const bytesMax of [2 * largest, largest - 1]) {
+      chain.bytesMax = bytesMax;
+      const heights: number[] = [];
+      for await (const page of streamOf().read(chain.node, 0, 39, null, signal())) {
+        heights.push(...page.map(({ header }) => header.height));
+        found.push(
+          ...page.flatMap(({ transactions }) =>
+            transactions.flatMap((one) => one.found.map(({ units }) => `${units}`)),
+          ),
+        );
+      }
+      expect(heights).toEqual(upTo(0, 39));
+    }
+    expect(found).toEqual(['5', '6', '5', '6']);
+  });
+
+  it('knows the place of our outputs by the outputs before them, which the node must count as its blocks have them', async () => {
+    const chain = new Chain(
+      chainOf(9, (height) => (height === 7 ? [paymentTo(script, 5n, 77n), paymentTo(script, 6n, 78n)] : [])),
+    );
+    const placesOf = async () => {
+      const places: number[] = [];
+      for await (const page of streamOf().read(chain.node, 0, 8, null, signal())) {
+        for (const one of page.flatMap(({ transactions }) => transactions)) {
+          if (one.base) places.push(readKept(one.base()).firstIndex);
+          if (one.base) expect(readKept(one.base()).transaction.id).toBe(one.id);
+        }
+      }
+      return places;
+    };
+    // eight coinbases with an output each; the first payment has one
+    expect(await placesOf()).toEqual([8, 9]);
+    chain.moved = 1_000;
+    expect(await placesOf()).toEqual([1_008, 1_009]);
+    chain.blocks[7]!.outputs++;
+    await expect(placesOf()).rejects.toThrow('the chain changed while it was read');
+  });
+
+  it('ends at once when it is no longer wanted', async () => {
+    const chain = new Chain(chainOf(9));
+    Object.assign(chain.node, { blocks: () => new Promise(() => {}) });
+    const wanted = new AbortController();
+    const reading = streamOf().read(chain.node, 0, 8, null, wanted.signal).next();
+    wanted.abort(new Error('not wanted'));
+    await expect(reading).rejects.toThrow('not wanted');
+  });
+});

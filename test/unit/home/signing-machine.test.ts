@@ -1,0 +1,246 @@
+/** A computer at home and a server: how they meet, sign, part and meet again; and what liars on the way can do. */
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server as HttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { codeOf as codeIn, newCode, spacedCode } from '../../../daemon/contract/signing-machine.ts';
+import { serverClient } from '../../../daemon/home/call.ts';
+import { joinServer } from '../../../daemon/home/dial.ts';
+import { walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
+import { signAtHome } from '../../../daemon/home/signing.ts';
+import { Machines } from '../../../daemon/http/machines/machines.ts';
+import { withSignerService } from '../../../daemon/operator/local-keyholder.ts';
+import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
+import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import { readLines } from '../../../daemon/wallet/signer/lines.ts';
+import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { seal } from '../../../daemon/wallet/signer/seal.ts';
+import { until } from '../../support/daemon.ts';
+import { cheapWallet } from '../../support/wallet.ts';
+import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
+
+const SILENT = { info: () => {}, warn: () => {} } as never;
+const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
+let root: string;
+let clock: number;
+let undo: (() => Promise<unknown> | unknown)[];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'home-'));
+  clock = Date.now();
+  undo = [() => rm(root, { recursive: true, force: true })];
+});
+afterEach(async () => {
+  for (const one of undo.reverse()) await one();
+});
+
+const listening = async (server: HttpServer | ReturnType<typeof createTcp>): Promise<string> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  undo.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+async function serverIn(name: string) {
+  const dataDir = join(root, name);
+  await mkdir(dataDir);
+  let woken = 0;
+  const lines = { channel: streamChannel, lines: readLines };
+  const machines = new Machines({ dataDir, now: () => clock, log: SILENT, onConnected: () => (woken += 1), ...lines });
+  const http = createServer();
+  http.on('upgrade', (request, socket, head) =>
+    machines.upgrade(request, socket, head, async (method, params) => ({ status: 200, body: { method, params } })),
+  );
+  const url = await listening(http);
+  undo.push(() => machines.close());
+  const signer = new SignerClient({
+    folder: join(dataDir, 'vault'),
+    home: machines,
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    sandbox,
+    log: () => {},
+  });
+  undo.push(() => signer.close());
+  return { dataDir, machines, signer, url, woken: () => woken };
+}
+
+/** A tunnel that ends every connection once the home side has said so many bytes since `arm`. */
+async function tunnel(to: string) {
+  let left = Number.POSITIVE_INFINITY;
+  const server = createTcp((near) => {
+    const far = connect(Number(new URL(to).port), '127.0.0.1');
+    for (const side of [near, far]) side.on('error', () => {});
+    far.pipe(near);
+    near.on('data', (data: Buffer) => {
+      far.write(data.subarray(0, Math.min(left, data.length)));
+      left -= data.length;
+      if (left <= 0) for (const side of [near, far]) side.destroy();
+    });
+    near.once('close', () => far.destroy());
+    far.once('close', () => near.destroy());
+  });
+  const url = await listening(server);
+  return {
+    url,
+    arm: (bytes: number) => {
+      left = bytes;
+    },
+  };
+}
+
+async function homeOf(url: string, code: string, name = 'Laptop') {
+  const folder = join(root, name);
+  await writeServer(folder, await joinServer(url, code, name));
+  return folder;
+}
+
+async function signing(folder: string) {
+  const made = await signAtHome({
+    folder,
+    release: 'test',
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    log: () => {},
+    told: () => {},
+  });
+  made.ended.catch(() => {});
+  undo.push(() => made.close());
+  return made;
+}
+
+const unlock = (folder: string) =>
+  withSignerService({ dataDir: folder, folder: walletFolderIn(folder) }, '', async (signer) =>
+    signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, PASSPHRASE)),
+  );
+
+describe('an invitation', () => {
+  it('is typed with any case, with or without dashes, and a wrong character is seen before anything is sent', async () => {
+    const code = await newCode('a key');
+    const shown = spacedCode(code);
+    expect(shown).toMatch(/^(?:[0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/);
+    for (const typed of [shown, shown.toLowerCase(), code, ` ${shown.replaceAll('0', 'o')} `]) {
+      expect(await codeIn(typed)).toBe(code);
+    }
+    expect(await codeIn(code.slice(1))).toBeNull();
+    const others = await Promise.all(
+      ['A', 'B', 'C', 'D'].map((letter) => codeIn(`${code.slice(0, 10)}${letter}${code.slice(11)}`)),
+    );
+    expect(others.filter((one) => one !== null && one !== code).length).toBeLessThan(3);
+  });
+
+  it('says whether a code is wrong, used, too old, replaced or of another server, and lets one computer in', async () => {
+    const [server, other] = [await serverIn('server'), await serverIn('other')];
+    const tried = (code: string) => codeOf(joinServer(server.url, code, 'A second one'));
+    const foreign = await other.machines.invite();
+    expect(await tried(foreign.code)).toBe('signer.code_foreign');
+    const first = await server.machines.invite();
+    const second = await server.machines.invite();
+    expect(await tried(first.code)).toBe('signer.code_expired');
+    clock = second.endsAt + 1;
+    expect(await tried(second.code)).toBe('signer.code_expired');
+    const third = await server.machines.invite();
+    await homeOf(server.url, third.code);
+    expect(await tried(third.code)).toBe('signer.code_used');
+    await expect(joinServer(server.url, third.code, 'x')).rejects.toThrow(/used at .* by "Laptop"/);
+    expect(await codeOf(server.machines.invite())).toBe('signer.machine');
+    // what the server keeps cannot pose as the computer
+    const kept = JSON.parse(await readFile(join(server.dataDir, 'signing-machine.json'), 'utf8'));
+    expect(Object.keys(kept.machine).sort()).toEqual(['fingerprint', 'joinedAt', 'key', 'name', 'seenAt']);
+  });
+
+  it('does not join what answers without knowing the code', async () => {
+    const liar = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    undo.push(() => liar.close());
+    await once(liar, 'listening');
+    const said = [
+      'no json',
+      '{"is":"joined"}',
+      JSON.stringify({ is: 'joined', service: 'A'.repeat(87), proof: 'A'.repeat(43) }),
+    ];
+    liar.on('connection', (socket) => socket.on('message', () => socket.send(said.shift() ?? Buffer.alloc(1_000_000))));
+    const url = `http://127.0.0.1:${(liar.address() as AddressInfo).port}`;
+    const code = await newCode('a key');
+    for (let i = 0; i < 3; i++) expect(await codeOf(joinServer(url, code, 'Laptop'))).toBe('signer.server');
+    // a message without end is cut, not kept
+    await expect(joinServer(url, code, 'Laptop')).rejects.toThrow('ended the connection');
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
+  const withWallet = async () => {
+    const server = await serverIn('server');
+    const line = await tunnel(server.url);
+    const { code } = await server.machines.invite();
+    const folder = await homeOf(line.url, code);
+    const wallet = walletFolderIn(folder);
+    await mkdir(wallet, { mode: 0o700 });
+    await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
+    await useEpochOf(wallet);
+    return { ...server, folder, line, wallet };
+  };
+  const connected = (machines: Machines) =>
+    until('the computer is connected', async () => machines.connectedSince !== null);
+  const away = (machines: Machines) => until('the computer is away', async () => machines.connectedSince === null);
+
+  it('signs while it is connected, is away when it is not, and asks the server for no passphrase', async () => {
+    const { folder, machines, signer, woken } = await withWallet();
+    expect(await signer.status()).toMatchObject({ state: 'locked', away: { name: 'Laptop', seenAt: null } });
+    const order = payment('LTC', ['home']);
+    await expect(signer.sign(order)).rejects.toThrow('The signing machine Laptop is not connected');
+    const home = await signing(folder);
+    await connected(machines);
+    expect(woken()).toBe(1);
+    expect(await codeOf(signer.sign(order))).toBe('signer.locked');
+    await unlock(folder);
+    const signed = await signer.sign(order);
+    expect(signed.raw).not.toBe('');
+    expect(await codeOf(signer.sealKey())).toBe('signer.unsupported');
+    expect(await signer.status()).toMatchObject({ state: 'unlocked', fingerprint: '73c5da0a' });
+    await home.close();
+    await away(machines);
+    expect(await signer.status()).toMatchObject({ fingerprint: '73c5da0a', away: { name: 'Laptop', seenAt: clock } });
+    await signing(folder);
+    await connected(machines);
+    await unlock(folder);
+    expect(await signer.sign(order)).toEqual(signed);
+  });
+
+  it('gives the same bytes again when the connection ends at any byte of the answer', async () => {
+    const { folder, line, machines, signer, wallet } = await withWallet();
+    await signing(folder);
+    await connected(machines);
+    await unlock(folder);
+    const order = payment('LTC', ['cut']);
+    const first = await signer.sign(order);
+    for (let bytes = 1; bytes <= 400; bytes += 57) {
+      line.arm(bytes);
+      const answer = await signer.sign(order).catch(() => null);
+      line.arm(Number.POSITIVE_INFINITY);
+      if (answer !== null) expect(answer).toEqual(first);
+      const again = await until('the computer is back', () => signer.sign(order).catch(() => null));
+      expect(again).toEqual(first);
+    }
+    const journal = await readFile(join(wallet, 'signer-journal.jsonl'), 'utf8');
+    const txids = journal.split('\n').flatMap((text) => /"txid":"([0-9a-f]+)"/.exec(text)?.[1] ?? []);
+    expect(new Set(txids)).toEqual(new Set([first.txid]));
+  }, 60_000);
+
+  it('answers its own server alone, and is let in no more once it is removed', async () => {
+    const { folder, machines, url } = await withWallet();
+    const call = serverClient(folder, 'test');
+    await expect(call('status', {})).rejects.toThrow('of another version');
+    const other = await serverIn('impostor');
+    const kept = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
+    await writeServer(folder, { ...kept, url: other.url });
+    expect(await codeOf(call('status', {}))).toBe('signer.server');
+    await writeServer(folder, { ...kept, url });
+    await machines.remove('Laptop');
+    expect(await codeOf(call('status', {}))).toBe('signer.not_found');
+    const home = await signing(folder);
+    expect(await codeOf(home.ended)).toBe('signer.not_found');
+  });
+});
