@@ -11,6 +11,7 @@ const INVOICE_EVENTS = [
   'invoice.confirmed',
   'invoice.paid',
   'invoice.overpaid',
+  'invoice.refunded',
   'invoice.overdue',
   'invoice.canceled',
   'invoice.undone',
@@ -19,7 +20,9 @@ const PAYOUT_EVENTS = ['withdrawal.pending', 'withdrawal.completed', 'withdrawal
 export const EVENT_TYPES = [...INVOICE_EVENTS, ...PAYOUT_EVENTS] as const;
 /** Sent only when the operator tries an endpoint. */
 export const TEST_EVENT = 'endpoint.test';
-export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
+type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
+/** The events of an invoice's own state. That of a refund follows from its withdrawal. */
+export type InvoiceNews = Exclude<InvoiceEvent, 'invoice.refunded'>;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** From this HTTP status on, a shop's server has not taken a notification. */

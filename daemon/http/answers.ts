@@ -53,6 +53,10 @@ const Payment = z.object({
     'In `crypto`. A payment in a coin that the payer had chosen before counts with the amount of `crypto` that its value buys.',
   ),
   confirmed: decimal,
+  refunded: decimal.describe(
+    'In `crypto`: the refunds of the invoice whose transactions have a confirmation. A refund in a coin that the payer had ' +
+      'chosen before counts as the deposits in it do.',
+  ),
   remaining: decimal,
   confirmations: whole,
   required_confirmations: whole,

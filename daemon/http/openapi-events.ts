@@ -11,6 +11,7 @@ const WHEN: Readonly<Record<EventType, string>> = {
   'invoice.confirmed': 'A deposit has its confirmations',
   'invoice.paid': 'The invoice is paid',
   'invoice.overpaid': 'More was confirmed than was owed',
+  'invoice.refunded': 'A refund of the invoice has its first confirmation; once for each refund',
   'invoice.overdue': 'The due date and the price are over, and not enough was seen',
   'invoice.canceled': 'The invoice is canceled: what comes now goes to the inbox',
   'invoice.undone': 'A reorganisation of the chain took away what had paid the invoice',
@@ -26,6 +27,7 @@ const PAYMENT = {
   amount: '0.3125',
   received: '0',
   confirmed: '0',
+  refunded: '0',
   underpaid: false,
   overpaid: false,
   late: false,
@@ -48,6 +50,7 @@ const INVOICES: Readonly<Record<string, { status: string; payment: Json | null }
     status: 'paid',
     payment: { ...PAYMENT, ...DONE, received: '0.4', confirmed: '0.4', overpaid: true },
   },
+  'invoice.refunded': { status: 'paid', payment: { ...PAYMENT, ...DONE, refunded: '0.1' } },
   'invoice.overdue': { status: 'unpaid', payment: { ...PAYMENT, status: 'overdue' } },
   'invoice.canceled': { status: 'canceled', payment: { ...PAYMENT, status: 'overdue' } },
   'invoice.undone': { status: 'paid', payment: { ...PAYMENT, status: 'paid', undone: true } },
@@ -62,11 +65,14 @@ const WITHDRAWAL = {
 };
 const TXID = 'fdf22b4be9ad1f0d4f9e9a2e1f2f6f6a8c1d5b0e7c3a49f8b6d2e1c0a9b8c7d6';
 
+const REFUND = { ...WITHDRAWAL, tx_id: TXID, amount: '0.1' };
+
 function dataOf(type: EventType): Json {
   const invoice = INVOICES[type];
   if (invoice) {
     const about = { id: 'aB3dE5gH7jK9', order_id: 'A-1001', metadata: { customer: '42' } };
-    return { ...about, status: invoice.status, amount: '25', currency: 'USD', payment: invoice.payment };
+    const data = { ...about, status: invoice.status, amount: '25', currency: 'USD', payment: invoice.payment };
+    return type === 'invoice.refunded' ? { ...data, refund: REFUND } : data;
   }
   const status = type.slice('withdrawal.'.length);
   return { ...WITHDRAWAL, status, tx_id: status === 'completed' ? TXID : null };
@@ -91,6 +97,7 @@ const EVENT_PAYMENT: Json = {
     amount: decimal,
     received: decimal,
     confirmed: decimal,
+    refunded: decimal,
     underpaid: truth,
     overpaid: truth,
     late: truth,
@@ -100,16 +107,25 @@ const EVENT_PAYMENT: Json = {
   description: 'In units of `crypto`; null before an address was given out.',
 };
 
+const EVENT_INVOICE: Readonly<Record<string, Json>> = {
+  id: text,
+  order_id: textOrNull,
+  metadata: { type: ['object', 'null'], additionalProperties: text },
+  status: { enum: ['unpaid', 'paid', 'canceled'] },
+  amount: decimal,
+  currency: text,
+  payment: EVENT_PAYMENT,
+};
+
 /** The schemas of the data of events, by name. */
 export const EVENT_SCHEMAS: Readonly<Record<string, Json>> = {
-  InvoiceEvent: closed({
-    id: text,
-    order_id: textOrNull,
-    metadata: { type: ['object', 'null'], additionalProperties: text },
-    status: { enum: ['unpaid', 'paid', 'canceled'] },
-    amount: decimal,
-    currency: text,
-    payment: EVENT_PAYMENT,
+  InvoiceEvent: closed(EVENT_INVOICE),
+  RefundEvent: closed({
+    ...EVENT_INVOICE,
+    refund: {
+      ...closed({ id: text, tx_id: text, amount: decimal, crypto: text, address: text }),
+      description: 'The refund that was confirmed. `payment.refunded` is the sum of all.',
+    },
   }),
   WithdrawalEvent: closed({
     id: text,
@@ -142,8 +158,13 @@ export const exampleOf = (type: EventType): Json => ({
   data: dataOf(type),
 });
 
+function schemaOf(type: EventType): string {
+  if (type === 'invoice.refunded') return 'RefundEvent';
+  return type.startsWith('invoice.') ? 'InvoiceEvent' : 'WithdrawalEvent';
+}
+
 function webhook(type: EventType): Json {
-  const data = { $ref: `#/components/schemas/${type.startsWith('invoice.') ? 'InvoiceEvent' : 'WithdrawalEvent'}` };
+  const data = { $ref: `#/components/schemas/${schemaOf(type)}` };
   const schema = closed({
     type: { const: type },
     timestamp: { type: 'string', format: 'date-time' },

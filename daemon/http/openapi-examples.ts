@@ -15,6 +15,7 @@ const PAYMENT = {
   updated_at: AT,
   received: '0',
   confirmed: '0',
+  refunded: '0',
   remaining: '0.3125',
   confirmations: 0,
   required_confirmations: 3,

@@ -7,11 +7,11 @@
 import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
 import { isTooSmall, mayChangeCoin } from '../app/invoices/payments.ts';
+import { refunded } from '../app/invoices/refunded.ts';
 import { arrived } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
 import type { Business } from '../app/shops/directory.ts';
-import { refunded } from '../app/withdrawals/refund.ts';
 import { type Asset, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
 import { cryptoFor } from '../domain/money.ts';

@@ -53,6 +53,7 @@ import { LINKS } from './migrations/0053-links.ts';
 import { COUNTER } from './migrations/0054-counter.ts';
 import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
 import { TANKS } from './migrations/0058-tanks.ts';
+import { REFUND_TOLD } from './migrations/0059-refund-told.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -104,6 +105,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0054-counter', COUNTER],
   ['0055-refund-links', REFUND_LINKS],
   ['0058-tanks', TANKS],
+  ['0059-refund-told', REFUND_TOLD],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -58,6 +58,8 @@ export const WITHDRAWAL_TABLES = {
     problem_template: maybe(json<Template>()),
     /** 1: it was open in the backup that was restored, so it may have been paid after that backup. */
     may_be_paid: made(flag),
+    /** 1: shops were told of this refund. A confirmation after a reorganisation does not tell again. */
+    refund_told: made(flag),
     /** The invoice that it refunds; null: none, or it refunds a deposit in the inbox. */
     invoice_id: maybe(int),
     created_at: time,

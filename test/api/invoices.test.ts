@@ -236,6 +236,7 @@ describe('Request payment', () => {
       updated_at: expect.stringMatching(INSTANT),
       received: '0',
       confirmed: '0',
+      refunded: '0',
       remaining: body.amount,
       confirmations: 0,
       required_confirmations: 3,

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../daemon/domain/merchant.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { deposit, stranger } from '../support/money.ts';
+import { cli } from '../unit/cli-kit.ts';
 import { strictCaller } from './operator-raw.ts';
 
 type Json = Record<string, unknown>;
@@ -54,13 +56,24 @@ it('names every type of event, and tags every operation with a tag that is expla
 });
 
 it('shows each event as it is sent', async () => {
+  // the fee of the refund
+  await deposit(service, 'LTC', 400);
+  await until('the deposit was told', async () => sent.has('invoice.paid'));
+  sent.clear();
   const order = { amount: 80, crypto: 'LTC', order_id: 'A-1001', metadata: { customer: '42' } };
   const { id } = (await service.call<{ id: string }>('POST', '/invoice', order)).body;
   await service.call('POST', `/invoice/rp/${id}`, {});
   await service.call('POST', '/sandbox/pay', { invoice_id: id });
   await service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
-  const types = ['created', 'requested', 'seen', 'paid'].map((name) => `invoice.${name}`);
-  await until('they have come', async () => types.every((type) => sent.has(type)));
+  await until('it is paid', async () => sent.has('invoice.paid'));
+  const asked = await service.call<{ id: string }>('POST', `/invoice/${id}/refund`, { address: stranger('LTC', 7) });
+  expect(sent.has('invoice.refunded')).toBe(false);
+  expect((await cli(service.dataDir, ['withdrawal', 'approve', asked.body.id, '--yes'])).code).toBe(0);
+  const types = ['created', 'requested', 'seen', 'paid', 'refunded'].map((name) => `invoice.${name}`);
+  await until('they have come', async () => {
+    await service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 1 });
+    return types.every((type) => sent.has(type));
+  });
   for (const type of types) {
     const example = described.webhooks[type]!.post.requestBody.content['application/json'].example;
     expect(shapeOf(sent.get(type)), type).toEqual(shapeOf(example));
@@ -71,4 +84,13 @@ it('shows each event as it is sent', async () => {
     return [status, payment.status, payment.received === payment.amount];
   };
   expect(state(sent.get('invoice.paid')!)).toEqual(state(paid));
+  const { data } = sent.get('invoice.refunded')! as { data: { id: string; payment: Json; refund: Json } };
+  expect([data.id, data.payment.refunded]).toEqual([id, '1']);
+  expect(data.refund).toEqual({
+    id: asked.body.id,
+    tx_id: expect.stringMatching(/^[0-9a-f]{64}$/),
+    amount: '1',
+    crypto: 'LTC',
+    address: stranger('LTC', 7),
+  });
 });

@@ -239,6 +239,50 @@ describe('a refund', () => {
 
 const INVALID = 'The address is invalid for LTC';
 
+describe('what was sent back', () => {
+  const payment = async (invoice: string) =>
+    (await service.call<{ payment: Record<string, unknown> }>('GET', `/invoice/${invoice}`)).body.payment;
+  const completed = (id: string) =>
+    until(`withdrawal ${id} is completed`, async () => {
+      await mine(1);
+      return (await operator.show(id)).state === 'completed';
+    });
+
+  it('is told with the first confirmation, once for each refund, and a reorganisation takes it back', async () => {
+    const { endpoint } = await operator.call('endpoint.add', {
+      business: '1',
+      url: 'http://127.0.0.1:9/refunded',
+      types: ['invoice.refunded'],
+    });
+    const told = async () =>
+      (await operator.call('delivery.list', { limit: 50 })).deliveries.filter(
+        (one) => one.endpoint_id === endpoint.id && one.type === 'invoice.refunded',
+      ).length;
+    const invoice = await paid();
+    expect(await payment(invoice)).toMatchObject({ confirmed: '1', refunded: '0' });
+
+    const first = (await refund(invoice, { address: ADDRESS, amount: '0.25' })).body.id!;
+    const other = (await refund(invoice, { address: ADDRESS, amount: '0.5' })).body.id!;
+    expect((await cli(service.dataDir, ['withdrawal', 'approve', first, '--yes'])).code).toBe(0);
+    await until('it is in the mempool', async () => (await operator.show(first)).state === 'broadcast');
+    expect([(await payment(invoice)).refunded, await told()]).toEqual(['0', 0]);
+    await completed(first);
+    expect([(await payment(invoice)).refunded, await told()]).toEqual(['0.25', 1]);
+
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 1 });
+    await until('it is taken back', async () => (await payment(invoice)).refunded === '0');
+    await completed(first);
+    expect([(await payment(invoice)).refunded, await told()]).toEqual(['0.25', 1]);
+
+    expect((await cli(service.dataDir, ['withdrawal', 'approve', other, '--yes'])).code).toBe(0);
+    await completed(other);
+    expect([(await payment(invoice)).refunded, await told()]).toEqual(['0.75', 2]);
+    const { body } = await service.call<{ items: { id: string; payment: object }[] }>('GET', '/invoices');
+    expect(body.items.find(({ id }) => id === invoice)?.payment).toMatchObject({ refunded: '0.75' });
+    await operator.call('endpoint.remove', { id: endpoint.id });
+  });
+});
+
 describe('a refund is refused', () => {
   it.each<[what: string, body: unknown, message: string]>([
     ['to an empty address', { address: '' }, 'The address field is required.'],

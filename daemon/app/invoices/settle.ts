@@ -4,7 +4,7 @@
  */
 import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
-import type { InvoiceEvent } from '../../domain/merchant.ts';
+import type { InvoiceNews } from '../../domain/merchant.ts';
 import { message } from '../../domain/messages.ts';
 import {
   amountNeeded,
@@ -176,7 +176,7 @@ const deadlinesUntil = (app: App, { chain_key }: Pick<PaymentTarget, 'chain_key'
   app.chains.find(chain_key)?.deadlinesUntil ?? 0;
 
 /** Writes the changes, and returns their events in order. */
-function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceEvent[] {
+function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement, marked: boolean): InvoiceNews[] {
   const flags =
     (result.underpaid ? FLAG.underpaid : 0) |
     (result.overpaid ? FLAG.overpaid : 0) |
@@ -194,7 +194,7 @@ function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement,
   };
   const changed = (Object.keys(next) as (keyof typeof next)[]).some((name) => next[name] !== payment[name]);
   if (changed) tx.run(updatePayment, { invoice_id: payment.invoice_id, ...next, updated_at: app.now() });
-  const news: InvoiceEvent[] = [];
+  const news: InvoiceNews[] = [];
   if (result.received > payment.received) news.push('invoice.seen');
   if (result.confirmed > payment.confirmed) news.push('invoice.confirmed');
   if (result.payment === 'overdue' && payment.status !== 'overdue') news.push('invoice.overdue');

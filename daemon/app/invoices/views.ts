@@ -13,6 +13,7 @@ import type { Business } from '../shops/directory.ts';
 import { findInvoice, findInvoiceOf } from './invoices.ts';
 import { creditsFor } from './payment-targets.ts';
 import { needsQuote, refreshQuote } from './payments.ts';
+import { refundedUnits } from './refunded.ts';
 import { isEnough } from './settle.ts';
 
 const TRANSACTIONS_SHOWN_MAX = 100;
@@ -24,6 +25,8 @@ export type PaymentView = {
   amount: bigint;
   received: bigint;
   confirmed: bigint;
+  /** The sum of the refunds whose transactions have a confirmation. */
+  refunded: bigint;
   remaining: bigint;
   /** The confirmations of the transaction that lacks the most; 0 while there is no transaction. */
   confirmations: number;
@@ -87,6 +90,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     amount: row.quote_amount,
     received,
     confirmed: row.confirmed,
+    refunded: refundedUnits(app.store, invoice, row),
     // no further amount is requested until the value of the money in another coin is known
     remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
     confirmations: depths[furthest] ?? 0,

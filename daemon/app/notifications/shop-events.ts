@@ -8,7 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { EVENT_TYPES, type EventType, type InvoiceEvent, TEST_EVENT } from '../../domain/merchant.ts';
+import { EVENT_TYPES, type EventType, type InvoiceNews, TEST_EVENT } from '../../domain/merchant.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { FLAG } from '../../domain/payment.ts';
@@ -35,6 +35,7 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
+import { refundedUnits } from '../invoices/refunded.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 
@@ -93,22 +94,40 @@ function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: s
 }
 
 /** To be called after the rows were written. */
-export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceEvent): void {
-  queue(app, tx, invoice.business_id, type, `invoice ${invoice.slug}`, () => {
-    const payment = tx.get(paymentOf, { invoice_id: invoice.id });
-    return {
-      id: invoice.slug,
-      order_id: invoice.order_id,
-      metadata: invoice.metadata,
-      status: invoice.status,
-      amount: formatDecimal(invoice.amount, FIAT_DECIMALS),
-      currency: invoice.currency,
-      payment: payment ? paymentData(payment) : null,
-    };
-  });
+export function queueInvoiceEvent(app: App, tx: Tx, invoice: InvoiceRow, type: InvoiceNews): void {
+  queue(app, tx, invoice.business_id, type, subjectOf(invoice), () => invoiceData(tx, invoice));
 }
 
-function paymentData(payment: PaymentRow) {
+/** Stores the event of a refund of an invoice, to be called once its withdrawal was written as completed. */
+export function queueRefundEvent(app: App, tx: Tx, invoice: InvoiceRow, row: WithdrawalRow): void {
+  queue(app, tx, invoice.business_id, 'invoice.refunded', subjectOf(invoice), () => ({
+    ...invoiceData(tx, invoice),
+    refund: {
+      id: `${row.id}`,
+      tx_id: row.txid,
+      amount: formatUnits(row.units, assetOf(row.asset)),
+      crypto: row.asset,
+      address: row.address,
+    },
+  }));
+}
+
+const subjectOf = (invoice: InvoiceRow): string => `invoice ${invoice.slug}`;
+
+function invoiceData(reader: Reader, invoice: InvoiceRow) {
+  const payment = reader.get(paymentOf, { invoice_id: invoice.id });
+  return {
+    id: invoice.slug,
+    order_id: invoice.order_id,
+    metadata: invoice.metadata,
+    status: invoice.status,
+    amount: formatDecimal(invoice.amount, FIAT_DECIMALS),
+    currency: invoice.currency,
+    payment: payment ? paymentData(reader, invoice, payment) : null,
+  };
+}
+
+function paymentData(reader: Reader, invoice: InvoiceRow, payment: PaymentRow) {
   const asset = assetOf(payment.asset);
   return {
     crypto: payment.asset,
@@ -117,6 +136,7 @@ function paymentData(payment: PaymentRow) {
     amount: formatUnits(payment.quote_amount, asset),
     received: formatUnits(payment.received, asset),
     confirmed: formatUnits(payment.confirmed, asset),
+    refunded: formatUnits(refundedUnits(reader, invoice, payment), asset),
     underpaid: (payment.flags & FLAG.underpaid) !== 0,
     overpaid: (payment.flags & FLAG.overpaid) !== 0,
     late: (payment.flags & FLAG.late) !== 0,

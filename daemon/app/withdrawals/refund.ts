@@ -15,7 +15,7 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { overpaidOf } from '../../store/queries/policies.ts';
 import { refundLinkOfWithdrawal, refundLinksWaiting, refundLinkWaitingIn } from '../../store/queries/refund-links.ts';
-import { refundedOf, refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { findInvoice } from '../invoices/invoices.ts';
@@ -23,9 +23,6 @@ import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
-
-/** The maximum number of refunds of one invoice that are summed for its readers. */
-const REFUNDS_SUMMED_MAX = 100;
 
 /**
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
@@ -159,14 +156,6 @@ export function refundable(
     return { asset, units: leftUnits(reader, payment, asset, held) };
   });
   return all.filter(({ units }) => units > 0n);
-}
-
-/** The amounts of an invoice that went back: its refunds with a confirmation, by asset; smallest units. */
-export function refunded(reader: Reader, { id, status }: InvoiceRow): { asset: AssetId; units: bigint }[] {
-  const sums = new Map<AssetId, bigint>();
-  const rows = status === 'paid' ? reader.all(refundedOf, { invoice_id: id, limit: REFUNDS_SUMMED_MAX }) : [];
-  for (const { asset, units } of rows) sums.set(asset, (sums.get(asset) ?? 0n) + units);
-  return [...sums].map(([asset, units]) => ({ asset, units }));
 }
 
 /**

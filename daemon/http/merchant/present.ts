@@ -38,6 +38,7 @@ export function presentPayment(invoice: InvoiceRow, payment: PaymentView): Answe
     updated_at: toIso(row.updated_at),
     received: formatUnits(payment.received, asset),
     confirmed: formatUnits(payment.confirmed, asset),
+    refunded: formatUnits(payment.refunded, asset),
     remaining: formatUnits(payment.remaining, asset),
     confirmations: payment.confirmations,
     required_confirmations: payment.required,

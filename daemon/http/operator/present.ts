@@ -2,12 +2,13 @@
 import type { App } from '../../app/app.ts';
 import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
+import { refunded } from '../../app/invoices/refunded.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
 import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { openOverpaid, refundable, refunded } from '../../app/withdrawals/refund.ts';
+import { openOverpaid, refundable } from '../../app/withdrawals/refund.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';

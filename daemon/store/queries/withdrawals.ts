@@ -41,7 +41,7 @@ const COMPLETED = sql.lit('completed');
 
 export const insertWithdrawal = insert(
   'withdrawal',
-  columnsBut('withdrawal', 'id', 'may_be_paid', 'speed', 'reason_template'),
+  columnsBut('withdrawal', 'id', 'may_be_paid', 'refund_told', 'speed', 'reason_template'),
 );
 
 /** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
@@ -70,6 +70,11 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
     })
     .where('id', '=', p.id)
     .where('state', '=', p.was),
+);
+
+/** Notes that shops are told of a refund, if they were not. */
+export const setRefundTold = statement((p: { id: number }) =>
+  sqlite.updateTable('withdrawal').set({ refund_told: true }).where('id', '=', p.id).where('refund_told', '=', NO),
 );
 
 export const withdrawalById = find('withdrawal', 'id');

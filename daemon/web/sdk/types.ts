@@ -64,6 +64,8 @@ export type Payment = {
   updated_at: string;
   received: string;
   confirmed: string;
+  /** The refunds whose transactions have a confirmation. In `crypto`. */
+  refunded: string;
   remaining: string;
   confirmations: number;
   required_confirmations: number;

@@ -43,7 +43,7 @@ async function changeTarget(idx: number): Promise<number> {
 
 /** A signed withdrawal of 0.5 BTC that spends the coin `key` with the transaction `txid`; its fee may be 1,000. */
 async function signed(key: string, txid: string): Promise<{ id: number; spendId: number }> {
-  const row: Omit<WithdrawalRow, 'id' | 'may_be_paid' | 'speed'> = {
+  const row: Omit<WithdrawalRow, 'id' | 'may_be_paid' | 'refund_told' | 'speed'> = {
     uuid: `uuid ${++made}`,
     business_id: bench.businessId,
     account_id: bench.accountId,
