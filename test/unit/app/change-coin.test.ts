@@ -1,4 +1,5 @@
 /** A payer who chooses another coin: what the payment becomes, and what money for the coin that was left is worth. */
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { watchList } from '../../../daemon/app/addresses/watch.ts';
@@ -8,6 +9,7 @@ import { refundWanted } from '../../../daemon/app/withdrawals/refund.ts';
 import type { AssetId } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { formerTargets, invoiceById } from '../../../daemon/store/queries/invoices.ts';
+import { insertWithdrawal } from '../../../daemon/store/queries/withdrawals.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 
 const MINUTE = HOUR / 60;
@@ -400,7 +402,64 @@ describe('a refund of an invoice that was paid in two coins', () => {
     expect(() => wanted('LTC', '0.6')).toThrow('The amount may not be more than 0.5 LTC');
     expect(() => wanted('BCH')).toThrow('The selected crypto is invalid: use BTC or LTC.');
   });
+
+  it('counts in the payment’s coin as the deposits of its own coin do, rounded down', async () => {
+    const at = await changed();
+    await btc.tell({ blocks: DEEP, credits: () => [btc.credit(at.btc, paid.units / 2n, DEEP - 1)] });
+    await ltc.tell({ blocks: DEEP, credits: () => [ltc.credit(at.ltc, at.ltcUnits / 2n, DEEP - 1)] });
+    expect(payment().asset).toBe('BTC');
+    const counted = (await read()).received - paid.units / 2n;
+    expect(counted).toBeGreaterThan(0n);
+    const refund = (asset: AssetId, units: bigint, state: string) =>
+      btc.app.store.write((tx) => tx.run(insertWithdrawal, { ...refundRow(asset), units, state }));
+
+    await refund('BTC', 7n, 'broadcast');
+    expect((await read()).refunded).toBe(0n);
+    await refund('BTC', 1_000n, 'completed');
+    expect((await read()).refunded).toBe(1_000n);
+    // one unit of a litecoin is worth less than one of a bitcoin
+    await refund('LTC', 1n, 'completed');
+    expect((await read()).refunded).toBe(1_000n);
+    await refund('LTC', at.ltcUnits / 2n - 1n, 'completed');
+    expect((await read()).refunded).toBe(1_000n + counted);
+  });
 });
+
+/** A refund of the invoice, as the store has it. */
+function refundRow(asset: AssetId) {
+  const { chain, accountId, businessId, at } = asset === 'BTC' ? btc : ltc;
+  return {
+    uuid: randomUUID(),
+    business_id: businessId,
+    account_id: accountId,
+    chain_key: chain.key,
+    asset,
+    origin: 'refund',
+    sweep: false,
+    fee_held: 0n,
+    fee_asset: asset,
+    address: 'somebody',
+    lookalike_key: 'som…ody',
+    outpoint: null,
+    inbox_id: null,
+    invoice_id: paid.id,
+    held: false,
+    reason: null,
+    usd_value: null,
+    approved_by: 'operator',
+    approved_at: at,
+    approval: null,
+    deadline_at: null,
+    spend_id: null,
+    cancel: false,
+    fee: null,
+    txid: null,
+    problem: null,
+    problem_template: null,
+    created_at: at,
+    updated_at: at,
+  };
+}
 
 it('a view of rows that were read already needs no more', async () => {
   await change('LTC');
