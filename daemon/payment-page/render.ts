@@ -25,7 +25,7 @@ import { type InvoicePage, type PageModel, type ProblemPage, refreshSeconds, typ
 import { renderPay } from './pay.ts';
 import { sandboxPanel } from './sandbox.ts';
 import { SCRIPT_PATH, SDK_PATH } from './script.ts';
-import { STYLE_PATH } from './style.ts';
+import { LINK_STYLE_PATH, STYLE_PATH } from './style.ts';
 
 const REDIRECT_SECONDS = 5;
 const VERSION_CHARACTERS = 16;
@@ -85,8 +85,14 @@ ${again}${languageForm({ root, path: slug }, locale)}</footer>
   return frame({ title: titleOf(model, locale), root, nonce, head, attributes, body }, locale);
 }
 
+/** The head of the pages of payment links and of refunds. */
+export function linkHead(page: Pick<InvoicePage, 'business' | 'root'>, nonce: string): Html {
+  return html`<link rel="stylesheet" href="${page.root}${LINK_STYLE_PATH}" nonce="${nonce}">
+${styleOf(page, nonce)}`;
+}
+
 /** The merchant's colour. */
-export function styleOf({ business: { accent } }: Pick<InvoicePage, 'business'>, nonce: string): Part {
+function styleOf({ business: { accent } }: Pick<InvoicePage, 'business'>, nonce: string): Part {
   return accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`;
 }
 

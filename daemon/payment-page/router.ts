@@ -27,7 +27,7 @@ import { addRefundRoutes } from './refunds/router.ts';
 import { renderPage, renderView } from './render.ts';
 import { press } from './sandbox.ts';
 import { SCRIPT, SCRIPT_PATH } from './script.ts';
-import { STYLE, STYLE_PATH } from './style.ts';
+import { LINK_STYLE, LINK_STYLE_PATH, STYLE, STYLE_PATH } from './style.ts';
 
 const READS_PER_MINUTE = 120;
 const READS_BURST = 60;
@@ -82,10 +82,15 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     setPolicy(response, []);
     next();
   });
-  router.get(
-    `/${STYLE_PATH}`,
-    serveAsset(() => makeAsset('text/css; charset=utf-8', STYLE), YEAR_SECONDS),
-  );
+  for (const [path, style] of [
+    [STYLE_PATH, STYLE],
+    [LINK_STYLE_PATH, LINK_STYLE],
+  ] as const) {
+    router.get(
+      `/${path}`,
+      serveAsset(() => makeAsset('text/css; charset=utf-8', style), YEAR_SECONDS),
+    );
+  }
   router.get(
     `/${SCRIPT_PATH}`,
     serveAsset(() => makeAsset('text/javascript; charset=utf-8', SCRIPT), YEAR_SECONDS),

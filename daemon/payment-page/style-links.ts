@@ -1,5 +1,5 @@
-/** The part of the style sheet for the pages of payment links and of refunds. */
-export const LINK_STYLE = `
+/** The style sheet for the pages of payment links and of refunds, beside that of every page. */
+export const LINKS = `
 .link h1 { font-size: 1.5rem; line-height: 1.25; }
 .said { margin-block-start: .25rem; white-space: pre-line; }
 .order { margin-block-start: 1.25rem; }

@@ -1,10 +1,10 @@
 /**
- * The page's style sheet, served under a name with its hash, so that browsers may cache it for ever. All sides are
+ * The pages' style sheets, served under names with their hashes, so that browsers may cache it for ever. All sides are
  * logical (inline, block), for right-to-left languages.
  */
 import { createHash } from 'node:crypto';
 import { browserFile } from '../http/assets/asset.ts';
-import { LINK_STYLE } from './style-links.ts';
+import { LINKS } from './style-links.ts';
 import { PAY_STYLE } from './style-pay.ts';
 
 /** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 15 px. */
@@ -142,20 +142,27 @@ button, select, input { font: inherit; color: inherit; }
 }
 `;
 
-const sheet = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}${LINK_STYLE}`;
-const used = new Set([...sheet.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name));
-
-/** The whole sheet without comments, indentation, needless spaces, and the tokens that only the console uses. */
-export const STYLE = sheet
-  .replace(/\/\*[\s\S]*?\*\//g, '')
-  .replace(/\s*([{}])\s*/g, '$1')
-  .replace(/([;:,])\s+/g, '$1')
-  .replace(/(--[\w-]+):[^;}]*;?/g, (token, name) => (used.has(name) ? token : ''))
-  .replaceAll(';}', '}')
-  .trim();
+/** Without comments, indentation, and needless spaces. */
+const compact = (sheet: string): string =>
+  sheet
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s*([{}])\s*/g, '$1')
+    .replace(/([;:,])\s+/g, '$1')
+    .replaceAll(';}', '}')
+    .trim();
 
 const HASH_CHARACTERS = 16;
-const hash = createHash('sha256').update(STYLE).digest('hex').slice(0, HASH_CHARACTERS);
+const hashOf = (sheet: string): string => createHash('sha256').update(sheet).digest('hex').slice(0, HASH_CHARACTERS);
 
-/** Its path below the payment pages. */
-export const STYLE_PATH = `assets/page.${hash}.css`;
+const sheet = `${browserFile('static/tokens.css')}${BASE}${PAY_STYLE}`;
+const used = new Set([...`${sheet}${LINKS}`.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name));
+
+/** The sheet of every page, without the tokens that only the console uses. */
+export const STYLE = compact(sheet).replace(/(--[\w-]+):[^;}]*;?/g, (token, name) => (used.has(name) ? token : ''));
+
+/** What the pages of payment links and of refunds have beside it. */
+export const LINK_STYLE = compact(LINKS);
+
+/** Their paths below the payment pages. */
+export const STYLE_PATH = `assets/page.${hashOf(STYLE)}.css`;
+export const LINK_STYLE_PATH = `assets/links.${hashOf(LINK_STYLE)}.css`;

@@ -2,7 +2,7 @@
 import * as format from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { fill, type Locale, rich } from '../locale.ts';
-import { banner, clip, frame, languageForm, logoOf, styleOf } from '../render.ts';
+import { banner, clip, frame, languageForm, linkHead, logoOf } from '../render.ts';
 import type { LinkPage } from './model.ts';
 
 /** From so few left on, a buyer is told how many. */
@@ -21,7 +21,7 @@ ${about === null ? null : html`<p class="quiet said"><bdi>${about}</bdi></p>\n`}
 <footer class="foot">
 ${languageForm({ root, path: `l/${slug}` }, locale)}</footer>`;
   const title = `${clip(name)} – ${clip(business.name)}`;
-  return frame({ title, root, nonce, head: styleOf(page, nonce), attributes: null, body }, locale).markup;
+  return frame({ title, root, nonce, head: linkHead(page, nonce), attributes: null, body }, locale).markup;
 }
 
 function content(page: LinkPage, locale: Locale): Html {

@@ -6,7 +6,7 @@ import * as format from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { fill, type Locale, rich } from '../locale.ts';
 import type { InvoicePage } from '../model.ts';
-import { banner, clip, frame, languageForm, logoOf, styleOf } from '../render.ts';
+import { banner, clip, frame, languageForm, linkHead, logoOf } from '../render.ts';
 
 const REFRESH_SECONDS = 60;
 /** Longer than any address. */
@@ -59,7 +59,7 @@ ${about}${until}${contact}</aside>
 <footer class="foot">
 ${languageForm({ root, path: `r/${slug}` }, locale)}</footer>`;
   const refresh = CHANGES.has(page.state) ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}">\n` : null;
-  const head = html`${styleOf(page, nonce)}${refresh}`;
+  const head = html`${linkHead(page, nonce)}${refresh}`;
   const title = `${words.refundFrom} ${clip(business.name)}`;
   return frame({ title, root, nonce, head, attributes: null, body }, locale).markup;
 }

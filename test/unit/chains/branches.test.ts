@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { LinkedHeader } from '../../../daemon/chains/checkpoint.ts';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
 import { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
+import { TooLarge } from '../../../daemon/chains/xmr/rpc.ts';
 import { ChainAlert, Unavailable } from '../../../daemon/domain/errors.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 import { transactionOf } from '../../support/monero-outputs.ts';
@@ -55,6 +56,9 @@ function adapterOf(nodes: readonly Node[]): MoneroAdapter {
   vi.spyOn(spied, 'headers').mockImplementation(function (this: MoneroNode, heights) {
     return of(this).headers(heights);
   });
+  // each block is then asked for alone, as JSON
+  vi.spyOn(spied, 'blocks').mockRejectedValue(new TooLarge('too large', 1));
+  vi.spyOn(spied, 'outputCounts').mockRejectedValue(new Unavailable('not told', 1));
   vi.spyOn(spied, 'block').mockImplementation(async ({ height, hash, parent, timeMs }) => ({
     version: 16,
     height,
