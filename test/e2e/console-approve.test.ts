@@ -303,6 +303,7 @@ ${litecoin}`);
       network: 'regtest',
       account_no: 0,
       tank,
+      former_tanks: [],
       price: '30',
       prices,
     };

@@ -152,6 +152,8 @@ export class BlockStream {
       if (error instanceof Unavailable || error instanceof Malformed) return null;
       throw error;
     });
+    // an end while the blocks are on their way is told by them
+    counts.catch(() => undefined);
     try {
       const began = performance.now();
       const body = await node.blocks(from, count, ended.signal);

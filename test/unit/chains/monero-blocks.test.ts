@@ -296,6 +296,31 @@ describe('a stream of blocks', () => {
     expect(chain.asked[asked]).toEqual([4, expect.any(Number)]);
   });
 
+  it('tells once that it was ended, also where the numbers of outputs are told before the blocks', async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', onUnhandled);
+    const answered = Promise.withResolvers<void>();
+    const node = {
+      outputCounts: () => Promise.reject(new DOMException('This operation was aborted', 'AbortError')),
+      blocks: async () => {
+        await answered.promise;
+        throw new Error('no blocks');
+      },
+    } as unknown as MoneroNode;
+    try {
+      const first = streamOf().read(node, 0, 9, null, signal()).next();
+      // rejections that nobody handles are told when a turn of the event loop ends
+      await new Promise((resolve) => setImmediate(resolve));
+      answered.resolve();
+      await expect(first).rejects.toThrow('This operation was aborted');
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
   it('believes no block that does not follow the one before, and no chain of another below', async () => {
     const chain = new Chain(chainOf(90));
     const other = chainOf(90, undefined, 20);
