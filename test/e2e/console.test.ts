@@ -540,6 +540,39 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('searches invoices as one types, and moves between them by the arrow keys at once', async () => {
+    await shop.invoice(11, null, { order_id: 'table-nine' });
+    const latest = await shop.invoice(12, null, { order_id: 'table-ten' });
+    const page = await shop.open('invoices');
+    await page.locator('.invoice-row', { hasText: 'table-ten' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('.invoice-row:focus', { hasText: 'table-ten' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.locator('.invoice-row:focus', { hasText: 'table-nine' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('table-nine');
+    await until('only one is listed', async () => (await page.locator('.invoice-row').count()) === 1);
+    await page.locator('.invoice-row', { hasText: 'table-nine' }).waitFor();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('table-nine');
+    await page.keyboard.press('ArrowDown');
+    await page.locator('.invoice-row:focus', { hasText: 'table-nine' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('.invoice-panel').waitFor();
+    // one step back leaves the invoice, the next the whole search
+    await page.goBack();
+    await page.goBack();
+    await page.locator('.invoice-row', { hasText: 'table-ten' }).waitFor();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('');
+    // a search that is given up at once finds nothing later
+    await page.keyboard.press('/');
+    await page.keyboard.type('nothing');
+    await page.keyboard.press('Escape');
+    await page.goto(page.url().replace(/#.*/, `#/invoices/${latest}`));
+    await page.locator('.invoice-panel').waitFor();
+    expect(page.url()).not.toContain('nothing');
+    await page.context().close();
+  });
+
   it('leads through the first steps to a payment that arrives', async () => {
     const page = await shop.open('first');
     await page.getByLabel('Currency').selectOption('CHF');

@@ -1,5 +1,5 @@
 /** Invoices: search and filter, the list, one invoice beside it, and a new one. */
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
@@ -55,16 +55,35 @@ export default function Invoices(): ReactNode {
   );
 }
 
+const PAUSE_MS = 200;
+
+const hrefOfSearch = (wanted: string): string =>
+  wanted === '' ? href('invoices') : `${href('invoices')}?q=${encodeURIComponent(wanted)}`;
+
+/** Searches as one types, once the typing pauses; Enter does at once. */
 function Search({ text, t }: { text: string; t: T }): ReactNode {
   const [typed, setTyped] = useState(text);
   const [from, setFrom] = useState(text);
   if (from !== text) {
-    // the address has changed: by the command palette, or by going back
+    // the address has changed: by this search, by the command palette, or by going back
     setFrom(text);
-    setTyped(text);
+    if (typed.trim() !== text) setTyped(text);
   }
-  const search = (wanted: string): void =>
-    go(wanted.trim() === '' ? href('invoices') : `${href('invoices')}?q=${encodeURIComponent(wanted.trim())}`);
+  const pending = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(pending.current), []);
+  const search = (wanted: string, afterMs = 0): void => {
+    clearTimeout(pending.current);
+    // one entry of the history for a search, not one for each letter
+    const run = (): void => {
+      if (wanted.trim() !== text) go(hrefOfSearch(wanted.trim()), { replace: text !== '' && wanted.trim() !== '' });
+    };
+    if (afterMs === 0) run();
+    else pending.current = setTimeout(run, afterMs);
+  };
+  const change = (wanted: string): void => {
+    setTyped(wanted);
+    search(wanted, wanted === '' ? 0 : PAUSE_MS);
+  };
   return (
     <search className="invoices-search">
       <form
@@ -81,12 +100,9 @@ function Search({ text, t }: { text: string; t: T }): ReactNode {
           aria-label={t('search')}
           placeholder={t('search')}
           value={typed}
-          onChange={(event) => {
-            setTyped(event.target.value);
-            if (event.target.value === '') search('');
-          }}
+          onChange={(event) => change(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') search('');
+            if (event.key === 'Escape') change('');
           }}
         />
         <kbd>/</kbd>

@@ -1,7 +1,7 @@
 /** The list: pages are read as they come into view, and only the rows in view are in the document. */
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
@@ -82,18 +82,26 @@ export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: L
   return <Rows rows={rows} isWhole={!pages.hasNextPage || given !== undefined} more={more} slug={slug} t={t} />;
 }
 
-/** The row after or before the open one is opened by the arrow keys. */
-function useArrows(rows: Invoice[], slug: string | undefined) {
-  return (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step === 0) return;
-    const links = [...document.querySelectorAll<HTMLElement>('.invoice-row')];
-    const focused = links.indexOf(document.activeElement as HTMLElement);
-    const at = focused >= 0 ? focused : links.findIndex((link) => link.dataset.slug === slug);
-    links[at + step]?.focus();
-    event.preventDefault();
-    if (rows.length === 0) return;
-  };
+/** Whether a pressed key belongs to what has the focus: an amount, a choice, a day. */
+const isTaken = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.matches('input:not([type=search]), textarea, select, [role=dialog] *');
+
+/** The arrow keys move between the rows as soon as the list is shown, from the open one or else the first. */
+function useArrows(slug: string | undefined): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+      if (step === 0 || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTaken(event.target)) return;
+      const links = [...document.querySelectorAll<HTMLElement>('.invoice-row')];
+      const focused = links.indexOf(document.activeElement as HTMLElement);
+      const at = focused >= 0 ? focused : links.findIndex((link) => link.dataset.slug === slug);
+      links[Math.max(at + step, 0)]?.focus();
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [slug]);
 }
 
 /** A row of the list: a day, with the sum of what is paid in it, or an invoice. */
@@ -129,7 +137,7 @@ function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   useEffect(() => {
     if (last >= lines.length - AHEAD_ROWS) more();
   });
-  const onKeyDown = useArrows(rows, slug);
+  useArrows(slug);
   return (
     <>
       <div className="invoice-heads" aria-hidden="true">
@@ -140,8 +148,7 @@ function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
         <span className="number">{t('amount')}</span>
         <span>{t('coin')}</span>
       </div>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links inside */}
-      <div ref={box} className="invoice-rows" onKeyDown={onKeyDown}>
+      <div ref={box} className="invoice-rows">
         <ul style={{ height: list.getTotalSize() }}>
           {items.map((item) => {
             const line = lines[item.index]!;
