@@ -14,7 +14,7 @@ import { readInvoice } from '../app/invoices/views.ts';
 import { findLogo } from '../app/shops/branding.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { answersTo } from '../domain/rejections.ts';
-import { makeAsset, serveAsset } from '../http/assets/asset.ts';
+import { type Asset, makeAsset, serveAsset } from '../http/assets/asset.ts';
 import { networksOf } from '../http/limits.ts';
 import { mayPlay } from '../http/requests.ts';
 import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send, sendProblem } from './answer.ts';
@@ -67,6 +67,20 @@ const toInvoice = (request: Request, response: Response, slug: string): void => 
     .end();
 };
 
+/** Styles and the script: their names change with their content, so they may be kept. */
+function addAssets(router: Router): void {
+  const styles = [
+    { path: STYLE_PATH, style: STYLE },
+    { path: LINK_STYLE_PATH, style: LINK_STYLE },
+  ];
+  for (const { path, style } of styles) {
+    const asset = (): Asset => makeAsset('text/css; charset=utf-8', style);
+    router.get(`/${path}`, serveAsset(asset, YEAR_SECONDS));
+  }
+  const script = (): Asset => makeAsset('text/javascript; charset=utf-8', SCRIPT);
+  router.get(`/${SCRIPT_PATH}`, serveAsset(script, YEAR_SECONDS));
+}
+
 /** Mounted at the path of the payment pages. `controls`: null without a sandbox. */
 export function pageRouter(app: App, controls: SandboxControls | null): Router {
   // a typed slash at the end redirects to the page
@@ -82,19 +96,7 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     setPolicy(response, []);
     next();
   });
-  for (const [path, style] of [
-    [STYLE_PATH, STYLE],
-    [LINK_STYLE_PATH, LINK_STYLE],
-  ] as const) {
-    router.get(
-      `/${path}`,
-      serveAsset(() => makeAsset('text/css; charset=utf-8', style), YEAR_SECONDS),
-    );
-  }
-  router.get(
-    `/${SCRIPT_PATH}`,
-    serveAsset(() => makeAsset('text/javascript; charset=utf-8', SCRIPT), YEAR_SECONDS),
-  );
+  addAssets(router);
   router.get('/logo/:id', reads, sendLogo(app));
 
   const show = async (request: Request, response: Response, status = 200, notice: Notice = null): Promise<void> => {

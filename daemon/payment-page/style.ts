@@ -160,7 +160,7 @@ const used = new Set([...`${sheet}${LINKS}`.matchAll(/var\((--[\w-]+)/g)].map(([
 /** The sheet of every page, without the tokens that only the console uses. */
 export const STYLE = compact(sheet).replace(/(--[\w-]+):[^;}]*;?/g, (token, name) => (used.has(name) ? token : ''));
 
-/** What the pages of payment links and of refunds have beside it. */
+/** The pages of payment links and of refunds load it beside `STYLE`. */
 export const LINK_STYLE = compact(LINKS);
 
 /** Their paths below the payment pages. */
