@@ -3,7 +3,7 @@ import type { AssetId } from '../../../daemon/domain/assets.ts';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
 import { balanceOf, shownInvoice, withdrawals } from './actions.ts';
-import { type AccountWorld, ENDPOINTS, type Invoice } from './world.ts';
+import { type AccountWorld, ENDPOINTS, type Invoice, type Payment } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -12,6 +12,8 @@ const ENOUGH_PERCENT = 99n;
 const ROUNDS_MAX = 40;
 const DEEP_BLOCKS = 16;
 const CHECKED_EVERY = 5;
+/** Blocks, its own included, that a payment waits for. No payment here is worth so much that it waits for a final block. */
+const CONFIRMATIONS = { ETH: 12, BSC: 15 };
 
 /** What may be checked at any time. */
 export async function judge(world: AccountWorld): Promise<void> {
@@ -48,18 +50,24 @@ function judgeFailures(world: AccountWorld): void {
   }
 }
 
-/** An invoice is paid only by money that the chain has. */
+/** An invoice is paid only by money that the chain has, as deep as its chain asks for. */
 async function judgePaid(world: AccountWorld, invoice: Invoice): Promise<void> {
   if (invoice.judged) return;
   const { status } = await shownInvoice(world, invoice);
   if (status !== 'paid') return;
   invoice.judged = true;
-  const there = world.payments
+  const { network, payments, chain } = world;
+  const depthOf = ({ id }: Payment): number => {
+    const place = network.placeOf(id);
+    return place ? network.tip.height - place.mined.height + 1 : 0;
+  };
+  const there = payments
     .filter(({ address, asset }) => address === invoice.address && asset === invoice.asset)
-    .filter(({ id }) => world.network.placeOf(id) !== null)
+    .filter((one) => depthOf(one) >= CONFIRMATIONS[chain])
     .reduce((sum, { units }) => sum + units, 0n);
   if (there * 100n < invoice.units * ENOUGH_PERCENT) {
-    throw new Fault(`invoice ${invoice.no} is paid: the chain has ${there} of ${invoice.units} ${invoice.asset}`);
+    const what = `${there} of ${invoice.units} ${invoice.asset} ${CONFIRMATIONS[chain]} blocks deep`;
+    throw new Fault(`invoice ${invoice.no} is paid: the chain has ${what}`);
   }
 }
 
