@@ -209,11 +209,21 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     credits.push(...(await this.#agreed.recovered(endpoint, unread, tipOf(checkpoint).height, signal)));
     const held = [...this.held(), ...credits];
     const view = viewOf(checkpoint, orphaned, step);
-    const sent = await this.#sent.look(endpoint, found.outgoing, { ...view, isFar: step.isFar }, signal);
+    const { waiting, ...sent } = await this.#sent.look(
+      endpoint,
+      found.outgoing,
+      { ...view, isFar: step.isFar },
+      signal,
+    );
     // The search for a difference covers the checkpoint's blocks, so each step that has all of them can run it.
     const coins = step.isFar
       ? []
-      : await this.#native.look(endpoint, { ...view, atHead, held, debits: sent.debits }, slices(), signal);
+      : await this.#native.look(
+          endpoint,
+          { ...view, atHead, held, debits: [...sent.debits, ...waiting] },
+          slices(),
+          signal,
+        );
     await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));

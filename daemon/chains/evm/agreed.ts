@@ -143,19 +143,21 @@ class PaidInside {
   }
 
   /**
-   * Whether the balance rose in a block by the amount, beside the transactions from and to the address. A payment from before the
+   * Whether the balance rose in a block by the amount, beside the transactions from and to the address, and beside what else came from
+   * inside. A payment from before the
    * blocks that are searched is dated in the oldest of them: then whether the address had the amount before, beside all that is
    * known to have come there. Endpoints keep the state of about 128 blocks: for an older one, whether it has it in a later one.
    */
   async has(payment: Payment, header: Header): Promise<boolean> {
     const { credit, address } = payment;
+    const needed = credit.amount.units + this.#insideBeside(payment);
     const parent = { height: header.height - 1, hash: header.parent };
     const before = await this.#balance(address, parent);
     const after = await this.#balance(address, idOf(header));
     if (after === null) return this.#isHeldLater(payment);
     if (before === null) return this.#isHeldAt(payment, idOf(header), after);
     const beside = await this.#sentBeside(payment);
-    const rose = beside !== null && after - before + beside >= credit.amount.units;
+    const rose = beside !== null && after - before + beside >= needed;
     if (rose) return !this.#isDatedLater(payment) || this.#isHeldNow(payment);
     const head = await this.#endpoint.head(this.#signal);
     return head.height - header.height >= OLD_BLOCKS && this.#isHeldAt(payment, parent, before);
@@ -166,6 +168,21 @@ class PaidInside {
     return this.#list.coinsOf(targetId).some(({ asset, txid, blockHash, blockHeight }) => {
       return asset === amount.asset && txid === blockHash && (blockHeight ?? 0) > height;
     });
+  }
+
+  /** The rest that came from inside to the target in the same block, by the books and by what was affirmed before. */
+  #insideBeside({ credit: { id, targetId, amount }, block: { hash } }: Payment): bigint {
+    const units = new Map<string, bigint>();
+    for (const one of this.#list.coinsOf(targetId)) {
+      const isHere = one.txid === hash && one.blockHash === hash;
+      if (isHere && one.asset === amount.asset) units.set(one.outpoint, one.units);
+    }
+    for (const one of this.#agreed) {
+      const isHere = one.txid === hash && one.targetId === targetId;
+      if (isHere && one.amount.asset === amount.asset) units.set(one.id, one.amount.units);
+    }
+    units.delete(id);
+    return [...units.values()].reduce((sum, one) => sum + one, 0n);
   }
 
   async #balance(address: string, block: BlockId): Promise<bigint | null> {

@@ -32,7 +32,7 @@ const SHORT_KEPT_MAX = 1_000;
 
 /**
  * `atHead`: the checkpoint ends at the chain's tip. `orphaned`: blocks that left the chain. `debits`: those of this step, which are
- * not stored yet. `held`: credits that are known, and that the store does not have in their blocks yet.
+ * not stored yet; those that wait for another operator may be among them, if the same endpoint reported them. `held`: credits that are known, and that the store does not have in their blocks yet.
  */
 type NativeView = {
   checkpoint: Checkpoint;
@@ -41,6 +41,16 @@ type NativeView = {
   timeOf: (hash: string) => number | undefined;
   debits: readonly Debit[];
   held: readonly Credit[];
+};
+
+/** A credit in a block: its amount in wei, and the block's hash. */
+type Known = { units: bigint; hash: string };
+
+/** By the known facts of one address: what it received, and what left it up to a height or by a transaction. */
+type Books = {
+  credits: ReadonlyMap<string, Known>;
+  left: (height: number) => bigint;
+  hasLeft: (txid: string) => boolean;
 };
 
 export class NativeCoin {
@@ -91,20 +101,21 @@ export class NativeCoin {
       if (wait) await wait;
       const balance = balances[i] ?? 0n;
       if (this.#isAsStored(one.id, balance, view)) continue;
-      const left = this.#leftBy(one.id, view);
-      const came = balance + left(tip.height);
+      const out = this.#leftBy(one.id, view);
+      const came = balance + out.left(tip.height);
       const most = this.#known(one.id, view);
       // an endpoint that has less than what waits does not vouch for it
-      const known = came < most ? this.#known(one.id, { ...view, held: [] }) : most;
-      if (came < known) this.#note(one, balance);
-      if (came <= known) continue;
+      const known = came < sumOf(most) ? this.#known(one.id, { ...view, held: [] }) : most;
+      if (came < sumOf(known)) this.#note(one, balance);
+      if (came <= sumOf(known)) continue;
       if (explained === EXPLAINED_PER_LOOK_MAX) {
         // the next look begins with it
         if (compared !== null) compared = Math.min(compared, one.id - 1);
         continue;
       }
       explained++;
-      for (const credit of await this.#explain(endpoint, one, { known, left }, view.checkpoint, signal)) {
+      const books = { credits: known, ...out };
+      for (const credit of await this.#explain(endpoint, one, books, view.checkpoint, signal)) {
         const blockTime = credit.block ? view.timeOf(credit.block.hash) : undefined;
         credits.push({ ...credit, ...(blockTime !== undefined && { blockTime }) });
       }
@@ -162,38 +173,42 @@ export class NativeCoin {
     return balance === this.#list.unitsAt(targetId, this.#asset);
   }
 
-  /** All that an address received by the known facts in blocks, in wei. */
-  #known(targetId: number, { orphaned, held }: NativeView): bigint {
-    const units = new Map<string, bigint>();
+  /** All that an address received by the known facts in blocks, by id. */
+  #known(targetId: number, { orphaned, held }: NativeView): Map<string, Known> {
+    const known = new Map<string, Known>();
     for (const { id, block, amount, ...credit } of held) {
       const isHere = block !== null && !orphaned.has(block.hash);
-      if (isHere && credit.targetId === targetId && amount.asset === this.#asset) units.set(id, amount.units);
+      if (isHere && credit.targetId === targetId && amount.asset === this.#asset)
+        known.set(id, { units: amount.units, hash: block.hash });
     }
-    for (const coin of this.#list.coinsOf(targetId)) {
-      const isHere = coin.blockHash !== null && !orphaned.has(coin.blockHash);
-      if (isHere && coin.asset === this.#asset) units.set(coin.outpoint, coin.units);
+    for (const { outpoint, asset, units, blockHash: hash } of this.#list.coinsOf(targetId)) {
+      if (hash !== null && !orphaned.has(hash) && asset === this.#asset) known.set(outpoint, { units, hash });
     }
-    return [...units.values()].reduce((sum, one) => sum + one, 0n);
+    return known;
   }
 
-  /** The amount that left an address up to a height, in wei. */
-  #leftBy(targetId: number, { orphaned, debits }: NativeView): (height: number) => bigint {
+  /** The amount that left an address up to a height, in wei, and by which transactions. */
+  #leftBy(targetId: number, { orphaned, debits }: NativeView): Omit<Books, 'credits'> {
     const stored = this.#list.debitsAt(targetId, this.#asset).filter(({ block }) => !orphaned.has(block.hash));
     const known = new Set(stored.map(({ id }) => id));
     const fresh = debits.flatMap(({ id, block, amount, ...debit }) =>
       debit.targetId === targetId && amount.asset === this.#asset && block && !known.has(id)
-        ? [{ block, units: amount.units }]
+        ? [{ id, block, units: amount.units }]
         : [],
     );
     const all = [...stored, ...fresh];
-    return (height) => all.reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n);
+    const txids = new Set(all.map(({ id }) => id.slice(0, id.indexOf(':'))));
+    return {
+      left: (height) => all.reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
+      hasLeft: (txid) => txids.has(txid),
+    };
   }
 
   /** The credits that explain the difference between the stored balance and the endpoint's, oldest first. */
   async #explain(
     endpoint: EvmEndpoint,
     one: ListedScript,
-    { known, left }: { known: bigint; left: (height: number) => bigint },
+    books: Books,
     checkpoint: Checkpoint,
     signal: AbortSignal,
   ): Promise<Credit[]> {
@@ -201,60 +216,86 @@ export class NativeCoin {
     // the total received up to a block, which never falls from one block to the next
     const cameBy = async (block: BlockId): Promise<bigint> => {
       const [balance] = await endpoint.balances([address], block, signal);
-      return balance === null || balance === undefined ? 0n : balance + left(block.height);
+      return balance === null || balance === undefined ? 0n : balance + books.left(block.height);
     };
     const all = await cameBy(tipOf(checkpoint));
     const credits: Credit[] = [];
     let from = 0;
-    let held = known;
+    let held = sumOf(books.credits);
     while (held < all && credits.length < BLOCKS_PER_ADDRESS_MAX && from < checkpoint.length) {
       const found = await firstAbove(cameBy, held, checkpoint, from);
       const block = checkpoint[found.at];
       assert(block, 'the tip has the balance');
-      credits.push(...(await this.#inBlock(endpoint, one, block, found.came - held, signal)));
+      credits.push(...(await this.#inBlock(endpoint, one, block, { ...books, units: found.came - held }, signal)));
       held = found.came;
       from = found.at + 1;
     }
     return credits;
   }
 
+  /**
+   * The credits of a block that make up a difference of so many units, and that the books do not have there. A sending of the address in
+   * this block hides as much of what came, until another operator has confirmed it: so the endpoint's own word counts for it here.
+   */
   async #inBlock(
     endpoint: EvmEndpoint,
     { id, script }: ListedScript,
     block: BlockId,
-    units: bigint,
+    { credits: known, hasLeft, units }: Books & { units: bigint },
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const address = hexOfScript(script);
     const all = await endpoint.sendings(block, signal);
-    const direct = all.filter(({ to, value }) => to === address && value > 0n);
+    const own = all.filter(({ from, to, value }) => from === address || (to === address && value > 0n));
     const receipts = await endpoint.receipts(
-      direct.map(({ txid }) => txid),
+      own.map(({ txid }) => txid),
       signal,
     );
+    const isKnown = (outpoint: string): boolean => known.get(outpoint)?.hash === block.hash;
     const base = { targetId: id, block, inputs: [], replaceable: true };
-    const credits: Credit[] = [];
+    const direct: Credit[] = [];
     let rest = units;
-    for (const [i, { txid, value, from }] of direct.entries()) {
+    for (const [i, { txid, from, to, value }] of own.entries()) {
       const receipt = receipts[i];
-      if (!receipt?.succeeded || receipt.blockHash !== block.hash || value > rest) continue;
-      rest -= value;
+      // without it nobody can tell what was sent from inside a contract
+      if (receipt?.blockHash !== block.hash) return [];
+      const moves = receipt.succeeded ? value : 0n;
+      if (from === address && !hasLeft(txid)) rest += moves + receipt.fee;
+      if (to !== address || moves === 0n || isKnown(`${txid}:0`)) continue;
       const sender = this.#list.targetIdOf(Buffer.from(from.slice(2), 'hex'));
       const moved = sender !== undefined && isOneAccount(this.#list, sender, id);
-      const amount = { asset: this.#asset, units: value };
-      credits.push({ ...base, id: `${txid}:0`, txid, amount, ...(moved && { moved }) });
+      const amount = { asset: this.#asset, units: moves };
+      direct.push({ ...base, id: `${txid}:0`, txid, amount, ...(moved && { moved }) });
+    }
+    const credits: Credit[] = [];
+    for (const credit of direct) {
+      if (credit.amount.units > rest) continue;
+      rest -= credit.amount.units;
+      credits.push(credit);
     }
     if (rest > 0n) {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
       credits.push({
         ...base,
-        id: `${block.hash}:${id}`,
+        id: insideId(block, id, isKnown),
         txid: block.hash,
         ...(viaTxid !== null && { viaTxid }),
         amount: { asset: this.#asset, units: rest },
       });
     }
     return credits;
+  }
+}
+
+const sumOf = (known: ReadonlyMap<string, Known>): bigint =>
+  [...known.values()].reduce((sum, { units }) => sum + units, 0n);
+
+/** The id of what contracts paid an address in a block. A part that an endpoint left out at first has an id of its own. */
+function insideId({ hash }: BlockId, targetId: number, isKnown: (id: string) => boolean): string {
+  const first = `${hash}:${targetId}`;
+  for (let part = 1; ; part++) {
+    const id = part === 1 ? first : `${first}:${part}`;
+    if (!isKnown(id)) return id;
   }
 }
 

@@ -11,7 +11,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
@@ -34,6 +34,9 @@ type View = {
   orphaned: ReadonlySet<string>;
   timeOf: (hash: string) => number | undefined;
 };
+
+/** `waiting`: what the asked endpoint says of open payments, and no other operator has said yet. */
+type Found = Sent & { waiting: Debit[] };
 
 /** A transaction that waits for the word of another operator, or for the books. */
 type Waiting = Fact & Outgoing;
@@ -72,9 +75,9 @@ export class SentFinder {
     left: readonly Left[],
     view: View & { isFar: boolean },
     signal: AbortSignal,
-  ): Promise<Sent> {
+  ): Promise<Found> {
     // far from the head the checkpoint has one block, and nonces are those of the head
-    const sent = view.isFar ? nothingSent() : await this.#ofOpenNonces(endpoint, view, signal);
+    const sent = view.isFar ? { ...nothingSent(), waiting: [] } : await this.#ofOpenNonces(endpoint, view, signal);
     const known = new Set(sent.debits.map(({ txid }) => txid));
     const waiting: Outgoing[] = [];
     const fresh = left.filter(({ log }) => !known.has(log.txid));
@@ -153,8 +156,9 @@ export class SentFinder {
   }
 
   /** The uses of nonces that open payments reserved. */
-  async #ofOpenNonces(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Sent> {
-    const sent = nothingSent();
+  async #ofOpenNonces(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Found> {
+    const sent: Found = { ...nothingSent(), waiting: [] };
+    const waiting = nothingSent();
     const open = this.#parts.list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
     if (open.length === 0) return sent;
     const txids = open.flatMap((one) => one.txids);
@@ -174,7 +178,9 @@ export class SentFinder {
       if (!outgoing) continue;
       if (await this.#isAgreed(endpoint, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal))
         await this.#take(sent, known, endpoint, outgoing, view, signal);
+      else await this.#take(waiting, known, endpoint, outgoing, view, signal);
     }
+    sent.waiting = waiting.debits;
     return sent;
   }
 
