@@ -15,6 +15,7 @@ import { SandboxControls } from './app/invoices/sandbox.ts';
 import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
+import { type Maker, Releases } from './app/operator/releases.ts';
 import { unlockSource } from './app/operator/unlocking.ts';
 import { Discoveries } from './app/recovery/account-discovery.ts';
 import { Instance, needDatabase } from './app/recovery/instance.ts';
@@ -24,6 +25,7 @@ import { KeyRing } from './app/shops/keys.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter } from './chains/registry.ts';
+import { makerOfPackage } from './cli/maker.ts';
 import { version } from './cli/version.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { configuredHosts, manualRates, wantsFinality } from './config/views.ts';
@@ -68,6 +70,7 @@ import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
 import { LiveRates } from './workers/live-rates.ts';
 import { SyncLoops } from './workers/loops.ts';
+import { ReleaseNotices } from './workers/releases.ts';
 import { ShopEventWorker } from './workers/shop-events.ts';
 import { Timetable } from './workers/timetable.ts';
 import { WebhookWorker } from './workers/webhooks.ts';
@@ -85,6 +88,8 @@ type DaemonOptions = {
   /** Instead of INDICES_JUMPED: to derive so many addresses takes a minute, which tests do not have. */
   jump?: number;
   log?: Log;
+  /** Instead of the maker that this package names; tests have a key of their own. */
+  maker?: Maker;
 };
 
 export type Daemon = {
@@ -163,7 +168,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const stop = (): Promise<void> => undoAll(cleanup, log);
   try {
     const parts = await assemble(options, config, log, cleanup);
-    const url = await serve(parts, options.dataDir, startedAt, cleanup);
+    const url = await serve(parts, options, startedAt, cleanup);
     // after the port is open: keys made by a failed start would never be shown
     const firstKeys = await firstStart(parts.app, () => parts.sandboxAccounts(0));
     await work(parts, cleanup);
@@ -252,8 +257,9 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
 }
 
 /** Opens the servers and returns the address of the public one. */
-async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: Cleanup): Promise<string> {
+async function serve(parts: Parts, options: DaemonOptions, startedAt: number, cleanup: Cleanup): Promise<string> {
   const { app, sandbox, timetable, hooks } = parts;
+  const { dataDir, maker } = options;
   const { config, store } = app;
   const controls = new SandboxControls(app, sandbox);
   const pages = pageRouter(app, controls);
@@ -298,6 +304,7 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
     version: version(),
     startedAt,
     ...backups.forOperator(),
+    ...beginReleases(parts, maker, cleanup),
     discoverAccounts: (request, anew) => discovery.begin(request, anew),
     discovery: () => discovery.state,
     deriveSandboxAccounts: parts.sandboxAccounts,
@@ -317,6 +324,29 @@ async function serve(parts: Parts, dataDir: string, startedAt: number, cleanup: 
   consoles.resume();
   cleanup.push(() => app.operatorEvents.close());
   return url;
+}
+
+/** Without a maker's key nothing is ever asked. */
+function beginReleases(
+  { app, timetable }: Parts,
+  maker: Maker | undefined,
+  cleanup: Cleanup,
+): Pick<OperatorExtra, 'releases' | 'askReleases'> {
+  const releases = new Releases(app, version(), maker === undefined ? packageMaker(app) : maker);
+  const notices = new ReleaseNotices(app, releases);
+  cleanup.push(() => notices.stop());
+  notices.start(timetable);
+  return { releases, askReleases: () => notices.lookAgain() };
+}
+
+/** A package whose file about its maker is damaged takes payments all the same. */
+function packageMaker({ log }: App): Maker {
+  try {
+    return makerOfPackage();
+  } catch (error) {
+    log.error({ error }, 'the file that names the maker of this package is damaged');
+    return null;
+  }
 }
 
 type Consoles = { server(): Promise<ConsoleServer>; resume(): void; close(): Promise<void> };

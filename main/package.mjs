@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeMaker } from '../daemon/launcher/release.mjs';
 import { runToEnd, usableNodes } from '../daemon/launcher/runtime.mjs';
 import { writeSbom } from '../daemon/launcher/sbom.mjs';
 import { buildShell } from './build.mjs';
@@ -19,6 +20,7 @@ if (!existsSync(builder)) {
 }
 if ((await buildShell()) !== 0) process.exit(1);
 writeSbom(root);
+writeMaker(root);
 const { version } = await import('electron/package.json', { with: { type: 'json' } }).then((module) => module.default);
 const { packageConfig } = await import('./packaging/config.mjs');
 const config = join(root, 'dist', 'electron-builder.json');

@@ -26,6 +26,7 @@ import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
 import { policyCommands } from './policies.ts';
 import { refundLinkCommands } from './refund-links.ts';
+import { releaseCommands } from './releases.ts';
 import { serviceCommands } from './service.ts';
 import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
@@ -108,6 +109,7 @@ function program(io: Io, json: boolean): Command {
   serviceCommands(root, io);
   backupCommands(root, io);
   bookCommands(root, io);
+  releaseCommands(root, io);
   root
     .command('config')
     .description(

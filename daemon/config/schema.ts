@@ -226,6 +226,7 @@ export const TREE = {
     socks_proxy: setting.socksProxy(),
     proxy_for: setting.choice(['onion', 'all'], 'onion'),
   },
+  releases: { socks_proxy: setting.socksProxy() },
   alerts: {
     /** Of the machine's time zone. */
     quiet_hours: setting.quietHours(),

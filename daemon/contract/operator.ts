@@ -43,6 +43,7 @@ import {
 import { REACH } from './reach.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUNDS } from './refunds.ts';
+import { RELEASES } from './releases.ts';
 import { SHOP } from './shop.ts';
 import { SIGNING_MACHINE } from './signing-machine.ts';
 import { SOURCES } from './sources.ts';
@@ -222,6 +223,7 @@ export const OPERATOR = {
   ...REACH,
   ...COUNTER,
   ...REFUNDS,
+  ...RELEASES,
   ...CONSOLE,
   ...SIGNING_MACHINE,
   /** Runs the nightly removal of old data at once. */

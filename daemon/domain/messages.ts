@@ -70,6 +70,8 @@ export const MESSAGES = {
   'older.database': 'The database is an earlier one than that of the last run',
   'older.journal': 'The signer made {count} signatures that the database does not know',
   'older.spend': 'Transaction {tx} ({chain}) spends money of this wallet, and this service did not make it',
+  'release.security':
+    '{version} is a security release, and this is {own}. {reason} Upgrade: nothing is installed by itself',
   'restore.far':
     'Restores have moved this wallet {jumps} times. Write this number beside its words: without any payment in between, restore words finds the money only with --restores {jumps}',
   'restore.gap':
@@ -227,6 +229,8 @@ export const MESSAGES = {
   'advice.proxies': 'see resources/docs/run-a-server.md',
   'advice.public_url': 'set public_url',
   'advice.rates': '`countinghouse rates`, and the log, say which sources answer',
+  'advice.releases': '`countinghouse releases`, and the log, say why',
+  'advice.releases_by_hand': 'look yourself where you got this release whether there is a newer one',
   'advice.restore': 'countinghouse restore confirm, once the old machine is gone for ever',
   'advice.run': '{command}',
   'advice.set_clock': 'set it, and let it be kept: timedatectl set-ntp true',
@@ -238,6 +242,7 @@ export const MESSAGES = {
     'if it is your own: COST_SOFT_LIMIT=0 in its settings, or a search of 100,000 addresses takes hours',
   'advice.tls': 'set up TLS: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
+  'advice.upgrade': 'upgrade as resources/docs/run-a-server.md says',
   'advice.web_server': 'look at the web server before this service',
   'advice.withdrawals': 'countinghouse withdrawal list',
 
@@ -279,6 +284,15 @@ export const MESSAGES = {
     'public_url is {url} and no proxy is trusted: if a proxy stands before this service, all payers share one limit. Name it: trusted_proxies = ["127.0.0.1"]',
   'doctor.quarantine': 'the service is quarantined',
   'doctor.rates': 'there is no rate of {coins}',
+  'doctor.release_future': 'the maker signed the notices of releases at {at}, which is yet to come by this clock',
+  'doctor.release_newer': '{version} is out; this is {own}',
+  'doctor.release_newest': '{own}; the notices of {at} name none that is newer',
+  'doctor.release_no_key': '{own}; this package has no key of its maker, so notices of newer ones cannot be asked for',
+  'doctor.release_old':
+    'the newest notices of releases were signed at {at}: the maker is silent, or somebody keeps newer ones back',
+  'doctor.release_soon': '{own}; notices of newer ones were not there yet',
+  'doctor.release_unasked': '{own}; newer ones are not asked for (`countinghouse releases on` does, once a day)',
+  'doctor.release_unreached': 'no notices of releases: {reason}',
   'doctor.signer_away': 'the separate signer does not answer, or is of another release',
   'doctor.sources': 'followed chains: {count}',
   'doctor.sources_sandbox': 'only the sandbox is connected',
@@ -321,6 +335,7 @@ export const ALERT_KINDS = [
   'ledger.differs',
   'ledger.late',
   'ledger.unproved',
+  'release.security',
   'restore.far',
   'restore.gap',
   'restore.hidden_recipient',
@@ -368,6 +383,7 @@ export const SUBJECTS = [
   'wallet',
   'withdrawals',
   'alerts',
+  'release',
 ] as const;
 
 export type MessageCode = keyof typeof MESSAGES;

@@ -1,5 +1,6 @@
 /**
- * Runs around `npm pack`. Before it: installs, builds, lists what the package holds (`sbom.mjs`), and copies the lock file to
+ * Runs around `npm pack`. Before it: installs, builds, lists what the package holds (`sbom.mjs`), writes who
+ * makes it (`release.mjs`), and copies the lock file to
  * npm-shrinkwrap.json, which npm packs and obeys, so that the package installs the tested versions. With `--done`: removes
  * that copy. Valid on Node 18.
  */
@@ -7,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeMaker } from './release.mjs';
 import { writeSbom } from './sbom.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -19,6 +21,7 @@ else {
   });
   if (status === 0) {
     writeSbom(root);
+    writeMaker(root);
     copyFileSync(join(root, 'package-lock.json'), packedLock);
   }
   process.exitCode = status ?? 1;

@@ -14,6 +14,7 @@ export const SUBJECTS_DE: { readonly [subject in (typeof SUBJECTS)[number]]: str
   port: 'Port',
   proxies: 'Proxys',
   rates: 'Kurse',
+  release: 'Version',
   restore: 'Wiederherstellung',
   sources: 'Quellen',
   wallet: 'Wallet',
@@ -90,6 +91,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'older.database': 'Die Datenbank ist eine frühere als die des letzten Laufs',
   'older.journal': 'Der Signierer hat {count} Signaturen gemacht, von denen die Datenbank nichts weiß',
   'older.spend': 'Die Transaktion {tx} ({chain}) gibt Geld dieser Wallet aus, und dieser Dienst hat sie nicht gemacht',
+  'release.security':
+    '{version} ist eine Sicherheitsversion, und diese ist {own}. {reason} Steigen Sie um: Von selbst wird nichts installiert',
   'restore.far':
     'Wiederherstellungen haben diese Wallet {jumps}-mal weitergerückt. Schreiben Sie diese Zahl neben ihre Wörter: Ohne eine Zahlung dazwischen findet restore words das Geld nur mit --restores {jumps}',
   'restore.gap':
@@ -255,6 +258,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.proxies': 'Siehe resources/docs/run-a-server.md',
   'advice.public_url': 'Setzen Sie public_url',
   'advice.rates': '`countinghouse rates` und das Protokoll sagen, welche Kursquellen antworten',
+  'advice.releases': '`countinghouse releases` und das Protokoll sagen, warum',
+  'advice.releases_by_hand': 'Sehen Sie selbst nach, wo Sie diese Version herhaben, ob es eine neuere gibt',
   'advice.restore': 'countinghouse restore confirm, sobald der alte Computer endgültig weg ist',
   'advice.run': '{command}',
   'advice.set_clock': 'Stellen Sie sie, und lassen Sie sie nachstellen: timedatectl set-ntp true',
@@ -266,6 +271,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'wenn es Ihr eigener ist: COST_SOFT_LIMIT=0 in seinen Einstellungen, sonst dauert eine Suche in 100.000 Adressen Stunden',
   'advice.tls': 'Richten Sie TLS ein: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
+  'advice.upgrade': 'Steigen Sie um, wie es in resources/docs/run-a-server.md steht',
   'advice.web_server': 'Sehen Sie nach dem Webserver vor diesem Dienst',
   'advice.withdrawals': 'countinghouse withdrawal list',
 
@@ -307,6 +313,17 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'public_url ist {url}, und keinem Proxy wird vertraut: Steht einer vor diesem Dienst, teilen sich alle Kunden ein Limit. Nennen Sie ihn: trusted_proxies = ["127.0.0.1"]',
   'doctor.quarantine': 'Der Dienst ist in Quarantäne',
   'doctor.rates': 'Es gibt keinen Kurs für {coins}',
+  'doctor.release_future':
+    'Der Hersteller hat die Nachrichten über Versionen am {at} signiert; nach dieser Uhr kommt das erst',
+  'doctor.release_newer': '{version} ist erschienen; diese ist {own}',
+  'doctor.release_newest': '{own}; die Nachrichten vom {at} nennen keine neuere',
+  'doctor.release_no_key':
+    '{own}; dieses Paket hat keinen Schlüssel seines Herstellers, daher kann nach Nachrichten über neuere nicht gefragt werden',
+  'doctor.release_old':
+    'Die neuesten Nachrichten über Versionen wurden am {at} signiert: Der Hersteller schweigt, oder jemand hält neuere zurück',
+  'doctor.release_soon': '{own}; Nachrichten über neuere waren noch nicht da',
+  'doctor.release_unasked': '{own}; nach neueren wird nicht gefragt (`countinghouse releases on` tut es einmal am Tag)',
+  'doctor.release_unreached': 'Keine Nachrichten über Versionen: {reason}',
   'doctor.signer_away': 'Der getrennte Signierer antwortet nicht oder ist aus einer anderen Version',
   'doctor.sources': 'Verfolgte Blockchains: {count}',
   'doctor.sources_sandbox': 'Nur die Sandbox ist verbunden',

@@ -13,6 +13,7 @@ import { Chains } from '../../daemon/app/chains/chains.ts';
 import { HoldsMemory } from '../../daemon/app/invoices/looked-at.ts';
 import { InvoiceSubscribers } from '../../daemon/app/notifications/invoice-subscribers.ts';
 import { OperatorEvents } from '../../daemon/app/notifications/operator-events.ts';
+import { Releases } from '../../daemon/app/operator/releases.ts';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import { Instance } from '../../daemon/app/recovery/instance.ts';
 import { Directory } from '../../daemon/app/shops/directory.ts';
@@ -122,6 +123,8 @@ export class Appliance {
         sendWebhook: async () => ({ status: null, error: null }),
         testEndpoint: async () => ({ status: null, error: null, ms: 0 }),
         testAlerts: async () => [],
+        releases: new Releases(this.app, 'simulation', null),
+        askReleases: async () => {},
         discoverAccounts: async (request) => {
           this.#discovery = new AccountDiscovery(request, (network, chain, list) => this.#source(network, chain, list));
         },

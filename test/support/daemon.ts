@@ -5,6 +5,7 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Maker } from '../../daemon/app/operator/releases.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 
@@ -54,15 +55,19 @@ export type TestDaemon = {
   stop(): Promise<void>;
 };
 
-/** Begins with nothing, or with a copy of the data of an earlier life. */
-export async function startTestDaemon(config = '', earlier: string | null = null): Promise<TestDaemon> {
+/** Begins with nothing, or with a copy of the data of an earlier life. `maker`: of the notices of releases; null: there is no key. */
+export async function startTestDaemon(
+  config = '',
+  earlier: string | null = null,
+  maker: Maker = null,
+): Promise<TestDaemon> {
   const dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-test-'));
   if (earlier !== null) await cp(earlier, dataDir, { recursive: true });
   await writeFile(join(dataDir, 'countinghouse.toml'), merge(QUIET_CONFIG, config));
   let offset = 0;
   const now = (): number => Date.now() + offset;
   const start = (): Promise<Daemon> =>
-    startDaemon({ dataDir, now, jump: JUMP, log: createLog({ level: 'silent', format: 'json' }) });
+    startDaemon({ dataDir, now, jump: JUMP, maker, log: createLog({ level: 'silent', format: 'json' }) });
   const first = await start().catch(async (error: unknown) => {
     await rm(dataDir, { recursive: true, force: true });
     throw error;

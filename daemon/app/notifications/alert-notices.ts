@@ -54,6 +54,7 @@ const URGENT: ReadonlySet<string> = new Set([
   'withdrawal.conflict',
   'withdrawal.refused',
   'withdrawals.halted',
+  'release.security',
   'restore.unknown_spend',
 ]);
 

@@ -28,7 +28,7 @@ import { openAlertsCount } from './status.ts';
 
 type Subject = (typeof SUBJECTS)[number];
 
-type Finding = {
+export type Finding = {
   subject: Subject;
   /** `warning`: it works, but may fail soon. `problem`: it does not work, or money is at risk. */
   level: 'ok' | 'warning' | 'problem';

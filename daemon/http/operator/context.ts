@@ -2,6 +2,7 @@
 import type { App } from '../../app/app.ts';
 import type { BackupMade } from '../../app/backup/make.ts';
 import type { SandboxControls } from '../../app/invoices/sandbox.ts';
+import type { Releases } from '../../app/operator/releases.ts';
 import type { DiscoveryRequest, DiscoveryState } from '../../app/recovery/account-discovery.ts';
 import type { Params } from '../../contract/operator.ts';
 import type { ChainId } from '../../domain/assets.ts';
@@ -43,6 +44,9 @@ export type OperatorExtra = {
   testAlerts(): Promise<{ channel: string; error: string | null }[]>;
   /** Sends an endpoint an event about nothing. Throws `Rejected` `endpoint.*`. */
   testEndpoint(id: number): Promise<{ status: number | null; error: string | null; ms: number }>;
+  /** Notices of releases, and the question for them, which ends with the answer. */
+  releases: Releases;
+  askReleases(): Promise<void>;
   sandbox: SandboxControls;
   /** Where the public server listens, as this machine reaches it. */
   api: { host: string; port: number };

@@ -29,6 +29,7 @@ import { withdrawalJson } from './present-withdrawals.ts';
 import { REACH_METHODS } from './reach.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
 import { REFUND_METHODS } from './refunds.ts';
+import { RELEASE_METHODS } from './releases.ts';
 import { SHOP_METHODS } from './shop.ts';
 import { SOURCE_METHODS } from './sources.ts';
 import { WALLET_METHODS } from './wallet.ts';
@@ -54,6 +55,7 @@ export const METHODS: Methods = {
   ...REACH_METHODS,
   ...COUNTER_METHODS,
   ...REFUND_METHODS,
+  ...RELEASE_METHODS,
   ...CONSOLE_METHODS,
   ...MACHINE_METHODS,
   status,

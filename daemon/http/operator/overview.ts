@@ -63,7 +63,7 @@ export function status({ app, extra }: Context): Result<'status'> {
 }
 
 export async function doctor({ app, extra }: Context): Promise<Result<'doctor'>> {
-  const findings = await examine(app, extra.dataDir);
+  const findings = [...(await examine(app, extra.dataDir)), ...extra.releases.findings()];
   return {
     findings: findings.map(({ subject, level, text, advice }) => ({
       subject,

@@ -52,7 +52,7 @@ function pinned(addresses: readonly Address[]): LookupFunction {
 const NOTHING = { body: '', headers: {} };
 
 /** Connects to the URL's host and port through the proxy, which also resolves the name. */
-async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
+export async function connectByProxy(url: URL, proxy: string, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { hostname, port } = new URL(proxy);
   const connecting = SocksClient.createConnection({
     command: 'connect',
@@ -114,7 +114,7 @@ const IN_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Describes the failure in this program's words: no text of the other side is recorded. */
-function inWords(error: unknown, timeoutMs: number): string {
+export function inWords(error: unknown, timeoutMs: number): string {
   if (error instanceof DestinationRefused) return `not sent: ${error.message}`;
   if (error instanceof SocksClientError) return 'the proxy could not connect';
   const { name, code } = error as { name?: string; code?: unknown };

@@ -14,6 +14,7 @@ import { Reach } from '../reach/reach.tsx';
 import { PairTill } from '../reach/till.tsx';
 import { BusinessForm } from './business.tsx';
 import { Keychain, StartAtLogin } from './desktop.tsx';
+import { ReleaseNotices } from './releases.tsx';
 import './settings.css';
 import TEXTS from './texts.ts';
 
@@ -39,6 +40,7 @@ export default function Settings(): ReactNode {
       <Section title={t('tills')} id="tills">
         <PairTill />
       </Section>
+      <ReleaseNotices t={t} />
       <Sessions t={t} />
       <Configuration t={t} />
     </Page>

@@ -61,6 +61,17 @@ export default texts(
     reachNote: 'the address on QR codes, links and receipts',
     tills: 'Tills in your network',
     tillOnly: 'the counter only, as a till',
+    releases: 'New releases',
+    releaseOwn: 'This is {version}.',
+    releaseAsk: 'Ask once a day whether there is a newer release',
+    releaseAskNote:
+      'The question goes to {host}, which sees the address of this computer or of your proxy. Nothing is installed by itself.',
+    releaseNoKey:
+      'This package has no key of its maker, so notices of newer releases cannot be checked, and none are asked for. Look now and then where you got it.',
+    releaseSecurity: '{version} is a security release: upgrade',
+    releaseNewer: '{version} of {date} is out',
+    releaseNewest: 'The maker’s notices of {date} name none that is newer.',
+    releaseFailed: 'The last question failed',
   },
   {
     settings: 'Einstellungen',
@@ -123,5 +134,16 @@ export default texts(
     reachNote: 'die Adresse auf QR-Codes, Links und Belegen',
     tills: 'Kassen in Ihrem Netz',
     tillOnly: 'nur die Kasse, als Kassengerät',
+    releases: 'Neue Versionen',
+    releaseOwn: 'Diese ist {version}.',
+    releaseAsk: 'Einmal am Tag fragen, ob es eine neuere Version gibt',
+    releaseAskNote:
+      'Die Frage geht an {host}; dort sieht man die Adresse dieses Computers oder Ihres Proxys. Von selbst wird nichts installiert.',
+    releaseNoKey:
+      'Dieses Paket hat keinen Schlüssel seines Herstellers. Nachrichten über neuere Versionen lassen sich daher nicht prüfen, und es wird nach keinen gefragt. Sehen Sie hin und wieder dort nach, wo Sie es herhaben.',
+    releaseSecurity: '{version} ist eine Sicherheitsversion: Steigen Sie um',
+    releaseNewer: '{version} vom {date} ist erschienen',
+    releaseNewest: 'Die Nachrichten des Herstellers vom {date} nennen keine neuere.',
+    releaseFailed: 'Die letzte Frage ist fehlgeschlagen',
   },
 );
