@@ -58,10 +58,15 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
       path: `${url.pathname}${url.search}`,
       headers: { ...options.headers, 'content-length': Buffer.byteLength(options.body) },
     });
-    const late = () => request.destroy(codedError('ETIMEDOUT'));
+    // a request that waits for a connection tells nobody that it is destroyed
+    const end = (error: Error): void => {
+      fail(error);
+      request.destroy(error);
+    };
+    const late = () => end(codedError('ETIMEDOUT'));
     const deadline = setTimeout(late, options.timeoutMs);
     let beginning: NodeJS.Timeout | undefined;
-    const abort = () => request.destroy(codedError('ABORTED'));
+    const abort = () => end(codedError('ABORTED'));
     const settled = () => {
       clearTimeout(deadline);
       clearTimeout(beginning);
@@ -89,8 +94,7 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
           return;
         }
         // counted here, because the end of the answer may already be queued for its listener
-        fail(codedError('TOO_LARGE'));
-        request.destroy();
+        end(codedError('TOO_LARGE'));
       });
       response.on('end', () => {
         settled();

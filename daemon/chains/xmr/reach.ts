@@ -4,6 +4,7 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import net from 'node:net';
 import type { Endpoint } from '../utxo/electrum/servers/endpoint.ts';
 import { Pins } from '../utxo/electrum/servers/pins.ts';
 import { connect } from '../utxo/electrum/servers/transport.ts';
@@ -32,7 +33,7 @@ function endpointOf({ protocol, hostname, port, host }: URL): Endpoint {
   };
 }
 
-/** An agent with at most `connectionsMax` open connections. Its errors are those of `connect`. */
+/** An agent that opens no more connections while it has `connectionsMax`. Its errors are those of `connect`. */
 export function agentOf(url: URL, reach: Reach, connectionsMax: number, timeoutMs: number): http.Agent {
   const options = { keepAlive: true, maxSockets: connectionsMax };
   const agent = url.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
@@ -40,7 +41,12 @@ export function agentOf(url: URL, reach: Reach, connectionsMax: number, timeoutM
   agent.createConnection = (_, done) => {
     connect({ ...reach, endpoint: endpointOf(url), proxySetting: PROXY_SETTING, timeoutMs }, closed.signal).then(
       (socket) => done?.(null, socket),
-      (error: Error) => done?.(error, null as never),
+      (error: Error) => {
+        // an agent that is given an error leaves the requests that wait behind it; one that loses a connection does not
+        const lost = new net.Socket();
+        done?.(null, lost);
+        lost.destroy(error);
+      },
     );
     return undefined;
   };

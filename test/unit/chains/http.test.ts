@@ -73,6 +73,16 @@ describe('post', () => {
     expect(await failing(request)).toBe('ETIMEDOUT');
   });
 
+  it('does not wait longer than its limit, nor for what was aborted, where it never gets a connection', async () => {
+    const { request } = await requestTo((received) => received.resume());
+    request.agent.createConnection = () => undefined;
+    expect(await failing({ ...request, timeoutMs: 60 })).toBe('ETIMEDOUT');
+    const ended = new AbortController();
+    const aborted = failing({ ...request, signal: ended.signal });
+    ended.abort();
+    expect(await aborted).toBe('ABORTED');
+  });
+
   it('does not wait longer than its limit for the rest of an answer', async () => {
     const { request } = await requestTo((_received, response) => response.write('x'), { timeoutMs: 60 });
     expect(await failing(request)).toBe('ETIMEDOUT');
