@@ -6,7 +6,7 @@
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { GAP } from '../domain/indices.ts';
-import { openBusiness, openWithMonero } from '../operator/open-business.ts';
+import { type Accounts, openBusiness, openWithMonero } from '../operator/open-business.ts';
 import { balanceText, isShown } from './balance-text.ts';
 import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
@@ -17,7 +17,7 @@ import { blockHeight, day, wholeNumber } from './parse.ts';
 import { secretFile, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
-import type { WalletOptions } from './wallet.ts';
+import type { Unlocked, WalletOptions } from './wallet.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
@@ -144,16 +144,35 @@ async function addBusiness(session: Session, options: AddOptions) {
   if ((wallet.wasUsed || moneroWords) && isNew) session.note(NO_PAST);
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
   const past = { birthday, gap, restore_height: restoreHeight };
-  const derive = async (on: Network, accountNo: number) => ({
-    accounts: await wallet.accounts(on, accountNo),
-    used: wallet.wasUsed,
-  });
+  const derive = async (on: Network, accountNo: number) => {
+    const accounts = await wallet.accounts(on, accountNo);
+    await keepAtHome(session, on, accountNo, accounts);
+    return { accounts, used: wallet.wasUsed };
+  };
+  await keepOthersAtHome(session, wallet);
   const added = moneroWords
     ? await openWithMonero(session.call, { ...wanted, ...past }, derive, wallet.monero(moneroWords))
     : await openBusiness(session.call, { ...wanted, ...past }, derive);
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, words: words ?? undefined } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
+}
+
+/** A computer at home keeps the public keys: it compares the addresses with them that the server gives to payers. */
+async function keepAtHome({ server, dataDir }: Session, network: Network, accountNo: number, accounts: Accounts) {
+  if (server === null) return;
+  const { keepAccount } = await import('../home/accounts.ts');
+  await keepAccount(dataDir, network, accountNo, accounts);
+}
+
+/** The same for the businesses that the server has already, as when a computer takes the place of a lost one. */
+async function keepOthersAtHome(session: Session, wallet: Pick<Unlocked, 'accounts'>): Promise<void> {
+  if (session.server === null) return;
+  const { businesses } = await session.call('business.list', {});
+  for (const { network, account_no } of businesses) {
+    if (network !== 'sandbox')
+      await keepAtHome(session, network, account_no, await wallet.accounts(network, account_no));
+  }
 }
 
 const KEEP_MONERO_WORDS =

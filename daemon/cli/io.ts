@@ -20,7 +20,8 @@ export type Io = {
 };
 
 /** Exit codes; 0 is success. */
-export const EXIT = { failed: 1, usage: 2, locked: 3, canceled: 130 } as const;
+/** `foreign`: this computer signs for a server that shows an address which is not of its keys. */
+export const EXIT = { failed: 1, usage: 2, locked: 3, foreign: 4, canceled: 130 } as const;
 
 /** Ends the command with a one-line message. */
 export class Failure extends Error {

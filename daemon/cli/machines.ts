@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { Rejected } from '../domain/errors.ts';
+import { auditCommands, failIfStopped, lookTold } from './audit.ts';
 import { action } from './commands.ts';
 import { clean, EXIT, Failure, type Io, usage } from './io.ts';
 import { askLine, canAsk, confirm } from './prompt.ts';
@@ -32,6 +33,7 @@ export function machineCommands(signer: Command, io: Io): void {
     .command('run')
     .description('at home: sign for the server that --server names, while this runs; Ctrl-C stops it')
     .action(action(io, run));
+  auditCommands(signer, io);
   signer
     .command('servers')
     .description('at home: list the servers that this computer signs for')
@@ -145,7 +147,10 @@ async function run(session: Session, { autoLockMinutes, passphraseFile }: RunOpt
     log: (message) => session.note(clean(message)),
     told: (isConnected) =>
       session.note(isConnected ? `Connected with ${session.server}.` : 'The connection has ended.'),
+    audit: { env: session.io.env, told: lookTold(session) },
   });
+  const { isStopped, stoppedText } = await import('../home/alarm.ts');
+  if (await isStopped(session.dataDir)) session.note(stoppedText(session.server));
   const { promise: stopped, resolve } = Promise.withResolvers<void>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
   try {
@@ -153,6 +158,7 @@ async function run(session: Session, { autoLockMinutes, passphraseFile }: RunOpt
   } finally {
     await signing.close();
   }
+  await failIfStopped(session);
 }
 
 async function servers(session: Session): Promise<void> {

@@ -67,7 +67,11 @@ export class Session {
     const { localKeyholder } = await import('../operator/local-keyholder.ts');
     const keyholder = localKeyholder(this.walletPlace, this.call);
     if (this.server === null) return keyholder;
-    const { authorized } = await import('../wallet/operator-keys.ts');
+    const { server } = this;
+    const [{ authorized }, { isStopped, stoppedText }] = await Promise.all([
+      import('../wallet/operator-keys.ts'),
+      import('../home/alarm.ts'),
+    ]);
     const folder = this.walletFolder;
     const served = <A extends unknown[], R>(use: (...given: A) => Promise<R>) => {
       return (...given: A): Promise<R> =>
@@ -76,7 +80,12 @@ export class Session {
     const { unlock, lock, changePassphrase } = keyholder;
     // here and in no other process; the wallet needs not be served for it
     return {
-      authorize: (passphrase, wanted) => authorized(folder, passphrase, wanted),
+      authorize: async (passphrase, wanted) => {
+        if (await isStopped(this.dataDir)) {
+          throw new Failure(stoppedText(server), EXIT.foreign, 'signer.foreign_address');
+        }
+        return authorized(folder, passphrase, wanted);
+      },
       unlock: served(unlock),
       lock: served(lock),
       changePassphrase: served(changePassphrase),

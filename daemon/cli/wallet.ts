@@ -32,7 +32,7 @@ export type WalletOptions = {
   moneroWordsFile?: string;
 };
 
-type Unlocked = {
+export type Unlocked = {
   fingerprint: string;
   /** The words, for scripts: of a new wallet, or of one with unproved words. */
   words: readonly string[] | null;

@@ -7,8 +7,9 @@
  * ends TLS can neither read nor alter it.
  */
 import { z } from 'zod';
+import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { changes, reads } from './method.ts';
-import { Instant, Nothing, Text } from './operator-shapes.ts';
+import { Id, Instant, Nothing, PAGE_MAX, Text } from './operator-shapes.ts';
 
 /** On the console's listener. A greeting in clear comes first in each direction; every later message is one box. */
 export const MACHINE_PATH = '/signing-machine';
@@ -121,6 +122,11 @@ export const MachineAnswer = z.object({ status: z.int(), body: z.unknown() });
 export const CALL_BYTES_MAX = 1_048_576;
 export const ANSWER_BYTES_MAX = 16 * 1_048_576;
 
+const GIVEN_TEXTS_MAX = 4;
+const OPEN_DEFAULT = 50;
+/** One for each coin that a payer may choose. */
+const ADDRESSES_OF_INVOICE_MAX = 20;
+
 const MachineShape = z.object({
   name: z.string(),
   /** Of its wallet; null before it has made one. */
@@ -132,7 +138,42 @@ const MachineShape = z.object({
   waiting: z.int(),
 });
 
+const GivenShape = z.object({
+  network: z.enum(NETWORKS),
+  chain: z.enum(CHAINS),
+  account_no: z.int().min(0),
+  /** In the receiving branch of its account. */
+  index: z.int().min(0),
+  /** As it was derived, and as the payer saw it where that is another text. */
+  addresses: z.array(z.string().max(CHARS_MAX)).min(1).max(GIVEN_TEXTS_MAX),
+});
+/** An address that was given out, as a server says. */
+export type GivenAddress = z.infer<typeof GivenShape>;
+
 export const SIGNING_MACHINE = {
+  /**
+   * The addresses in the order in which they were given out, from a number on. The numbers begin with 1 and have no gaps. `last`: the
+   * newest one; 0: there is none.
+   */
+  'address.given': reads(
+    z.strictObject({ from: Id.default(1), limit: z.int().min(1).max(PAGE_MAX).default(PAGE_MAX) }),
+    z.object({
+      given: z.array(GivenShape.extend({ no: Id, invoice: z.string().max(CHARS_MAX).nullable() })).max(PAGE_MAX),
+      last: z.int().min(0),
+    }),
+  ),
+  /**
+   * The addresses at which unpaid invoices can be paid now, the newest invoices first, without the sandbox's. `pages`: where payers
+   * open the payment pages; the name of an invoice follows it.
+   */
+  'address.open': reads(
+    z.strictObject({ before: Id.optional(), limit: z.int().min(1).max(PAGE_MAX).default(OPEN_DEFAULT) }),
+    z.object({
+      open: z.array(GivenShape.extend({ invoice: z.string().max(CHARS_MAX) })).max(PAGE_MAX * ADDRESSES_OF_INVOICE_MAX),
+      pages: z.string().max(CHARS_MAX),
+      next: Id.nullable(),
+    }),
+  ),
   /** Makes a code for one computer. An earlier one ends. */
   'signer.invite': changes(Nothing, z.object({ server: z.string(), code: z.string(), ends_at: Instant }), {
     scope: 'machine',

@@ -14,23 +14,41 @@ const RETRY_SECONDS = 5;
 
 /** Each call has a connection of its own. Its calls throw as `operatorClient` and as `dial`. */
 export function serverClient(folder: string, release: string): Call {
-  return async (method, params) => {
-    const server = await readServer(folder);
-    const stream = await dial(server, 'operator', await aboutOf(walletFolderIn(folder), release));
-    try {
-      stream.write(`${JSON.stringify({ method, params })}\n`);
-      const { status, body } = await answered(stream);
-      return answerOf(method, status, body);
-    } finally {
-      stream.destroy();
-    }
-  };
+  return (method, params) => withServer(folder, release, (call) => call(method, params));
 }
 
-async function answered(stream: Duplex) {
+/** Calls one method after the other over one connection. They throw as `operatorClient` and as `dial`. */
+export async function withServer<T>(
+  folder: string,
+  release: string,
+  use: (call: Call) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const server = await readServer(folder);
+  const stream = await dial(server, 'operator', await aboutOf(walletFolderIn(folder), release));
+  const end = () => stream.destroy();
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end);
+  // told by the call that waits
+  stream.on('error', () => {});
+  const lines = readLines(stream, ANSWER_BYTES_MAX);
+  try {
+    return await use(async (method, params) => {
+      if (stream.writable) stream.write(`${JSON.stringify({ method, params })}\n`);
+      const { status, body } = await answered(stream, lines);
+      return answerOf(method, status, body);
+    });
+  } finally {
+    signal?.removeEventListener('abort', end);
+    stream.destroy();
+  }
+}
+
+async function answered(stream: Duplex, lines: AsyncIterator<string>) {
   const timer = setTimeout(() => stream.destroy(), ANSWER_MS);
   try {
-    for await (const line of readLines(stream, ANSWER_BYTES_MAX)) return MachineAnswer.parse(JSON.parse(line));
+    const { value, done } = await lines.next();
+    if (!done) return MachineAnswer.parse(JSON.parse(value));
   } catch {
     // told below
   } finally {

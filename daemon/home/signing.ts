@@ -10,11 +10,19 @@ import { Rejected } from '../domain/errors.ts';
 import { SignerClient, type SignerOptions } from '../wallet/signer/client.ts';
 import { serveOperator, serveServer } from '../wallet/signer/service.ts';
 import { aboutOf } from './about.ts';
+import { isStopped } from './alarm.ts';
+import { type AuditOptions, type Look, look } from './auditor.ts';
+import { withServer } from './call.ts';
 import { dial } from './dial.ts';
 import { readServer, walletFolderIn } from './place.ts';
 
 const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 60_000;
+/** The mean time between two looks at the addresses; a server must not know when the next one comes. */
+const LOOK_MS = 600_000;
+const LOOK_SPREAD = 0.5;
+/** A look that waits for a server keeps nothing, and is not waited for. */
+const LOOK_END_MS = 1_000;
 
 type SigningOptions = Pick<SignerOptions, 'autoLockMinutes' | 'source' | 'log'> & {
   /** The server's folder. */
@@ -22,13 +30,21 @@ type SigningOptions = Pick<SignerOptions, 'autoLockMinutes' | 'source' | 'log'> 
   release: string;
   /** Told when the connection begins and ends. */
   told: (isConnected: boolean) => void;
+  audit: Audit;
+};
+
+export type Audit = Pick<AuditOptions, 'env'> & {
+  /** Told what each look found. */
+  told: (found: Look) => void;
+  /** The mean time between two looks. */
+  everyMs?: number;
 };
 
 /**
  * Signs until it is closed; connects again and again. `ended` rejects where a further try is useless: another server answers, or
  * it has removed this computer. Throws `Rejected('signer.service')` if the wallet's folder is another's, or is served already.
  */
-export async function signAtHome({ folder, release, told, ...options }: SigningOptions): Promise<{
+export async function signAtHome({ folder, release, told, audit, ...options }: SigningOptions): Promise<{
   ended: Promise<void>;
   close(): Promise<void>;
 }> {
@@ -43,7 +59,7 @@ export async function signAtHome({ folder, release, told, ...options }: SigningO
     stream = await dial(await readServer(folder), 'signer', await aboutOf(wallet, release));
     if (closing.signal.aborted) stream.destroy();
     told(true);
-    await serveServer(stream, signer);
+    await serveServer(stream, signer, () => isStopped(folder));
     stream.destroy();
     told(false);
   };
@@ -64,20 +80,50 @@ export async function signAtHome({ folder, release, told, ...options }: SigningO
   };
   // begins to open the wallet, if it opens itself
   await signer.status();
+  const auditing = lookAgain(folder, release, audit, { log: options.log, signal: closing.signal });
   return {
     ended: run(),
     async close() {
       closing.abort();
       stream?.destroy();
+      await Promise.race([auditing, pause(LOOK_END_MS)]);
       socket.close();
       await signer.close();
     },
   };
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Looks at the server's addresses until it is told to stop. The same failure is said once. */
+async function lookAgain(
+  folder: string,
+  release: string,
+  { env, told, everyMs = LOOK_MS }: Audit,
+  { log, signal }: Pick<SigningOptions, 'log'> & { signal: AbortSignal },
+): Promise<void> {
+  const options = { folder, now: Date.now, env, signal };
+  let said = '';
+  while (!signal.aborted) {
+    let waitMs = everyMs * (1 + LOOK_SPREAD * (2 * Math.random() - 1));
+    try {
+      const { url } = await readServer(folder);
+      const found = await withServer(folder, release, (call) => look(call, url, options), signal);
+      said = '';
+      if (found.more) waitMs = Math.min(waitMs, RETRY_MS);
+      told(found);
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== said && !signal.aborted) log(`The addresses could not be looked at: ${message}`);
+      said = message;
+      waitMs = Math.min(waitMs, RETRY_MS_MAX);
+    }
+    await pause(waitMs, signal);
+  }
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => resolve(), { once: true });
+  signal?.addEventListener('abort', () => resolve(), { once: true });
   return promise.finally(() => clearTimeout(timer));
 }

@@ -54,6 +54,7 @@ import { COUNTER } from './migrations/0054-counter.ts';
 import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
 import { TANKS } from './migrations/0058-tanks.ts';
 import { REFUND_TOLD } from './migrations/0059-refund-told.ts';
+import { GIVEN } from './migrations/0060-given.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -106,6 +107,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0055-refund-links', REFUND_LINKS],
   ['0058-tanks', TANKS],
   ['0059-refund-told', REFUND_TOLD],
+  ['0060-given', GIVEN],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

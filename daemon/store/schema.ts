@@ -23,6 +23,7 @@ import { ALERT_TABLES } from './schema-alerts.ts';
 import { CORRECTION_TABLES } from './schema-corrections.ts';
 import { COUNTER_TABLES } from './schema-counter.ts';
 import { EVENT_TABLES } from './schema-events.ts';
+import { GIVEN_TABLES } from './schema-given.ts';
 import { LINK_TABLES } from './schema-links.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
@@ -33,6 +34,7 @@ export const TABLES = {
   ...COUNTER_TABLES,
   ...EVENT_TABLES,
   ...LINK_TABLES,
+  ...GIVEN_TABLES,
   business: {
     id: made(int),
     uuid: text,

@@ -7,6 +7,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
@@ -50,6 +51,7 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
       autoLockMinutes: 0,
       log: () => {},
       told: () => {},
+      audit: { env: {}, told: () => {} },
       source: () => ({ kind: 'file', path: join(home, 'passphrase') }),
     });
     await until('the wallet at home is connected and open', async () => {
@@ -143,5 +145,43 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
     await node.mine(1);
     await until('it is completed', async () => (await show(id)).state === 'completed');
     expect(await received(address)).toBe(1.5);
+  });
+
+  it('compares what was given out, and the page of an unpaid invoice, with its own keys', async () => {
+    const { body } = await merchant<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' });
+    await merchant('POST', `/invoice/rp/${body.id}`);
+    const found = JSON.parse(await atHome('--json', 'signer', 'audit'));
+    expect(found).toMatchObject({ pages: 1, found: [], notes: [], given: 2, page_at: expect.any(String) });
+    // all was compared while it was connected, or now; and the unpaid one again
+    expect(found.checked).toBeGreaterThan(0);
+  });
+
+  it('stops signing when the server gives a foreign address, says so loudest, and signs again once the operator has looked', async () => {
+    const theirs = await node.rpc<string>('getnewaddress', []);
+    await service.daemon.stop();
+    const database = new Database(join(service.dataDir, 'countinghouse.db'));
+    database.prepare("UPDATE payment SET address = ? WHERE status = 'pending'").run(theirs);
+    database.close();
+    await service.resume();
+    call = operatorClient(service.dataDir);
+    const { code, err } = await cli(home, ['--server', 'shop', 'signer', 'audit']);
+    expect([code, err]).toEqual([4, expect.stringContaining('shop SHOWS AN ADDRESS THAT IS NOT YOURS')]);
+    expect(err.replaceAll(' ', '')).toContain(theirs);
+    expect(err).toContain('payers see it on the payment page');
+    const address = await node.rpc<string>('getnewaddress', []);
+    const id = await request(address);
+    const approve = ['--server', 'shop', '--yes', 'withdrawal', 'approve', id, ...passphrase()];
+    expect(await cli(home, approve)).toMatchObject({ code: 4, out: '' });
+    await until('the server sees no open wallet', async () => {
+      return (await call('wallet.status', {})).wallet.state === 'locked';
+    });
+    const resume = ['--server', 'shop', 'signer', 'resume', '--yes', '--passphrase-file'];
+    await writeFile(join(home, 'wrong'), 'another passphrase');
+    expect((await cli(home, [...resume, join(home, 'wrong')])).code).not.toBe(0);
+    expect((await cli(home, ['--server', 'shop', 'signer', 'audit'])).code).toBe(4);
+    expect(await cli(home, [...resume, join(home, 'passphrase')])).toMatchObject({ code: 0 });
+    expect((await cli(home, ['--server', 'shop', 'signer', 'audit'])).code).toBe(0);
+    await atHome('withdrawal', 'approve', id, ...passphrase());
+    await until('it is sent', async () => (await show(id)).state === 'broadcast');
   });
 });

@@ -6,6 +6,7 @@ import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';
 import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from '../../store/queries/credits.ts';
+import { insertGiven } from '../../store/queries/given.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
@@ -77,6 +78,7 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   }
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
+  tx.run(insertGiven, { target_id: target.id });
   retireKin(tx, target);
   tx.afterCommit(app.wake.pool);
   return target;

@@ -1,4 +1,5 @@
 /** Methods about the computer at home that signs. */
+import { type Given, givenAddresses, openAddresses } from '../../app/addresses/given.ts';
 import { monitor } from '../../app/operator/monitor.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SIGNING_MACHINE } from '../../contract/signing-machine.ts';
@@ -11,6 +12,15 @@ type Methods = {
 };
 
 export const MACHINE_METHODS: Methods = {
+  'address.given': async ({ app }, { from, limit }) => {
+    const { given, last } = givenAddresses(app, from, limit);
+    return { given: given.map((one) => ({ no: one.no, invoice: one.invoice, ...placeOf(one) })), last };
+  },
+  'address.open': async ({ app }, { before = Number.MAX_SAFE_INTEGER, limit }) => {
+    const { open, next } = openAddresses(app, before, limit);
+    const pages = `${app.publicUrl}/pay/`;
+    return { open: open.map((one) => ({ invoice: one.invoice, ...placeOf(one) })), pages, next };
+  },
   'signer.invite': async ({ app, extra }) => {
     const { state } = await app.signer.status();
     const isHere = extra.machines.machine() === null && (state !== 'none' || app.config.wallet.signer !== null);
@@ -25,6 +35,14 @@ export const MACHINE_METHODS: Methods = {
     return list(context);
   },
 };
+
+const placeOf = ({ network, chain, accountNo, index, texts }: Given) => ({
+  network,
+  chain,
+  account_no: accountNo,
+  index,
+  addresses: texts,
+});
 
 const HERE =
   'The words of this server are on the server itself. resources/docs/keys.md tells how to move: a computer at home signs for words that are there alone';

@@ -4,7 +4,11 @@
  *
  * Invariant: a text has a script only if it is a standard destination of exactly this chain and network.
  */
-import { cashAddressToLockingBytecode } from '@bitauth/libauth';
+import {
+  type CashAddressNetworkPrefix,
+  cashAddressToLockingBytecode,
+  lockingBytecodeToCashAddress,
+} from '@bitauth/libauth';
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { bytesToNumberBE } from '@noble/curves/utils.js';
 import { hex as hexOf } from '@scure/base';
@@ -107,4 +111,16 @@ export function dustLimit(script: string, chain: UtxoChain): bigint {
   const isWitness = /^(?:0014|0020|5120)/.test(script);
   const bytes = 8 + 1 + scriptBytes + (isWitness ? 67 : 148);
   return BigInt(bytes) * (chain === 'LTC' ? 30n : 3n);
+}
+
+/** The address of one of our own scripts (`ownScript`), in the chain's usual form. */
+export function addressOfOwnScript(script: string, chain: UtxoChain, network: Network): string {
+  const bytecode = hexOf.decode(script);
+  if (chain === 'BCH') {
+    const made = lockingBytecodeToCashAddress({ bytecode, prefix: CASH_PREFIX[network] as CashAddressNetworkPrefix });
+    if (typeof made === 'string') throw new Error(`assertion failed: ${made}`);
+    return made.address;
+  }
+  const parameters = { ...SEGWIT[chain][network], messagePrefix: '', bip32: { public: 0, private: 0 }, wif: 0 };
+  return Address.fromOutputScript(bytecode, parameters);
 }

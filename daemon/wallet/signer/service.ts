@@ -57,8 +57,10 @@ export async function serveSigner({ socket, ...options }: ServiceOptions): Promi
   };
 }
 
-/** Whose request it is. `server`: of a daemon on another machine, which passphrases never come from. */
-type By = 'operator' | 'server' | undefined;
+/** Of a daemon on another machine, which passphrases never come from. */
+type Server = { stopped: () => Promise<boolean> };
+/** Whose request it is. */
+type By = 'operator' | Server | undefined;
 /** The calls of a daemon on another machine: none that needs a passphrase, which is asked for here alone. */
 const OF_A_SERVER: ReadonlySet<Request['call']> = new Set(['status', 'lock', 'sign', 'images', 'grant', 'revoke']);
 
@@ -70,9 +72,9 @@ export async function serveOperator(folder: string, signer: SignerClient): Promi
   return { close: () => listening.close()() };
 }
 
-/** Answers a daemon on another machine until the connection ends. */
-export const serveServer = (connection: Duplex, signer: SignerClient): Promise<void> =>
-  serve(connection, signer, 'server');
+/** Answers a daemon on another machine until the connection ends. `stopped`: whether it gets no signature now. */
+export const serveServer = (connection: Duplex, signer: SignerClient, stopped: () => Promise<boolean>): Promise<void> =>
+  serve(connection, signer, { stopped });
 
 /** Listens on a socket. Its `close` takes no more connections, and returns what ends those that are open. */
 async function listen(path: string, mode: number, signer: SignerClient, by: By): Promise<{ close(): () => void }> {
@@ -133,18 +135,32 @@ async function serve(connection: Duplex, signer: SignerClient, by: By): Promise<
   }
 }
 
-/** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
-async function carryOut(signer: SignerClient, request: Request, by: By): Promise<object | string | null> {
-  const whose = by === 'operator' ? by : undefined;
-  if (by === 'server' && !OF_A_SERVER.has(request.call)) {
+/** A server waits for a wallet that signs nothing for it as for a locked one. */
+const SHUT = { state: 'locked', lockAt: null } as const;
+const TAKES_BACK: ReadonlySet<Request['call']> = new Set(['status', 'lock', 'revoke']);
+
+/** Whether the server gets no signature now. Throws `Rejected` for what a server may not ask, or not now. */
+async function needServers(call: Request['call'], { stopped }: Server): Promise<boolean> {
+  if (!OF_A_SERVER.has(call)) {
     throw new Rejected(
       'signer.unsupported',
       'The passphrase is asked for at home alone, on the machine that has the wallet',
     );
   }
+  const isStopped = await stopped();
+  if (isStopped && !TAKES_BACK.has(call)) {
+    throw new Rejected('signer.locked', 'The computer at home has stopped signing: look there, it says why');
+  }
+  return isStopped;
+}
+
+/** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
+async function carryOut(signer: SignerClient, request: Request, by: By): Promise<object | string | null> {
+  const whose = by === 'operator' ? by : undefined;
+  const isStopped = typeof by === 'object' && (await needServers(request.call, by));
   switch (request.call) {
     case 'status':
-      return signer.status();
+      return isStopped ? { ...(await signer.status()), ...SHUT } : signer.status();
     case 'sealKey':
       return signer.sealKey();
     case 'unlock':

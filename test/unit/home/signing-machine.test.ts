@@ -106,6 +106,7 @@ async function signing(folder: string) {
     source: () => ({ kind: 'prompt' }),
     log: () => {},
     told: () => {},
+    audit: { env: {}, told: () => {} },
   });
   made.ended.catch(() => {});
   undo.push(() => made.close());

@@ -10,7 +10,9 @@ import { isMethod, OPERATOR, rulesOf } from '../../../daemon/contract/operator.t
  * that is locked to a counter has of it; and whether money could leave by it.
  */
 const TABLE = `
+address.given           reads    page     -         -
 address.list            reads    page     -         -
+address.open            reads    page     -         -
 addressBook.add         changes  page     -         spends
 addressBook.grants      reads    page     -         -
 addressBook.list        reads    page     -         -

@@ -40,6 +40,7 @@ const READS_FEW: Record<string, string> = {
   newestCredit: 'SCAN credit',
   newestInvoice: 'SCAN invoice',
   lastDebit: 'SCAN debit',
+  lastGiven: 'SCAN given',
   lastWithdrawal: 'SCAN withdrawal',
   unknownTokenBefore: 'SCAN unknown_token',
   skipWebhooks: 'SCAN webhook USING INDEX webhook_turn',

@@ -1,0 +1,271 @@
+/**
+ * Compares at home the addresses that payers get with the wallet's own keys: a server that was taken over would falsify them.
+ *
+ * Invariants. The server's statements count only by comparison with keys that were derived here. Each address that it names has a
+ * number; none is left out, however often the list is cut, held back or begun anew. One look is bounded work; the next one goes on. An
+ * alarm is on the disk before a look ends.
+ */
+import { randomInt } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Call } from '../contract/operator.ts';
+import type { GivenAddress } from '../contract/signing-machine.ts';
+import { toIso } from '../domain/calendar.ts';
+import { isLocalAddress } from '../kit/own-network.ts';
+import { replaceFile } from '../wallet/files.ts';
+import { comparable, isIndex, ownAddress } from '../wallet/own-address.ts';
+import { type Accounts, accountIn, readAccounts } from './accounts.ts';
+import { type Foreign, raiseAlarm } from './alarm.ts';
+import type { Network } from './open-page.ts';
+import type { PageText } from './page-text.ts';
+
+const FILE = 'audit.json';
+const PAGE = 200;
+/** Addresses of one look; the next one goes on. */
+const GIVEN_MAX = 2_000;
+/** Unpaid invoices of one look, and their pages that are opened. */
+const OPEN_MAX = 50;
+const SHOWN_CHARS_MAX = 200;
+
+const Memory = z.object({
+  /** The newest number that was compared, with its address; null: none yet. */
+  last: z.object({ no: z.int(), address: z.string() }).nullable(),
+  /** Where the next look goes on among the unpaid invoices; null: from the newest. */
+  before: z.int().nullable(),
+  checked: z.int(),
+  pages: z.int(),
+  /** When it looked last, and when an address was last seen on a page; ISO 8601. */
+  at: z.string().nullable(),
+  pageAt: z.string().nullable(),
+});
+type Memory = z.infer<typeof Memory>;
+const FRESH: Memory = { last: null, before: null, checked: 0, pages: 0, at: null, pageAt: null };
+
+export type Look = {
+  /** The addresses and the pages of this look that were compared. */
+  checked: number;
+  pages: number;
+  /** Whether the server named more addresses than one look compares. */
+  more: boolean;
+  /** Foreign addresses that nobody has looked at; signing is stopped. */
+  found: Foreign[];
+  /** Why something could not be compared, and oddities; in words. */
+  notes: string[];
+};
+
+export type AuditOptions = {
+  /** The server's folder. */
+  folder: string;
+  /** Milliseconds since 1970. */
+  now: () => number;
+  env: Network['env'];
+  /** Ends the look. */
+  signal: AbortSignal;
+};
+
+/** The memory of the looks so far; null: there was none. */
+export async function auditedIn(folder: string): Promise<Memory | null> {
+  const text = await readFile(join(folder, FILE), 'utf8').catch(() => null);
+  // without a memory it begins anew, and leaves nothing out
+  return text === null ? null : (Memory.safeParse(jsonOf(text)).data ?? null);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * One look. `serverUrl`: as this computer joined it. Throws as `call`, and the disk's errors; foreign addresses until
+ * then have raised the alarm.
+ */
+export async function look(call: Call, serverUrl: string, options: AuditOptions): Promise<Look> {
+  const { folder, now } = options;
+  const accounts = await readAccounts(folder);
+  const memory = (await auditedIn(folder)) ?? { ...FRESH };
+  const result: Look = { checked: 0, pages: 0, more: false, found: [], notes: [] };
+  const at = toIso(now());
+  if (Object.keys(accounts).length === 0) {
+    result.notes.push(
+      'This computer has derived no public keys yet, so it compares nothing: `signer audit` derives them.',
+    );
+    return result;
+  }
+  const judge = new Judge(accounts, at, result);
+  const keep = async (change: Partial<Memory>): Promise<void> => {
+    Object.assign(memory, change);
+    result.found.push(...(await raiseAlarm(folder, judge.taken())));
+    await replaceFile(join(folder, FILE), `${JSON.stringify({ ...memory, at }, null, 2)}\n`);
+  };
+  await compareGiven(call, memory, judge, keep);
+  await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(serverUrl) });
+  return result;
+}
+
+type Keep = (change: Partial<Memory>) => Promise<void>;
+
+/** Compares the addresses that were given out since the last look. */
+async function compareGiven(call: Call, memory: Memory, judge: Judge, keep: Keep): Promise<void> {
+  const { notes } = judge.result;
+  // the newest one of the last look comes again, which shows that it is the same list
+  let from = memory.last?.no ?? 1;
+  for (let left = GIVEN_MAX; left > 0; ) {
+    const limit = Math.max(2, Math.min(PAGE, left));
+    const { given, last } = await call('address.given', { from, limit });
+    const known = memory.last;
+    const [first] = given;
+    if (known && (first?.no !== known.no || first.addresses[0] !== known.address)) {
+      notes.push(
+        `The server's list of addresses is not the one of the last look. It ended with number ${known.no}, and ends with ${last} now. A restored backup does that, and so does somebody who hides addresses. All of it is compared anew.`,
+      );
+      from = 1;
+      await keep({ last: null, before: null });
+      continue;
+    }
+    const isWhole = given.length === Math.min(limit, last - from + 1) && given.every(({ no }, at) => no === from + at);
+    if (!isWhole && last >= from) {
+      notes.push(`The server leaves addresses out of its list, from number ${from} on. They are asked for again.`);
+      return;
+    }
+    const fresh = given.filter(({ no }) => no !== known?.no);
+    for (const one of fresh) {
+      judge.listed(one);
+      await turn();
+    }
+    const end = fresh.at(-1);
+    if (end) await keep({ last: { no: end.no, address: end.addresses[0]! }, checked: memory.checked + fresh.length });
+    if (!end || end.no >= last) return;
+    from = end.no;
+    left -= fresh.length;
+  }
+  judge.result.more = true;
+}
+
+type Where = { options: AuditOptions; keep: Keep; local: boolean };
+
+/** Compares what unpaid invoices show now, and opens the page of one of them. */
+async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, keep, local }: Where): Promise<void> {
+  const asked = { before: memory.before ?? undefined, limit: OPEN_MAX };
+  const { open, pages, next } = await call('address.open', asked);
+  for (const one of open) {
+    judge.listed(one);
+    await turn();
+  }
+  await keep({ before: next });
+  const real = open.filter(({ network }) => network !== 'sandbox');
+  if (real.length === 0) return;
+  const { invoice } = real[randomInt(real.length)]!;
+  const { openPage } = await import('./open-page.ts');
+  const { readPage } = await import('./page-text.ts');
+  const read = async () =>
+    readPage(await openPage(pageOf(pages, invoice), { local, env: options.env, signal: options.signal }));
+  try {
+    const text = await read();
+    if (text.address === null) return;
+    // a payer may have chosen another coin between the two questions
+    const again = (await call('address.open', asked)).open.filter((one) => one.invoice === invoice);
+    const compared = again.length > 0 && (await judge.page(again, text));
+    if (compared) await keep({ pages: memory.pages + 1, pageAt: memory.at });
+    if (compared) judge.result.pages += 1;
+  } catch (error) {
+    judge.result.notes.push((error as Error).message);
+  }
+}
+
+/** Throws for a text that is no page of an invoice. */
+function pageOf(pages: string, invoice: string): string {
+  if (!/^https?:\/\/[^?#]*\/pay\/$/.test(pages) || !/^\w{1,64}$/.test(invoice)) {
+    throw new Error(`The server names no payment page: ${pages}${invoice}`);
+  }
+  return `${pages}${invoice}`;
+}
+
+/** Whether the server is on this computer or its network, so that its pages may be, too. */
+function isOwnNetwork(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || isLocalAddress(host);
+}
+
+class Judge {
+  readonly #accounts: Accounts;
+  readonly #at: string;
+  readonly result: Look;
+  #found: Foreign[] = [];
+
+  constructor(accounts: Accounts, at: string, result: Look) {
+    this.#accounts = accounts;
+    this.#at = at;
+    this.result = result;
+  }
+
+  /** The foreign addresses since the last call. */
+  taken(): Foreign[] {
+    const found = this.#found;
+    this.#found = [];
+    return found;
+  }
+
+  /** An address that the server names. */
+  listed(one: GivenAddress & { invoice: string | null }): void {
+    this.result.checked += 1;
+    // the sandbox's wallet is the server's; its money is play money
+    if (one.network === 'sandbox') return;
+    const own = this.#own(one);
+    for (const text of one.addresses) {
+      if (!isSame(own, text, one)) this.#foreign('list', one, own, text);
+    }
+  }
+
+  /** The page of an unpaid invoice, whose addresses were compared. False: it shows another coin by now. */
+  async page(rows: readonly (GivenAddress & { invoice: string })[], text: PageText): Promise<boolean> {
+    const { isCodeOf, addressIn } = await import('./page-text.ts');
+    const ours = rows.map((one) => ({ one, own: this.#own(one) }));
+    const shown = text.address ?? '';
+    const place = ours.find(({ one, own }) => isSame(own, shown, one));
+    if (!place) {
+      const { one, own } = ours[0]!;
+      this.#foreign('page', one, own, shown);
+      return true;
+    }
+    const { one, own } = place;
+    const isAddress = (value: string) => comparable(value, one.chain, one.network) !== null;
+    const others = [...text.copied.filter(isAddress), ...text.links.map((link) => addressIn(link) ?? link)];
+    for (const other of others) if (!isSame(own, other, one)) this.#foreign('page', one, own, other);
+    const texts = [shown, ...text.copied.filter(isAddress), ...text.links];
+    for (const code of text.codes) {
+      if (code === null) this.result.notes.push(`The QR code of invoice ${one.invoice} could not be read`);
+      else if (!texts.some((may) => isCodeOf(code, may))) {
+        this.#foreign('code', one, own, 'a QR code that holds another text than the page');
+      }
+    }
+    return true;
+  }
+
+  /** The address of our keys at its place; null: there is no such account here. */
+  #own({ network, chain, account_no, index }: GivenAddress): string | null {
+    const key = accountIn(this.#accounts, network, account_no, chain);
+    return key === null || !isIndex(index) ? null : ownAddress(key, chain, network, index);
+  }
+
+  #foreign(
+    where: Foreign['where'],
+    one: GivenAddress & { invoice: string | null },
+    own: string | null,
+    text: string,
+  ): void {
+    const { network, chain, account_no, index, invoice } = one;
+    const shown = text.slice(0, SHOWN_CHARS_MAX);
+    this.#found.push({ at: this.#at, where, invoice, network, chain, account_no, index, shown, own });
+  }
+}
+
+function isSame(own: string | null, text: string, { chain, network }: GivenAddress): boolean {
+  if (own === null) return false;
+  const form = comparable(text, chain, network);
+  return form !== null && form === comparable(own, chain, network);
+}

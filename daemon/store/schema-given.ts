@@ -1,0 +1,7 @@
+/** The table of the addresses that were given out. */
+import { int, made } from './columns.ts';
+
+export const GIVEN_TABLES = {
+  /** A row for each address at the moment when an invoice takes it. No row is ever removed, so the numbers have no gaps. */
+  given: { no: made(int), target_id: int },
+};

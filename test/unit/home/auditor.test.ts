@@ -1,0 +1,302 @@
+/** The check of addresses at home: what an honest server shows, and each way in which a server that was taken over lies. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deriveAddress } from '../../../daemon/chains/derive.ts';
+import type { Call } from '../../../daemon/contract/operator.ts';
+import type { GivenAddress } from '../../../daemon/contract/signing-machine.ts';
+import { CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
+import { keepAccount } from '../../../daemon/home/accounts.ts';
+import { endAlarm, isStopped, readAlarm } from '../../../daemon/home/alarm.ts';
+import { auditedIn, look } from '../../../daemon/home/auditor.ts';
+import { openPage } from '../../../daemon/home/open-page.ts';
+import { addressIn, readPage } from '../../../daemon/home/page-text.ts';
+import { qrSvg } from '../../../daemon/payment-page/qr.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { comparable, ownAddress } from '../../../daemon/wallet/own-address.ts';
+import { SEED } from '../wallet/signer-kit.ts';
+
+const OTHER_SEED = new Uint8Array(64).fill(7);
+const NOW = Date.parse('2026-03-04T05:06:07Z');
+const keyOf = (chain: ChainId, seed: Uint8Array = SEED) => accountKey(seed, chain, 'regtest', 0);
+const KEYS = Object.fromEntries(CHAINS.map((chain) => [chain, keyOf(chain)]));
+const own = (chain: ChainId, index: number) => deriveAddress(chain, 'regtest', keyOf(chain), 0, index).address;
+const foreign = (chain: ChainId, index = 0) =>
+  deriveAddress(chain, 'regtest', keyOf(chain, OTHER_SEED), 0, index).address;
+
+type Row = GivenAddress & { no: number; invoice: string };
+
+/** A server's answers. Its lists may be changed at any time. */
+class Fake {
+  rows: Row[] = [];
+  open: Row[] = [];
+  /** Numbers that it leaves out, and the last number that it admits. */
+  hides = new Set<number>();
+  last: number | null = null;
+  pages = 'http://127.0.0.1:9/pay/';
+  asked = 0;
+
+  add(chain: ChainId, index: number, addresses = [own(chain, index)], more: Partial<Row> = {}): Row {
+    const no = this.rows.length + 1;
+    const row: Row = { no, invoice: `slug${no}`, network: 'regtest', chain, account_no: 0, index, addresses, ...more };
+    this.rows.push(row);
+    return row;
+  }
+
+  readonly call = (async (method: string, params: { from: number; limit: number }) => {
+    if (method === 'address.open') return { open: this.open, pages: this.pages, next: null };
+    this.asked += 1;
+    const { from, limit } = params;
+    const last = this.last ?? this.rows.length;
+    const given = this.rows.filter(({ no }) => no >= from && no <= last && !this.hides.has(no)).slice(0, limit);
+    return { given, last };
+  }) as unknown as Call;
+}
+
+let folder: string;
+let server: Fake;
+let undo: (() => unknown)[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'audit-'));
+  server = new Fake();
+  undo = [];
+  await keepAccount(folder, 'regtest', 0, KEYS);
+});
+afterEach(async () => {
+  for (const one of undo) one();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const audit = (url = 'http://127.0.0.1:8481') =>
+  look(server.call, url, { folder, now: () => NOW, env: {}, signal: new AbortController().signal });
+
+describe('addresses from keys at home', () => {
+  it('are those that the server derives, on every chain and network', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...CHAINS),
+        fc.constantFrom(...NETWORKS),
+        fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+        (chain, network, index) => {
+          const key = accountKey(SEED, chain, network, 3);
+          const { address } = deriveAddress(chain, network, key, 0, index);
+          expect(ownAddress(key, chain, network, index)).toBe(address);
+          expect(comparable(address, chain, network)).not.toBeNull();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are compared without case and prefix where a payer may see both', () => {
+    const cash = own('BCH', 1);
+    expect(comparable(cash.replace('bchreg:', ''), 'BCH', 'regtest')).toBe(comparable(cash, 'BCH', 'regtest'));
+    expect(comparable(own('LTC', 1).toUpperCase(), 'LTC', 'regtest')).toBe(comparable(own('LTC', 1), 'LTC', 'regtest'));
+    expect(comparable(own('LTC', 1), 'BTC', 'regtest')).toBeNull();
+    expect(comparable(own('ETH', 1).toLowerCase(), 'ETH', 'regtest')).toBe(comparable(own('ETH', 1), 'ETH', 'regtest'));
+  });
+});
+
+describe('the list of addresses', () => {
+  it('is compared once, from where the last look ended', async () => {
+    for (let i = 0; i < 450; i++) server.add(CHAINS[i % 3]!, i);
+    expect(await audit()).toEqual({ checked: 450, pages: 0, more: false, found: [], notes: [] });
+    expect(server.asked).toBe(3);
+    expect(await audit()).toMatchObject({ checked: 0, found: [] });
+    server.add('XMR', 7);
+    server.add('ETH', 8);
+    expect(await audit()).toMatchObject({ checked: 2, found: [], notes: [] });
+    expect((await auditedIn(folder))?.last).toEqual({ no: 452, address: own('ETH', 8) });
+    expect(await isStopped(folder)).toBe(false);
+  });
+
+  it.each([...CHAINS])('shows a foreign address of %s: signing stops until the operator has looked', async (chain) => {
+    server.add(chain, 4);
+    server.add(chain, 5, [own(chain, 5), foreign(chain, 5)]);
+    const { found } = await audit();
+    expect(found).toMatchObject([{ where: 'list', chain, index: 5, shown: foreign(chain, 5), own: own(chain, 5) }]);
+    expect(await isStopped(folder)).toBe(true);
+    expect((await readAlarm(folder))?.seen).toEqual(found);
+    await endAlarm(folder, 'now');
+    expect(await isStopped(folder)).toBe(false);
+    // the same one, listed again after a restore, raises it no more; another one does
+    await rm(join(folder, 'audit.json'));
+    server.add(chain, 6, [foreign(chain, 6)]);
+    expect((await audit()).found).toMatchObject([{ index: 6, shown: foreign(chain, 6) }]);
+    expect((await readAlarm(folder))?.seen).toHaveLength(1);
+  });
+
+  it('has no account that this computer did not make, no index out of range, and no other network', async () => {
+    const mainnet = deriveAddress('LTC', 'mainnet', keyOf('LTC'), 0, 3).address;
+    server.add('LTC', 1, [own('LTC', 1)], { account_no: 9 });
+    server.add('LTC', 2, [own('LTC', 2)], { network: 'mainnet' });
+    server.add('LTC', 2 ** 31, [own('LTC', 2)]);
+    server.add('LTC', 3, [mainnet]);
+    server.add('LTC', 4, [own('LTC', 5)]);
+    server.add('LTC', 4, ['no address']);
+    const { found } = await audit();
+    expect(
+      found.map(({ account_no, network, index, own: mine }) => [account_no, network, index, mine === null]),
+    ).toEqual([
+      [9, 'regtest', 1, true],
+      [0, 'mainnet', 2, true],
+      [0, 'regtest', 2 ** 31, true],
+      [0, 'regtest', 3, false],
+      [0, 'regtest', 4, false],
+      [0, 'regtest', 4, false],
+    ]);
+  });
+
+  it('may hide nothing: a number that is left out is asked for until it comes', async () => {
+    for (let i = 0; i < 5; i++) server.add('LTC', i);
+    server.rows[2]!.addresses = [foreign('LTC')];
+    server.hides.add(3);
+    const hidden = await audit();
+    expect(hidden).toMatchObject({ checked: 0, found: [], notes: [expect.stringContaining('from number 1 on')] });
+    expect((await audit()).notes).toHaveLength(1);
+    server.hides.clear();
+    expect((await audit()).found).toMatchObject([{ shown: foreign('LTC'), invoice: 'slug3' }]);
+  });
+
+  it('is compared anew when it goes back, also if it has grown past the old end meanwhile', async () => {
+    for (let i = 0; i < 6; i++) server.add('LTC', i);
+    await audit();
+    server.rows.length = 3;
+    server.add('LTC', 30);
+    expect(await audit()).toMatchObject({ checked: 4, notes: [expect.stringContaining('ended with number 6')] });
+    expect(await audit()).toMatchObject({ checked: 0, notes: [] });
+    server.rows.length = 1;
+    server.add('LTC', 40, [foreign('LTC')]);
+    for (let i = 0; i < 6; i++) server.add('LTC', 50 + i);
+    const grown = await audit();
+    expect(grown).toMatchObject({ checked: 8, notes: [expect.stringContaining('compared anew')] });
+    expect(grown.found).toMatchObject([{ index: 40, shown: foreign('LTC') }]);
+  });
+
+  it('takes bounded work a look, and goes on where it ended', async () => {
+    const same = [own('LTC', 1)];
+    for (let i = 0; i < 2_100; i++) server.add('LTC', 1, same);
+    expect(await audit()).toMatchObject({ checked: 2_000, more: true });
+    expect(await audit()).toMatchObject({ checked: 100, more: false });
+  }, 60_000);
+
+  it('is not compared with nothing: without public keys that is said, and no number is passed', async () => {
+    await rm(join(folder, 'accounts.json'));
+    server.add('LTC', 1);
+    expect(await audit()).toMatchObject({ checked: 0, notes: [expect.stringContaining('signer audit')] });
+    await keepAccount(folder, 'regtest', 0, KEYS);
+    expect(await audit()).toMatchObject({ checked: 1, notes: [] });
+  });
+
+  it('stops signing if the file of an alarm is damaged', async () => {
+    await writeFile(join(folder, 'foreign-address.json'), '{');
+    expect(await isStopped(folder)).toBe(true);
+    expect(await readAlarm(folder)).toEqual({ seen: [], more: 0 });
+  });
+});
+
+describe('the page of an unpaid invoice', () => {
+  const pageServer = async (answer: (path: string) => string | null): Promise<void> => {
+    const http: Server = createServer((request, response) => {
+      const html = answer(request.url ?? '');
+      if (html === null) response.writeHead(302, { location: 'http://127.0.0.1:1/' });
+      response.end(html ?? '');
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    undo.push(() => http.close());
+    server.pages = `http://127.0.0.1:${(http.address() as AddressInfo).port}/pay/`;
+  };
+  /** As payment-page/pay.ts writes it. */
+  const page = ({ text, copy = text, link = text, code = `litecoin:${text}?amount=0.1` }: Record<string, string>) =>
+    `<p>Order for <b>${foreign('LTC', 9)}</b></p><a class="main" href="litecoin:${link}?amount=0.1">Open</a>` +
+    `<p class="address mono" data-part="address">${(text ?? '').replace(/.{4}/g, '<span>$&</span><wbr>')}</p>` +
+    `<button data-copy="0.1"></button><button data-copy="${copy}"></button>${qrSvg(code, 'code', 'LTC')}`;
+  const mine = own('LTC', 5);
+  const other = foreign('LTC', 5);
+
+  it.each([
+    ['what it shows', { text: other }, 'page'],
+    ['what its button copies', { text: mine, copy: other }, 'page'],
+    ['what its link opens', { text: mine, link: other, code: `litecoin:${mine}?amount=0.1` }, 'page'],
+    ['what its QR code holds', { text: mine, code: `litecoin:${other}?amount=0.1` }, 'code'],
+  ])('raises the alarm if %s is foreign', async (_, tampered, where) => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => page(tampered));
+    const { found } = await audit();
+    expect(found.map((one) => one.where)).toContain(where);
+    expect(found.every((one) => one.invoice === 'slug1' && one.own === mine)).toBe(true);
+    expect(await isStopped(folder)).toBe(true);
+  });
+
+  it('is compared, whatever stands in the free texts that strangers may write', async () => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer((path) => (path === '/pay/slug1' ? page({ text: mine }) : 'no'));
+    expect(await audit()).toMatchObject({ pages: 1, found: [], notes: [] });
+    expect(await auditedIn(folder)).toMatchObject({ pages: 1 });
+  });
+
+  it('says when it shows no address, cannot be opened, sends elsewhere or never ends; none of it is an alarm', async () => {
+    server.open = [server.add('LTC', 5)];
+    expect((await audit()).notes).toEqual([expect.stringContaining('could not be opened')]);
+    await pageServer(() => '<p>Paid</p>');
+    expect(await audit()).toMatchObject({ pages: 0, notes: [] });
+    await pageServer(() => null);
+    expect((await audit()).notes).toEqual([expect.stringContaining('it answered 302')]);
+    await pageServer(() => 'x'.repeat(1_100_000));
+    expect((await audit()).notes).toEqual([expect.stringContaining('it does not end')]);
+    server.pages = 'http://127.0.0.1:9/admin?';
+    expect((await audit()).notes).toEqual([expect.stringContaining('names no payment page')]);
+    expect(await isStopped(folder)).toBe(false);
+  });
+
+  it('is not asked for on this network for a server of the internet', async () => {
+    server.open = [server.add('LTC', 5)];
+    let asked = 0;
+    await pageServer(() => page({ text: `${asked++}` }));
+    const { notes } = await audit('https://pay.shop.example');
+    expect(notes).toEqual([expect.stringContaining('the address is on this network')]);
+    server.pages = server.pages.replace('127.0.0.1', 'localhost');
+    expect((await audit('https://pay.shop.example')).notes).toEqual([expect.stringContaining('on this network')]);
+    expect(asked).toBe(0);
+  });
+
+  it('goes through the proxy that this computer is set to, which is asked for the page alone', async () => {
+    const seen: string[] = [];
+    const proxy = createServer((request, response) => {
+      seen.push(`${request.url} ${Object.keys(request.headers).includes('cookie')}`);
+      response.end(page({ text: mine }));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    undo.push(() => proxy.close());
+    const env = { http_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+    const signal = new AbortController().signal;
+    const html = await openPage('http://pay.shop.example/pay/slug1', { local: false, env, signal });
+    expect(readPage(html).address).toBe(mine);
+    expect(seen).toEqual(['http://pay.shop.example/pay/slug1 false']);
+  });
+
+  it('has links of every kind, in which the address is found', () => {
+    const cash = own('BCH', 2);
+    const cases: [string, string | null][] = [
+      [`bitcoin:${own('BTC', 2)}?amount=1`, own('BTC', 2)],
+      [`${cash}?amount=1`, cash],
+      [`monero:${own('XMR', 2)}?tx_amount=1`, own('XMR', 2)],
+      ['ethereum:0xaa@1?value=5', '0xaa'],
+      ['ethereum:0xcc@1/transfer?address=0xaa&uint256=5', '0xaa'],
+      ['bitcoin:', null],
+    ];
+    for (const [link, address] of cases) expect(addressIn(link)).toBe(address);
+  });
+});
+
+it('keeps public keys and a memory of the look, and nothing that spends', async () => {
+  server.add('LTC', 1);
+  await audit();
+  const kept = JSON.parse(await readFile(join(folder, 'accounts.json'), 'utf8'));
+  expect(kept['regtest/0'].LTC).toEqual(keyOf('LTC'));
+  expect(JSON.stringify(kept)).not.toContain('privateSpendKey');
+});
