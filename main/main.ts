@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { app, type BrowserWindow, session, shell } from 'electron';
+import { app, type BrowserWindow, dialog, session, shell } from 'electron';
+import { z } from 'zod';
 import { defaultDataDir } from '../daemon/config/paths.ts';
 import { operatorClient } from '../daemon/contract/client.ts';
 import { sealedCustody } from '../daemon/operator/keyholder.ts';
@@ -23,10 +24,14 @@ import { fenceContents, fenceSession } from './security.ts';
 import { Service } from './service.ts';
 import { shellText } from './texts.ts';
 import { StateTray } from './tray.ts';
+import { changedFiles, Runtimes } from './unpacked.ts';
 import { watchUpdates } from './updates.ts';
 import { openWindow } from './window.ts';
 
 const VAULT_FOLDER = 'vault';
+const CHANGED_SHOWN_MAX = 5;
+/** Of this package: see daemon/launcher/release.mjs. */
+const Maker = z.object({ key: z.string(), feed: z.string().nullable() });
 
 /** The folder with dist/, resources/ and package.json: the clone, or the archive. */
 const root = app.getAppPath();
@@ -65,6 +70,7 @@ class Shell {
   /** `place`: a screen that a link named. */
   async start(place: string | null): Promise<void> {
     mkdirSync(app.getPath('logs'), { recursive: true });
+    if (app.isPackaged && !(await this.#isWhole())) return app.exit(1);
     const open = askedOpener(this.#text);
     app.on('web-contents-created', (_event, contents) => fenceContents(contents, open));
     await fenceSession(session.defaultSession);
@@ -159,10 +165,26 @@ class Shell {
 
   async #update(): Promise<void> {
     // a package that was made without a place for updates has none
-    const key = await readFile(join(process.resourcesPath, 'update-key.pub'), 'utf8').catch(() => null);
-    if (key === null) return;
+    const text = await readFile(join(root, 'dist', 'release.json'), 'utf8').catch(() => null);
+    if (text === null) return;
+    const { key, feed } = Maker.parse(JSON.parse(text));
+    if (feed === null) return;
     const { default: updater } = await import('electron-updater');
-    watchUpdates(this.#text, updater.autoUpdater, key, (text) => this.#log(text));
+    watchUpdates(this.#text, updater.autoUpdater, key, (line) => this.#log(line));
+  }
+
+  /** Whether no file beside the archive was changed; says so if one was. */
+  async #isWhole(): Promise<boolean> {
+    const runtimes = Runtimes.parse(JSON.parse(await readFile(join(root, 'dist', 'runtime.json'), 'utf8')));
+    const { platform, arch, resourcesPath: resources } = process;
+    const files = await import('original-fs');
+    const changed = await changedFiles({ resources, platform, arch, runtimes, files }).catch(() => ['app.asar']);
+    if (changed.length === 0) return true;
+    this.#log(`Not started, because these files were changed: ${changed.join(', ')}`);
+    const shown = changed.slice(0, CHANGED_SHOWN_MAX).join(', ');
+    const rest = changed.length > CHANGED_SHOWN_MAX ? ', …' : '';
+    dialog.showErrorBox(this.#text('damaged'), this.#text('damagedFile', { files: shown + rest }));
+    return false;
   }
 }
 

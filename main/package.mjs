@@ -22,7 +22,8 @@ if ((await buildShell()) !== 0) process.exit(1);
 writeSbom(root);
 writeMaker(root);
 const { version } = await import('electron/package.json', { with: { type: 'json' } }).then((module) => module.default);
-const { packageConfig } = await import('./packaging/config.mjs');
+const { packageConfig, writeRuntimes } = await import('./packaging/config.mjs');
+writeRuntimes(root);
 const config = join(root, 'dist', 'electron-builder.json');
 writeFileSync(config, JSON.stringify(packageConfig(root)));
 const args = [

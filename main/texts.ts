@@ -57,6 +57,9 @@ const table = texts(
     updateStops: 'The service stops for some seconds. Payments that arrive meanwhile are found afterwards.',
     install: 'Install and restart',
     later: 'Later',
+    damaged: 'Countinghouse was not started',
+    damagedFile:
+      'These files are not the ones that were installed, and could be another program’s: {files}. Install Countinghouse again, from a package that you have verified. Your data and your wallet were not touched.',
   },
   {
     backup: 'Sicherung von Countinghouse',
@@ -114,6 +117,9 @@ const table = texts(
       'Der Dienst hält für einige Sekunden an. Zahlungen, die währenddessen eintreffen, werden danach gefunden.',
     install: 'Installieren und neu starten',
     later: 'Später',
+    damaged: 'Countinghouse wurde nicht gestartet',
+    damagedFile:
+      'Diese Dateien sind nicht die, die installiert wurden, und könnten die eines anderen Programms sein: {files}. Installieren Sie Countinghouse noch einmal, aus einem Paket, das Sie geprüft haben. Ihre Daten und Ihre Wallet wurden nicht angerührt.',
   },
 );
 export default table;

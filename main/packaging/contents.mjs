@@ -10,7 +10,9 @@ const MODULES = `${UNPACKED}/node_modules`;
 export function neededFiles(platform, arch) {
   return [
     platform === 'win32' ? 'runtime/node.exe' : 'runtime/node',
-    ...['main/main.js', 'main/preload.cjs', 'renderer/index.html'].map((path) => `app.asar/dist/${path}`),
+    ...['main/main.js', 'main/preload.cjs', 'renderer/index.html', 'runtime.json'].map(
+      (path) => `app.asar/dist/${path}`,
+    ),
     ...['package.json', 'dist/daemon/cli.js', 'dist/renderer/index.html', 'resources/icons/tray.png'].map(
       (path) => `${UNPACKED}/${path}`,
     ),

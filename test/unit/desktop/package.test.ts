@@ -1,13 +1,15 @@
 /** The files of the desktop program's packages: the rules, and a package that electron-builder lays out. */
 import { execFile } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import * as files from 'node:fs';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isSigned } from '../../../main/signature.ts';
+import { changedFiles } from '../../../main/unpacked.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PACKAGING = join(ROOT, 'main', 'packaging');
@@ -52,6 +54,89 @@ describe('the rules for a package', () => {
     [`${MODULES}/ajv/lib/ajv.js`, 'unused package'],
   ])('refuse %s as %s', (path, kind) => {
     expect(contentErrors([...whole, path], target)).toEqual([`${path} is packed: ${kind}`]);
+  });
+});
+
+describe('the files beside an archive', () => {
+  let resources: string;
+  const CONTENT = {
+    'dist/daemon/cli.js': 'service',
+    'node_modules/a/index.js': 'library',
+    'node_modules/a/a.node': 'native',
+  };
+  const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const place = (platform: NodeJS.Platform) => ({
+    resources,
+    platform,
+    arch: 'x64',
+    runtimes: { 'linux-x64': hashOf('node'), 'win32-x64': hashOf('node.exe') },
+    files,
+  });
+  const path = (name: string): string => join(resources, 'app.asar.unpacked', name);
+
+  beforeEach(async () => {
+    resources = await mkdtemp(join(tmpdir(), 'resources-'));
+    const tree: { files: Record<string, object> } = { files: {} };
+    for (const [name, text] of Object.entries(CONTENT)) {
+      await mkdir(join(path(name), '..'), { recursive: true });
+      await writeFile(path(name), text);
+      const parts = name.split('/');
+      let folder = tree.files;
+      for (const part of parts.slice(0, -1)) {
+        folder[part] ??= { files: {} };
+        folder = (folder[part] as typeof tree).files;
+      }
+      folder[parts.at(-1)!] = {
+        size: text.length,
+        unpacked: true,
+        integrity: { algorithm: 'SHA256', hash: hashOf(text) },
+      };
+    }
+    const header = Buffer.from(JSON.stringify(tree));
+    const prefix = Buffer.alloc(16);
+    [4, header.length + 8, header.length + 4, header.length].forEach((size, at) => {
+      prefix.writeUInt32LE(size, 4 * at);
+    });
+    await writeFile(join(resources, 'app.asar'), Buffer.concat([prefix, header]));
+    await mkdir(join(resources, 'runtime'));
+    await writeFile(join(resources, 'runtime', 'node'), 'node');
+    await writeFile(join(resources, 'runtime', 'node.exe'), 'node.exe');
+  });
+  afterEach(() => rm(resources, { recursive: true, force: true }));
+
+  it.each(['linux', 'win32', 'darwin'] as const)('are as they were packed on %s', async (platform) => {
+    expect(await changedFiles(place(platform))).toEqual([]);
+    await writeFile(path('node_modules/a/index.js'), 'another');
+    await writeFile(path('node_modules/a/package.json'), '{"main": "b.js"}');
+    await rm(path('dist/daemon/cli.js'));
+    expect(await changedFiles(place(platform))).toEqual(
+      ['dist/daemon/cli.js', 'node_modules/a/index.js', 'node_modules/a/package.json'].map(
+        (name) => `app.asar.unpacked/${name}`,
+      ),
+    );
+  });
+
+  it.each([
+    ['linux', ['app.asar.unpacked/node_modules/a/a.node', 'runtime/node']],
+    ['win32', ['app.asar.unpacked/node_modules/a/a.node', 'runtime/node.exe']],
+    // codesign has signed them since
+    ['darwin', []],
+  ] as const)('and their programs on %s', async (platform, wanted) => {
+    for (const name of [
+      path('node_modules/a/a.node'),
+      join(resources, 'runtime/node'),
+      join(resources, 'runtime/node.exe'),
+    ])
+      await writeFile(name, 'another');
+    expect(await changedFiles(place(platform))).toEqual(wanted);
+  });
+
+  it('are not believed without a runtime of this computer, or with an archive that is none', async () => {
+    expect(await changedFiles({ ...place('linux'), arch: 'arm64' })).toEqual(['runtime/node']);
+    await writeFile(join(resources, 'app.asar'), Buffer.alloc(16, 255));
+    await expect(changedFiles(place('linux'))).rejects.toThrow('has no header');
+    await writeFile(join(resources, 'app.asar'), '');
+    await expect(changedFiles(place('linux'))).rejects.toThrow();
   });
 });
 
@@ -105,12 +190,63 @@ if (hasBuilder && process.platform === 'linux') {
       expect(stdout).toContain(version);
     });
 
+    describe('beside its archive', () => {
+      const changed = async (): Promise<string[]> => {
+        const { extractFile } = (await import(
+          join(PACKAGING, 'node_modules', '@electron', 'asar', 'lib', 'asar.js')
+        )) as {
+          extractFile(archive: string, name: string): Buffer;
+        };
+        const runtimes = JSON.parse(extractFile(join(resources, 'app.asar'), 'dist/runtime.json').toString());
+        return changedFiles({ resources, platform: 'linux', arch: process.arch, runtimes, files });
+      };
+
+      it('has the files whose hashes are in it', async () => {
+        const packed = await readdir(join(resources, 'app.asar.unpacked'), { recursive: true });
+        expect(packed.length).toBeGreaterThan(1_000);
+        expect(await changed()).toEqual([]);
+      });
+
+      it.each([
+        'runtime/node',
+        'app.asar.unpacked/dist/daemon/cli.js',
+        'app.asar.unpacked/dist/renderer/index.html',
+        'app.asar.unpacked/package.json',
+        `${MODULES}/monero-ts/dist/monero.js`,
+        `${MODULES}/better-sqlite3/prebuilds/linux-${process.arch}.node`,
+      ])('shows that %s was replaced, or is gone', async (path) => {
+        const file = join(resources, path);
+        await rename(file, `${folder}/kept`);
+        try {
+          expect(await changed()).toEqual([path]);
+          await copyFile(`${folder}/kept`, file);
+          await chmod(file, 0o755);
+          await files.promises.appendFile(file, ' ');
+          expect(await changed()).toEqual([path]);
+        } finally {
+          await rename(`${folder}/kept`, file);
+        }
+      });
+
+      it('shows a file and a link that were added', async () => {
+        const [planted, link] = [`${MODULES}/express/index.json`, 'app.asar.unpacked/dist/daemon/other.js'];
+        await writeFile(join(resources, planted), '{}');
+        await symlink(join(resources, 'app.asar.unpacked/dist/daemon/cli.js'), join(resources, link));
+        expect(await changed()).toEqual([link, planted]);
+        await rm(join(resources, planted));
+        await rm(join(resources, link));
+        expect(await changed()).toEqual([]);
+      });
+    });
+
     it('looks for updates only where its maker says, which are signed', async () => {
       const { packageConfig, signReleases } = (await import(join(PACKAGING, 'config.mjs'))) as {
         packageConfig(root: string, env: Record<string, string>): { publish: unknown; extraResources: unknown[] };
         signReleases(folder: string, key: string): Promise<void>;
       };
       expect(packageConfig(ROOT, {}).publish).toBeNull();
+      const kept = { nsis: { perMachine: true }, electronFuses: { enableEmbeddedAsarIntegrityValidation: true } };
+      expect(packageConfig(ROOT, {})).toMatchObject(kept);
       const { publicKey, privateKey } = generateKeyPairSync('ed25519');
       const key = join(folder, 'update.pem');
       await writeFile(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
