@@ -16,7 +16,11 @@ export function action<O>(io: Io, work: Work<O>) {
     const names = given.slice(0, -2).filter((name) => name !== undefined) as string[];
     // if a command and its parent have the same option, the parent takes it
     const options = command.optsWithGlobals<GlobalOptions>();
-    await work(new Session(io, options), options as O, ...names);
+    const session = new Session(io, options);
+    const run = (): Promise<void> => work(session, options as O, ...names);
+    // a wallet at home is of the service's user, if root set one up; the units themselves are root's
+    const isForUnits = command.parent?.name() === 'service';
+    await (session.server === null || isForUnits ? run() : session.asDataUser(run));
   };
 }
 

@@ -28,7 +28,11 @@ export function machineCommands(signer: Command, io: Io): void {
     .option('--name <name>', "this computer's name in the server's list (default: its host name)")
     .option('--as <name>', 'what the server is called here (default: its address)')
     .description('at home: connect this computer with a server')
-    .action(action(io, join));
+    .action(
+      action(io, (session, options: JoinOptions, ...names) =>
+        session.asDataUser(() => join(session, options, ...names)),
+      ),
+    );
   signer
     .command('run')
     .description('at home: sign for the server that --server names, while this runs; Ctrl-C stops it')

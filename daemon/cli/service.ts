@@ -30,6 +30,7 @@ export function serviceCommands(root: Command, io: Io): void {
     .description('make the users and units, and start them; repeated after an upgrade, it keeps the options')
     .option('--separate-signer', 'the wallet as a service of its own user')
     .option('--no-separate-signer', 'the wallet in the service')
+    .option('--signer-only', 'on a machine at home that is always on: sign for the server that --server names')
     .option('--passphrase-file <file>', 'a file of root that opens the wallet by itself')
     .option('--no-passphrase-file', 'ask for the passphrase')
     .option(...below)

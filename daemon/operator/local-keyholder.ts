@@ -109,4 +109,4 @@ export async function withSignerService<T>(
 }
 
 const isDaemons = (place: Stats, data: Stats | null): boolean =>
-  data !== null && place.uid === data.uid && place.uid !== process.getuid?.();
+  data !== null && place.uid === data.uid && place.uid !== process.geteuid?.();

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { launchAgent } from '../../daemon/cli/service/launchd.ts';
-import { daemonUnit, signerUnit } from '../../daemon/cli/service/units.ts';
+import { daemonUnit, homeUnit, signerUnit } from '../../daemon/cli/service/units.ts';
 import { cli } from './cli-kit.ts';
 
 const EXPOSURE_MAX = 2.0;
 const DAEMON = 'etc/systemd/system/countinghouse.service';
 const SIGNER = 'etc/systemd/system/countinghouse-signer.service';
+const HOME = 'etc/systemd/system/countinghouse-home.service';
 const program = { node: '/usr/bin/true', script: '/opt/a b/100%/$HOME/cli.js', version: '1.2.3' };
 
 const has = (name: string): boolean => ['/usr/bin', '/bin'].some((folder) => existsSync(join(folder, name)));
@@ -76,6 +77,32 @@ describe('service install', () => {
     expect(read(SIGNER)).toMatch(/^User=countinghouse-signer$/m);
   });
 
+  it('makes of a machine that is always on one that signs for a server, and nothing else', async () => {
+    expect(await service('install', '--signer-only')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('name the server'),
+    });
+    const only = ['install', '--signer-only', '--server', 'pay.shop.example', '--passphrase-file', '/etc/pass'];
+    const { code, out } = await service(...only);
+    expect([code, out]).toEqual([0, expect.stringContaining('signer join ADDRESS --as pay.shop.example')]);
+    expect(existsSync(join(root, DAEMON)) || existsSync(join(root, SIGNER))).toBe(false);
+    expect(read(HOME)).toMatch(
+      /^ExecStart=.* --server "pay.shop.example" signer run .*--passphrase-file %d\/countinghouse-passphrase$/m,
+    );
+    expect(read(HOME)).toMatch(/^SocketBindDeny=any$/m);
+    const unit = read(HOME);
+    // an upgrade keeps what it is
+    expect(await service('install')).toMatchObject({ code: 0 });
+    expect(read(HOME)).toBe(unit);
+    expect((await service('status')).out).toMatch(/countinghouse-home.service[\s\S]*as this release writes it/);
+    expect((await service('install', '--signer-only', '--server', '../x')).code).not.toBe(0);
+    await service('uninstall');
+    expect(existsSync(join(root, HOME))).toBe(false);
+    await service('install');
+    const both = await service(...only);
+    expect(both).toMatchObject({ code: 1, err: expect.stringContaining('this machine runs the service itself') });
+  });
+
   it.each([
     ['a separate signer', '--separate-signer', 'var/lib/countinghouse/vault'],
     ['no separate signer', '--no-separate-signer', 'var/lib/countinghouse-signer'],
@@ -106,9 +133,13 @@ describe('service install', () => {
   it.runIf(has('systemd-analyze')).each([
     ['the daemon', daemonUnit, false],
     ['the signer', signerUnit, true],
+    ['the machine at home', homeUnit, true],
   ] as const)('%s is hardened, by systemd’s own count', (_name, unit, separateSigner) => {
     const file = join(root, `${separateSigner ? 'signer' : 'daemon'}.service`);
-    writeFileSync(file, unit({ program, separateSigner, passphraseFile: '/etc/secret', systemd: 252 }));
+    writeFileSync(
+      file,
+      unit({ program, separateSigner, signerOnly: 'pay.shop.example', passphraseFile: '/etc/secret', systemd: 252 }),
+    );
 
     const told = execFileSync('systemd-analyze', ['security', '--offline=yes', '--no-pager', file], {
       encoding: 'utf8',
@@ -122,7 +153,7 @@ describe('service install', () => {
   });
 
   it('lengthens the pause between restarts where systemd can', () => {
-    const options = { program, separateSigner: false, passphraseFile: null };
+    const options = { program, separateSigner: false, passphraseFile: null, signerOnly: null };
     expect(daemonUnit({ ...options, systemd: 254 })).toMatch(/RestartSec=1\nRestartSteps=8\nRestartMaxDelaySec=300/);
     expect(daemonUnit({ ...options, systemd: 252 })).toMatch(/RestartSec=10\n(?!RestartSteps)/);
     expect(daemonUnit({ ...options, systemd: 252 })).toContain('"/opt/a b/100%%/$$HOME/cli.js"');

@@ -27,6 +27,7 @@ import {
   CACHES,
   DAEMON_UNIT,
   DATA_DIR,
+  HOME_UNIT,
   MARK,
   type Program,
   type ServiceOptions,
@@ -39,7 +40,12 @@ import {
 } from './units.ts';
 
 /** An absent option: as the installed units have it. `passphraseFile: false`: the passphrase is asked for. */
-export type InstallOptions = { separateSigner?: boolean; passphraseFile?: string | false; root?: string };
+export type InstallOptions = {
+  separateSigner?: boolean;
+  signerOnly?: boolean;
+  passphraseFile?: string | false;
+  root?: string;
+};
 export type UninstallOptions = { deleteData?: boolean; root?: string };
 
 const OTHERS_WRITE = 0o022;
@@ -50,6 +56,7 @@ const HOMES = /^\/(?:home|root|run\/user)(?:\/|$)/;
 /** If systemd does not state its version: the oldest one that the settings support. */
 const SYSTEMD_DEFAULT = 250;
 const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
+const AT_HOME = 'countinghouse-home.service';
 
 /** The running program: its Node, its entry, its version. */
 export async function runningProgram(): Promise<Program> {
@@ -111,13 +118,14 @@ function place(session: Session, path: string, text: string): void {
 }
 
 /** How the service was installed, by this program's units here: an upgrade without options keeps it. */
-function installedWith(root: string): Pick<ServiceOptions, 'separateSigner' | 'passphraseFile'> {
-  const [daemon, signer] = [DAEMON_UNIT, SIGNER_UNIT].map((path) => {
+function installedWith(root: string): Pick<ServiceOptions, 'separateSigner' | 'passphraseFile' | 'signerOnly'> {
+  const [daemon, signer, home = ''] = [DAEMON_UNIT, SIGNER_UNIT, HOME_UNIT].map((path) => {
     const file = join(root, path);
     return existsSync(file) && isOurs(file) ? readFileSync(file, 'utf8') : '';
   });
-  const passphraseFile = /^LoadCredential=[^:]+:(.+)$/m.exec(`${daemon}\n${signer}`)?.[1] ?? null;
-  return { separateSigner: signer !== '', passphraseFile };
+  const passphraseFile = /^LoadCredential=[^:]+:(.+)$/m.exec(`${daemon}\n${signer}\n${home}`)?.[1] ?? null;
+  const signerOnly = /^ExecStart=.* --server "([^"]*)"/m.exec(home)?.[1] ?? null;
+  return { separateSigner: signer !== '', passphraseFile, signerOnly };
 }
 
 /** Throws `Failure` if the wallet lies where the service would not find it: its money would seem to be lost. */
@@ -140,9 +148,12 @@ export async function installSystemd(session: Session, options: InstallOptions):
   const { root = '' } = options;
   needRoot(root);
   const before = installedWith(root);
+  const signerOnly =
+    options.signerOnly || before.signerOnly !== null ? await serverToSignFor(session, before, root) : null;
+  if (signerOnly !== null && options.separateSigner) throw usage('--signer-only has no service beside the signer');
   const separateSigner = options.separateSigner ?? before.separateSigner;
   const passphraseFile = (options.passphraseFile ?? before.passphraseFile) || null;
-  checkWalletPlace(separateSigner, root);
+  if (signerOnly === null) checkWalletPlace(separateSigner, root);
   const program = await runningProgram();
   if (root === '') {
     if (!existsSync('/run/systemd/system')) {
@@ -153,19 +164,56 @@ export async function installSystemd(session: Session, options: InstallOptions):
     process.umask(OTHERS_WRITE);
     if (passphraseFile !== null) checkPassphraseFile(passphraseFile);
   }
-  const service: ServiceOptions = { program, separateSigner, passphraseFile, systemd: systemdRelease() };
+  const service: ServiceOptions = { program, separateSigner, passphraseFile, signerOnly, systemd: systemdRelease() };
   const files = serviceFiles(service);
   for (const [path, text] of files) place(session, join(root, path), text);
+  const written = [...files.keys()].map((path) => join(root, path));
+  if (signerOnly !== null) {
+    const isJoined = root === '' && beginAtHome(signerOnly);
+    session.print(
+      { files: written, started: isJoined },
+      () => `${written.join('\n')}\n${homeText(signerOnly, isJoined)}`,
+    );
+    return;
+  }
   if (root === '') {
     begin(separateSigner);
     await untilServing(session, UNITS[0]!);
   }
-  const written = [...files.keys()].map((path) => join(root, path));
   session.print({ files: written, started: root === '' }, () => {
     const next = root === '' ? 'Countinghouse runs, and starts with the machine.\n' : 'Nothing was started.\n';
     return `${written.join('\n')}\n${next}`;
   });
 }
+
+/** The server of a machine that signs only: of the option, else as it is installed. Throws `Failure`. */
+async function serverToSignFor({ server }: Session, before: Pick<ServiceOptions, 'signerOnly'>, root: string) {
+  const daemon = join(root, DAEMON_UNIT);
+  if (existsSync(daemon) && isOurs(daemon)) {
+    throw new Failure('this machine runs the service itself, which has no place beside its signing machine');
+  }
+  const name = server ?? before.signerOnly;
+  if (name === null) throw usage('name the server: countinghouse --server NAME service install --signer-only');
+  const { serverFolder } = await import('../../home/place.ts');
+  serverFolder(DATA_DIR, name);
+  return name;
+}
+
+/** The user and the folder, then the unit, which is started if the server was joined. Returns whether it was. */
+function beginAtHome(server: string): boolean {
+  run('systemd-sysusers', [SYSUSERS]);
+  run('install', ['-d', '-m', '0700', '-o', USER, '-g', USER, DATA_DIR]);
+  run('systemctl', ['daemon-reload']);
+  run('systemctl', ['enable', AT_HOME]);
+  if (!existsSync(join(DATA_DIR, 'servers', server))) return false;
+  run('systemctl', ['restart', AT_HOME]);
+  return true;
+}
+
+const homeText = (server: string, isStarted: boolean): string =>
+  isStarted
+    ? `This machine signs for ${server}, and starts with the machine.\n`
+    : `Nothing was started. Next, as root:\n\n  countinghouse signer join ADDRESS --as ${server}\n  countinghouse --server ${server} business add --name "My shop" --network mainnet\n  systemctl start ${AT_HOME}\n`;
 
 /** The users, then the units: restarted if they already run with the files of an older release. */
 function begin(separateSigner: boolean): void {
@@ -192,8 +240,8 @@ export async function uninstallSystemd(
     await confirm(session.io, session.yes, question);
   }
   const runs = root === '' && existsSync('/run/systemd/system');
-  if (runs) run('systemctl', ['disable', '--now', ...UNITS], true);
-  const removed = [DAEMON_UNIT, SIGNER_UNIT, SERVICE_ENVIRONMENT, SYSUSERS]
+  if (runs) run('systemctl', ['disable', '--now', ...UNITS, AT_HOME], true);
+  const removed = [DAEMON_UNIT, SIGNER_UNIT, HOME_UNIT, SERVICE_ENVIRONMENT, SYSUSERS]
     .map((path) => join(root, path))
     .filter((path) => existsSync(path) && isOurs(path));
   for (const path of removed) rmSync(path);
@@ -225,8 +273,11 @@ export async function statusSystemd(session: Session, { root = '' }: { root?: st
   const path = (unit: string): string => join(root, unit);
   const program = await runningProgram();
   const wanted = serviceFiles({ program, ...installedWith(root), systemd: systemdRelease() });
-  const units = UNITS.map((name, n) => {
-    const file = n === 0 ? DAEMON_UNIT : SIGNER_UNIT;
+  const isHome = existsSync(path(HOME_UNIT));
+  const shown = isHome
+    ? ([[AT_HOME, HOME_UNIT]] as const)
+    : ([DAEMON_UNIT, SIGNER_UNIT] as const).map((file, n) => [UNITS[n]!, file] as const);
+  const units = shown.map(([name, file]) => {
     const installed = existsSync(path(file));
     return {
       name,

@@ -25,6 +25,9 @@ function launchctl(...args: string[]): { ok: boolean; text: string } {
 }
 
 export async function installLaunchd(session: Session, options: InstallOptions): Promise<void> {
+  if (options.signerOnly) {
+    throw new Failure('on macOS run `countinghouse --server NAME signer run` as a login item: it needs no unit');
+  }
   if (options.separateSigner || options.passphraseFile) {
     throw new Failure(
       'on macOS the service runs as you: its wallet opens with the keychain (`[wallet] unlock = "keychain"`)',

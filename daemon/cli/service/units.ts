@@ -15,6 +15,8 @@ export type ServiceOptions = {
   separateSigner: boolean;
   /** The file, readable by root only, from which systemd passes the passphrase; null: it is asked for. */
   passphraseFile: string | null;
+  /** The server that this machine signs for, and nothing else; null: it runs the service itself. */
+  signerOnly: string | null;
   /** systemd's version; some settings need a newer one. */
   systemd: number;
 };
@@ -155,6 +157,31 @@ export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions)
   });
 }
 
+/** Node's heap for a process that relays lines; the wallet is in a process of its own, which takes what scrypt needs. */
+const HOME_HEAP = '--max-semi-space-size=1';
+
+/** The wallet on a machine at home, which calls its server: it listens on nothing, and sees nothing of other folders. */
+export function homeUnit({ program, passphraseFile, signerOnly, systemd }: ServiceOptions): string {
+  const byCredential = passphraseFile === null ? '' : ` --passphrase-file %d/${CREDENTIAL}`;
+  return sections(program.version, {
+    Unit: unit('Countinghouse, signing for a server', ['After=network-online.target', 'Wants=network-online.target']),
+    Service: [
+      `User=${USER}`,
+      `Group=${USER}`,
+      ...state('countinghouse'),
+      ...runtime('countinghouse'),
+      `Environment=COUNTINGHOUSE_DATA_DIR=${DATA_DIR}`,
+      ...(passphraseFile === null ? [] : [`LoadCredential=${CREDENTIAL}:${passphraseFile}`]),
+      `ExecStart=${word(program.node)} ${HOME_HEAP} ${word(program.script)} --server ${word(signerOnly ?? '')} signer run --auto-lock-minutes 0${byCredential}`,
+      ...restart(systemd),
+      'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+      'SocketBindDeny=any',
+      ...HARDENING,
+    ],
+    Install: install,
+  });
+}
+
 /** https://www.freedesktop.org/software/systemd/man/latest/sysusers.d.html */
 function sysusers({ program, separateSigner }: ServiceOptions): string {
   const users = [`u ${USER} - "Countinghouse" ${DATA_DIR}`];
@@ -173,14 +200,19 @@ function commandEnvironment({ program, separateSigner }: ServiceOptions): string
 
 export const DAEMON_UNIT = '/etc/systemd/system/countinghouse.service';
 export const SIGNER_UNIT = '/etc/systemd/system/countinghouse-signer.service';
+export const HOME_UNIT = '/etc/systemd/system/countinghouse-home.service';
 export const SYSUSERS = '/etc/sysusers.d/countinghouse.conf';
 
 /** Every file of an installation with its text, in the order of writing. */
 export function serviceFiles(options: ServiceOptions): Map<string, string> {
   return new Map([
     [SYSUSERS, sysusers(options)],
-    ...(options.separateSigner ? [[SIGNER_UNIT, signerUnit(options)] as const] : []),
-    [DAEMON_UNIT, daemonUnit(options)],
+    ...(options.signerOnly === null
+      ? [
+          ...(options.separateSigner ? [[SIGNER_UNIT, signerUnit(options)] as const] : []),
+          [DAEMON_UNIT, daemonUnit(options)] as const,
+        ]
+      : [[HOME_UNIT, homeUnit(options)] as const]),
     [SERVICE_ENVIRONMENT, commandEnvironment(options)],
   ]);
 }
