@@ -1,8 +1,8 @@
 /** `countinghouse ledger` and `export`: reconciliation with the chains, and the export for accounting. */
-import { writeFile } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { csv } from '../operator/csv.ts';
+import { csv, csvRows } from '../operator/csv.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { day } from './parse.ts';
@@ -101,21 +101,56 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   // the latest time zone may already have the next day
   const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
   if (from > to) throw usage(`--from ${from} is after --to ${to}`);
-  const rows: Row[] = [];
+  const pages = pagesOf(session, { from, to, business: options.business });
+  if (options.file !== undefined) return exportInto(session, options.file, pages);
+  await writeRows(pages, session.json, async (text) => session.io.stdout.write(text));
+}
+
+/** Each page when it is asked for: no more of them is in memory. */
+async function* pagesOf(session: Session, asked: Omit<Params<'export.page'>, 'cursor'>): AsyncGenerator<Row[]> {
   let cursor: Params<'export.page'>['cursor'];
   do {
-    const page = await session.call('export.page', { from, to, business: options.business, cursor });
-    rows.push(...page.rows);
+    const page: Result<'export.page'> = await session.call('export.page', { ...asked, cursor });
+    yield page.rows;
     cursor = page.next ?? undefined;
   } while (cursor);
-  rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  if (options.file === undefined) {
-    session.print({ rows }, () => csv(COLUMNS, rows));
-    return;
+}
+
+/** Resolves to the number of rows. `json`: one object with all rows, else CSV. */
+async function writeRows(
+  pages: AsyncIterable<Row[]>,
+  json: boolean,
+  write: (text: string) => Promise<unknown>,
+): Promise<number> {
+  let count = 0;
+  await write(json ? '{"rows":[' : csv(COLUMNS, []));
+  for await (const rows of pages) {
+    if (rows.length === 0) continue;
+    const lines = json ? rows.map((row) => JSON.stringify(row)).join(',') : csvRows(COLUMNS, rows);
+    await write(json && count > 0 ? `,${lines}` : lines);
+    count += rows.length;
   }
-  const { file } = options;
-  await writeFile(file, csv(COLUMNS, rows), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure(`${file} cannot be written (${error.code})`, EXIT.failed, 'export.file');
-  });
-  session.print({ file, rows: rows.length }, () => `${rows.length} lines in ${file}\n`);
+  if (json) await write(']}\n');
+  return count;
+}
+
+/** The file has its name only once it is whole: until then it is empty, and `.part` beside it grows. */
+async function exportInto(session: Session, file: string, pages: AsyncIterable<Row[]>): Promise<void> {
+  const refused = ({ code }: NodeJS.ErrnoException): never => {
+    throw new Failure(`${file} cannot be written (${code})`, EXIT.failed, 'export.file');
+  };
+  await (await open(file, 'wx', 0o600).catch(refused)).close();
+  const part = `${file}.part`;
+  try {
+    const out = await open(part, 'wx', 0o600).catch(refused);
+    const rows = await writeRows(pages, false, (text) => out.appendFile(text).catch(refused)).finally(() =>
+      out.close(),
+    );
+    await rename(part, file).catch(refused);
+    session.print({ file, rows }, () => `${rows} lines in ${file}\n`);
+  } catch (error) {
+    await rm(part, { force: true });
+    await rm(file, { force: true });
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import { Text } from './operator-shapes.ts';
 
 const Units = z.string();
 
-const Cursor = z.strictObject({ part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
+const Cursor = z.strictObject({ at: z.int(), part: z.enum(['receipts', 'spends']), after: z.int().min(0) });
 
 const Proved = z.object({
   chain: z.string(),
@@ -53,14 +53,15 @@ export const BOOKS = {
    * no money.
    */
   'ledger.adopt': changes(z.strictObject({ chain: Text }), z.object({ chains: z.array(Proved) })),
-  /** Receipts, payments and fees, in pages that may be short; `next` is the cursor of the next call. */
+  /** Receipts, payments and fees in the order of time, in pages that may be short, even empty; `next` is the cursor of the next call. */
   'export.page': reads(
     z.strictObject({
       business: Text.optional(),
       /** Days in the time zone of each business, both included. */
       from: z.iso.date(),
       to: z.iso.date(),
-      cursor: Cursor.default({ part: 'receipts', after: 0 }),
+      /** Absent: from the beginning. */
+      cursor: Cursor.nullable().default(null),
     }),
     z.object({
       rows: z.array(

@@ -13,8 +13,12 @@ export function cell(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+const line = (cells: readonly string[]): string => `${cells.map(cell).join(',')}\r\n`;
+
+/** The rows in their order, without the columns' names. */
+export const csvRows = <C extends string>(columns: readonly C[], rows: readonly Record<C, string>[]): string =>
+  rows.map((row) => line(columns.map((column) => row[column]))).join('');
+
 /** The columns' names, then the rows in their order. */
 export const csv = <C extends string>(columns: readonly C[], rows: readonly Record<C, string>[]): string =>
-  [columns, ...rows.map((row) => columns.map((column) => row[column]))]
-    .map((cells) => `${cells.map(cell).join(',')}\r\n`)
-    .join('');
+  line(columns) + csvRows(columns, rows);

@@ -55,6 +55,7 @@ import { REFUND_LINKS } from './migrations/0055-refund-links.ts';
 import { TANKS } from './migrations/0058-tanks.ts';
 import { REFUND_TOLD } from './migrations/0059-refund-told.ts';
 import { GIVEN } from './migrations/0060-given.ts';
+import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -108,6 +109,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0058-tanks', TANKS],
   ['0059-refund-told', REFUND_TOLD],
   ['0060-given', GIVEN],
+  ['0061-entries-by-time', ENTRIES_BY_TIME],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -11,16 +11,17 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ExportCursor, type ExportRow, exportPage } from '../../daemon/app/books/export.ts';
 import { reconcile } from '../../daemon/app/books/reconcile.ts';
 import { availableUnits } from '../../daemon/app/withdrawals/coins.ts';
-import { debitsAbove } from '../../daemon/store/queries/debits.ts';
+import { sqlite, statement } from '../../daemon/store/statement.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { PayBench } from '../unit/app/pay-bench.ts';
+
+const everyDebit = statement((_: object) => sqlite.selectFrom('debit').selectAll().orderBy('id'));
 
 type Lines = { asset: string; received: string; paidOut: string; fees: string; held: string }[];
 type Kept = { sql: string[]; export: ExportRow[]; lines: Lines; problems: string[]; available: string };
 
 const kept = JSON.parse(readFileSync(join(import.meta.dirname, 'books/0018.json'), 'utf8')) as Kept;
 const EVER = { from: { year: 1970, month: 1, day: 1 }, to: { year: 2100, month: 1, day: 1 } };
-const LIMIT = 1_000;
 
 let dataDir: string;
 beforeEach(() => {
@@ -49,12 +50,12 @@ it('says the same in the balance, the export and the proof', async () => {
     app.directory.load(store);
     const rows: ExportRow[] = [];
     const business = app.directory.business(bench.businessId);
-    let cursor: ExportCursor | null = { part: 'receipts', after: 0 };
-    while (cursor) {
+    let cursor: ExportCursor | null = null;
+    do {
       const page: ReturnType<typeof exportPage> = exportPage(app, { business, ...EVER, cursor });
       rows.push(...page.rows);
       cursor = page.next;
-    }
+    } while (cursor);
     // the release had no column for refunds, and these books have none
     const then = kept.export.map((row) => ({ ...row, refund_of: '' }));
     expect(rows.sort(byLine)).toEqual(then.sort(byLine));
@@ -69,7 +70,7 @@ it('says the same in the balance, the export and the proof', async () => {
     }));
     expect({ lines: texts, problems }).toEqual({ lines: kept.lines, problems: kept.problems });
     expect(`${availableUnits(store, bench.accountId, 'LTC')}`).toBe(kept.available);
-    const debits = store.all(debitsAbove, { id: 0, limit: LIMIT });
+    const debits = store.all(everyDebit, {});
     expect(new Set(debits.map(({ kind }) => kind))).toEqual(new Set(['paid', 'fee', 'moved']));
     expect(debits.some(({ block_hash }) => block_hash === null)).toBe(true);
   } finally {
@@ -85,7 +86,7 @@ it('adds up amounts beyond 64 bits', async () => {
      VALUES ('sandbox:ETH', '0xa${n}:0', '0xa${n}', 1, 1, 'ETH', '12345678901234567890123456789', 1, 'x', ${n}, 1, 0, 0, 0, 1,
        1, 0, 0, '0xb', 'y', 2, 0)`;
   const store = await opened([coin(1), coin(2), coin(3)]);
-  const debits = store.all(debitsAbove, { id: 0, limit: LIMIT }).filter(({ asset }) => asset === 'ETH');
+  const debits = store.all(everyDebit, {}).filter(({ asset }) => asset === 'ETH');
   const units = 3n * 12345678901234567890123456789n;
   expect(debits).toMatchObject([{ kind: 'paid', units, txid: '0xb', block_hash: 'y', block_height: 2, at: 3 }]);
   await store.close();

@@ -209,7 +209,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('books that one endpoint made wrong'), () 
     expect((await balances()).USDT_ERC20).toBe(70);
     expect((await get(paid.id)).status).toBe('paid');
     const days = { from: '1970-01-01', to: '2999-01-01' };
-    const { rows } = await operator()('export.page', { ...days, cursor: { part: 'spends', after: 0 } });
-    expect(rows).toMatchObject([{ kind: 'correction', crypto: 'USDT_ERC20', amount: '-30' }]);
+    const { rows } = await operator()('export.page', days);
+    expect(rows.filter(({ kind }) => kind !== 'receipt')).toMatchObject([
+      { kind: 'correction', crypto: 'USDT_ERC20', amount: '-30' },
+    ]);
   });
 });

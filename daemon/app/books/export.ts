@@ -1,5 +1,5 @@
 /**
- * The export for accounting, in pages: every receipt, every payment out and every network fee, each with its value at
+ * The export for accounting, in pages in the order of time: every receipt, every payment out and every network fee, each with its value at
  * the time. The rows are the ledger's entries (`entries.ts`) that are in blocks, without moves within an account. In
  * every asset, receipts less withdrawals less fees, with the corrections, equal the holdings.
  *
@@ -11,9 +11,9 @@ import { type Asset, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
-import { type DebitRow, debitsAbove } from '../../store/queries/debits.ts';
+import { type DebitRow, debitsByTime } from '../../store/queries/debits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
-import { type CreditEntry, creditsAbove } from '../../store/queries/ledger.ts';
+import { type CreditEntry, creditsByTime } from '../../store/queries/ledger.ts';
 import { payoutsOf, versionByTxid, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
@@ -21,6 +21,9 @@ import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
 
 const PAGE = 500;
+const MS_PER_DAY = 86_400_000;
+/** No time zone is further from UTC, and none jumps further. */
+const ZONE_MS_MAX = MS_PER_DAY;
 
 export type ExportRow = {
   /** Milliseconds since 1970. */
@@ -50,31 +53,47 @@ export type ExportRow = {
   refund_of: string;
 };
 
-/** The position where the next page begins: the kind of entries, and the id before it. */
-export type ExportCursor = { part: 'receipts' | 'spends'; after: number };
+/** The last entry before a page. At the same time, receipts come before spends. `at`: milliseconds since 1970. */
+export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: number };
 
 /**
  * `from`, `to`: days in the time zone of each business, `to` included. `business` null: all except those of the
  * sandbox.
  */
-type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor };
+type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor | null };
 
-/** The rows of one page, which may be empty, and the cursor of the next one, or null. */
+/** The first instant at which the day has begun anywhere. */
+const beginOf = ({ year, month, day }: Day): number => Date.UTC(year, month - 1, day) - ZONE_MS_MAX;
+
+type Entry = { at: number; id: number; part: ExportCursor['part']; rows(): ExportRow[] };
+
+/** The rows of one page, which may be empty, and the cursor of the next one, or null. `cursor` null: from the beginning. */
 export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
-  const { part, after } = request.cursor;
-  const page = { id: after, limit: PAGE };
-  if (part === 'receipts') {
-    const found = app.store.all(creditsAbove, page);
-    const next = nextOf(found, part) ?? { part: 'spends', after: 0 };
-    return { rows: found.flatMap((row) => receipt(app, request, row)), next };
-  }
-  const found = app.store.all(debitsAbove, page);
-  return { rows: found.flatMap((row) => debited(app, request, row)), next: nextOf(found, part) };
+  const entries = entriesAfter(
+    app,
+    request,
+    request.cursor ?? { at: beginOf(request.from), part: 'receipts', after: 0 },
+  );
+  const end = beginOf(request.to) + MS_PER_DAY + 2 * ZONE_MS_MAX;
+  const page = entries.slice(0, PAGE).filter(({ at }) => at < end);
+  const last = page.at(-1);
+  return {
+    rows: page.flatMap((entry) => entry.rows()),
+    next: last && page.length === PAGE ? { at: last.at, part: last.part, after: last.id } : null,
+  };
 }
 
-function nextOf(found: readonly { id: number }[], part: ExportCursor['part']): ExportCursor | null {
-  const last = found.at(-1);
-  return last ? { part, after: last.id } : null;
+/** At least a page of the entries after a cursor, in their order; fewer only where there are no more. */
+function entriesAfter(app: App, request: ExportRequest, { at, part, after }: ExportCursor): Entry[] {
+  const isReceipt = part === 'receipts';
+  const receipts = app.store
+    .all(creditsByTime, { at, id: isReceipt ? after : Number.MAX_SAFE_INTEGER, limit: PAGE })
+    .map((row): Entry => ({ at: row.at, id: row.id, part: 'receipts', rows: () => receipt(app, request, row) }));
+  const spends = app.store
+    .all(debitsByTime, { at, id: isReceipt ? 0 : after, limit: PAGE })
+    .map((row): Entry => ({ at: row.at ?? 0, id: row.id, part: 'spends', rows: () => debited(app, request, row) }));
+  // a stable sort: both are in their order, and receipts come first
+  return [...receipts, ...spends].sort((a, b) => a.at - b.at);
 }
 
 const businessOf = (app: App, row: { account_id: number }): Business =>
@@ -108,9 +127,9 @@ const orderOf = (invoice: InvoiceRow | null) => ({
 });
 
 function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[] {
-  if (row.gone || row.block_height === null || row.moved) return [];
+  if (row.moved) return [];
   const asset = assetOf(row.asset);
-  const fields = common(request, businessOf(app, row), row.block_time ?? row.first_seen_at, asset);
+  const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
   return [
@@ -140,7 +159,7 @@ function refundFields(app: App, row: DebitRow, units: bigint, invoice: InvoiceRo
  * fee.
  */
 function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
-  if (row.kind === 'moved' || row.block_hash === null || row.at === null) return [];
+  if (row.kind === 'moved' || row.at === null) return [];
   const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];

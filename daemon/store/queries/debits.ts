@@ -19,9 +19,16 @@ export const debitsOfTransaction = statement((p: { from: string; to: string; cha
 
 export const debitByRef = find('debit', 'ref', 'chain_key');
 
-/** Debits of every chain in the order in which they were stored. */
-export const debitsAbove = statement((p: { id: number; limit: number }) =>
-  sqlite.selectFrom('debit').selectAll().where('id', '>', p.id).orderBy('id').limit(p.limit),
+/** Debits of every chain that are in blocks, in the order of their times, above a time and an id of that time. */
+export const debitsByTime = statement((p: { at: number; id: number; limit: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('block_hash', 'is not', null)
+    .where(sql<boolean>`(at, id) > (${p.at}, ${p.id})`)
+    .orderBy('at')
+    .orderBy('id')
+    .limit(p.limit),
 );
 
 export const insertDebit = insert('debit', columnsBut('debit', 'id'));

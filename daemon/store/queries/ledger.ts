@@ -1,6 +1,6 @@
 /** Statements that read all entries in pages, for proofs and exports. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { NO, sqlite, statement } from '../statement.ts';
 import type { CreditRow } from './credits.ts';
 
 /**
@@ -15,16 +15,24 @@ export const moved = sql<number>`(exists (
     and debit.chain_key = credit.chain_key and debit.kind = 'moved'))`;
 
 /** `moved`: 1 if the credit moved within the account. */
-export type CreditEntry = CreditRow & { address: string; moved: number };
+export type CreditEntry = CreditRow & { address: string; moved: number; at: number };
 
-/** Credits of every chain in the order in which they were stored. */
-export const creditsAbove = statement((p: { id: number; limit: number }) =>
+/** When a credit entered the books: its block's time, or where that is not known when it was first seen. */
+const at = sql<number>`coalesce(credit.block_time, credit.first_seen_at)`;
+
+/** Credits of every chain that are in blocks, in the order of their times, above a time and an id of that time. */
+export const creditsByTime = statement((p: { at: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
     .innerJoin('target', 'target.id', 'credit.target_id')
     .selectAll('credit')
-    .select(['target.address', moved.as('moved')])
-    .where('credit.id', '>', p.id)
+    .select(['target.address', moved.as('moved'), at.as('at')])
+    .where('credit.block_height', 'is not', null)
+    .where('credit.gone', '=', NO)
+    // the row's comparison alone would read the index from its beginning
+    .where(at, '>=', p.at)
+    .where(sql<boolean>`(${at}, credit.id) > (${p.at}, ${p.id})`)
+    .orderBy(at)
     .orderBy('credit.id')
     .limit(p.limit),
 );

@@ -100,10 +100,7 @@ async function booksText({ call, business, filter, signal, told }: Work): Promis
     told(rows.length);
     cursor = page.next ?? undefined;
   } while (cursor && rows.length < ROWS_MAX);
-  return csv(
-    BOOK_COLUMNS,
-    rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
-  );
+  return csv(BOOK_COLUMNS, rows);
 }
 
 const nameOfMonth = (month: string, language: Language): string =>

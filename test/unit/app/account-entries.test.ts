@@ -11,8 +11,11 @@ import type { AssetId } from '../../../daemon/domain/assets.ts';
 import type { Credit, Debit, DebitKind } from '../../../daemon/domain/chain.ts';
 import { nonceKey } from '../../../daemon/domain/spend.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
-import { type DebitRow, debitsAbove } from '../../../daemon/store/queries/debits.ts';
+import type { DebitRow } from '../../../daemon/store/queries/debits.ts';
+import { sqlite, statement } from '../../../daemon/store/statement.ts';
 import { Bench } from './bench.ts';
+
+const everyDebit = statement((_: object) => sqlite.selectFrom('debit').selectAll().orderBy('id'));
 
 const ETHER = 10n ** 18n;
 const DOLLAR = 10n ** 6n;
@@ -21,7 +24,7 @@ const EVER = { from: { year: 1970, month: 1, day: 1 }, to: { year: 2100, month: 
 let bench: Bench;
 afterEach(() => bench.app.store.close());
 
-const debits = (): DebitRow[] => bench.app.store.all(debitsAbove, { id: 0, limit: 1_000 });
+const debits = (): DebitRow[] => bench.app.store.all(everyDebit, {});
 
 function debit(txid: string, kind: DebitKind, asset: AssetId, units: bigint, back: number | null, targetId = 1): Debit {
   const block = back === null ? null : bench.block(back);
@@ -35,8 +38,8 @@ const exported = (part: 'receipts' | 'spends'): ExportRow[] =>
   exportPage(bench.app, {
     business: bench.app.directory.business(bench.businessId),
     ...EVER,
-    cursor: { part, after: 0 },
-  }).rows;
+    cursor: null,
+  }).rows.filter(({ kind }) => (kind === 'receipt') === (part === 'receipts'));
 
 const problems = async (): Promise<string[]> =>
   (await reconcile(bench.app, bench.chain, new AbortController().signal)).problems;

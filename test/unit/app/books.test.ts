@@ -32,12 +32,12 @@ function chance(seed: number): (below: number) => number {
 function exported({ app, bench }: CoinBench, days = EVER): ExportRow[] {
   const rows: ExportRow[] = [];
   const business = app.directory.business(bench.businessId);
-  let cursor: ExportCursor | null = { part: 'receipts', after: 0 };
-  while (cursor) {
+  let cursor: ExportCursor | null = null;
+  do {
     const page: ReturnType<typeof exportPage> = exportPage(app, { business, ...days, cursor });
     rows.push(...page.rows);
     cursor = page.next;
-  }
+  } while (cursor);
   return rows;
 }
 

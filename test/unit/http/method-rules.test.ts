@@ -103,6 +103,8 @@ refundLink.end          changes  page     -         -
 refundLink.list         reads    page     -         -
 refundLink.make         changes  page     -         -
 refundLink.prepare      changes  page     -         -
+releases.choose         changes  page     -         -
+releases.show           reads    page     -         -
 restore.confirm         changes  page     -         spends
 restore.status          reads    page     -         -
 sandbox.play            changes  page     -         -
