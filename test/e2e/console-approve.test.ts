@@ -331,7 +331,8 @@ ${litecoin}`);
     await page.getByRole('cell', { name: '44.5' }).first().waitFor();
     await page.getByLabel('Highest cost on BNB Smart Chain, in BNB').fill('0.5');
     await page.getByLabel('It ends').selectOption('7');
-    const passphrase = page.getByLabel('Wallet passphrase');
+    // the folded forms for a new tank have fields of this name too
+    const passphrase = page.getByRole('textbox', { name: 'Wallet passphrase' });
     await passphrase.fill('not the passphrase');
     await page.keyboard.press('Enter');
     await page.getByText('This passphrase does not open the wallet. Nothing was approved.').waitFor();
