@@ -48,6 +48,7 @@ async function fillBlocks(node) {
   const self = await node.newAddress();
   const count = FULL_BLOCKS * TRANSACTIONS;
   const outputs = Array.from({ length: OUTPUTS_MAX }, () => ({ address: self, amount: Number(COIN / 20n) }));
+  await node.wallet('refresh', {});
   // a payment takes two of them
   for (let made = 0; made < 2 * count; made += OUTPUTS_MAX) await node.wallet('transfer', { destinations: outputs });
   await node.mine(10);
