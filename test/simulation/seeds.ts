@@ -62,4 +62,7 @@ export const SEEDS: readonly Row[] = [
   // the same data comes back twice, and jumps as far as before
   { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  // an endpoint of an account chain invents fees, and later another one invents the same
+  { seed: 50113, steps: 150, kind: 'accounts' },
+  { seed: 50129, steps: 150, kind: 'accounts' },
 ];
