@@ -59,6 +59,10 @@ export const SEEDS: readonly Row[] = [
   { seed: 16, steps: 300, kind: 'liars', without: 'twin' },
   // the data directory comes back older: blocks were read again before the skipped addresses were watched
   { seed: 1, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  // an overpayment is to be refunded before it is confirmed itself
+  { seed: 50182, steps: 150 },
+  { seed: 50221, steps: 150 },
+  { seed: 50033, steps: 150, kind: 'liars' },
   // the same data comes back twice, and jumps as far as before
   { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
