@@ -69,4 +69,7 @@ export const SEEDS: readonly Row[] = [
   // an endpoint of an account chain invents fees, and later another one invents the same
   { seed: 50113, steps: 150, kind: 'accounts' },
   { seed: 50129, steps: 150, kind: 'accounts' },
+  // what came from inside a contract is confirmed with another amount than an endpoint told before
+  { seed: 50031, steps: 150, kind: 'accounts' },
+  { seed: 50137, steps: 150, kind: 'accounts' },
 ];
