@@ -72,6 +72,8 @@ export interface ScriptList extends WatchList {
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
   coin(outpoint: string): StoredCoin | undefined;
+  /** The amount of a coin, present or not. It never changes. Absent: nothing is stored. */
+  unitsOf?(outpoint: string): bigint | undefined;
   /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */
   pending?(): Iterable<StoredCoin[]>;
   /**

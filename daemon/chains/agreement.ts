@@ -37,13 +37,18 @@ export type AreThere<E, F = Credit> = (
 /** Whether a second opinion is needed on credits. */
 export type NeedsAgreement = (credits: readonly { targetId: number; units: bigint; asset: AssetId }[]) => boolean;
 
+/**
+ * `isDenied`: another operator answered that it does not have it. `isOld`: it was told in an earlier step, and its teller may have taken
+ * it back since.
+ */
+type Held<E, F> = { fact: F; teller: E; isAgreed: boolean; isDenied: boolean; isOld: boolean };
+
 export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
   readonly #isStored: IsStored<F>;
-  /** `isDenied`: another operator answered that it does not have it. */
-  readonly #held = new Map<string, { fact: F; teller: E; isAgreed: boolean; isDenied: boolean }>();
+  readonly #held = new Map<string, Held<E, F>>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -85,6 +90,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   /** The facts of a step as they may be reported, with those that were kept back before. */
   async judge(groups: readonly Told<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
     this.#forget(checkpoint);
+    for (const one of this.#held.values()) one.isOld = true;
     const told: F[] = [];
     const fresh: string[] = [];
     for (const { facts, teller } of groups) {
@@ -95,7 +101,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
           continue;
         }
         if (!this.#held.has(id)) fresh.push(id);
-        this.#held.set(id, { fact, teller, isAgreed: false, isDenied: false });
+        this.#held.set(id, { fact, teller, isAgreed: false, isDenied: false, isOld: false });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
@@ -122,18 +128,43 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   /** Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. */
   async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
     const mine = [...this.#held.values()].filter((one) => one.teller === teller);
+    const affirmedBy = new Map<Held<E, F>, string | undefined>();
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
       const facts = open.map(({ fact }) => fact);
       const agreed = [...this.#held.values()].filter(({ isAgreed }) => isAgreed).map(({ fact }) => fact);
       const there = await this.#areThere(endpoint, facts, signal, agreed);
-      for (const [i, one] of open.entries()) {
-        one.isAgreed = there[i] === true;
-        one.isDenied = there[i] !== true;
+      const affirmed = open.filter((_, i) => there[i] === true);
+      const kept = await this.#areKept(teller, affirmed, agreed, signal);
+      const operator = this.#endpoints.operatorOf(endpoint);
+      for (const one of open) one.isDenied = !affirmed.includes(one);
+      for (const [i, one] of affirmed.entries()) {
+        const isByTwo = affirmedBy.has(one) && affirmedBy.get(one) !== operator;
+        one.isAgreed = kept[i] === true || isByTwo;
+        one.isDenied = !one.isAgreed;
+        affirmedBy.set(one, operator);
       }
       return mine.every(({ isAgreed }) => isAgreed);
     };
     if (mine.some(({ isAgreed }) => !isAgreed)) await this.#endpoints.other(teller, use, signal);
+  }
+
+  /**
+   * For each affirmed fact whether two operators state it now: its teller of this step, or one of an earlier step that is asked again,
+   * because what it has taken back would agree with what another one says wrongly later. In place of a teller that does not answer, a
+   * third operator counts; where there is none, the teller has taken nothing back.
+   */
+  async #areKept(
+    teller: E,
+    affirmed: readonly Held<E, F>[],
+    agreed: readonly F[],
+    signal: AbortSignal,
+  ): Promise<boolean[]> {
+    const old = affirmed.filter(({ isOld }) => isOld);
+    if (old.length === 0) return affirmed.map(() => true);
+    const facts = old.map(({ fact }) => fact);
+    const still = await this.#endpoints.with(teller, (own) => this.#areThere(own, facts, signal, agreed), signal);
+    return affirmed.map((one) => !one.isOld || (still?.[old.indexOf(one)] ?? this.#endpoints.operators < 3));
   }
 
   /**

@@ -105,6 +105,17 @@ export class Endpoints<E extends Endpoint> {
     return said;
   }
 
+  /** The result of `use` with this endpoint; undefined if it does not answer, or may not be asked now. */
+  async with<T>(endpoint: E, use: (endpoint: E) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    const state = this.#inOrder().find((one) => one.endpoint === endpoint);
+    try {
+      return state && (await this.#used(state, use, signal));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return undefined;
+    }
+  }
+
   /**
    * The statements of different operators' endpoints, one of each, the asked one first, until that `isEnough`. The others have `otherMs`
    * together. Like `first` where nobody says anything.

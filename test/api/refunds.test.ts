@@ -93,6 +93,32 @@ describe('an overpayment', () => {
     expect([(await shown(invoice)).over, (await item(invoice)).state]).toEqual([null, 'kept']);
   });
 
+  it('is not sent back out of the price while it is unconfirmed itself, neither at once nor by a link', async () => {
+    const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' });
+    await service.call('POST', `/invoice/rp/${body.id}`, {});
+    await service.call('POST', '/sandbox/pay', { invoice_id: body.id });
+    await mine(2);
+    await service.call('POST', '/sandbox/pay', { invoice_id: body.id, amount: '1.5' });
+    await mine(1);
+    await until('it is paid', async () => (await shown(body.id)).status === 'paid');
+    const found = await item(body.id);
+    expect(found).toMatchObject({ reason: 'overpaid', amount: '1.5', confirmed: false });
+    expect((await shown(body.id)).over).toMatchObject({ amount: '1.5' });
+    await expect(operator.call('inbox.refund', { id: found.id, address: ADDRESS })).rejects.toMatchObject({
+      code: 'inbox.locked',
+    });
+    await expect(operator.call('refundLink.make', { inbox: found.id })).rejects.toMatchObject({ code: 'inbox.locked' });
+    // the price goes back if the shop wants it, and decides nothing about the difference
+    const price = await refund(body.id);
+    expect([price.body.amount, (await item(body.id)).state]).toEqual(['1', 'open']);
+    await operator.call('withdrawal.reject', { id: price.body.id! });
+    await mine();
+    await until('all is confirmed', async () => (await item(body.id)).confirmed);
+    const { withdrawal } = await operator.call('inbox.refund', { id: found.id, address: ADDRESS });
+    expect(withdrawal.amount).toBe('1.5');
+    await operator.call('withdrawal.reject', { id: `${withdrawal.id}` });
+  });
+
   it('is decided by a refund of the invoice that sends at least the difference, and only by such a one', async () => {
     const invoice = await overpaid();
     const less = await refund(invoice, { address: ADDRESS, amount: '0.3' });

@@ -59,7 +59,17 @@ export const SEEDS: readonly Row[] = [
   { seed: 16, steps: 300, kind: 'liars', without: 'twin' },
   // the data directory comes back older: blocks were read again before the skipped addresses were watched
   { seed: 1, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  // an overpayment is to be refunded before it is confirmed itself
+  { seed: 50182, steps: 150 },
+  { seed: 50221, steps: 150 },
+  { seed: 50033, steps: 150, kind: 'liars' },
   // the same data comes back twice, and jumps as far as before
   { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
+  // an endpoint of an account chain invents fees, and later another one invents the same
+  { seed: 50113, steps: 150, kind: 'accounts' },
+  { seed: 50129, steps: 150, kind: 'accounts' },
+  // what came from inside a contract is confirmed with another amount than an endpoint told before
+  { seed: 50031, steps: 150, kind: 'accounts' },
+  { seed: 50137, steps: 150, kind: 'accounts' },
 ];

@@ -103,6 +103,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       const row = store.get(creditByOutpoint, { outpoint, chain_key });
       return row && isThere(row) ? coinOf(row) : undefined;
     },
+    unitsOf: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key })?.units,
     pending: () => pendingCoins(store, chain_key),
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,
     debitsAt: (target_id, asset) =>

@@ -34,7 +34,7 @@ import { isTooSmall } from '../invoices/payments.ts';
 import { targetsOfText } from '../operator/search.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundableDeposit, stepDeposit } from '../withdrawals/inbox.ts';
-import { openOverpaid, refundWanted } from '../withdrawals/refund.ts';
+import { overpaidToRefund, refundWanted } from '../withdrawals/refund.ts';
 import { chainOf, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from '../withdrawals/request.ts';
 
 /** How long a payer may type the address. */
@@ -90,10 +90,9 @@ export function makeDepositLink(app: App, tx: Tx, id: number, days: number): Ref
     return insert(app, tx, business, { invoice_id: null, inbox_id: id, asset, units: null, days });
   }
   const invoice = item.invoice_id === null ? undefined : tx.get(invoiceById, { id: item.invoice_id });
-  const over = invoice && openOverpaid(app, tx, invoice);
-  if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${id} belongs to no invoice`);
+  const over = overpaidToRefund(app, tx, id, invoice);
   const amount = formatUnits(over.units, assetOf(over.asset));
-  return makeInvoiceLink(app, tx, { invoice: invoice.slug, amount, crypto: over.asset }, days, id);
+  return makeInvoiceLink(app, tx, { invoice: invoice!.slug, amount, crypto: over.asset }, days, id);
 }
 
 type NewLink = { invoice_id: number | null; inbox_id: number | null; asset: Asset; units: bigint | null; days: number };

@@ -16,7 +16,7 @@ import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { spendingOf } from './fees.ts';
-import { openOverpaid, requestRefund } from './refund.ts';
+import { overpaidToRefund, requestRefund } from './refund.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };
@@ -125,10 +125,9 @@ async function refundOverpaid(app: App, { item, credit }: Deposit, address: stri
   needThere({ item, credit });
   const invoice = item.invoice_id === null ? undefined : app.store.get(invoiceById, { id: item.invoice_id });
   needNoLink(app, app.store, item);
-  const over = invoice && openOverpaid(app, app.store, invoice);
-  if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${item.id} belongs to no invoice`);
+  const over = overpaidToRefund(app, app.store, item.id, invoice);
   const amount = formatUnits(over.units, assetOf(over.asset));
-  return requestRefund(app, invoice.slug, { address, amount, crypto: over.asset });
+  return requestRefund(app, invoice!.slug, { address, amount, crypto: over.asset });
 }
 
 /**

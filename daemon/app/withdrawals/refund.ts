@@ -26,10 +26,11 @@ import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } f
 
 /**
  * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
- * a receipt. `held`: by refund links.
+ * a receipt. `held`: by refund links. `isSeen`: with what has not its confirmations yet.
  */
-function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId, held: bigint): bigint {
-  const mine = ({ claim, confirmed, asset: other }: CreditRow) => claim === 'invoice' && confirmed && other === asset;
+function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId, held: bigint, isSeen = false): bigint {
+  const mine = ({ claim, confirmed, asset: other }: CreditRow) =>
+    claim === 'invoice' && (confirmed || isSeen) && other === asset;
   const received = creditsFor(reader, payment).filter(mine);
   const refunds = reader.all(refundsOfInvoice, { invoice_id: payment.invoice_id, asset });
   const sum = (rows: readonly { units: bigint }[]) => rows.reduce((total, { units }) => total + units, 0n);
@@ -110,20 +111,51 @@ export function refundWanted(
   return { asset, units, address, origin: 'refund', invoice: of, ...(sends ? { overpaidId: over.id } : {}) };
 }
 
-/**
- * The overpayment of an invoice that is not decided, or null. `units`: at most what is left to refund, as other refunds
- * may have taken a part.
- */
+type Overpaid = {
+  id: number;
+  asset: AssetId;
+  /** At most what is left to refund, as other refunds may have taken a part. */
+  units: bigint;
+  /** Whether all that counted for the invoice has its confirmations. Until then its price alone may be confirmed. */
+  isConfirmed: boolean;
+};
+
+/** The overpayment of an invoice that is not decided, or null. */
 export function openOverpaid(
   app: App,
   reader: Reader,
   invoice: InvoiceRow,
   link: number | null = null,
-): { id: number; asset: AssetId; units: bigint } | null {
+): Overpaid | null {
   const item = reader.get(overpaidOf, { invoice_id: invoice.id });
   if (item?.state !== 'open' || item.units === null) return null;
-  const left = refundable(app, reader, invoice, link).find(({ asset }) => asset === item.asset)?.units ?? item.units;
-  return { id: item.id, asset: item.asset, units: left < item.units ? left : item.units };
+  const { id, asset, units } = item;
+  const payment = invoice.status === 'paid' ? reader.get(paymentOf, { invoice_id: invoice.id }) : undefined;
+  if (!payment) return { id, asset, units, isConfirmed: false };
+  const held = heldByLinks(app, reader, invoice.id, asset, link);
+  const left = leftUnits(reader, payment, asset, held, true);
+  return {
+    id,
+    asset,
+    units: left > 0n && left < units ? left : units,
+    isConfirmed: leftUnits(reader, payment, asset, held) === left,
+  };
+}
+
+/**
+ * The overpayment behind a deposit in the inbox, to send it back. Throws `Rejected`: `inbox.no_invoice`, and `inbox.locked` until
+ * it is confirmed: it would be paid out of the price.
+ */
+export function overpaidToRefund(app: App, reader: Reader, deposit: number, invoice: InvoiceRow | undefined): Overpaid {
+  const over = invoice && openOverpaid(app, reader, invoice);
+  if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${deposit} belongs to no invoice`);
+  if (invoice.status === 'paid' && !over.isConfirmed) {
+    throw new Rejected(
+      'inbox.locked',
+      `Deposit ${deposit} cannot be sent back yet: wait until all that invoice ${invoice.slug} received is confirmed.`,
+    );
+  }
+  return over;
 }
 
 /** Asks for a refund. Throws like `refundWanted`, `invoice.not_found`, and `withdrawal.*`. */

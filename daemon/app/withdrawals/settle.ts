@@ -87,12 +87,21 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const failed = spend.subject === null || decision.failed === null ? null : versions[decision.failed]!;
   if (failed) haltPlan(app, tx, spend, `${failed.version.txid}`);
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
-  const payouts = versions.map(({ version }) => tx.all(payoutsOf, { version_id: version.id }));
+  const payments = versions.map(({ version }) => ({ version, pays: tx.all(payoutsOf, { version_id: version.id }) }));
+  const among = new Set(payments.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;
+  const shown = decision.seen ?? decision.failed;
   for (const row of withdrawals) {
-    const paying = payouts.flatMap((pays, place) => (pays.some((one) => one.withdrawal_id === row.id) ? [place] : []));
+    const paying = payments.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
     const result = decideWithdrawal(facts, decision, { state: stateOf(row), paying });
-    const payer = seen && result?.isPaying ? { version: seen.version, pays: payouts[decision.seen!]! } : null;
-    if (result) settleWithdrawal(app, tx, row, { ...result, payer, isTold: strange.length > 0 });
+    if (!result) continue;
+    settleWithdrawal(app, tx, row, {
+      ...result,
+      payer: seen && result.isPaying ? payments[decision.seen!]! : null,
+      newest: paying.length === 0 ? null : payments[paying.at(-1)!]!,
+      ender: shown === null ? null : payments[shown]!,
+      among,
+      isTold: strange.length > 0,
+    });
   }
   for (const txid of strange) alertForeign(app, tx, spend, withdrawals, txid);
   if (decision.refusalsEnd) closeRefusals(app, tx, tx.all(versionsOf, { spend_id: spend.id }));
@@ -114,21 +123,35 @@ function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly Signed
   return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
 }
 
+/** A version, and everything that it pays. */
+type Payment = { version: VersionRow; pays: readonly PayoutRow[] };
+
+const paysTo = (pays: readonly PayoutRow[], { id }: WithdrawalRow): boolean =>
+  pays.some(({ withdrawal_id }) => withdrawal_id === id);
+
 type Settled = WithdrawalDecision & {
-  /** The version that the chain shows, if it pays the withdrawal, and everything that it pays. */
-  payer: { version: VersionRow; pays: readonly PayoutRow[] } | null;
+  /** The version that the chain shows, if it pays the withdrawal. */
+  payer: Payment | null;
+  /** The newest version that pays the withdrawal; null: none does. */
+  newest: Payment | null;
+  /** The version that is in a block, with or without an effect; null: none, so that another's transaction ended it. */
+  ender: Payment | null;
+  /** How many withdrawals the spend's versions pay. */
+  among: number;
   /** Whether another alert already reports that a foreign transaction spends our coins. */
   isTold: boolean;
 };
 
 function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Settled): void {
-  const { payer, loss, held } = settled;
+  const { payer, newest, loss, held } = settled;
   let row = before;
   for (const event of settled.events) {
     row = applyEvent(app, tx, row, event, {
       ...(event === 'pay' && payer ? paidColumns(tx, row, payer) : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(loss === null ? {} : { ...reasonColumns(message(loss)), txid: null }),
+      ...(loss === null ? {} : { ...reasonColumns(message(loss)), txid: null, fee: lostFee(tx, row, settled) }),
+      // a reorganisation undid what ended it: its money is reserved by the fee that was signed
+      ...(event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {}),
     });
   }
   if (payer && before.state !== 'completed' && row.state === 'completed' && row.asset !== row.fee_asset) {
@@ -147,11 +170,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
 }
 
 /** The columns of a payment in a block. */
-function paidColumns(
-  reader: Reader,
-  row: WithdrawalRow,
-  { version, pays }: NonNullable<Settled['payer']>,
-): Partial<WithdrawalRow> {
+function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: Payment): Partial<WithdrawalRow> {
   return {
     txid: version.txid,
     // each version of a sweep pays its amount less its own fee, and an older version may be mined
@@ -159,6 +178,18 @@ function paidColumns(
     fee: shareOf(paidFee(reader, version, row), pays.length),
     ...reasonColumns(null),
   };
+}
+
+/** A withdrawal's part of the fee of a version that pays it, smallest units, rounded up. */
+const signedFee = ({ version, pays }: Payment): bigint => shareOf(version.fee, pays.length);
+
+/** The part of a fee that was paid in vain for a withdrawal, smallest units, rounded up. */
+function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Settled, 'ender' | 'among'>): bigint {
+  if (ender === null) return 0n;
+  const { version, pays } = ender;
+  // a batch goes on without the canceled one, and pays the fee
+  if (pays.length > 0 && !paysTo(pays, row)) return 0n;
+  return shareOf(paidFee(reader, version, row), pays.length || among);
 }
 
 const COIN_MISSING = 'withdrawal.coin_missing';

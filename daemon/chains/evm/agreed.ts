@@ -60,7 +60,7 @@ export class Agreed {
     for (const payment of payments) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
       if (!payment || !header) found.push(false);
-      else if (isInside(payment)) found.push(await inside.has(payment, header));
+      else if (isInside(payment)) found.push(await inside.affirms(payment, header));
       else found.push(await this.#isPaid(endpoint, payment, receipts.get(payment.credit.txid) ?? null, signal));
     }
     return found;
@@ -128,6 +128,8 @@ class PaidInside {
   readonly #reader: OutgoingReader;
   readonly #agreed: readonly Credit[];
   readonly #signal: AbortSignal;
+  /** The credits that this affirmed itself: two parts of one block may be the same money. */
+  readonly #affirmed: Credit[] = [];
   /** By address: what was found in its present balance alone. */
   readonly #found = new Map<string, bigint>();
 
@@ -142,13 +144,20 @@ class PaidInside {
     this.#signal = signal;
   }
 
+  /** Whether it has a payment beside those that it has affirmed before. */
+  async affirms(payment: Payment, header: Header): Promise<boolean> {
+    const isThere = await this.#has(payment, header);
+    if (isThere) this.#affirmed.push(payment.credit);
+    return isThere;
+  }
+
   /**
    * Whether the balance rose in a block by the amount, beside the transactions from and to the address, and beside what else came from
    * inside. A payment from before the
    * blocks that are searched is dated in the oldest of them: then whether the address had the amount before, beside all that is
    * known to have come there. Endpoints keep the state of about 128 blocks: for an older one, whether it has it in a later one.
    */
-  async has(payment: Payment, header: Header): Promise<boolean> {
+  async #has(payment: Payment, header: Header): Promise<boolean> {
     const { credit, address } = payment;
     const needed = credit.amount.units + this.#insideBeside(payment);
     const parent = { height: header.height - 1, hash: header.parent };
@@ -177,7 +186,7 @@ class PaidInside {
       const isHere = one.txid === hash && one.blockHash === hash;
       if (isHere && one.asset === amount.asset) units.set(one.outpoint, one.units);
     }
-    for (const one of this.#agreed) {
+    for (const one of [...this.#agreed, ...this.#affirmed]) {
       const isHere = one.txid === hash && one.targetId === targetId;
       if (isHere && one.amount.asset === amount.asset) units.set(one.id, one.amount.units);
     }

@@ -277,7 +277,7 @@ export class NativeCoin {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
       credits.push({
         ...base,
-        id: insideId(block, id, isKnown),
+        id: insideId(block, id, (one) => isKnown(one) || (this.#list.unitsOf?.(one) ?? rest) !== rest),
         txid: block.hash,
         ...(viaTxid !== null && { viaTxid }),
         amount: { asset: this.#asset, units: rest },
@@ -290,12 +290,15 @@ export class NativeCoin {
 const sumOf = (known: ReadonlyMap<string, Known>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);
 
-/** The id of what contracts paid an address in a block. A part that an endpoint left out at first has an id of its own. */
-function insideId({ hash }: BlockId, targetId: number, isKnown: (id: string) => boolean): string {
+/**
+ * The id of what contracts paid an address in a block. A part that an endpoint left out at first has an id of its own, and so has another
+ * amount than the books have under an id: theirs may be a wrong one that nobody affirmed, and the amount of an id never changes there.
+ */
+function insideId({ hash }: BlockId, targetId: number, isTaken: (id: string) => boolean): string {
   const first = `${hash}:${targetId}`;
   for (let part = 1; ; part++) {
     const id = part === 1 ? first : `${first}:${part}`;
-    if (!isKnown(id)) return id;
+    if (!isTaken(id)) return id;
   }
 }
 

@@ -4,6 +4,7 @@ import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { bump, giveUpBump, holderFor, previewBump } from '../../../daemon/app/withdrawals/bump.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { Rejected, Unavailable } from '../../../daemon/domain/errors.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
 import { SyncLoop } from '../../../daemon/workers/sync.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
@@ -89,6 +90,24 @@ describe.each(REPLACING)('$name: what a replacement costs', (family) => {
     const versions = pay.versions(id);
     expect(versions.map(({ kind }) => kind)).toEqual(['pay', 'cancel', 'cancel']);
     expect(pay.chain.waiting()).toEqual([versions[2]!.txid]);
+  });
+
+  it('shows of a canceled withdrawal the fee that was paid, by which the books fell', async () => {
+    const pay = await family.open();
+    const { coin } = pay.chain;
+    await pay.deposits([coin], 1 + family.lockBlocks);
+    const { feeAsset } = pay.chain.adapter.spending!;
+    const before = pay.bench.balance(feeAsset);
+    const id = await pay.withdraw(coin / 2n);
+    await pay.round();
+    await pay.replace(id, 'cancel', HIGH_FACTOR * (await pay.feeRate()));
+    await pay.round();
+    const [first, second] = pay.versions(id);
+    await pay.chain.mine(Math.max(...Object.values(BURIED_BLOCKS)));
+    await pay.sync();
+    expect(second!.fee).toBeGreaterThan(first!.fee);
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'canceled', fee: second!.fee });
+    expect(before - pay.bench.balance(feeAsset)).toBe(second!.fee);
   });
 
   // where fees have their own asset, the amount leaves all of that

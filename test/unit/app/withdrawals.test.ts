@@ -41,9 +41,9 @@ async function changeTarget(idx: number): Promise<number> {
   return bench.app.store.get(targetIdByScript, { script, chain_key: bench.chain.key })!.id;
 }
 
-/** A signed withdrawal of 0.5 BTC that spends the coin `key` with the transaction `txid`; its fee may be 1,000. */
-async function signed(key: string, txid: string): Promise<{ id: number; spendId: number }> {
-  const row: Omit<WithdrawalRow, 'id' | 'may_be_paid' | 'refund_told' | 'speed'> = {
+/** A signed withdrawal of 0.5 BTC; its fee may be 1,000. */
+function signedRow(spend_id: number): Omit<WithdrawalRow, 'id' | 'may_be_paid' | 'refund_told' | 'speed'> {
+  return {
     uuid: `uuid ${++made}`,
     business_id: bench.businessId,
     account_id: bench.accountId,
@@ -68,7 +68,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     approved_at: bench.at,
     approval: null,
     deadline_at: null,
-    spend_id: null,
+    spend_id,
     cancel: false,
     fee: 600n,
     txid: null,
@@ -77,6 +77,10 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     created_at: bench.at,
     updated_at: bench.at,
   };
+}
+
+/** A signed withdrawal that spends the coin `key` with the transaction `txid`. */
+async function signed(key: string, txid: string): Promise<{ id: number; spendId: number }> {
   const place = {
     account_id: bench.accountId,
     chain_key: bench.chain.key,
@@ -86,19 +90,19 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
   const spendId = await bench.app.store.write(
     (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', subject: null, conflict_key: key }).id,
   );
-  const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, { ...row, spend_id: spendId }).id);
+  const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, signedRow(spendId)).id);
   await version(spendId, txid, [key], [id]);
   return { id, spendId };
 }
 
 /** A signed version of a spend; one that pays nobody is a cancellation. */
-async function version(spendId: number, txid: string, inputs: string[], pays: number[]): Promise<void> {
+async function version(spendId: number, txid: string, inputs: string[], pays: number[], fee = 600n): Promise<void> {
   const { chain } = bench;
   await bench.app.store.write((tx) => {
     const kind = pays.length > 0 ? 'pay' : 'cancel';
     const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
-    const { id } = tx.run(insertVersion, { ...fields, fee: 600n, size: 140, created_at: bench.at });
-    tx.run(signVersion, { id, txid, raw: '00', fee: 600n, size: 140, proof: null, signed_at: bench.at });
+    const { id } = tx.run(insertVersion, { ...fields, fee, size: 140, created_at: bench.at });
+    tx.run(signVersion, { id, txid, raw: '00', fee, size: 140, proof: null, signed_at: bench.at });
     for (const key of inputs) tx.run(insertKey, { conflict_key: key, chain_key: chain.key, version_id: id });
     for (const one of pays) tx.run(insertPayout, { version_id: id, withdrawal_id: one, units: 50_000_000n });
   });
@@ -162,7 +166,7 @@ describe('a signed withdrawal', () => {
     expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', true, 'open']);
     expect(bench.alerts()).toEqual(['withdrawal.conflict']);
     await bench.tell({ blocks: 1 });
-    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: false });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: false, fee: 0n });
     expect(spendState(spendId)).toBe('buried');
   });
 
@@ -176,10 +180,39 @@ describe('a signed withdrawal', () => {
     expect(bench.alerts()).toContain('withdrawal.revived');
   });
 
+  it('that had failed reserves the fee that was signed, once a reorganisation undoes what ended it', async () => {
+    await usedElsewhere();
+    const { id } = await signed(coin, 'v1');
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('stranger', BURIED - 1)] });
+    expect(row(id)).toMatchObject({ state: 'failed', fee: 0n });
+    await bench.tell({ orphan: BURIED, blocks: BURIED + 1 });
+    expect(row(id)).toMatchObject({ state: 'broadcast', held: true, fee: 600n });
+  });
+
+  it('of a batch shares the fee of a cancellation of all, rounded up, and pays nothing for its own', async () => {
+    const { id, spendId } = await signed(coin, 'v1');
+    const others: number[] = [];
+    for (let count = 0; count < 2; count++) {
+      others.push(await bench.app.store.write((tx) => tx.run(insertWithdrawal, signedRow(spendId)).id));
+    }
+    await version(spendId, 'v2', [coin], [id, ...others]);
+    await version(spendId, 'v3', [coin], others, 700n);
+    await version(spendId, 'v4', [coin], [], 1_000n);
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('v3', BURIED - 1)] });
+    expect([row(id), ...others.map(row)].map(({ state, fee }) => [state, fee])).toEqual([
+      ['failed', 0n],
+      ['completed', 350n],
+      ['completed', 350n],
+    ]);
+    await bench.tell({ orphan: BURIED, blocks: BURIED + 1, spends: () => [spentBy('v4', BURIED - 1)] });
+    for (const one of [id, ...others])
+      expect(row(one)).toMatchObject({ state: 'failed', reason: 'canceled', fee: 334n });
+  });
+
   it('has several versions: whichever is in a block pays, a buried cancellation ends it', async () => {
     const { id, spendId } = await signed(coin, 'v1');
     await version(spendId, 'v2', [coin, 'another:0'], [id]);
-    await version(spendId, 'v3', [coin], []);
+    await version(spendId, 'v3', [coin], [], 900n);
     expect(reserved().sort()).toEqual(['another:0', coin, coin, coin].sort());
     await bench.tell({ spends: () => [spentBy('v2', null)] });
     expect(stateOf(id)).toBe('broadcast');
@@ -188,7 +221,7 @@ describe('a signed withdrawal', () => {
     await bench.tell({ orphan: 1, blocks: BURIED, spends: () => [spentBy('v3', BURIED - 2)] });
     expect([stateOf(id), row(id).held]).toEqual(['broadcast', true]);
     await bench.tell({ blocks: 1 });
-    expect(row(id)).toMatchObject({ state: 'failed', reason: 'canceled' });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: 'canceled', fee: 900n });
     expect(reserved()).toEqual([]);
   });
 

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { Agreement, type Fact } from '../../../daemon/chains/agreement.ts';
 import { type Endpoint, Endpoints } from '../../../daemon/chains/endpoints.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 
 const signal = AbortSignal.timeout(5_000);
 const block = (height: number, hash = `block ${height}`) => ({ height, hash });
@@ -63,4 +64,75 @@ it('forgets a block that left the chain, but none because the past is read meanw
   expect(await judge([], [block(3), block(4)])).toEqual([[100n, null]]);
   expect(await judge([], [block(8), block(9)])).toEqual([[100n, null]]);
   expect(await judge([], [block(8), block(9, 'another')])).toEqual([]);
+});
+
+/** Three operators' endpoints: what each states now, and which of them do not answer. */
+function three() {
+  const states = new Map<string, Set<string>>();
+  const silent = new Set<string>();
+  const open = (url: string): Endpoint => ({
+    name: url,
+    identify: async () => {
+      if (silent.has(url)) throw new Unavailable('no answer', 1);
+    },
+    close: () => {},
+  });
+  const urls = ['http://one.example', 'http://two.example', 'http://three.example'];
+  const made = new Map<string, Endpoint>();
+  const endpoints = new Endpoints(
+    'a setting',
+    urls,
+    (url) => {
+      const endpoint = open(url);
+      made.set(url, endpoint);
+      return endpoint;
+    },
+    () => {},
+  );
+  const agreement = new Agreement<Endpoint, Fact>(endpoints, () => true, {
+    areThere: async ({ name }, facts) => facts.map(({ id }) => states.get(name)?.has(id) === true),
+    isStored: () => false,
+  });
+  const judge = async (facts: Fact[]) => {
+    const teller = made.get('http://one.example');
+    if (!teller) throw new Error('no first endpoint');
+    return heights(await agreement.judge([{ facts, teller }], [block(8), block(9)], signal));
+  };
+  const says = (name: string, ...facts: Fact[]) =>
+    states.set(`http://${name}.example`, new Set(facts.map(({ id }) => id)));
+  return { judge, says, silence: (name: string) => silent.add(`http://${name}.example`) };
+}
+
+it('counts no fact that its teller has taken back when another operator tells the same lie later', async () => {
+  const { judge, says } = three();
+  const lie = fact(100n, 9);
+  says('one', lie);
+  expect(await judge([lie])).toEqual([[100n, null]]);
+  says('one');
+  says('two', lie);
+  expect(await judge([])).toEqual([[100n, null]]);
+  // the teller was only behind, and two others have it
+  says('three', lie);
+  expect(await judge([])).toEqual([[100n, 9]]);
+});
+
+it('needs two operators that state it now in place of a teller that is silent', async () => {
+  const { judge, says, silence } = three();
+  const one = fact(100n, 9);
+  says('one', one);
+  expect(await judge([one])).toEqual([[100n, null]]);
+  silence('one');
+  says('two', one);
+  expect(await judge([])).toEqual([[100n, null]]);
+  says('three', one);
+  expect(await judge([])).toEqual([[100n, 9]]);
+});
+
+it('believes an earlier statement that its teller repeats', async () => {
+  const { judge, says } = three();
+  const one = fact(100n, 9);
+  says('one', one);
+  expect(await judge([one])).toEqual([[100n, null]]);
+  says('two', one);
+  expect(await judge([])).toEqual([[100n, 9]]);
 });

@@ -36,8 +36,10 @@ function scene(count: number, funded: readonly number[]) {
     page: (after, limit) => scripts.slice(after, after + limit),
     unitsAt: (id) => found.get(id) ?? 0n,
     coinsOf: () => [],
+    unitsOf: (outpoint) => stored.get(outpoint),
     debitsAt: () => [],
   };
+  const stored = new Map<string, bigint>();
   let stateless = 0;
   const endpoint: Partial<EvmEndpoint> = {
     balances: async (addresses) => {
@@ -59,6 +61,7 @@ function scene(count: number, funded: readonly number[]) {
     coin,
     look,
     found,
+    stored,
     add: (id: number) => held.set(hexOfScript(listed(id).script), UNITS),
     grow: (to: number) => {
       while (scripts.length < to) scripts.push(listed(scripts.length + 1));
@@ -112,4 +115,20 @@ it('count as compared only at the tip, by an endpoint that has its state', async
   expect(await chain.look({ ...VIEW, atHead: false })).toEqual([]);
   expect(await looks(chain)).toBe(4);
   expect(chain.found.has(1_400)).toBe(true);
+});
+
+it('have an id of their own where the books have another amount that nobody affirmed', async () => {
+  const chain = scene(1, [1]);
+  const [first] = (await chain.look()) ?? [];
+  expect(first?.amount.units).toBe(UNITS);
+  const id = first?.id ?? '';
+  chain.found.clear();
+  chain.stored.set(id, UNITS);
+  expect(await chain.look({ ...VIEW, orphaned: new Set(['another']) })).toMatchObject([
+    { id, amount: { units: UNITS } },
+  ]);
+  chain.found.clear();
+  chain.stored.set(id, 2n * UNITS);
+  const again = await chain.look({ ...VIEW, orphaned: new Set(['another']) });
+  expect(again).toMatchObject([{ id: `${id}:2`, amount: { units: UNITS } }]);
 });
