@@ -173,8 +173,6 @@ export async function judgeEnd(world: World): Promise<void> {
   await world.appliance.unlock();
   for (const network of world.networks.values()) network.spendForgotten();
   endUnprovedLies(world);
-  // such a service pays nothing, and is not judged further
-  if (world.electrum && (await world.appliance.operator('restore.status', {})).quarantined) return;
   await endEverything(world);
   await judgeInvoices(world);
   await judgeWithdrawals(world);
@@ -195,7 +193,7 @@ async function goOn(world: World, blocks = BLOCKS_PER_ROUND): Promise<void> {
   await world.appliance.pass(MINUTE_MS);
   await world.appliance.pass(10 * MINUTE_MS);
   // what an earlier machine sent may have come back
-  await heed(world);
+  await heed(world, true);
 }
 
 async function endEverything(world: World): Promise<void> {

@@ -72,4 +72,9 @@ export const SEEDS: readonly Row[] = [
   // what came from inside a contract is confirmed with another amount than an endpoint told before
   { seed: 50031, steps: 150, kind: 'accounts' },
   { seed: 50137, steps: 150, kind: 'accounts' },
+  // over Electrum, a quarantine lasts until the end: a payer paid the next addresses, or the signer knows a signature more
+  { seed: 50111, steps: 150 },
+  { seed: 50270, steps: 150 },
+  { seed: 50029, steps: 150, kind: 'electrum' },
+  { seed: 50043, steps: 150, kind: 'electrum' },
 ];
