@@ -18,26 +18,39 @@ export type Sender = {
 /**
  * The one address that can pay an amount and its fee: the tank (branch 1) before others, then the largest holding. A sweep without
  * a highest amount takes the largest holding, which may be a deposit's. Throws `Rejected`: `spend.insufficient`, `spend.scattered`
- * if only several addresses together have the amount, `spend.gas` if the fee's own asset is missing where the amount is.
+ * if only several addresses together have the amount, `spend.gas` if the fee's own asset is missing where the amount is,
+ * `spend.unsettled` if an address has it, or more of what a sweep may take, once that is confirmed.
  */
 export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted): Sender {
   const { asset, holdings, from, inputsMax = null } = request;
   const inAsset = feeAsset === asset ? fee : 0n;
   const have = (funds: AddressFunds): bigint => funds.units[asset] ?? 0n;
+  const willHave = (funds: AddressFunds): bigint => have(funds) + (funds.unconfirmed?.[asset] ?? 0n);
+  const hasGas = (funds: AddressFunds): boolean => (funds.units[feeAsset] ?? 0n) >= fee;
   const isOpenSweep = units === null && inputsMax === null;
   const all = from ? [holdings.balance(from)] : ordered(holdings.balances(), isOpenSweep ? have : tankFirst);
+  const needed = (units ?? inputsMax ?? 1n) + (units === null ? 0n : inAsset);
   // a sweep takes what is there; an approved one prefers an address that has all of it
-  const rich = all.filter((funds) => have(funds) >= (units ?? inputsMax ?? 1n) + (units === null ? 0n : inAsset));
+  const rich = all.filter((funds) => have(funds) >= needed);
   const enough = rich.length > 0 || units !== null ? rich : all.filter((funds) => have(funds) > inAsset);
+  const later = all.filter((funds) => (units === null ? willHave(funds) > inAsset : willHave(funds) >= needed));
   const [first] = enough;
   if (!first) {
-    const total = all.reduce((sum, funds) => sum + have(funds), 0n);
+    if (later.length > 0) throw unsettled(asset);
+    const total = all.reduce((sum, funds) => sum + willHave(funds), 0n);
     const missing = (units ?? 1n) + inAsset - total;
     throw missing > 0n ? insufficient(asset, missing) : scattered(asset, all.length);
   }
-  const sender = enough.find((funds) => (funds.units[feeAsset] ?? 0n) >= fee);
-  if (!sender) throw new MissingGas(feeAsset, fee - (first.units[feeAsset] ?? 0n), first.address);
+  const sender = enough.find(hasGas);
+  if (!sender) {
+    if (later.some(hasGas)) throw unsettled(asset);
+    throw new MissingGas(feeAsset, fee - (first.units[feeAsset] ?? 0n), first.address);
+  }
   if (units !== null) return { sender, units };
+  // an approved sweep is paid once: it takes no less because a part is not confirmed yet
+  if (inputsMax !== null && later.some((funds) => minOf(willHave(funds), inputsMax) > have(sender))) {
+    throw unsettled(asset);
+  }
   const left = minOf(have(sender), inputsMax ?? have(sender)) - inAsset;
   if (left <= 0n) throw insufficient(asset, 1n - left);
   return { sender, units: left };
@@ -65,6 +78,12 @@ export class MissingGas extends Rejected {
     this.missing = missing;
   }
 }
+
+const unsettled = (asset: AssetId): Rejected =>
+  new Rejected(
+    'spend.unsettled',
+    `The ${asset} for it were moved or came a few blocks ago: wait for their confirmations`,
+  );
 
 function scattered(asset: AssetId, addresses: number): Rejected {
   const why = `No single address has enough ${asset}: it is on ${addresses} addresses`;

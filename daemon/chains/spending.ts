@@ -28,6 +28,8 @@ export type AddressFunds = {
   index: number;
   /** Smallest units of the paid asset and of the fee's asset, less what other open payments take from them. */
   units: { readonly [asset in AssetId]?: bigint };
+  /** The units that are there, too, and may be paid once they have their confirmations. Absent: none. */
+  unconfirmed?: { readonly [asset in AssetId]?: bigint };
   /** The units that open payments take from it, of the same assets. */
   taken?: { readonly [asset in AssetId]?: bigint };
 };

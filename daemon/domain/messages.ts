@@ -175,6 +175,8 @@ export const MESSAGES = {
   'wait.collect': '{reason}. Collect the deposit addresses into the tank first, then take everything',
   'wait.collected': 'Its money is collected into the tank first',
   'wait.collected_but': 'Its money is collected into the tank first. {reason}',
+  'wait.confirmations':
+    'It waits for confirmations: money for it was moved to the address that pays it a few blocks ago, or came there',
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
   'wait.machine_away':

@@ -202,6 +202,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.collect': '{reason}. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',
   'wait.collected': 'Ihr Geld wird zuerst in den Tank eingesammelt',
   'wait.collected_but': 'Ihr Geld wird zuerst in den Tank eingesammelt. {reason}',
+  'wait.confirmations':
+    'Sie wartet auf Bestätigungen: Geld dafür kam erst vor wenigen Blöcken an die Adresse, die sie zahlt',
   'wait.first_view': 'Nichts wird signiert, bevor seine Blockchain seit dem Start gelesen wurde',
   'wait.locked': 'Die Wallet ist gesperrt',
   'wait.machine_away':

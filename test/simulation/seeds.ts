@@ -72,6 +72,12 @@ export const SEEDS: readonly Row[] = [
   // what came from inside a contract is confirmed with another amount than an endpoint told before
   { seed: 50031, steps: 150, kind: 'accounts' },
   { seed: 50137, steps: 150, kind: 'accounts' },
+  // the accounts of three endpoints, of which one may lie
+  { seed: 50023, steps: 150, kind: 'accounts' },
+  { seed: 50067, steps: 150, kind: 'accounts' },
+  // a token is paid on money that came a few blocks ago, before the same blocks come in another order
+  { seed: 50060, steps: 150, kind: 'accounts' },
+  { seed: 50083, steps: 150, kind: 'accounts' },
   // over Electrum, a quarantine lasts until the end: a payer paid the next addresses, or the signer knows a signature more
   { seed: 50111, steps: 150 },
   { seed: 50270, steps: 150 },

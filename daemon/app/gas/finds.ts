@@ -82,7 +82,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
     const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
     return funds
       .balances()
-      .filter(({ branch, index }) => branch === 0 || index !== tank.index)
+      .filter(({ units, branch, index }) => hasSome(units[asset.symbol]) && (branch === 0 || index !== tank.index))
       .map((at): Find => {
         const units = at.units[asset.symbol] ?? 0n;
         const own = gasOf(asset.symbol);
@@ -96,6 +96,8 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   });
   return finds.toSorted((a, b) => Number((b.usd ?? 0n) - (a.usd ?? 0n)));
 }
+
+const hasSome = (units: bigint | undefined): boolean => units !== undefined && units > 0n;
 
 export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT) / 100n;
 

@@ -29,31 +29,45 @@ const UNSETTLED_READ_MAX = 20_000;
 
 type AssetHolder = Pick<Holder, 'chain' | 'account' | 'asset'>;
 
-/** `settledOnly`: without credits that lack confirmations. `conflictKeys`: what their payments take is free. */
-type View = { settledOnly?: boolean; conflictKeys?: readonly string[] };
+/**
+ * `settledOnly`: without credits that lack confirmations. `settledTokens`: without those of tokens, as the payment of a token that a
+ * block includes before its money reverts, where that of the coin would wait. `conflictKeys`: what their payments take is free.
+ */
+type View = { settledOnly?: boolean; settledTokens?: boolean; conflictKeys?: readonly string[] };
 
 /** The funds of an account's addresses, as a planner reads them. */
 export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, view: View) {
-  const assets = [...new Set([asset, spendingOf(chain).feeAsset])];
+  const { feeAsset } = spendingOf(chain);
+  const assets = [...new Set([asset, feeAsset])];
   const taken = once(() => takenByOpenSpends(reader, chain, view.conflictKeys ?? []));
   const returned = once(() => takenByReplaced(reader, chain, view.conflictKeys ?? []));
-  const young = once(() => (view.settledOnly ? unsettledUnits(reader, chain) : new Map<string, bigint>()));
+  const young = once(() =>
+    view.settledOnly || view.settledTokens ? unsettledUnits(reader, chain) : new Map<string, bigint>(),
+  );
+  const lacking = (id: number, of: AssetId): bigint =>
+    view.settledOnly || of !== feeAsset ? (young().get(`${id} ${of}`) ?? 0n) : 0n;
   const at = (target: OwnAddressRow): AddressFunds => {
-    const units = assets.map((one): [AssetId, bigint] => {
+    const units: { [of in AssetId]?: bigint } = {};
+    const unconfirmed: { [of in AssetId]?: bigint } = {};
+    const open: { [of in AssetId]?: bigint } = {};
+    for (const one of assets) {
       const stored = reader.get(addressBalance, { target_id: target.id, asset: one })?.units ?? 0n;
       const held = stored + (returned().get(`${target.id} ${one}`) ?? 0n);
-      const less = (taken().get(`${target.address} ${one}`) ?? 0n) + (young().get(`${target.id} ${one}`) ?? 0n);
-      return [one, maxOf(held - less, 0n)];
-    });
-    const open = assets.map((one) => [one, taken().get(`${target.address} ${one}`) ?? 0n]);
-    return { ...ownAddressOf(target), units: Object.fromEntries(units), taken: Object.fromEntries(open) };
+      const less = taken().get(`${target.address} ${one}`) ?? 0n;
+      const free = maxOf(held - less, 0n);
+      const settled = maxOf(free - lacking(target.id, one), 0n);
+      units[one] = settled;
+      unconfirmed[one] = free - settled;
+      open[one] = less;
+    }
+    return { ...ownAddressOf(target), units, unconfirmed, taken: open };
   };
   return {
     balances: () =>
       reader
         .all(addressesHolding, { account_id: account.id, asset, limit: ADDRESSES_READ_MAX })
         .map(at)
-        .filter(({ units }) => (units[asset] ?? 0n) > 0n),
+        .filter(({ units, unconfirmed }) => (units[asset] ?? 0n) + (unconfirmed?.[asset] ?? 0n) > 0n),
     balance(own: OwnAddress): AddressFunds {
       const target = ownTarget(reader, chain.key, own);
       if (target?.account_id !== account.id) throw new Rejected('spend.gone', 'This is no address of the account');

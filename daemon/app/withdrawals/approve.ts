@@ -135,7 +135,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const rate = await feeRateNow(holder.chain, speedOf(row));
   // a new approval is not limited by the one before
   const wanted = paymentOf(app, { ...row, approval: null }, rate);
-  const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED });
+  const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, unsettledTokens: true });
   const limit = needApprovable(holder.chain, plan);
   const spending = spendingOf(holder.chain);
   // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one

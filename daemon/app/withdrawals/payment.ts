@@ -17,6 +17,7 @@ import { approvedUnits } from './sign.ts';
 export function whyNotNow(app: App, row: WithdrawalRow, error: Rejected): Value {
   const { code } = error;
   const reason = reasonOf(error);
+  if (code === 'spend.unsettled') return message('wait.confirmations');
   const plan = isForCollecting(error) ? app.store.get(gasPlanOf, { account_id: row.account_id }) : undefined;
   if (row.state === 'approved' && plan?.state === 'open') {
     return plan.problem === null ? message('wait.collected') : message('wait.collected_but', { reason: plan.problem });

@@ -50,6 +50,8 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   only?: string[];
   /** Only confirmed coins. */
   settledOnly?: boolean;
+  /** Also tokens without their confirmations: for a preview, as the payment waits for them. */
+  unsettledTokens?: boolean;
   /** For a sweep: the maximum value of its coins together, smallest units; null: none. */
   inputsMax?: bigint | null;
 };
@@ -117,7 +119,8 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
     if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];
   };
-  return { ...fundsOf(reader, { chain, account, asset }, wanted), coin, coins };
+  const view = { ...wanted, settledTokens: wanted.unsettledTokens !== true };
+  return { ...fundsOf(reader, { chain, account, asset }, view), coin, coins };
 }
 
 /** The payouts of a plan in the order of its outputs. */

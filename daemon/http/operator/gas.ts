@@ -154,7 +154,8 @@ function formerJson(
 }
 
 function assetJson(app: App, { chain, account, business, tank }: Desk, asset: Asset) {
-  const all = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true }).balances();
+  const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
+  const all = funds.balances().filter(({ units }) => (units[asset.symbol] ?? 0n) > 0n);
   const sum = (list: typeof all): bigint => list.reduce((total, { units }) => total + (units[asset.symbol] ?? 0n), 0n);
   const inTank = sum(all.filter(({ address }) => address === tank.address));
   const others = all.filter(({ address }) => address !== tank.address);

@@ -148,9 +148,15 @@ export class Bench {
   }
 
   /** The same service after a crash: a new process on what an earlier one had committed. */
-  static async revive(content: Buffer, at: number, chainId: ChainId, parts: Parts): Promise<Bench> {
+  static async revive(
+    content: Buffer,
+    at: number,
+    chainId: ChainId,
+    flags: Record<string, string>,
+    parts: Parts,
+  ): Promise<Bench> {
     const clock = { at };
-    const { app, chain } = Bench.#compose(await Store.inMemory(content), clock, chainId, {}, parts);
+    const { app, chain } = Bench.#compose(await Store.inMemory(content), clock, chainId, flags, parts);
     app.directory.load(app.store);
     const account = app.directory.accounts().find(({ chainKey }) => chainKey === chain.key)!;
     const bench = new Bench(app, chain, { businessId: account.businessId, accountId: account.id }, clock);

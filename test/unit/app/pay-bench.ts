@@ -141,11 +141,11 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
 
   static async on<D extends Deposit, N extends PayNetwork<D>>(chain: N & PayNetwork<D>): Promise<PayBench<D, N>> {
     const signer = new PairSigner(() => chain.adapter.spending!);
-    const bench = await Bench.open(
-      chain.chain,
-      {},
-      { adapter: (store, now) => chain.connect(store, now), signer: signer.port, key: chain.account },
-    );
+    const bench = await Bench.open(chain.chain, chain.flags ?? {}, {
+      adapter: (store, now) => chain.connect(store, now),
+      signer: signer.port,
+      key: chain.account,
+    });
     const self = new PayBench<D, N>(bench, chain, signer);
     await self.#update();
     return self;
@@ -163,7 +163,8 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
       for (const [uuid, transactions] of signed) signer.signed.set(uuid, transactions);
       const adapter = (store: Store, now: () => number) => network.connect(store, now);
       const parts = { adapter, signer: signer.port, key: network.account };
-      const bench = new PayBench<D, N>(await Bench.revive(content, at, network.chain, parts), network, signer);
+      const revived = await Bench.revive(content, at, network.chain, network.flags ?? {}, parts);
+      const bench = new PayBench<D, N>(revived, network, signer);
       bench.#recipients = recipients;
       bench.#deposits = deposits;
       bench.#reused.push(...reused);

@@ -8,6 +8,8 @@ import { PaySandbox } from './pay-sandbox.ts';
 export type PayFamily = {
   name: 'BTC' | 'LTC' | 'BCH' | 'ETH' | 'USDT_BEP20' | 'XMR';
   open(): Promise<PayBench>;
+  /** The same with the confirmations that a deposit needs by default. */
+  openUsual(): Promise<PayBench>;
   /** Whether another transaction can take the place of an unconfirmed one. On Monero a key image is used once. */
   replaces: boolean;
   /**
@@ -24,12 +26,14 @@ export type PayFamily = {
 const coins = { replaces: true, hasCoins: true, hasGas: false, lockBlocks: 0 };
 const accounts = { replaces: true, hasCoins: false, hasGas: false, lockBlocks: 0 };
 
-const family = (name: PayFamily['name'], rules: Omit<PayFamily, 'name' | 'open'>): PayFamily => ({
-  name,
-  ...rules,
-  open: () =>
-    name === 'BTC' || name === 'LTC' || name === 'BCH' ? PayBench.open(name) : PayBench.on(new PaySandbox(name)),
-});
+/** Only confirmed tokens are paid out. Where the depth of deposits is not the question, one block confirms them. */
+const ONE_BLOCK = { 'networks.mainnet.USDT_BEP20.confirmations': '0:1' };
+
+function family(name: PayFamily['name'], rules: Omit<PayFamily, 'name' | 'open' | 'openUsual'>): PayFamily {
+  const open = (flags: Record<string, string>): Promise<PayBench> =>
+    name === 'BTC' || name === 'LTC' || name === 'BCH' ? PayBench.open(name) : PayBench.on(new PaySandbox(name, flags));
+  return { name, ...rules, open: () => open(ONE_BLOCK), openUsual: () => open({}) };
+}
 
 export const BTC = family('BTC', coins);
 export const LTC = family('LTC', coins);

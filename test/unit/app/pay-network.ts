@@ -14,6 +14,8 @@ export interface PayNetwork<D extends Deposit = Deposit> {
   /** One of it, smallest units. */
   readonly coin: bigint;
   readonly account: AccountKey;
+  /** Settings of the service on it. */
+  readonly flags?: Record<string, string>;
   /** The transactions that its node was offered. */
   readonly offered: string[];
   /** The reason for which its node refuses a transaction, before it looks at it. */

@@ -69,6 +69,7 @@ export class PaySandbox implements PayNetwork<SandboxDeposit> {
   readonly chain: ChainId;
   readonly coin: bigint;
   readonly account: AccountKey;
+  readonly flags: Record<string, string>;
   readonly reusesAddresses: boolean;
   readonly offered: string[] = [];
   refuses: PayNetwork['refuses'] = null;
@@ -79,9 +80,10 @@ export class PaySandbox implements PayNetwork<SandboxDeposit> {
   #now: () => number = Date.now;
   readonly #dead = new Set<string>();
 
-  constructor(asset: AssetId) {
+  constructor(asset: AssetId, flags: Record<string, string> = {}) {
     const { chain, decimals } = assetOf(asset);
     this.asset = asset;
+    this.flags = flags;
     this.chain = chain;
     this.coin = 10n ** BigInt(decimals);
     this.account = chain === 'XMR' ? moneroAccount : testAccount;
@@ -100,7 +102,7 @@ export class PaySandbox implements PayNetwork<SandboxDeposit> {
 
   /** Its blocks and its mempool are in the service's database. */
   copy(): PaySandbox {
-    const copy = new PaySandbox(this.asset);
+    const copy = new PaySandbox(this.asset, this.flags);
     for (const txid of this.#dead) copy.#dead.add(txid);
     return copy;
   }

@@ -1,9 +1,12 @@
 /** What only account chains have: nonces in order, fees below the highest one, failed transactions, refunds from any address. */
+import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { watchList } from '../../../daemon/app/addresses/watch.ts';
+import { ownTarget, watchList } from '../../../daemon/app/addresses/watch.ts';
+import { fundsOf } from '../../../daemon/app/withdrawals/address-funds.ts';
 import { previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
 import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { claimTransfer, ownIntent, prepareOwn } from '../../../daemon/app/withdrawals/own.ts';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { formatUnits } from '../../../daemon/domain/money.ts';
@@ -110,7 +113,7 @@ describe.each([ETH, TOKEN])('$name: taking everything', (family) => {
   });
 
   it('says what stays where, because it lacks confirmations', async () => {
-    const pay = await family.open();
+    const pay = await family.openUsual();
     const { coin } = pay.chain;
     for (const units of [coin, 3n * coin]) await pay.deposits([units]);
     const { preview, collect } = await previewWithdrawal(pay.app, `${await pay.withdraw(null)}`);
@@ -218,6 +221,106 @@ describe.each([ETH, TOKEN])('$name: a withdrawal to an address of the same walle
   });
 });
 
+describe('a token that lacks confirmations', () => {
+  /** What a deposit of any value needs on the simulated chain, which tells no final block. */
+  const BLOCKS = 96;
+  const WAITS = { state: 'approved', problem: expect.stringMatching(/^It waits for confirmations/) };
+
+  /** Two confirmed deposits. The newest block has the collection of the larger one, of two coins, into the tank. */
+  async function collected(): Promise<{ pay: PayBench; coin: bigint }> {
+    const pay = await TOKEN.openUsual();
+    const { app, bench, chain } = pay;
+    const { coin, asset } = chain;
+    for (const units of [coin, 2n * coin]) await pay.deposits([units], BLOCKS);
+    const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+    const holder = { business: app.directory.business(bench.businessId), account, chain: bench.chain, asset };
+    const tank = await tankOf(app, holder);
+    // the coin for the fee comes with a token
+    await chain.deposit({ script: tank.script, address: addressAt(pay, tank.script) }, 1n);
+    await chain.mine(BLOCKS);
+    await pay.sync();
+    const [largest] = fundsOf(app.store, holder, { settledOnly: true }).balances();
+    const at = ownTarget(app.store, bench.chain.key, largest!)!;
+    const planned = await prepareOwn(
+      app,
+      holder,
+      { purpose: 'collect', at },
+      { feeRate: await pay.feeRate(), feeMax: 10n ** 16n },
+    );
+    const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: `${planned.plan.fee}`, coins: null });
+    const approved = { intent, approval: { by: 'gas' as const } };
+    const transfer = { purpose: 'collect' as const, at };
+    await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
+    await pay.round();
+    await chain.mine();
+    await pay.sync();
+    return { pay, coin };
+  }
+
+  function addressAt({ app, bench }: PayBench, script: Uint8Array): string {
+    const id = watchList(app.store, bench.chain.key).targetIdOf(script)!;
+    return app.store.get(targetById, { id })!.address;
+  }
+
+  async function confirm(pay: PayBench): Promise<void> {
+    await pay.chain.mine(BLOCKS);
+    await pay.round();
+  }
+
+  it('since a collection brought it is paid out only later, whoever approved that', async () => {
+    const { pay, coin } = await collected();
+    const id = await pay.withdraw((coin * 3n) / 2n);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject(WAITS);
+    await confirm(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+  });
+
+  it('since it just came is paid out only later', async () => {
+    const pay = await TOKEN.openUsual();
+    await pay.deposits([pay.chain.coin]);
+    const id = await pay.withdraw(pay.chain.coin / 2n);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject(WAITS);
+    await confirm(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+  });
+
+  it('can be approved before', async () => {
+    const { pay, coin } = await collected();
+    const units = (coin * 3n) / 2n;
+    const { preview, why } = await previewWithdrawal(pay.app, `${await pay.request(units)}`);
+    expect(why).toBeNull();
+    expect(preview!.outputs).toMatchObject([{ units }]);
+  });
+
+  it('is waited for by an approved withdrawal of everything, which is paid once', async () => {
+    const { pay, coin } = await collected();
+    const id = await pay.withdraw(null);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject(WAITS);
+    await confirm(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', units: 2n * coin + 1n });
+  });
+
+  it('keeps no payment waiting that another address can pay', async () => {
+    const { pay, coin } = await collected();
+    const id = await pay.withdraw(coin / 2n);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+  });
+
+  it('of a collection that left the chain lets no payment go before it', async () => {
+    const { pay, coin } = await collected();
+    const id = await pay.withdraw((coin * 3n) / 2n);
+    await pay.chain.undo(1, []);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'approved', spend_id: null });
+    await confirm(pay);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+  });
+});
+
 describe.each([ETH, TOKEN])('$name: a refund from the inbox', (family) => {
   /** What a deposit of any value needs on Ethereum where nobody tells which blocks are final. */
   const BLOCKS = 96;
@@ -235,7 +338,7 @@ describe.each([ETH, TOKEN])('$name: a refund from the inbox', (family) => {
   const senderOf = (pay: PayBench, id: number): string | undefined => nonceOf(pay.spend(id).conflict_key)?.address;
 
   it('pays what came, less the fee, and nothing of the other money at its address', async () => {
-    const pay = await family.open();
+    const pay = await family.openUsual();
     const { coin } = pay.chain;
     // the first and the third are at one address
     await pay.deposits([coin, 5n * coin, 7n * coin], BLOCKS);
@@ -250,7 +353,7 @@ describe.each([ETH, TOKEN])('$name: a refund from the inbox', (family) => {
   });
 
   it('comes from another address when the money has left that of the deposit', async () => {
-    const pay = await family.open();
+    const pay = await family.openUsual();
     const { coin } = pay.chain;
     await pay.deposits([coin], BLOCKS);
     const spent = await pay.withdraw(coin / 2n);
@@ -265,7 +368,7 @@ describe.each([ETH, TOKEN])('$name: a refund from the inbox', (family) => {
   });
 
   it('waits for the confirmations of its deposit', async () => {
-    const pay = await family.open();
+    const pay = await family.openUsual();
     const { coin } = pay.chain;
     await pay.deposits([coin, 5n * coin]);
     const id = await refund(pay);
