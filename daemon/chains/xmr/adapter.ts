@@ -171,7 +171,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {
-    return markOf(await node.head(signal), await node.pool(signal));
+    const [head, pool] = await Promise.all([node.head(signal), node.pool(signal)]);
+    return markOf(head, pool);
   }
 
   override async close(): Promise<void> {

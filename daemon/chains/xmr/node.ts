@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
-import type { ChainAlert } from '../../domain/errors.ts';
+import { type ChainAlert, Unavailable } from '../../domain/errors.ts';
 import type { RingMember } from '../../domain/spend.ts';
 import { type Block, parseBlock } from '../../monero/block.ts';
 import { writeKept } from '../../monero/kept.ts';
@@ -70,6 +70,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
   readonly #network: Network;
   readonly #rpc: MoneroRpc;
   #identified = -1;
+  /** The number of blocks that its last `get_info` told. */
+  #count = 0;
   /** Whether its last `get_info` said that it is still synchronizing. */
   isBehind = false;
 
@@ -90,15 +92,18 @@ export class MoneroNode implements Endpoint, HeaderSource {
   }
 
   async head(signal: AbortSignal): Promise<LinkedHeader> {
-    const info = await this.#info(signal);
+    // at one time, so that a long way is gone once; a block between the two makes it twice
+    const [info, last] = await Promise.all([
+      this.#info(signal),
+      this.#rpc.json('get_last_block_header', {}, HeaderAnswer, signal).catch(() => null),
+    ]);
     // A node without peers knows no target; a regtest chain has none.
     this.isBehind = this.#network !== 'regtest' && (info.busy_syncing === true || info.synchronized === false);
-    const { block_header } = await this.#rpc.json(
-      'get_block_header_by_hash',
-      { hash: info.top_block_hash },
-      HeaderAnswer,
-      signal,
-    );
+    const hash = info.top_block_hash;
+    const isSame = last?.block_header.hash === hash;
+    const { block_header } = isSame
+      ? last
+      : await this.#rpc.json('get_block_header_by_hash', { hash }, HeaderAnswer, signal);
     const header = headerOf(block_header);
     if (header.hash !== info.top_block_hash || header.height !== info.height - 1) throw new Malformed('another head');
     return header;
@@ -106,9 +111,21 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   async headers(heights: readonly number[], signal: AbortSignal): Promise<(LinkedHeader | null)[]> {
     if (heights.length === 0) return [];
+    // a range above its head is refused: where the last known head is above all heights, its number needs no request
+    const lasting = Math.max(...heights) < this.#count ? this.#headersOf(heights, signal) : null;
+    const known = await lasting?.catch((error: unknown) => {
+      if (error instanceof Unavailable) return null;
+      throw error;
+    });
+    if (known) return known;
+    await this.#info(signal);
+    return this.#headersOf(heights, signal);
+  }
+
+  /** The headers at heights; null where the last known head is below. Throws `Unavailable` if the chain has become shorter since. */
+  async #headersOf(heights: readonly number[], signal: AbortSignal): Promise<(LinkedHeader | null)[]> {
     const found = new Map<number, LinkedHeader>();
-    const { height: count } = await this.#info(signal);
-    const wanted = heights.filter((height) => height < count).toSorted((a, b) => a - b);
+    const wanted = heights.filter((height) => height < this.#count).toSorted((a, b) => a - b);
     for (let at = 0; at < wanted.length; ) {
       const start = wanted[at] as number;
       let last = at;
@@ -247,8 +264,10 @@ export class MoneroNode implements Endpoint, HeaderSource {
     this.#rpc.close();
   }
 
-  #info(signal: AbortSignal): Promise<z.infer<typeof Info>> {
-    return this.#rpc.json('get_info', {}, Info, signal);
+  async #info(signal: AbortSignal): Promise<z.infer<typeof Info>> {
+    const info = await this.#rpc.json('get_info', {}, Info, signal);
+    this.#count = info.height;
+    return info;
   }
 
   #wrong(what: string): ChainAlert {

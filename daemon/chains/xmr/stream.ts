@@ -18,10 +18,11 @@ import { TooLarge } from './rpc.ts';
 
 /** Requests that are under way, or answered, beside the blocks that are being used. */
 const AHEAD_MAX = 2;
-const FIRST_BLOCKS = 4;
+/** Blocks of the usual size of the main network have about 2 MB together. */
+const FIRST_BLOCKS = 16;
 /** A node in restricted mode has 1,000 at the most. */
 const BLOCKS_MAX = 500;
-const GROWTH_MAX = 4;
+const GROWTH_MAX = 8;
 /** The size and time of one request that are aimed at, so that neither memory nor a slow way is strained. */
 const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;

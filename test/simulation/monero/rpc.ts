@@ -28,6 +28,7 @@ const METHODS: Readonly<Record<string, Method>> = {
     busy_syncing: false,
     synchronized: true,
   }),
+  get_last_block_header: ({ tip }) => ({ block_header: headerOf(tip) }),
   get_block_header_by_hash: ({ blocks }, { hash }) => {
     const found = blocks.findLast((one) => one.hash === hash);
     if (!found) throw new Refused('no such block');

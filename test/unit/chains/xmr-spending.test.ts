@@ -108,7 +108,7 @@ describe('a node that', () => {
     server.say = (name) => {
       if (name === method) return answer;
       if (name === 'get_info') return info;
-      if (name === 'get_block_header_by_hash') return { status: 'OK', block_header: header };
+      if (name === 'get_last_block_header') return { status: 'OK', block_header: header };
       const genesis = '418015bb9ae982a1975da7d79277c2705727a56894ba0fb246adaabb1f4632e3';
       return { status: 'OK', headers: [{ ...header, height: 0, hash: genesis }] };
     };
