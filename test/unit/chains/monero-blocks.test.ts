@@ -175,10 +175,15 @@ describe('whole blocks', () => {
     await expect(reading.read(bytes.subarray(0, -1), 0, 40, [receiver])).rejects.toThrow(
       'the endpoint sent bytes that end',
     );
-    const last = reading.read(Buffer.from(bytes), 0, 40, [receiver]);
-    const ended = expect(last).rejects.toThrow('the thread that reads blocks ended');
+    // more at one time than there are threads
+    const all = Array.from({ length: 5 }, () => reading.read(Buffer.from(bytes), 0, 40, [receiver]));
+    expect(await Promise.all(all)).toEqual(all.map(() => here));
+    const last = Array.from({ length: 3 }, () => reading.read(Buffer.from(bytes), 0, 40, [receiver]));
+    const ended = last.map((one) => expect(one).rejects.toThrow('the thread that reads blocks ended'));
     await reading.stop();
-    await ended;
+    await Promise.all(ended);
+    expect(await reading.read(Buffer.from(bytes), 0, 40, [receiver])).toEqual(here);
+    await reading.stop();
   });
 });
 
@@ -269,10 +274,10 @@ describe('a stream of blocks', () => {
   it('asks for the next blocks before the last ones are used, and keeps them for the next step', async () => {
     const chain = new Chain(chainOf(90));
     const stream = streamOf(10);
-    expect(await heightsOf(stream, chain, 0, 89, 1)).toEqual([0, 1, 2, 3]);
+    expect(await heightsOf(stream, chain, 0, 89, 1)).toEqual(upTo(0, 9));
     const asked = chain.asked.length;
     expect(asked).toBeGreaterThan(2);
-    expect(await heightsOf(stream, chain, 4, 89)).toEqual(upTo(4, 89));
+    expect(await heightsOf(stream, chain, 10, 89)).toEqual(upTo(10, 89));
     // nothing was asked for twice
     expect(chain.asked.reduce((sum, [, count]) => sum + count, 0)).toBe(90);
     expect(chain.asked.map(([from]) => from)).toEqual(chain.asked.map(([from]) => from).toSorted((a, b) => a - b));
@@ -283,17 +288,17 @@ describe('a stream of blocks', () => {
     const stream = streamOf(10);
     await heightsOf(stream, chain, 0, 89, 1);
     chain.blocks = chainOf(90, undefined, 3);
-    const [, , , tip] = chain.blocks;
+    const tip = chain.blocks[9];
     const hashes: string[] = [];
-    for await (const page of stream.read(chain.node, 4, 89, { height: 3, hash: tip!.hash }, signal())) {
+    for await (const page of stream.read(chain.node, 10, 89, { height: 9, hash: tip!.hash }, signal())) {
       hashes.push(...page.map(({ header }) => header.hash));
     }
-    expect(hashes).toEqual(chain.blocks.slice(4).map(({ hash }) => hash));
+    expect(hashes).toEqual(chain.blocks.slice(10).map(({ hash }) => hash));
     await heightsOf(stream, chain, 0, 89, 1);
     const asked = chain.asked.length;
     receivers = [receiver, new Receiver(accountKey(Buffer.alloc(64, 8), 'XMR', 'regtest', 0))];
-    await heightsOf(stream, chain, 4, 89, 1);
-    expect(chain.asked[asked]).toEqual([4, expect.any(Number)]);
+    await heightsOf(stream, chain, 10, 89, 1);
+    expect(chain.asked[asked]).toEqual([10, expect.any(Number)]);
   });
 
   it('tells once that it was ended, also where the numbers of outputs are told before the blocks', async () => {
