@@ -5,23 +5,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from './app/addresses/watch.ts';
-import { raise, UnstoredAlerts } from './app/alerts.ts';
+import { raise } from './app/alerts.ts';
 import type { App } from './app/app.ts';
 import { backUpBeforeUpgrade, endUpgrade } from './app/backup/upgrade.ts';
 import { needsAgreement } from './app/chains/agreement.ts';
-import { Chains } from './app/chains/chains.ts';
-import { HoldsMemory } from './app/invoices/looked-at.ts';
+import { createApp } from './app/create-app.ts';
 import { SandboxControls } from './app/invoices/sandbox.ts';
-import { InvoiceSubscribers } from './app/notifications/invoice-subscribers.ts';
-import { OperatorEvents } from './app/notifications/operator-events.ts';
 import { retakeWebhook } from './app/notifications/webhooks.ts';
 import { type Maker, Releases } from './app/operator/releases.ts';
 import { unlockSource } from './app/operator/unlocking.ts';
 import { Discoveries } from './app/recovery/account-discovery.ts';
 import { Instance, needDatabase } from './app/recovery/instance.ts';
-import { Directory } from './app/shops/directory.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
-import { KeyRing } from './app/shops/keys.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter } from './chains/registry.ts';
@@ -219,17 +214,10 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   cleanup.push(() => machines.close());
   const signer = openSigner({ config, store, folder, machines }, wallet, signerLog, wakeAll);
   cleanup.push(() => signer.close());
-  const app: App = {
+  const app = createApp({
     store,
     config,
     rates: new RateBook({ spreadPercent, manual: manualRates(config) }, history),
-    chains: new Chains(),
-    directory: new Directory(),
-    keys: new KeyRing(store, now),
-    invoiceSubscribers: new InvoiceSubscribers(),
-    holds: new HoldsMemory(now),
-    operatorEvents: new OperatorEvents(now),
-    unstored: new UnstoredAlerts(),
     signer,
     log,
     now,
@@ -243,7 +231,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
       chain: (key) => hooks.chain(key),
       withdrawals: (key) => hooks.withdrawals(key),
     },
-  };
+  });
   watchStorage(app);
   app.directory.load(store);
   const sandbox = openSandbox(app);

@@ -1,4 +1,4 @@
-/** The parts of the program, passed to every use case and created in `main.ts`. */
+/** The parts of the program, passed to every use case and created in `create-app.ts`. */
 import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import type { RateBook } from '../rates/book.ts';

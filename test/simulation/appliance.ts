@@ -5,19 +5,14 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchList } from '../../daemon/app/addresses/watch.ts';
-import { raise, UnstoredAlerts } from '../../daemon/app/alerts.ts';
+import { raise } from '../../daemon/app/alerts.ts';
 import type { App } from '../../daemon/app/app.ts';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { needsAgreement } from '../../daemon/app/chains/agreement.ts';
-import { Chains } from '../../daemon/app/chains/chains.ts';
-import { HoldsMemory } from '../../daemon/app/invoices/looked-at.ts';
-import { InvoiceSubscribers } from '../../daemon/app/notifications/invoice-subscribers.ts';
-import { OperatorEvents } from '../../daemon/app/notifications/operator-events.ts';
+import { createApp } from '../../daemon/app/create-app.ts';
 import { Releases } from '../../daemon/app/operator/releases.ts';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import { Instance } from '../../daemon/app/recovery/instance.ts';
-import { Directory } from '../../daemon/app/shops/directory.ts';
-import { KeyRing } from '../../daemon/app/shops/keys.ts';
 import { type ChainAdapter, type ScriptList, tipOf } from '../../daemon/chains/adapter.ts';
 import { openAdapter } from '../../daemon/chains/registry.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -162,20 +157,13 @@ export class Appliance {
     store.write = (work) => write((tx) => this.#time.writing(() => work(tx)));
     const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
     const workers = new Map<string, WithdrawalWorker>();
-    this.app = {
+    this.app = createApp({
       store,
       config,
       log,
       now,
       signer,
       rates: new RateBook({ manual: manualRates(config) }),
-      chains: new Chains(),
-      directory: new Directory(),
-      keys: new KeyRing(store, now),
-      invoiceSubscribers: new InvoiceSubscribers(),
-      holds: new HoldsMemory(now),
-      operatorEvents: new OperatorEvents(now),
-      unstored: new UnstoredAlerts(),
       publicUrl: 'http://127.0.0.1',
       wake: {
         webhooks: () => {},
@@ -192,7 +180,7 @@ export class Appliance {
         chain: (key) => this.#loops.wake(key),
         withdrawals: (key) => workers.get(key)?.wake(),
       },
-    };
+    });
     this.app.directory.load(store);
     for (const chain of this.#sources.chains) {
       const adapter = this.#source('regtest', chain, watchList(store, chainKey('regtest', chain)));

@@ -3,19 +3,14 @@
  * Nothing runs by itself.
  */
 import { derive, withAddress } from '../../../daemon/app/addresses/pool.ts';
-import { UnstoredAlerts } from '../../../daemon/app/alerts.ts';
 import type { App } from '../../../daemon/app/app.ts';
-import { type ChainRuntime, Chains } from '../../../daemon/app/chains/chains.ts';
+import type { ChainRuntime } from '../../../daemon/app/chains/chains.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { beginChain, ingest } from '../../../daemon/app/chains/ingest.ts';
+import { createApp } from '../../../daemon/app/create-app.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
-import { HoldsMemory } from '../../../daemon/app/invoices/looked-at.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
-import { InvoiceSubscribers } from '../../../daemon/app/notifications/invoice-subscribers.ts';
-import { OperatorEvents } from '../../../daemon/app/notifications/operator-events.ts';
 import { addBusiness } from '../../../daemon/app/shops/businesses.ts';
-import { Directory } from '../../../daemon/app/shops/directory.ts';
-import { KeyRing } from '../../../daemon/app/shops/keys.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
 import { loadConfig } from '../../../daemon/config/config.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
@@ -172,31 +167,16 @@ export class Bench {
     parts: Parts,
   ): { app: App; chain: ChainRuntime } {
     const now = (): number => clock.at;
-    const app: App = {
+    const app = createApp({
       store,
       config: loadConfig({ dataDir: '/nonexistent', env: {}, flags }),
       rates: new RateBook({}),
-      chains: new Chains(),
-      directory: new Directory(),
-      keys: new KeyRing(store, now),
-      invoiceSubscribers: new InvoiceSubscribers(),
-      holds: new HoldsMemory(now),
-      operatorEvents: new OperatorEvents(now),
       signer: parts.signer ?? NO_SIGNER,
-      unstored: new UnstoredAlerts(),
       log: createLog({ level: 'silent', format: 'json' }),
       now,
       jump: 20,
       publicUrl: 'http://127.0.0.1',
-      wake: {
-        webhooks: () => {},
-        shopEvents: () => {},
-        pool: () => {},
-        business: () => {},
-        chain: () => {},
-        withdrawals: () => {},
-      },
-    };
+    });
     return { app, chain: app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId)) };
   }
 

@@ -1,0 +1,38 @@
+/** Puts the parts of the program together, for the daemon and for tests alike. */
+import { UnstoredAlerts } from './alerts.ts';
+import type { App } from './app.ts';
+import { Chains } from './chains/chains.ts';
+import { HoldsMemory } from './invoices/looked-at.ts';
+import { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
+import { OperatorEvents } from './notifications/operator-events.ts';
+import { Directory } from './shops/directory.ts';
+import { KeyRing } from './shops/keys.ts';
+
+/** The parts that the caller opens or chooses. A worker that is not in `wake` does not run. */
+type Given = Pick<App, 'store' | 'config' | 'rates' | 'signer' | 'log' | 'now' | 'jump' | 'publicUrl'> & {
+  wake?: Partial<App['wake']>;
+};
+
+/** An `App` without chains, whose directory is not loaded yet. It opens and starts nothing. */
+export function createApp({ wake, ...given }: Given): App {
+  const { store, now } = given;
+  return {
+    ...given,
+    chains: new Chains(),
+    directory: new Directory(),
+    keys: new KeyRing(store, now),
+    invoiceSubscribers: new InvoiceSubscribers(),
+    holds: new HoldsMemory(now),
+    operatorEvents: new OperatorEvents(now),
+    unstored: new UnstoredAlerts(),
+    wake: {
+      webhooks: () => {},
+      shopEvents: () => {},
+      pool: () => {},
+      business: () => {},
+      chain: () => {},
+      withdrawals: () => {},
+      ...wake,
+    },
+  };
+}
