@@ -18,6 +18,7 @@ import { Discoveries } from './app/recovery/account-discovery.ts';
 import { Instance, needDatabase } from './app/recovery/instance.ts';
 import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-start.ts';
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
+import { Wake } from './app/wake.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
 import { isDefaultSource, openAdapter } from './chains/registry.ts';
 import { makerOfPackage } from './cli/maker.ts';
@@ -139,15 +140,6 @@ type Parts = {
   machines: Machines;
   timetable: Timetable;
   instance: Instance;
-  /** Set by the workers once they run. */
-  hooks: {
-    fill: () => void;
-    business: () => void;
-    webhooks: () => void;
-    shopEvents: () => void;
-    chain: (key: string) => void;
-    withdrawals: (key: string) => void;
-  };
 };
 
 type SandboxAccounts = (accountNo: number) => Partial<Record<ChainId, AccountKey>>;
@@ -198,21 +190,14 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   await endUpgrade(options.dataDir);
   const history = rateHistory(store, HISTORY_KEPT_MS, now, (error) => log.error({ error }, 'rates were not stored'));
   const spreadPercent = formatDecimal(config.rates.spreadPercent.ppm, 4);
-  const hooks: Parts['hooks'] = {
-    fill: () => {},
-    business: () => {},
-    webhooks: () => {},
-    shopEvents: () => {},
-    chain: () => {},
-    withdrawals: () => {},
-  };
   const folder = join(options.dataDir, VAULT_FOLDER);
   const wallet = await ensureSandboxWallet(folder);
-  const wakeAll = (): void => wakeWithdrawals(app);
+  const wake = new Wake();
+  const onSigner = (): void => wake.allWithdrawals();
   const signerLog = partLog(log, 'signer', config.log.parts);
-  const machines = openMachines(options.dataDir, now, signerLog, wakeAll);
+  const machines = openMachines(options.dataDir, now, signerLog, onSigner);
   cleanup.push(() => machines.close());
-  const signer = openSigner({ config, store, folder, machines }, wallet, signerLog, wakeAll);
+  const signer = openSigner({ config, store, folder, machines }, wallet, signerLog, onSigner);
   cleanup.push(() => signer.close());
   const app = createApp({
     store,
@@ -223,14 +208,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     now,
     jump: options.jump,
     publicUrl: '',
-    wake: {
-      pool: () => hooks.fill(),
-      business: () => hooks.business(),
-      webhooks: () => hooks.webhooks(),
-      shopEvents: () => hooks.shopEvents(),
-      chain: (key) => hooks.chain(key),
-      withdrawals: (key) => hooks.withdrawals(key),
-    },
+    wake,
   });
   watchStorage(app);
   app.directory.load(store);
@@ -241,12 +219,12 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
     Object.fromEntries(CHAINS.map((chain) => [chain, wallet.account(chain, accountNo)]));
   const instance = await Instance.begin(app, options.dataDir);
   cleanup.push(() => instance.stop());
-  return { app, sandbox, sandboxAccounts, machines, timetable: new Timetable(app), instance, hooks };
+  return { app, sandbox, sandboxAccounts, machines, timetable: new Timetable(app), instance };
 }
 
 /** Opens the servers and returns the address of the public one. */
 async function serve(parts: Parts, options: DaemonOptions, startedAt: number, cleanup: Cleanup): Promise<string> {
-  const { app, sandbox, timetable, hooks } = parts;
+  const { app, sandbox, timetable } = parts;
   const { dataDir, maker } = options;
   const { config, store } = app;
   const controls = new SandboxControls(app, sandbox);
@@ -272,10 +250,10 @@ async function serve(parts: Parts, options: DaemonOptions, startedAt: number, cl
     socksProxy: config.webhook.socksProxy,
   };
   const webhooks = new WebhookWorker(as(app, 'webhooks'), destinationPolicy);
-  hooks.webhooks = () => webhooks.wake();
+  app.wake.on({ webhooks: () => webhooks.wake() });
   cleanup.push(() => webhooks.stop());
   const shopEvents = new ShopEventWorker(as(app, 'webhooks'), destinationPolicy);
-  hooks.shopEvents = () => shopEvents.wake();
+  app.wake.on({ shopEvents: () => shopEvents.wake() });
   cleanup.push(() => shopEvents.stop());
   shopEvents.start();
 
@@ -365,9 +343,9 @@ function onDemand(context: Context): Consoles {
 }
 
 /** Starts the workers. */
-async function work({ app, sandbox, timetable, instance, hooks }: Parts, cleanup: Cleanup): Promise<void> {
+async function work({ app, sandbox, timetable, instance }: Parts, cleanup: Cleanup): Promise<void> {
   const loops = new SyncLoops(as(app, 'chains'));
-  hooks.chain = (key) => loops.wake(key);
+  app.wake.on({ chain: (key) => loops.wake(key) });
   cleanup.push(() => loops.stop());
   // the sandbox answers at once; a real chain may take its time, which delays only its own payments
   loops.begin();
@@ -377,7 +355,12 @@ async function work({ app, sandbox, timetable, instance, hooks }: Parts, cleanup
   const withdrawals = new Map(
     app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(as(app, 'withdrawals'), chain)]),
   );
-  hooks.withdrawals = (key) => withdrawals.get(key)?.wake();
+  app.wake.on({
+    withdrawals: (key) => withdrawals.get(key)?.wake(),
+    allWithdrawals() {
+      for (const worker of withdrawals.values()) worker.wake();
+    },
+  });
   cleanup.push(async () => {
     await Promise.all([...withdrawals.values()].map((worker) => worker.stop()));
   });
@@ -390,19 +373,21 @@ async function work({ app, sandbox, timetable, instance, hooks }: Parts, cleanup
   cleanup.push(() => liveRates.stop());
   liveRates.begin();
   const jobs = new Jobs(app);
-  hooks.fill = () => {
-    jobs.fill();
-    instance.touch();
-  };
-  hooks.business = () => {
-    jobs.fill();
-    loops.begin();
-    liveRates.begin();
-  };
+  app.wake.on({
+    pool() {
+      jobs.fill();
+      instance.touch();
+    },
+    business() {
+      jobs.fill();
+      loops.begin();
+      liveRates.begin();
+    },
+  });
   jobs.start(timetable);
   timetable.every('stamp', STAMP_MS, () => instance.stamp());
   cleanup.push(() => jobs.stop());
-  hooks.webhooks();
+  app.wake.webhooks();
   timetable.onStep = () => liveRates.clockSet();
   timetable.start();
   cleanup.push(() => timetable.stop());
@@ -416,11 +401,6 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
   judgeSimulated(order);
   const { plan } = order;
   return plan.kind === 'sandbox' ? simulatedSpend(plan) : accountSpend(plan);
-}
-
-/** Lets go on what waited for the wallet. */
-function wakeWithdrawals({ chains, wake }: App): void {
-  for (const { key } of chains.all()) wake.withdrawals(key);
 }
 
 /** Where a computer at home connects that signs. */

@@ -11,6 +11,7 @@ import type { InvoiceSubscribers } from './notifications/invoice-subscribers.ts'
 import type { OperatorEvents } from './notifications/operator-events.ts';
 import type { Directory } from './shops/directory.ts';
 import type { KeyRing } from './shops/keys.ts';
+import type { Wake } from './wake.ts';
 
 export type App = {
   readonly store: Store;
@@ -32,18 +33,7 @@ export type App = {
   readonly jump?: number | undefined;
   /** The address for payers, without a slash at the end. Known once the port is. */
   publicUrl: string;
-  /** Called after a commit that made work for a worker. */
-  readonly wake: {
-    webhooks: () => void;
-    shopEvents: () => void;
-    /** An account has fewer addresses ready, or more to watch. */
-    pool: () => void;
-    /** A business was added or changed: it may need a chain, or rates, that none needed before. */
-    business: () => void;
-    chain: (key: string) => void;
-    /** A chain's withdrawals have work. */
-    withdrawals: (key: string) => void;
-  };
+  readonly wake: Wake;
 };
 
 export const MS_PER_HOUR = 3_600_000;

@@ -8,13 +8,11 @@ import { OperatorEvents } from './notifications/operator-events.ts';
 import { Directory } from './shops/directory.ts';
 import { KeyRing } from './shops/keys.ts';
 
-/** The parts that the caller opens or chooses. A worker that is not in `wake` does not run. */
-type Given = Pick<App, 'store' | 'config' | 'rates' | 'signer' | 'log' | 'now' | 'jump' | 'publicUrl'> & {
-  wake?: Partial<App['wake']>;
-};
+/** The parts that the caller opens or chooses. */
+type Given = Pick<App, 'store' | 'config' | 'rates' | 'signer' | 'log' | 'now' | 'jump' | 'publicUrl' | 'wake'>;
 
 /** An `App` without chains, whose directory is not loaded yet. It opens and starts nothing. */
-export function createApp({ wake, ...given }: Given): App {
+export function createApp(given: Given): App {
   const { store, now } = given;
   return {
     ...given,
@@ -25,14 +23,5 @@ export function createApp({ wake, ...given }: Given): App {
     holds: new HoldsMemory(now),
     operatorEvents: new OperatorEvents(now),
     unstored: new UnstoredAlerts(),
-    wake: {
-      webhooks: () => {},
-      shopEvents: () => {},
-      pool: () => {},
-      business: () => {},
-      chain: () => {},
-      withdrawals: () => {},
-      ...wake,
-    },
   };
 }

@@ -13,6 +13,7 @@ import { createApp } from '../../daemon/app/create-app.ts';
 import { Releases } from '../../daemon/app/operator/releases.ts';
 import { AccountDiscovery } from '../../daemon/app/recovery/account-discovery.ts';
 import { Instance } from '../../daemon/app/recovery/instance.ts';
+import { Wake } from '../../daemon/app/wake.ts';
 import { type ChainAdapter, type ScriptList, tipOf } from '../../daemon/chains/adapter.ts';
 import { openAdapter } from '../../daemon/chains/registry.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -156,7 +157,6 @@ export class Appliance {
     const write = store.write.bind(store);
     store.write = (work) => write((tx) => this.#time.writing(() => work(tx)));
     const log = createLog({ level: process.env.SIMULATION_LOG === undefined ? 'silent' : 'warn', format: 'json' });
-    const workers = new Map<string, WithdrawalWorker>();
     this.app = createApp({
       store,
       config,
@@ -165,21 +165,7 @@ export class Appliance {
       signer,
       rates: new RateBook({ manual: manualRates(config) }),
       publicUrl: 'http://127.0.0.1',
-      wake: {
-        webhooks: () => {},
-        shopEvents: () => {},
-        pool: () => {
-          // the check at the start comes before there are jobs
-          this.#jobs?.fill();
-          this.#instance?.touch();
-        },
-        business: () => {
-          this.#jobs?.fill();
-          this.#loops.begin();
-        },
-        chain: (key) => this.#loops.wake(key),
-        withdrawals: (key) => workers.get(key)?.wake(),
-      },
+      wake: new Wake(),
     });
     this.app.directory.load(store);
     for (const chain of this.#sources.chains) {
@@ -189,11 +175,33 @@ export class Appliance {
     this.#instance = await Instance.begin(this.app, folder);
     this.#loops = new SyncLoops(this.app);
     this.#jobs = new Jobs(this.app);
+    const workers = new Map(
+      this.app.chains.all().map((chain) => [chain.key as string, new WithdrawalWorker(this.app, chain)]),
+    );
+    this.#listen(workers);
     this.#loops.begin();
-    for (const chain of this.app.chains.all()) workers.set(chain.key, new WithdrawalWorker(this.app, chain));
     for (const worker of workers.values()) worker.start();
     this.#jobs.fill();
     store.onCommit = () => this.#committed();
+  }
+
+  /** Passes work on to the workers. */
+  #listen(workers: ReadonlyMap<string, WithdrawalWorker>): void {
+    this.app.wake.on({
+      pool: () => {
+        this.#jobs?.fill();
+        this.#instance?.touch();
+      },
+      business: () => {
+        this.#jobs?.fill();
+        this.#loops.begin();
+      },
+      chain: (key) => this.#loops.wake(key),
+      withdrawals: (key) => workers.get(key)?.wake(),
+      allWithdrawals() {
+        for (const worker of workers.values()) worker.wake();
+      },
+    });
   }
 
   #source(network: Network, chain: ChainId, list: ScriptList): ChainAdapter | null {
@@ -306,7 +314,7 @@ export class Appliance {
   /** Opens the wallet, and lets what waits for that go on. */
   async unlock(): Promise<void> {
     await this.ask(() => this.signer.open());
-    for (const { key } of this.app.chains.all()) this.app.wake.withdrawals(key);
+    this.app.wake.allWithdrawals();
   }
 
   /** Time passes. What the clock starts is started. */

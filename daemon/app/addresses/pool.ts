@@ -80,7 +80,7 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
   tx.run(insertGiven, { target_id: target.id });
   retireKin(tx, target);
-  tx.afterCommit(app.wake.pool);
+  tx.afterCommit(() => app.wake.pool());
   return target;
 }
 

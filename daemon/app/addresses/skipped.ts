@@ -56,7 +56,7 @@ export function noteUsed(app: App, tx: Tx, { account_id, branch, idx }: TargetRo
   tx.run(raiseUsed, { account_id, used_index: branch === 0 ? idx : -1, used_change: branch === 1 ? idx : -1 });
   skipUsed(tx, account_id, branch as Branch, idx, row.gap);
   // those behind it are to be watched, too
-  tx.afterCommit(app.wake.pool);
+  tx.afterCommit(() => app.wake.pool());
 }
 
 /** Whether all skipped addresses of every account are watched. */

@@ -90,7 +90,7 @@ function queue(app: App, tx: Tx, businessId: number, type: EventType, subject: s
     created_at: now,
   });
   for (const { id } of wanting) tx.run(insertDelivery, { event_id: event.id, endpoint_id: id, subject, due_at: now });
-  tx.afterCommit(app.wake.shopEvents);
+  tx.afterCommit(() => app.wake.shopEvents());
 }
 
 /** To be called after the rows were written. */
@@ -262,7 +262,7 @@ export function enableEndpoint(app: App, tx: Tx, id: number): EndpointRow {
   const row = endpointOf(tx, id);
   save(app, tx, { ...row, failing_since: null, disabled_at: null, disabled_why: null });
   endIn(app, tx, DISABLED, `${id}`);
-  tx.afterCommit(app.wake.shopEvents);
+  tx.afterCommit(() => app.wake.shopEvents());
   return endpointOf(tx, id);
 }
 
@@ -300,7 +300,7 @@ export function resendDelivery(app: App, tx: Tx, id: number): void {
   if (!row) throw new Rejected('delivery.not_found', `There is no event delivery ${id}`, 'id');
   endpointOf(tx, row.endpoint_id);
   tx.run(updateDelivery, { ...row, state: 'waiting', attempts: 0, due_at: app.now() });
-  tx.afterCommit(app.wake.shopEvents);
+  tx.afterCommit(() => app.wake.shopEvents());
 }
 
 /** The deliveries, newest first. */

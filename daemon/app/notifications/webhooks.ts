@@ -51,7 +51,7 @@ export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
   const url = invoice.webhook_url;
   const turn = { host: hostOf(url), business_id: invoice.business_id, live: network !== 'sandbox' };
   tx.run(insertWebhook, { invoice_id: invoice.id, url, created_at: app.now(), lane, ...turn });
-  tx.afterCommit(app.wake.webhooks);
+  tx.afterCommit(() => app.wake.webhooks());
 }
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');

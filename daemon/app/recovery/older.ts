@@ -45,7 +45,7 @@ export function beginAsOlder(
     app.log.error({ reason: reason.text }, 'the data is older than what happened: the service is quarantined');
     app.keys.clear();
     app.wake.pool();
-    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+    app.wake.allWithdrawals();
   });
 }
 

@@ -85,6 +85,6 @@ export function endQuarantine(app: App, tx: Tx): void {
     app.keys.clear();
     app.wake.pool();
     app.wake.webhooks();
-    for (const { key } of app.chains.all()) app.wake.withdrawals(key);
+    app.wake.allWithdrawals();
   });
 }

@@ -185,5 +185,5 @@ export function changeBusiness(
   set(change.enable, true);
   set(change.disable, false);
   tx.afterCommit(() => app.directory.load(app.store));
-  tx.afterCommit(app.wake.business);
+  tx.afterCommit(() => app.wake.business());
 }

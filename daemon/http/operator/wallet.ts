@@ -19,12 +19,12 @@ export const WALLET_METHODS: Methods = {
   'wallet.sealKey': async ({ app }) => ({ seal_key: await app.signer.sealKey() }),
   'wallet.unlock': async ({ app }, { sealed }) => {
     const status = await app.signer.unlock(sealed);
-    wakeWithdrawals(app);
+    app.wake.allWithdrawals();
     return walletJson(app, status);
   },
   'wallet.keychain': async ({ app }, { on }) => {
     await (on ? useKeychain(app) : leaveKeychain(app));
-    if (on) wakeWithdrawals(app);
+    if (on) app.wake.allWithdrawals();
     return walletJson(app, await app.signer.status());
   },
   'wallet.authorize': async ({ app }, { sealed }) => ({ macs: await app.signer.authorize(sealed) }),
@@ -56,10 +56,6 @@ function addressJson({ target, invoice, payment }: GivenAddress): Result<'addres
     crypto: payment?.asset ?? null,
     received: payment ? formatUnits(payment.received, assetOf(payment.asset)) : null,
   };
-}
-
-function wakeWithdrawals({ chains, wake }: Context['app']): void {
-  for (const { key } of chains.all()) wake.withdrawals(key);
 }
 
 function walletJson(app: Context['app'], status: SignerStatus): Result<'wallet.status'> {

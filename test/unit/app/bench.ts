@@ -11,6 +11,7 @@ import { createApp } from '../../../daemon/app/create-app.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { addBusiness } from '../../../daemon/app/shops/businesses.ts';
+import { Wake } from '../../../daemon/app/wake.ts';
 import type { ChainAdapter } from '../../../daemon/chains/adapter.ts';
 import { loadConfig } from '../../../daemon/config/config.ts';
 import { type AssetId, assetOf, type ChainId } from '../../../daemon/domain/assets.ts';
@@ -176,6 +177,7 @@ export class Bench {
       now,
       jump: 20,
       publicUrl: 'http://127.0.0.1',
+      wake: new Wake(),
     });
     return { app, chain: app.chains.add(parts.adapter?.(store, now) ?? fakeAdapter(chainId)) };
   }

@@ -103,9 +103,11 @@ it('is read again until everything that it used was watched from its first block
 it('has the addresses behind its last used one derived, although it is not read again', async () => {
   const { app, chain, account, rescan, checkpoint, creditsAt, update } = await openPast();
   let isWoken = false;
-  app.wake.pool = () => {
-    isWoken = true;
-  };
+  app.wake.on({
+    pool() {
+      isWoken = true;
+    },
+  });
   expect(await prepareRescan(app, rescan()!)).toBeNull();
   await deriveSkipped(app, account, () => false);
   const ready = await prepareRescan(app, rescan()!);

@@ -67,9 +67,11 @@ it.each([
   let isLooking = true;
   Object.assign(chain.adapter, { rescan: () => {}, rescanning: () => isLooking });
   let asked = 0;
-  app.wake.chain = () => asked++;
   let woken = 0;
-  app.wake.withdrawals = () => woken++;
+  app.wake.on({
+    chain: () => asked++,
+    withdrawals: () => woken++,
+  });
   await pay.round();
   await pay.pass();
   expect([pay.row(id).state, asked]).toEqual(['approved', 0]);

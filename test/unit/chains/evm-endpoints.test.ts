@@ -91,8 +91,10 @@ describe('a chain that only the defaults connect', () => {
   it('is looked for when a business changes, and not with every payment', async () => {
     bench = await Bench.open('ETH', {}, { also: ['BSC'] });
     const woken: string[] = [];
-    bench.app.wake.business = () => woken.push('business');
-    bench.app.wake.pool = () => woken.push('pool');
+    bench.app.wake.on({
+      business: () => woken.push('business'),
+      pool: () => woken.push('pool'),
+    });
     await only('USDT_ERC20');
     await bench.invoice({ crypto: 'USDT_ERC20' });
     expect(woken).toEqual(['business', 'pool']);
