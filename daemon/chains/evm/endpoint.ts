@@ -1,15 +1,14 @@
 /**
- * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: its requests, in batches as large as it accepts, and the check that
- * it is on the right chain. The form of answers is checked here, their truth by `../agreement.ts` and `second-look.ts`.
+ * One JSON-RPC endpoint of Ethereum or BNB Smart Chain: its requests, and the check that it is on the right chain. The form of
+ * answers is checked here, their truth by `../agreement.ts` and `second-look.ts`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Network } from '../../domain/assets.ts';
 import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { chainIdOf, type EvmChain } from '../../domain/evm.ts';
 import type { HeaderSource } from '../checkpoint.ts';
 import { type Endpoint, Malformed } from '../endpoints.ts';
-import { type Call, type Reply, Rpc, RpcError, TooLarge } from '../json-rpc.ts';
+import { type Call, type Reply, Rpc, RpcError } from '../json-rpc.ts';
 import { slices } from '../slices.ts';
 import {
   baseFeeOf,
@@ -29,9 +28,12 @@ import {
   tracesOf,
 } from './answers.ts';
 import { balancesCall } from './balances-call.ts';
+import { Pacing, REQUEST_TIMEOUT_MS, RETRY_SECONDS } from './pacing.ts';
 import { GENESIS, type Token } from './params.ts';
 import { ProgramSize } from './program-size.ts';
 import { usedCall } from './used.ts';
+
+export { isLimit } from './pacing.ts';
 
 type EndpointOptions = {
   /** http(s)://[user:password@]host[:port][/path], which may hold a key. */
@@ -45,18 +47,6 @@ type EndpointOptions = {
 
 /** Longer answers are refused. The longest honest one is a block full of transfers of one token. */
 const RESPONSE_BYTES_MAX = 16_000_000;
-const REQUEST_TIMEOUT_MS = 20_000;
-const BATCH_CALLS_START = 20;
-const BATCH_CALLS_MAX = 100;
-/** Refusals of one batch for its cost, each answered with half the calls and twice the wait, before giving up. */
-const LIMITED_TRIES_MAX = 8;
-const LIMITED_WAIT_MS = 100;
-const LIMITED_WAIT_MS_MAX = 1_600;
-/** The pause before each request to an endpoint that counts them: doubled when it refuses one, a tenth less after each answer. */
-const PACE_MS_MIN = 20;
-const PACE_MS_MAX = 1_000;
-const REFUSED_KEPT_MS = 10 * 60_000;
-const RETRY_SECONDS = 5;
 /** For so long a further connection is not examined as the first one was. Servers close connections that rest for seconds. */
 const EXAMINED_MS = 10 * 60_000;
 const TRACES_MAX = 100;
@@ -67,13 +57,8 @@ const BALANCES_PER_CALL_MAX = 1_100;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 /** JSON-RPC 2.0: the parameters have another form than the method's. */
 const INVALID_PARAMS = -32_602;
-/** EIP-1474: the limit of requests is exceeded. */
-const LIMIT_EXCEEDED = -32_005;
-/** `json-rpc.ts` describes an HTTP 429 with these words. */
-const LIMIT_WORDS = /HTTP 429|rate limit|too many requests|limit exceeded|capacity|compute units|batch/i;
 /** `decimals()` of ERC-20. */
 const DECIMALS = '0x313ce567';
-
 /** `symbol()` of ERC-20. */
 const SYMBOL = '0x95d89b41';
 /** The gas with which an unknown contract may return its name: enough for a short text, too little for megabytes. */
@@ -98,22 +83,20 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   readonly name: string;
   readonly #options: EndpointOptions;
   readonly #rpc: Rpc;
+  readonly #pacing: Pacing;
   #identified = -1;
   #examinedAtMs = Number.NEGATIVE_INFINITY;
   /** The connection on which the endpoint refused traces. */
   #traceless = -1;
   readonly #usedPerCall = new ProgramSize(USED_PER_CALL_MAX);
   readonly #balancesPerCall = new ProgramSize(BALANCES_PER_CALL_MAX);
-  #batchMax = BATCH_CALLS_START;
-  #paceMs = 0;
-  /** The last batch that was refused for its cost. */
-  #refused = { calls: BATCH_CALLS_MAX, atMs: Number.NEGATIVE_INFINITY };
 
   /** Throws `Rejected` when the URL is malformed. */
   constructor(options: EndpointOptions) {
     this.#options = options;
     const { url, label } = options;
     this.#rpc = new Rpc({ url, label, responseBytesMax: RESPONSE_BYTES_MAX, version: '2.0' });
+    this.#pacing = new Pacing({ rpc: this.#rpc, label });
     this.name = this.#rpc.source;
   }
 
@@ -129,7 +112,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       return;
     }
     const { network, chain, tokens } = this.#options;
-    const [id, first, ...decimals] = await this.#many(
+    const [id, first, ...decimals] = await this.#pacing.many(
       [
         ['eth_chainId'],
         ['eth_getBlockByNumber', '0x0', false],
@@ -165,7 +148,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   async #needStateByHash(signal: AbortSignal): Promise<void> {
     const { hash } = await this.head(signal);
     const at = { blockHash: hash, requireCanonical: true };
-    const [reply] = await this.#many([['eth_getBalance', ZERO_ADDRESS, at]], signal);
+    const [reply] = await this.#pacing.many([['eth_getBalance', ZERO_ADDRESS, at]], signal);
     if (reply && 'error' in reply && reply.error.code === INVALID_PARAMS) {
       throw this.#wrong(
         `takes no hash of a block for the state (EIP-1898), so that it cannot be used: ${reply.error.message}`,
@@ -179,14 +162,14 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   /** The newest final block; null when the endpoint does not know the tag "finalized", or has none yet. */
   async finalized(signal: AbortSignal): Promise<Header | null> {
-    const [reply] = await this.#many([['eth_getBlockByNumber', 'finalized', false]], signal);
+    const [reply] = await this.#pacing.many([['eth_getBlockByNumber', 'finalized', false]], signal);
     return reply && 'result' in reply && reply.result !== null ? headerOf(reply.result) : null;
   }
 
   /** The headers at these heights; null where it has no block. */
   async headers(heights: readonly number[], signal: AbortSignal): Promise<(Header | null)[]> {
     const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply, i) => {
       const value = this.#result(reply);
       if (value === null) return null;
@@ -199,7 +182,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** The hashes of the blocks at these heights with the ids of their transactions; null where it has no block. */
   async listings(heights: readonly number[], signal: AbortSignal): Promise<(ReturnType<typeof listingOf> | null)[]> {
     const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply, i) => {
       const value = this.#result(reply);
       const listing = value === null ? null : listingOf(value);
@@ -211,7 +194,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** The headers of blocks by their hashes; null where it has no such block. */
   async headersByHash(hashes: readonly string[], signal: AbortSignal): Promise<(Header | null)[]> {
     const calls = hashes.map((hash): Call => ['eth_getBlockByHash', hash, false]);
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply) => {
       const value = this.#result(reply);
       return value === null ? null : headerOf(value);
@@ -230,7 +213,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   ): Promise<Log[]> {
     const blocks = { fromBlock: hexOf(range.from), toBlock: hexOf(range.to) };
     const filter = { ...blocks, ...(contracts && { address: contracts }), topics };
-    const [reply] = await this.#many([['eth_getLogs', filter]], signal, 'pass limits on');
+    const [reply] = await this.#pacing.many([['eth_getLogs', filter]], signal, 'pass limits on');
     if (reply && 'error' in reply) throw reply.error;
     const logs = await logsOf(this.#result(reply), slices());
     if (logs.some(({ height }) => height < range.from || height > range.to))
@@ -251,7 +234,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     const calls = blocks.map(
       ({ hash }): Call => ['eth_getLogs', { blockHash: hash, address: contracts, topics: [topic] }],
     );
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     const pause = slices();
     const found: Log[] = [];
     for (const [i, reply] of replies.entries()) {
@@ -264,7 +247,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   /** The receipts of transactions; null where it knows none. */
   async receipts(txids: readonly string[], signal: AbortSignal): Promise<(Receipt | null)[]> {
-    const replies = await this.#many(
+    const replies = await this.#pacing.many(
       txids.map((txid): Call => ['eth_getTransactionReceipt', txid]),
       signal,
     );
@@ -303,7 +286,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   ): Promise<T[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
     const calls = runs.map(({ data }): Call => ['eth_call', { data }, at]);
-    const replies = await this.#many(calls, signal).catch((error: unknown) => {
+    const replies = await this.#pacing.many(calls, signal).catch((error: unknown) => {
       if (error instanceof Unavailable) size.refused();
       throw error;
     });
@@ -315,7 +298,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
 
   async #balancesOfEach(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
-    const replies = await this.#many(
+    const replies = await this.#pacing.many(
       addresses.map((address): Call => ['eth_getBalance', address, at]),
       signal,
     );
@@ -330,7 +313,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     const calls = contracts.flatMap((to): Call[] =>
       [SYMBOL, DECIMALS].map((data) => ['eth_call', { to, data, gas: hexOf(TRAIT_GAS) }, 'latest']),
     );
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     const resultAt = (i: number): unknown => {
       const reply = replies[i];
       return reply && 'result' in reply ? reply.result : null;
@@ -369,7 +352,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** How many transactions addresses have sent; null where the endpoint does not tell. */
   async nonces(addresses: readonly string[], signal: AbortSignal): Promise<(bigint | null)[]> {
     const calls = addresses.map((address): Call => ['eth_getTransactionCount', address, 'latest']);
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'nonce')));
   }
 
@@ -381,7 +364,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     signal: AbortSignal,
   ): Promise<(bigint | null)[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
-    const replies = await this.#many(
+    const replies = await this.#pacing.many(
       addresses.map((address): Call => ['eth_call', { to: contract, data: `${BALANCE_OF}${address.slice(2)}` }, at]),
       signal,
     );
@@ -411,7 +394,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** How many transactions addresses had sent after a block; null where the endpoint does not have that state any more. */
   async noncesAfter(addresses: readonly string[], block: BlockId, signal: AbortSignal): Promise<(bigint | null)[]> {
     const at = { blockHash: block.hash, requireCanonical: true };
-    const replies = await this.#many(
+    const replies = await this.#pacing.many(
       addresses.map((address): Call => ['eth_getTransactionCount', address, at]),
       signal,
     );
@@ -427,7 +410,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   /** Transactions by their ids; null where it knows none. */
   async sendingsOf(txids: readonly string[], signal: AbortSignal): Promise<(Sending | null)[]> {
     const calls = txids.map((txid): Call => ['eth_getTransactionByHash', txid]);
-    const replies = await this.#many(calls, signal);
+    const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply, i) => {
       const value = this.#result(reply);
       const sending = value === null ? null : sendingOf(value);
@@ -449,7 +432,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   async gasPrice(signal: AbortSignal): Promise<GasPrice> {
-    const [block, tip, price] = await this.#many(
+    const [block, tip, price] = await this.#pacing.many(
       [['eth_getBlockByNumber', 'latest', false], ['eth_maxPriorityFeePerGas'], ['eth_gasPrice']],
       signal,
     );
@@ -464,7 +447,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
    * The gas that a transaction needs now, and what it would return. Throws `RpcError` when it would fail.
    */
   async trial(call: EvmCall, signal: AbortSignal): Promise<{ gas: bigint; returned: string }> {
-    const [gas, returned] = await this.#many(
+    const [gas, returned] = await this.#pacing.many(
       [
         // some nodes simulate it after the transactions in their pool, which may contain the one that this replaces
         ['eth_estimateGas', call, 'latest'],
@@ -491,7 +474,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   async #one(call: Call, signal: AbortSignal): Promise<unknown> {
-    const [reply] = await this.#many([call], signal);
+    const [reply] = await this.#pacing.many([call], signal);
     return this.#result(reply);
   }
 
@@ -503,80 +486,11 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     );
   }
 
-  /**
-   * Batches as large as the endpoint takes: a refusal for cost halves them, each success adds one call. `pass limits
-   * on`: if a single call exceeds a limit, that refusal is its answer.
-   */
-  async #many(calls: readonly Call[], signal: AbortSignal, limits?: 'pass limits on'): Promise<Reply[]> {
-    const replies: Reply[] = [];
-    let limited = 0;
-    while (replies.length < calls.length) {
-      const batch = calls.slice(replies.length, replies.length + this.#batchMax);
-      if (this.#paceMs > 0) await sleep(this.#paceMs, undefined, { signal });
-      const answers = await this.#batch(batch, signal, limits !== undefined);
-      if (answers) {
-        replies.push(...answers);
-        limited = 0;
-        this.#paceMs = this.#paceMs > PACE_MS_MIN ? this.#paceMs * 0.9 : 0;
-        // The success of a smaller batch says nothing about the limit.
-        if (batch.length === this.#batchMax) this.#grow();
-        continue;
-      }
-      if (++limited > LIMITED_TRIES_MAX) {
-        throw new Unavailable(`${this.#options.label}: ${this.name} limits how much it answers`, RETRY_SECONDS);
-      }
-      this.#paceMs = Math.min(Math.max(PACE_MS_MIN, this.#paceMs * 2), PACE_MS_MAX);
-      this.#refused = { calls: batch.length, atMs: performance.now() };
-      this.#batchMax = Math.max(1, Math.floor(batch.length / 2));
-      await sleep(Math.min(LIMITED_WAIT_MS * 2 ** limited, LIMITED_WAIT_MS_MAX), undefined, { signal });
-    }
-    return replies;
-  }
-
-  /** Adds one call to the next batch, but stays below the size that was refused recently. */
-  #grow(): void {
-    const { calls, atMs } = this.#refused;
-    const isLately = performance.now() - atMs < REFUSED_KEPT_MS;
-    this.#batchMax = Math.min(this.#batchMax + 1, isLately ? Math.max(1, calls - 1) : BATCH_CALLS_MAX);
-  }
-
-  /**
-   * Null if the endpoint refused the batch for its cost. A single call is sent without a batch, because some endpoints
-   * refuse batches.
-   */
-  async #batch(batch: readonly Call[], signal: AbortSignal, passLimitsOn: boolean): Promise<Reply[] | null> {
-    const replies = await (batch.length === 1 && batch[0]
-      ? this.#rpc.call(batch[0], signal, REQUEST_TIMEOUT_MS).then(
-          (result): Reply[] => [{ result }],
-          (error: unknown): Reply[] | null => {
-            if (error instanceof RpcError) return [{ error }];
-            if (isRefusedForCost(error) && !(error instanceof TooLarge)) return null;
-            if (error instanceof TooLarge && passLimitsOn) return [{ error: tooMuch(error) }];
-            throw error;
-          },
-        )
-      : this.#rpc.batch(batch, signal, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
-          if (isRefusedForCost(error)) return null;
-          throw error;
-        }));
-    const isLimited = replies?.some((reply) => 'error' in reply && isLimit(reply.error)) && !passLimitsOn;
-    return isLimited ? null : replies;
-  }
-
   #wrong(what: string): ChainAlert {
     return new ChainAlert(`${this.#options.label}: ${this.name} ${what}`);
   }
 }
 
-const isRefusedForCost = (error: unknown): boolean =>
-  error instanceof TooLarge || (error instanceof Unavailable && LIMIT_WORDS.test(error.message));
-
-/** Treats an answer that is too long like a refusal for cost. */
-const tooMuch = ({ message }: TooLarge): RpcError => new RpcError(LIMIT_EXCEEDED, message);
-
 /** The number in the 32 bytes that a contract's call returned; null for anything else. */
 const wordOf = (value: unknown): bigint | null =>
   typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? BigInt(value) : null;
-
-/** Whether an endpoint refused because too much was requested, so that it may answer a smaller request. */
-export const isLimit = (error: RpcError): boolean => error.code === LIMIT_EXCEEDED || LIMIT_WORDS.test(error.message);
