@@ -612,7 +612,7 @@ describe('servers of one operator', () => {
       const held = { place: { block, blockTime: 0 }, agreed: false, mentions: new Set(['ab'.repeat(32)]), txid: 'cd' };
       const headers = { hashAt: () => block.hash } as unknown as Headers;
       const bug = (error: unknown) => expect.fail(String(error));
-      const agreement = new Agreement({ set, headers, isNeeded: () => true, wake: () => {}, bug });
+      const agreement = new Agreement({ set, headers, isNeeded: () => true, listener: { wake() {}, bug } });
       opened.push({ close: async () => agreement.close() });
       agreement.check(held as unknown as UnstoredTransaction);
       expect(held.agreed).toBe(then.agreed);
@@ -720,7 +720,7 @@ describe('the coins that servers hold', () => {
 
 /** Connected servers of a client, the first of them asked. */
 async function clientSetOf(servers: readonly StubServer[], own = true): Promise<ServerSet> {
-  const events = { onTip() {}, onStatus() {}, onReady() {}, onGone() {}, onDropped() {} };
+  const events = { onTip() {}, onStatus() {}, onReady() {}, onGone() {}, onDropped() {}, onPrimary() {} };
   const set = new ServerSet({
     endpoints: servers.map(({ url }) => endpointOf(url)),
     own,
@@ -731,7 +731,6 @@ async function clientSetOf(servers: readonly StubServer[], own = true): Promise<
     genesis: [hashOf(REGTEST_GENESIS)],
     events,
     behind: () => 0,
-    onPrimary() {},
   });
   opened.push({ close: async () => set.close() });
   set.start();

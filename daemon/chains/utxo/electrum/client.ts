@@ -21,6 +21,7 @@ import { type Script, Scripts } from './histories/scripts.ts';
 import { SecondLook } from './histories/second-look.ts';
 import { UnstoredTransactions } from './histories/unstored.ts';
 import { Watching } from './histories/watching.ts';
+import type { Listener } from './listener.ts';
 import type { Timeouts } from './servers/connection.ts';
 import type { Endpoint } from './servers/endpoint.ts';
 import { Between, ConnectionLost, isOfServer, isPassing, ServerRefusal } from './servers/faults.ts';
@@ -43,17 +44,11 @@ type ClientOptions = {
   timeouts: Timeouts;
   /** Whether a second server must show the block of a transaction with these credits. */
   needsAgreement: (credits: readonly { targetId: number; units: bigint }[]) => boolean;
-  warn: (message: string) => void;
   /** The maximum number of watched scripts; default: `SCRIPTS_MAX`. */
   watchedMax?: number;
   /** The file with the rotation's position. */
   rotationPath: string;
-  /** Called when a server misbehaved. */
-  alert: (server: string, message: string) => void;
-  /** Called once for each target whose payments are not seen, because no server gives its history. */
-  leftOut: (targetId: number, message: string) => void;
-  /** Something may have changed. */
-  wake: () => void;
+  listener: Listener;
 };
 
 /** One step takes seconds, not minutes; the next step continues. */
@@ -98,7 +93,7 @@ export class LightClient {
   #viewed: Server | null = null;
 
   constructor(options: ClientOptions) {
-    const { chain, list, headers } = options;
+    const { chain, list, headers, listener } = options;
     this.#options = options;
     this.headers = headers;
     this.scripts = new Scripts(list, options.watchedMax);
@@ -113,35 +108,33 @@ export class LightClient {
       headerSync,
       unstored: this.#unstored,
       scripts,
-      warn: options.warn,
+      listener,
     });
     this.set = this.#servers();
-    const bug = (error: unknown) => options.warn(`a bug in the light client: ${String(error)}`);
     this.agreement = new Agreement({
       set: this.set,
       headers,
-      wake: options.wake,
-      bug,
+      listener,
       isNeeded: ({ outputs }) => outputs.length > 0 && options.needsAgreement(outputs),
     });
-    this.#auditor = new Auditor({ set: this.set, scripts, headerSync, reader: this.reader, wake: options.wake, bug });
+    this.#auditor = new Auditor({ set: this.set, scripts, headerSync, reader: this.reader, listener });
     const { set, reader } = this;
     const auditor = this.#auditor;
-    this.absence = new Absence({ set, scripts, headerSync, reader, auditor, wake: options.wake });
-    this.watching = new Watching({ set: this.set, scripts, wake: options.wake, log: options.warn, bug });
-    this.#secondLook = new SecondLook({ set: this.set, scripts, wake: options.wake, bug });
-    this.rotation = this.#rotating(bug);
+    this.absence = new Absence({ set, scripts, headerSync, reader, auditor, listener });
+    this.watching = new Watching({ set: this.set, scripts, listener });
+    this.#secondLook = new SecondLook({ set: this.set, scripts, listener });
+    this.rotation = this.#rotating();
     this.set.start();
     // the list may grow without any news from a server
     this.#timer = setInterval(() => {
-      if (this.scripts.isOutdated()) options.wake();
+      if (this.scripts.isOutdated()) listener.wake();
     }, STAMP_MS);
     this.#timer.unref();
   }
 
   /** The connections, whose events lead here. */
   #servers(): ServerSet {
-    const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, wake, alert } = this.#options;
+    const { endpoints, own, genesis, proxy, proxyForAll, pins, timeouts, listener } = this.#options;
     const onReady = (server: Server): void => {
       this.#refusals.connected(server);
       this.#whenSynced(server);
@@ -158,28 +151,26 @@ export class LightClient {
         onTip: (server) => this.#whenSynced(server),
         onReady,
         onStatus: (server, scriptHash) => this.#statusChanged(server, scriptHash),
-        onGone: wake,
-        onDropped: (server, reason) => alert(server.name, reason),
+        onGone: () => listener.wake(),
+        onDropped: (server, reason) => listener.alert(server.name, reason),
+        onPrimary: (server) => {
+          if (server) this.scripts.compare(server);
+          listener.wake();
+        },
       },
       behind: (server) => this.headerSync.behind(server),
-      onPrimary: (server) => {
-        if (server) this.scripts.compare(server);
-        wake();
-      },
     });
   }
 
   /** The scripts beyond the watched ones, which take turns. */
-  #rotating(bug: (error: unknown) => void): Rotation {
-    const { list, rotationPath, wake, warn } = this.#options;
+  #rotating(): Rotation {
+    const { list, rotationPath, listener } = this.#options;
     return new Rotation({
       set: this.set,
       scripts: this.scripts,
       list,
       path: rotationPath,
-      wake,
-      log: warn,
-      bug,
+      listener,
       isWatched: (id) => this.#isWatched(id),
       hasExcess: () => this.#hasExcess(),
       isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
@@ -225,7 +216,7 @@ export class LightClient {
     );
     try {
       if ((await Promise.race([syncing, late])) !== 'late') return;
-      syncing.catch(() => {}).finally(this.#options.wake);
+      syncing.catch(() => {}).finally(() => this.#options.listener.wake());
     } finally {
       stop.abort();
     }
@@ -329,7 +320,10 @@ export class LightClient {
       }
     }
     if (this.#refusals.left(script, { news, tip, asked, isBehind: asked.length <= others.length })) {
-      this.#options.leftOut(script.id, `${server.name} and every other server connected refuse its history: ${reason}`);
+      this.#options.listener.leftOut(
+        script.id,
+        `${server.name} and every other server connected refuse its history: ${reason}`,
+      );
     }
     script.status = server.statuses.get(script.hash);
     this.scripts.dirty.delete(script);
@@ -373,7 +367,7 @@ export class LightClient {
     for (const script of gone) this.#early.delete(script);
     if (this.scripts.overflown === wasOverflown) return;
     const { size } = this.scripts;
-    this.#options.warn(
+    this.#options.listener.log(
       `${wasOverflown ? 'no' : ''} more addresses are expecting money than the ${size} that are watched`,
     );
   }
@@ -407,7 +401,7 @@ export class LightClient {
       .catch((error: unknown) => {
         if (server.state === 'ready') server.disconnect(error instanceof Error ? error.message : String(error));
       })
-      .finally(this.#options.wake);
+      .finally(() => this.#options.listener.wake());
   }
 
   #statusChanged(server: Server, scriptHash: string): void {
@@ -418,6 +412,6 @@ export class LightClient {
     // another server's announcement is a reason to ask the asked one, which may be frozen
     if (server === this.set.primary) this.scripts.dirty.add(script);
     else if (!this.set.primary?.statuses.has(scriptHash)) this.watching.promote(script);
-    this.#options.wake();
+    this.#options.listener.wake();
   }
 }

@@ -38,6 +38,7 @@ import { HeaderChain } from './headers/chain.ts';
 import { rulesOf } from './headers/rules.ts';
 import { checkpointAt, nextStep } from './headers/steps.ts';
 import { ElectrumHoldings } from './holdings.ts';
+import type { Listener } from './listener.ts';
 import { TIMEOUTS, type Timeouts } from './servers/connection.ts';
 import { endpointOf, operatorOf } from './servers/endpoint.ts';
 import { ConnectionLost, isOfServer, ServerRefusal } from './servers/faults.ts';
@@ -265,16 +266,25 @@ export class ElectrumAdapter implements ChainAdapter {
       pins: new Pins(join(folder, `${chain}-${network}.certificates.json`)),
       timeouts: { ...TIMEOUTS, ...this.#options.timeouts },
       needsAgreement: this.#options.needsAgreement ?? (() => false),
-      warn: this.#options.log ?? (() => {}),
       ...(this.#options.watchedMax === undefined ? {} : { watchedMax: this.#options.watchedMax }),
       rotationPath: join(folder, `${chain}-${network}.rotation.json`),
-      alert: (server, message) => this.#options.alert?.(server, message),
-      leftOut: (targetId, message) => this.#options.leftOut?.(targetId, message),
+      listener: this.#listener(),
+    });
+    return this.#client;
+  }
+
+  /** Passes the client's events on. */
+  #listener(): Listener {
+    const { log, alert, leftOut } = this.#options;
+    return {
       wake: () => {
         if (!this.#closed) for (const wake of this.#wakes) wake();
       },
-    });
-    return this.#client;
+      log: (message) => log?.(message),
+      bug: (error) => log?.(`a bug in the light client: ${String(error)}`),
+      alert: (server, reason) => alert?.(server, reason),
+      leftOut: (targetId, reason) => leftOut?.(targetId, reason),
+    };
   }
 
   /**

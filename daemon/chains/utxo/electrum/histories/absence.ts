@@ -4,6 +4,7 @@
  */
 import type { ListedScript } from '../../../adapter.ts';
 import type { HeaderSync } from '../headers/sync.ts';
+import type { Listener } from '../listener.ts';
 import { isOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -23,7 +24,7 @@ type Parts = {
   headerSync: HeaderSync;
   reader: HistoryReader;
   auditor: Auditor;
-  wake: () => void;
+  listener: Listener;
 };
 
 export class Absence {
@@ -73,13 +74,13 @@ export class Absence {
 
   /** Reads a script's history again, and finds out which server kept the payment back. */
   async #readAgain(listed: ListedScript): Promise<void> {
-    const { scripts, auditor, wake } = this.#parts;
+    const { scripts, auditor, listener } = this.#parts;
     scripts.pin(listed);
     const script = scripts.byId(listed.id);
     if (script) {
       scripts.touch(script);
       await auditor.compare(script);
     }
-    wake();
+    listener.wake();
   }
 }

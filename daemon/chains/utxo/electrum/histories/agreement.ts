@@ -8,6 +8,7 @@
  */
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { Headers } from '../headers/types.ts';
+import type { Listener } from '../listener.ts';
 import { isOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -21,8 +22,7 @@ export class Agreement {
   readonly #set: ServerSet;
   readonly #headers: Headers;
   readonly #isNeeded: (held: UnstoredTransaction) => boolean;
-  readonly #wake: () => void;
-  readonly #bug: (error: unknown) => void;
+  readonly #listener: Pick<Listener, 'wake' | 'bug'>;
   /** The time of the last question about each transaction. The map is weak, so the number of held transactions bounds it. */
   readonly #askedAtMs = new WeakMap<UnstoredTransaction, number>();
   #asking = 0;
@@ -33,14 +33,12 @@ export class Agreement {
     set: ServerSet;
     headers: Headers;
     isNeeded: (held: UnstoredTransaction) => boolean;
-    wake: () => void;
-    bug: (error: unknown) => void;
+    listener: Pick<Listener, 'wake' | 'bug'>;
   }) {
-    this.#bug = parts.bug;
     this.#set = parts.set;
     this.#headers = parts.headers;
     this.#isNeeded = parts.isNeeded;
-    this.#wake = parts.wake;
+    this.#listener = parts.listener;
   }
 
   close(): void {
@@ -60,7 +58,7 @@ export class Agreement {
     this.#later();
     if (now - askedAtMs < ASK_MS || this.#asking >= ASKED_AT_ONCE_MAX) return;
     this.#askedAtMs.set(held, now);
-    this.#ask(held).catch(this.#bug);
+    this.#ask(held).catch((error: unknown) => this.#listener.bug(error));
   }
 
   async #ask(held: UnstoredTransaction): Promise<void> {
@@ -77,7 +75,7 @@ export class Agreement {
         if (!still || this.#closed) return;
         if (!agrees) continue;
         held.agreed = true;
-        this.#wake();
+        this.#listener.wake();
         return;
       }
     } finally {
@@ -108,7 +106,7 @@ export class Agreement {
     if (this.#timer || this.#closed) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      this.#wake();
+      this.#listener.wake();
     }, ASK_MS);
     this.#timer.unref();
   }

@@ -9,6 +9,7 @@
  */
 import { inParallel, repeatedly } from '../../../../kit/async.ts';
 import type { HeaderSync } from '../headers/sync.ts';
+import type { Listener } from '../listener.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, isPassing, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
@@ -42,7 +43,7 @@ export class Auditor {
   readonly #scripts: Scripts;
   readonly #headerSync: HeaderSync;
   readonly #reader: HistoryReader;
-  readonly #wake: () => void;
+  readonly #listener: Listener;
   /** By the other server, in comparison with one primary. */
   readonly #differing = new WeakMap<Server, WeakMap<Server, Differences>>();
   readonly close: () => void;
@@ -52,15 +53,14 @@ export class Auditor {
     scripts: Scripts;
     headerSync: HeaderSync;
     reader: HistoryReader;
-    wake: () => void;
-    bug: (error: unknown) => void;
+    listener: Listener;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
     this.#headerSync = parts.headerSync;
     this.#reader = parts.reader;
-    this.#wake = parts.wake;
-    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.bug));
+    this.#listener = parts.listener;
+    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.listener));
   }
 
   async #look(): Promise<void> {
@@ -155,7 +155,7 @@ export class Auditor {
     difference.compared = statuses;
     if (status === script.status) return;
     this.#scripts.dirty.add(script);
-    this.#wake();
+    this.#listener.wake();
   }
 
   /** Drops the silent server if the other one proves what it lacks. Returns what does not belong there, if anything. */

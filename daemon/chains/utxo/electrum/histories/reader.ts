@@ -16,6 +16,7 @@ import type { UtxoChain } from '../../params.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
 import type { HeaderSync } from '../headers/sync.ts';
 import type { Header, Headers } from '../headers/types.ts';
+import type { Listener } from '../listener.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
 import { ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
@@ -59,7 +60,7 @@ export class HistoryReader {
   readonly #unstored: UnstoredTransactions;
   readonly #spends: SpendCheck;
   readonly #scripts: Scripts;
-  readonly #warn: (message: string) => void;
+  readonly #listener: Listener;
 
   constructor(parts: {
     chain: UtxoChain;
@@ -68,7 +69,7 @@ export class HistoryReader {
     headerSync: HeaderSync;
     unstored: UnstoredTransactions;
     scripts: Scripts;
-    warn: (message: string) => void;
+    listener: Listener;
   }) {
     this.#chain = parts.chain;
     this.#list = parts.list;
@@ -77,7 +78,7 @@ export class HistoryReader {
     this.#unstored = parts.unstored;
     this.#spends = new SpendCheck(parts);
     this.#scripts = parts.scripts;
-    this.#warn = parts.warn;
+    this.#listener = parts.listener;
   }
 
   /**
@@ -286,7 +287,7 @@ export class HistoryReader {
       if (reversedHex(sha256d(bytes)) !== txid)
         throw server.caught(`it sent no transaction for ${txid}: ${error.message}`);
       // an unknown form pays none of our addresses; it must not block the others
-      this.#warn(`transaction ${txid} is left out: ${error.message}`);
+      this.#listener.log(`transaction ${txid} is left out: ${error.message}`);
       return 'left';
     }
   }

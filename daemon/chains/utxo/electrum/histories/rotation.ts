@@ -8,6 +8,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { highestId, type ListedScript, type ScriptList } from '../../../adapter.ts';
+import type { Listener } from '../listener.ts';
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -43,9 +44,7 @@ type RotationParts = {
   hasExcess: () => boolean;
   /** Whether the store has a transaction of a script in the block at a height. */
   isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
-  wake: () => void;
-  log: (message: string) => void;
-  bug: (error: unknown) => void;
+  listener: Listener;
 };
 
 export class Rotation {
@@ -65,7 +64,7 @@ export class Rotation {
 
   constructor(parts: RotationParts) {
     this.#parts = parts;
-    this.#running = Promise.all([this.#run(), this.#pollExcess()]).catch(parts.bug);
+    this.#running = Promise.all([this.#run(), this.#pollExcess()]).catch((error: unknown) => parts.listener.bug(error));
   }
 
   async close(): Promise<void> {
@@ -128,7 +127,7 @@ export class Rotation {
     }
     // pinned, it belongs to the asked server's share
     this.#parts.scripts.pin(listed);
-    this.#parts.wake();
+    this.#parts.listener.wake();
   }
 
   async #run(): Promise<void> {
@@ -167,7 +166,7 @@ export class Rotation {
     const isSlowed = this.#parts.set.ready().some(({ pace }) => pace.isSlowed);
     const left = this.#progress.text(this.#cursor, total, isSlowed);
     const far = this.#rescanning ? `up to number ${this.#cursor} of ${total}${left}` : 'to the end';
-    this.#parts.log(`every address is being looked at anew: ${far}`);
+    this.#parts.listener.log(`every address is being looked at anew: ${far}`);
   }
 
   /** The pause with which all ids up to the highest take one round. */

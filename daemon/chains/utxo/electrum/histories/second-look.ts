@@ -5,6 +5,7 @@
  * about few of them: it gives one client back less than one request's cost each second, and news must not wait for this.
  */
 import { repeatedly } from '../../../../kit/async.ts';
+import type { Listener } from '../listener.ts';
 import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -24,16 +25,16 @@ const OTHERS_DELAYED = 1;
 export class SecondLook {
   readonly #set: ServerSet;
   readonly #scripts: Scripts;
-  readonly #wake: () => void;
+  readonly #listener: Listener;
   readonly #askedAtMs = new WeakMap<Script, number>();
   #turn = 0;
   readonly close: () => void;
 
-  constructor(parts: { set: ServerSet; scripts: Scripts; wake: () => void; bug: (error: unknown) => void }) {
+  constructor(parts: { set: ServerSet; scripts: Scripts; listener: Listener }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
-    this.#wake = parts.wake;
-    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.bug));
+    this.#listener = parts.listener;
+    this.close = repeatedly(LOOK_MS, () => this.#look(), unlessOfServer(parts.listener));
   }
 
   async #look(): Promise<void> {
@@ -50,7 +51,7 @@ export class SecondLook {
         if (!(error instanceof ServerRefusal)) throw error;
       }
     });
-    if (this.#scripts.dirty.size > before) this.#wake();
+    if (this.#scripts.dirty.size > before) this.#listener.wake();
   }
 
   #choose({ statuses, pace }: Server): Script[] {

@@ -6,6 +6,7 @@
  * Invariant: another server's announcement is only a reason to watch the script on the primary.
  */
 import { repeatedly } from '../../../../kit/async.ts';
+import type { Listener } from '../listener.ts';
 import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -39,8 +40,7 @@ const BORNE_PART = 0.9;
 export class Watching {
   readonly #set: ServerSet;
   readonly #scripts: Scripts;
-  readonly #wake: () => void;
-  readonly #log: (message: string) => void;
+  readonly #listener: Listener;
   /** How many scripts a server accepts, if known. */
   readonly #borne = new Map<Server, { max: number; sinceMs: number }>();
   /** Servers that refused a script and have more than their share. */
@@ -56,15 +56,12 @@ export class Watching {
   constructor(parts: {
     set: ServerSet;
     scripts: Scripts;
-    wake: () => void;
-    log: (message: string) => void;
-    bug: (error: unknown) => void;
+    listener: Listener;
   }) {
     this.#set = parts.set;
     this.#scripts = parts.scripts;
-    this.#wake = parts.wake;
-    this.#log = parts.log;
-    this.close = repeatedly(TICK_MS, () => this.#tick(), unlessOfServer(parts.bug));
+    this.#listener = parts.listener;
+    this.close = repeatedly(TICK_MS, () => this.#tick(), unlessOfServer(parts.listener));
   }
 
   /** How many scripts a server watches when it is the asked one. */
@@ -88,7 +85,7 @@ export class Watching {
   promote(script: Script): void {
     if (this.#set.primary?.statuses.has(script.hash)) this.#scripts.dirty.add(script);
     else this.#urgent.add(script);
-    this.#wake();
+    this.#listener.wake();
   }
 
   /** Ends subscriptions, a limited number per step. */
@@ -123,7 +120,7 @@ export class Watching {
     this.#toldAtMs = now;
     const [done, total] = [server.statuses.size, this.shareOf(server)];
     const left = this.#progress.text(done, total, server.pace.isSlowed);
-    this.#log(`${server.name} watches ${done} of ${total} addresses so far${left}`);
+    this.#listener.log(`${server.name} watches ${done} of ${total} addresses so far${left}`);
   }
 
   #deadline({ pace }: Server): number {
@@ -173,7 +170,7 @@ export class Watching {
     this.#crowded.add(server);
     if (max === known) return;
     this.#borne.set(server, { max, sinceMs: performance.now() });
-    this.#log(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
+    this.#listener.log(`${server.name}: ${message}; the others are watched elsewhere or looked at by turns`);
   }
 
   /** Ends subscriptions beyond the share of a server that refused more, except of scripts whose history is to be read. */

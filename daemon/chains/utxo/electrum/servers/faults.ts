@@ -2,6 +2,7 @@
  * The ways in which a server can fail. After a lost connection it is tried again; a refusal is an answer; a server that
  * misbehaved is dropped.
  */
+import type { Listener } from '../listener.ts';
 
 /**
  * The server is away, slow, full, or speaks another protocol. The message is this program's, except for a reason given
@@ -85,7 +86,7 @@ export function isOfServer(error: unknown): boolean {
 
 /** Reports an error unless it is a server's. */
 export const unlessOfServer =
-  (bug: (error: unknown) => void) =>
+  (listener: Pick<Listener, 'bug'>) =>
   (error: unknown): void => {
-    if (!isOfServer(error)) bug(error);
+    if (!isOfServer(error)) listener.bug(error);
   };

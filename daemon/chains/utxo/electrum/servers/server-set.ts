@@ -5,7 +5,7 @@
  * Invariant: the number of connections is bounded, whatever servers do; a dropped one gets none.
  */
 import type { Endpoint } from './endpoint.ts';
-import { Server, type ServerOptions } from './server.ts';
+import { Server, type ServerEvents, type ServerOptions } from './server.ts';
 
 /** The primary, the one that checks it, and a third; of as many operators as possible. */
 const CONNECTIONS_MAX = 3;
@@ -24,12 +24,16 @@ const TURN_MS_MIN = 2 * 60 * 60 * 1000;
 /** The next primary watches at least this part of what the present one does. */
 const TURN_PART_MIN = 0.9;
 
-type ServerSetOptions = Omit<ServerOptions, 'endpoint'> & {
+type SetEvents = ServerEvents & {
+  /** Another server became the primary; null: none is connected. */
+  onPrimary(server: Server | null): void;
+};
+
+type ServerSetOptions = Omit<ServerOptions, 'endpoint' | 'events'> & {
+  events: SetEvents;
   endpoints: readonly Endpoint[];
   /** Blocks that a connected server is behind the best chain known; infinite on another branch or while not known. */
   behind: (server: Server) => number;
-  /** Called when another server becomes the primary; null when none is connected. */
-  onPrimary: (server: Server | null) => void;
 };
 
 export class ServerSet {
@@ -150,7 +154,7 @@ export class ServerSet {
     this.#behindSinceMs = 0;
     this.#primary = next;
     this.#turnAtMs = performance.now() + TURN_MS_MIN * (1 + 2 * Math.random());
-    this.#options.onPrimary(next);
+    this.#options.events.onPrimary(next);
   }
 
   #cost(server: Server): number {

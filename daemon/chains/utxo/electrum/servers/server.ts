@@ -36,7 +36,7 @@ const SUBSCRIBE_TRIES_MAX = 3;
 type ServerState = 'idle' | 'connecting' | 'ready' | 'waiting' | 'dropped';
 export type Tip = { height: number; hash: string; header: Buffer };
 
-type ServerEvents = {
+export type ServerEvents = {
   onTip(server: Server): void;
   /** Called when a script's status changed on this server. */
   onStatus(server: Server, scriptHash: string): void;
