@@ -42,7 +42,8 @@ async function suffer(lie: Lie & { latencyMs: number }): Promise<void> {
     await ground.mine();
     await trial.pay();
     await trial.syncUntil(() => trial.isRight(), 'all later money as it is');
-    expect(trial.lies).toBeGreaterThan(0);
+    // on a busy machine, the liar may be asked only after the honest one
+    await trial.syncUntil(() => trial.lies > 0, 'the server to lie');
     if (lie.ends === 'dropped') {
       // a busy machine may lose its connection to the liar, which then is asked again only while the honest one is away
       const isForgotten = trial.alerts.length === 0 && trial.adapter.health().source === trial.honest.url;
