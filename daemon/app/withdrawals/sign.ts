@@ -94,12 +94,15 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const spend = spendOf(app.store, version.spend_id);
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
-  const unwanted = paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row)));
-  if (unwanted || isStale(app.store, holder, spend, plan) || isPointless(app.store, holder, spend)) {
-    await app.store.write((tx) => dropUnsigned(app, tx, versionId));
-    return;
-  }
+  const isDropped = (): boolean =>
+    paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row))) ||
+    isStale(app.store, holder, spend, plan) ||
+    isPointless(app.store, holder, spend);
+  const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
+  if (isDropped()) return drop();
   const unsigned = await spendingOf(holder.chain).unsigned(plan, keptTransactions(app, holder.chain));
+  // a source may have taken minutes
+  if (isDropped()) return drop();
   let signed: SignedSpend;
   try {
     signed = await app.signer.sign({ ...orderOf(app.store, holder, spend, version), ...unsigned });

@@ -1,6 +1,6 @@
 /** Which withdrawals, and which coins, come to their turn however many others there are. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
+import { approve, previewWithdrawal, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { spendableCoins } from '../../../daemon/app/withdrawals/coins.ts';
 import { expireWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
 import { nonceOf } from '../../../daemon/domain/spend.ts';
@@ -195,4 +195,25 @@ it('old dust that a lower fee rate makes worth its fee, and a new deposit, take 
   await pay.deposits([COIN - 1n]);
   await pay.round();
   expect(inputsOf(pay, id).toSorted()).toEqual(shown.map(({ txid }) => `${txid}:0`).toSorted());
+});
+
+it.each(FAMILIES)('$name: a withdrawal that is rejected while it is prepared is not signed', async (family) => {
+  const pay = await family.open();
+  const { app } = pay;
+  const { coin } = pay.chain;
+  await pay.deposits([3n * coin], 1 + family.lockBlocks);
+  const id = await pay.withdraw(coin);
+  const spending = pay.chain.adapter.spending!;
+  const unsigned = spending.unsigned.bind(spending);
+  const asked = vi.spyOn(spending, 'unsigned').mockImplementation(async (...given) => {
+    await app.store.write((tx) => reject(app, tx, `${id}`, null));
+    return unsigned(...given);
+  });
+  await pay.pass();
+  expect(asked).toHaveBeenCalledOnce();
+  asked.mockRestore();
+  expect([pay.row(id).state, pay.signer.signed.size]).toEqual(['rejected', 0]);
+  const next = await pay.withdraw(2n * coin);
+  await pay.pass();
+  expect(pay.row(next)).toMatchObject({ state: 'broadcast', problem: null });
 });
