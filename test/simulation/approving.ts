@@ -11,10 +11,10 @@ import { formatUnits } from '../../daemon/domain/money.ts';
 import { type AskedPolicy, GrantReview } from '../../daemon/operator/grants.ts';
 import { type Asked, Review } from '../../daemon/operator/review.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
-import type { Intent, PolicyGrant } from '../../daemon/wallet/signer/port.ts';
+import type { Intent } from '../../daemon/wallet/signer/port.ts';
 import { PRICES } from './appliance.ts';
 import { PASSPHRASE } from './wallet.ts';
-import { Fault, type Wanted, type World } from './world.ts';
+import { Fault, type SignedGrant, type Wanted, type World } from './world.ts';
 
 type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type Approval = Awaited<ReturnType<Review['approvals']>>[number];
@@ -152,7 +152,9 @@ export async function grantsOf(world: World, grants: unknown, policy: AskedPolic
   const review = GrantReview.of(grants, policy, rates, world.time.wall());
   if (!review) return [];
   const { appliance, time } = world;
-  return appliance.ask<{ grant: PolicyGrant; mac: string }[]>(() =>
+  const signed = await appliance.ask<SignedGrant[]>(() =>
     time.outside(review.signed((wanted) => authorized(appliance.walletFolder, PASSPHRASE, wanted))),
   );
+  if (world.thief) world.keptGrants.push(...signed);
+  return signed;
 }

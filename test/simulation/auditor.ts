@@ -48,9 +48,9 @@ const isOwn = ({ wallet }: World, coin: UtxoChain, script: string): boolean =>
 
 /**
  * Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. `invented`: by a thief, who
- * may take the coins of other payments.
+ * may take the coins of other payments. Returns the transaction's id.
  */
-export function judgeSigned(world: World, order: SignOrder, raw: string, invented?: 'invented'): void {
+export function judgeSigned(world: World, order: SignOrder, raw: string, invented?: 'invented'): string {
   const coin = order.plan.chain as UtxoChain;
   const network = world.network(coin);
   const tx = network.read(Buffer.from(raw, 'hex'));
@@ -79,6 +79,7 @@ export function judgeSigned(world: World, order: SignOrder, raw: string, invente
   else if (network.feeOf(tx) > feeMax) {
     throw new Fault(`${tx.txid} pays a fee of ${network.feeOf(tx)}: ${feeMax} were approved`);
   }
+  return tx.txid;
 }
 
 /** Each version shares a coin with each earlier one that may still be mined, so that one of them at most can be. */
@@ -120,6 +121,8 @@ function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): 
   const units = order.withdrawals.reduce((sum, { intent }) => {
     return world.approvals.has(intent.uuid) || intent.units === 'all' ? sum : sum + BigInt(intent.units);
   }, network.feeOf(tx));
+  if (world.policyEnded && !world.policySpends.has(tx.txid))
+    throw new Fault(`a policy that was taken back let go ${units} ${network.name}, the fee included`);
   if (!world.policySpends.has(tx.txid)) world.policySpends.set(tx.txid, { coin: network.name, tx, units, at: now });
   const lately = [...world.policySpends.values()].filter((one) => one.coin === network.name && one.at > now - DAY_MS);
   const sum = mostTogether(lately);

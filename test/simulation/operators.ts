@@ -17,6 +17,7 @@ import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { endOrphan } from './orphan.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { judgeRequested, judgeWhole } from './reserved.ts';
+import { takeBack } from './taking-back.ts';
 import { type Ask, type Backup, Fault, START, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
@@ -122,6 +123,7 @@ export async function reject(world: World, given?: Withdrawal): Promise<string> 
   if (!found) return '';
   try {
     await world.appliance.operator('withdrawal.reject', { id: `${found.id}` });
+    world.rejected.add(found.uuid);
     return `withdrawal ${found.id} is rejected`;
   } catch (error) {
     return `withdrawal ${found.id} is not rejected: ${refused(error)}`;
@@ -253,6 +255,12 @@ export async function changePolicy(world: World): Promise<string> {
     per_day_usd: automatic ? `${usd * 2}` : null,
   };
   try {
+    // no draw of its own: seeds go on as before
+    if (world.thief && !automatic && !world.orphan && world.step % 2 === 0) {
+      await takeBack(world);
+      return 'the policy is taken back from the wallet, and the service goes on with it';
+    }
+    world.policyEnded &&= !automatic;
     const { grants } = await world.appliance.operator('policy.grants', policy);
     const signed = await grantsOf(world, grants, policy);
     for (const grant of grants) {

@@ -31,10 +31,10 @@ export function judgeUnshared(world: World, network: Network, uuids: ReadonlySet
   const spent = new Set(tx.inputs.map(({ outpoint }) => outpoint));
   const spend = sameSpend(world, uuids);
   for (const [uuid, versions] of world.signed) {
-    if (spend.has(uuid)) continue;
+    if (spend.has(uuid) || world.rejected.has(uuid)) continue;
     for (const other of versions) {
       const shared = other.inputs.find(({ outpoint }) => spent.has(outpoint));
-      if (!shared || other.txid === tx.txid) continue;
+      if (!shared || other.txid === tx.txid || world.withheld.has(other.txid)) continue;
       if (!isPossible(network.own, other) || !isPossible(network.miner, other)) continue;
       throw new Fault(
         `${tx.txid} is signed for ${[...uuids]} with ${shared.outpoint}, which ${other.txid} spends for ${uuid}`,

@@ -54,6 +54,8 @@ export async function rollBack(world: World): Promise<string> {
   world.olderBackups.length = 0;
   world.isUnwarned = true;
   world.isBlind ||= part !== 'database';
+  // the wallet's own record comes back older, too
+  if (!kept.includes('vault')) world.policyEnded = false;
   world.appliance = await Appliance.start(folder, world.time, world.wallet, world.sources);
   if (world.random.chance(0.8)) await world.appliance.unlock();
   await world.appliance.pass(UNSEEN_MS);

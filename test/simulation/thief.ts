@@ -206,33 +206,37 @@ async function unbatch(world: World, order: SignOrder, sign: Sign): Promise<void
   };
   for (const some of [parts, ...parts.map((one) => [one])]) {
     const wanted = orderOf(some);
-    const signed = await tried(sign, wanted);
+    const signed = await tried(() => sign(wanted));
     if (signed) judgeSigned(world, wanted, signed.raw, 'invented');
   }
 }
 
 /** What a thief in the daemon does with an order. Whatever is signed is judged at once. */
 export async function steal(world: World, order: SignOrder, sign: Sign): Promise<SignedSpend> {
+  // limits that the operator signed once are given to the wallet again
+  const old = world.policyEnded ? world.keptGrants : [];
+  for (const { grant, mac } of old) await tried(() => world.appliance.signer.grantPolicy(grant, mac));
   const burning = burn(order);
   const asked = burning?.first ?? order;
   for (const alter of ALTERATIONS) {
     const wanted = alter(world, asked);
-    const signed = wanted && (await tried(sign, wanted));
-    if (signed) judgeSigned(world, wanted, signed.raw);
+    const signed = wanted && (await tried(() => sign(wanted)));
+    if (signed) world.withheld.add(judgeSigned(world, wanted, signed.raw));
   }
   // no draw of its own: seeds go on as before
   if (world.step % UNBATCHED_EVERY > 0) await unbatch(world, asked, sign);
   const honest = await sign(asked);
-  judgeSigned(world, asked, honest.raw);
+  world.withheld.delete(judgeSigned(world, asked, honest.raw));
   keep(world, asked);
-  const burned = burning && (await tried(sign, burning.second));
-  if (burned) judgeSigned(world, burning.second, burned.raw);
+  const burned = burning && (await tried(() => sign(burning.second)));
+  if (burned) world.withheld.add(judgeSigned(world, burning.second, burned.raw));
   return honest;
 }
 
-async function tried(sign: Sign, order: SignOrder): Promise<SignedSpend | null> {
+/** Null if it is refused. */
+async function tried<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
-    return await sign(order);
+    return await ask();
   } catch (error) {
     if (error instanceof Rejected) return null;
     throw error;

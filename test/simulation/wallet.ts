@@ -82,9 +82,9 @@ export class Wallet {
 
 const targets = new Map<string, DerivedAddress>();
 const places = new Map<string, string>();
-/** How far a restore jumps, and how many addresses behind each jump are ever used here. */
+/** How far a restore jumps, and how many addresses behind each jump are ever used here: a machine that begins from the words uses 181. */
 export const JUMPED = 10_000;
-export const USED_MAX = 500;
+export const USED_MAX = 800;
 /** What begins from the words alone begins so far behind the last address that it found (the gap limit). */
 const SKIPPED = 1_000;
 

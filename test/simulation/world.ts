@@ -8,7 +8,7 @@ import type { Business } from '../../daemon/app/shops/directory.ts';
 import { addressOf, scriptOf } from '../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Params } from '../../daemon/contract/operator.ts';
-import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
+import type { PolicyGrant, SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { Appliance, COINS, configOf, type Sources } from './appliance.ts';
 import { Served } from './electrum.ts';
 import { Network, type Tx } from './network.ts';
@@ -64,6 +64,8 @@ type Approval = {
 /** A withdrawal that the shop or the operator asked for. */
 export type Wanted = { coin: UtxoChain; address: string; units: bigint | null };
 
+export type SignedGrant = { grant: PolicyGrant; mac: string };
+
 type Grant = { coin: UtxoChain; perDay: bigint; at: number };
 
 /** `invoices`: how many there were. */
@@ -98,10 +100,18 @@ export class World {
   /** By uuid. */
   readonly approvals = new Map<string, Approval>();
   readonly grants: Grant[] = [];
+  /** What the thief keeps of limits that the operator signed. */
+  readonly keptGrants: SignedGrant[] = [];
+  /** The operator took the policy back in the wallet itself. */
+  policyEnded = false;
   /** By id: what a policy let go in a transaction, its fee included. */
   readonly policySpends = new Map<string, { coin: UtxoChain; tx: Tx; units: bigint; at: number }>();
   /** By uuid: the transactions signed for it that left the machine, or may have. */
   readonly signed = new Map<string, Tx[]>();
+  /** By id: signed for the thief alone, so that the books know nothing of them. */
+  readonly withheld = new Set<string>();
+  /** Withdrawals by uuid: what was being signed for them then is thrown away. */
+  readonly rejected = new Set<string>();
   /** Those of machines that were lost: what no node has of them, nobody has. */
   readonly signedBefore = new Map<string, Tx[]>();
   /** What the thief keeps of orders that were approved, oldest first. */
