@@ -237,6 +237,13 @@ export async function decideInbox(world: World): Promise<string> {
     const units = item.reason === 'overpaid' ? parseDecimal(item.amount, assetOf(coin).decimals) : null;
     world.wanted.set(address, { coin, address, units });
     const { withdrawal } = await world.appliance.operator('inbox.refund', { id: item.id, address });
+    if (units !== null) {
+      // less if a deposit of the invoice vanished, or a part went back before
+      const given = parseDecimal(withdrawal.amount, assetOf(coin).decimals);
+      if (given === null || given > units)
+        throw new Fault(`withdrawal ${withdrawal.id} refunds more than was too much`);
+      world.wanted.set(address, { coin, address, units: given });
+    }
     return `deposit ${item.id} is to be refunded by withdrawal ${withdrawal.id} to ${address}`;
   } catch (error) {
     return `deposit ${item.id}: ${refused(error)}`;

@@ -2,12 +2,14 @@
  * Overpayments: what an invoice received beyond its tolerance before it was paid. The deposit counts for the invoice, which
  * stays paid; the difference is an item of the inbox, so that the operator decides about it.
  */
+import { maxOf } from '../../domain/money.ts';
 import { isSilent, type Settlement } from '../../domain/payment.ts';
 import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
 import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
 import { overpaidOf } from '../../store/queries/policies.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { creditsFor, unitsIn } from './payment-targets.ts';
 
 /** The share of a difference by which the quote's figure may differ from the figure by value. */
 const ALIKE_SHARE = 100n;
@@ -28,6 +30,18 @@ function excessUnits(
   const apart = byQuote > byValue ? byQuote - byValue : byValue - byQuote;
   const excess = apart * ALIKE_SHARE <= byValue ? byQuote : byValue;
   return excess < sum ? excess : sum;
+}
+
+/**
+ * The excess of an invoice's deposits that are on the chain now, confirmed or not; smallest units of the payment's coin, rounded
+ * down, at least 0. It may be less than the filed one: a reorganisation may have removed a deposit.
+ */
+export function standingExcess(reader: Reader, invoice: InvoiceRow, payment: PaymentRow): bigint {
+  const credits = creditsFor(reader, payment).filter(({ claim }) => claim === 'invoice');
+  const received = credits.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n);
+  const seenValue = credits.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+  const counted = credits.filter(({ asset }) => asset === payment.asset);
+  return maxOf(excessUnits(invoice, payment, { received, seenValue }, counted), 0n);
 }
 
 /**

@@ -34,7 +34,8 @@ import { isTooSmall } from '../invoices/payments.ts';
 import { targetsOfText } from '../operator/search.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundableDeposit, stepDeposit } from '../withdrawals/inbox.ts';
-import { overpaidToRefund, refundWanted } from '../withdrawals/refund.ts';
+import { refundWanted } from '../withdrawals/refund.ts';
+import { overpaidToRefund } from '../withdrawals/refund-left.ts';
 import { chainOf, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from '../withdrawals/request.ts';
 
 /** How long a payer may type the address. */

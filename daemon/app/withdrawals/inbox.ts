@@ -16,7 +16,8 @@ import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { spendingOf } from './fees.ts';
-import { overpaidToRefund, requestRefund } from './refund.ts';
+import { refundWanted, requestWanted } from './refund.ts';
+import { overpaidToRefund } from './refund-left.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 type Deposit = { item: InboxRow; credit: CreditRow };
@@ -120,15 +121,18 @@ function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): st
 }
 
 /** A refund of the difference, like any of an invoice: from any coin, the fee on top. It takes the item out of the inbox. */
-async function refundOverpaid(app: App, { item, credit }: Deposit, address: string): Promise<WithdrawalRow> {
-  if (item.state !== 'open') throw new Rejected('inbox.decided', `Deposit ${item.id} was decided about already`);
-  needThere({ item, credit });
-  const invoice = item.invoice_id === null ? undefined : app.store.get(invoiceById, { id: item.invoice_id });
-  needNoLink(app, app.store, item);
-  const over = overpaidToRefund(app, app.store, item.id, invoice);
-  const amount = formatUnits(over.units, assetOf(over.asset));
-  return requestRefund(app, invoice!.slug, { address, amount, crypto: over.asset });
-}
+const refundOverpaid = (app: App, id: number, address: string): Promise<WithdrawalRow> =>
+  requestWanted(app, (reader) => {
+    const { item, credit } = depositOf(reader, id);
+    if (item.state !== 'open') throw new Rejected('inbox.decided', `Deposit ${id} was decided about already`);
+    needThere({ item, credit });
+    needNoLink(app, reader, item);
+    const invoice = item.invoice_id === null ? undefined : reader.get(invoiceById, { id: item.invoice_id });
+    const over = overpaidToRefund(app, reader, id, invoice);
+    const business = app.directory.business(item.business_id);
+    const amount = formatUnits(over.units, assetOf(over.asset));
+    return [business, refundWanted(app, reader, business, invoice!, { address, amount, crypto: over.asset })];
+  });
 
 /**
  * Drafts a withdrawal that sends a deposit to an address, less the fee. It spends only that coin, and is signed once
@@ -137,7 +141,7 @@ async function refundOverpaid(app: App, { item, credit }: Deposit, address: stri
  */
 export async function refundDeposit(app: App, id: number, address: string): Promise<WithdrawalRow> {
   const { item, credit } = depositOf(app.store, id);
-  if (item.units !== null) return refundOverpaid(app, { item, credit }, address);
+  if (item.units !== null) return refundOverpaid(app, id, address);
   const business = app.directory.business(item.business_id);
   const wanted: NewWithdrawal = {
     asset: assetOf(credit.asset),

@@ -11,40 +11,17 @@ import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
-import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
-import { overpaidOf } from '../../store/queries/policies.ts';
-import { refundLinkOfWithdrawal, refundLinksWaiting, refundLinkWaitingIn } from '../../store/queries/refund-links.ts';
-import { refundsOfInvoice, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { refundLinkOfWithdrawal, refundLinksWaiting } from '../../store/queries/refund-links.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
+import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
 import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
-
-/**
- * The confirmed amount of an invoice in an asset less its refunds, smallest units; below 0 if a reorganisation removed
- * a receipt. `held`: by refund links. `isSeen`: with what has not its confirmations yet.
- */
-function leftUnits(reader: Reader, payment: PaymentRow, asset: AssetId, held: bigint, isSeen = false): bigint {
-  const mine = ({ claim, confirmed, asset: other }: CreditRow) =>
-    claim === 'invoice' && (confirmed || isSeen) && other === asset;
-  const received = creditsFor(reader, payment).filter(mine);
-  const refunds = reader.all(refundsOfInvoice, { invoice_id: payment.invoice_id, asset });
-  const sum = (rows: readonly { units: bigint }[]) => rows.reduce((total, { units }) => total + units, 0n);
-  return sum(received) - sum(refunds) - held;
-}
-
-/**
- * The amount of an invoice that refund links hold: such as wait for the payer's address, or for their withdrawal. `but`: the link
- * that is being carried out.
- */
-function heldByLinks(app: App, reader: Reader, invoice_id: number, asset: AssetId, but: number | null): bigint {
-  const links = reader.all(refundLinkWaitingIn, { invoice_id, asset, now: app.now() });
-  return links.reduce((sum, { id, units }) => (id === but ? sum : sum + (units ?? 0n)), 0n);
-}
 
 /**
  * The refundable amount of an invoice in the requested asset. Default: the payment's asset, or another one with an
@@ -105,70 +82,30 @@ export function refundWanted(
     const most = `${formatUnits(left, asset)} ${asset.symbol}`;
     throw new Rejected('refund.too_much', `The amount may not be more than ${most}, what is left to refund.`, 'amount');
   }
-  const over = openOverpaid(app, reader, invoice, link);
+  const over = sendableOverpaid(app, reader, invoice, link);
   const sends = over !== null && over.asset === asset.symbol && units >= over.units;
   const of = { id: invoice.id, slug: invoice.slug };
   return { asset, units, address, origin: 'refund', invoice: of, ...(sends ? { overpaidId: over.id } : {}) };
 }
 
-type Overpaid = {
-  id: number;
-  asset: AssetId;
-  /** At most what is left to refund, as other refunds may have taken a part. */
-  units: bigint;
-  /** Whether all that counted for the invoice has its confirmations. Until then its price alone may be confirmed. */
-  isConfirmed: boolean;
-};
-
-/** The overpayment of an invoice that is not decided, or null. */
-export function openOverpaid(
-  app: App,
-  reader: Reader,
-  invoice: InvoiceRow,
-  link: number | null = null,
-): Overpaid | null {
-  const item = reader.get(overpaidOf, { invoice_id: invoice.id });
-  if (item?.state !== 'open' || item.units === null) return null;
-  const { id, asset, units } = item;
-  const payment = invoice.status === 'paid' ? reader.get(paymentOf, { invoice_id: invoice.id }) : undefined;
-  if (!payment) return { id, asset, units, isConfirmed: false };
-  const held = heldByLinks(app, reader, invoice.id, asset, link);
-  const left = leftUnits(reader, payment, asset, held, true);
-  return {
-    id,
-    asset,
-    units: left > 0n && left < units ? left : units,
-    isConfirmed: leftUnits(reader, payment, asset, held) === left,
-  };
-}
-
-/**
- * The overpayment behind a deposit in the inbox, to send it back. Throws `Rejected`: `inbox.no_invoice`, and `inbox.locked` until
- * it is confirmed: it would be paid out of the price.
- */
-export function overpaidToRefund(app: App, reader: Reader, deposit: number, invoice: InvoiceRow | undefined): Overpaid {
-  const over = invoice && openOverpaid(app, reader, invoice);
-  if (!over) throw new Rejected('inbox.no_invoice', `Deposit ${deposit} belongs to no invoice`);
-  if (invoice.status === 'paid' && !over.isConfirmed) {
-    throw new Rejected(
-      'inbox.locked',
-      `Deposit ${deposit} cannot be sent back yet: wait until all that invoice ${invoice.slug} received is confirmed.`,
-    );
-  }
-  return over;
-}
-
 /** Asks for a refund. Throws like `refundWanted`, `invoice.not_found`, and `withdrawal.*`. */
-export async function requestRefund(
+export function requestRefund(
   app: App,
   ref: string,
   given: Parameters<typeof refundWanted>[4],
 ): Promise<WithdrawalRow> {
-  const wanted = (reader: Reader): [Business, NewWithdrawal] => {
+  return requestWanted(app, (reader) => {
     const invoice = findInvoice(reader, ref);
     const business = app.directory.business(invoice.business_id);
     return [business, refundWanted(app, reader, business, invoice, given)];
-  };
+  });
+}
+
+/** Requests what `wanted` says, which judges it before the fee is asked for and again when it is stored. Throws as it and `withdrawal.*`. */
+export async function requestWanted(
+  app: App,
+  wanted: (reader: Reader) => [Business, NewWithdrawal],
+): Promise<WithdrawalRow> {
   const [business] = wanted(app.store);
   const fee = await estimateHighestFee(app, business, () => wanted(app.store)[1]);
   return app.store.write((tx) => requestWithdrawal(app, tx, business, wanted(tx)[1], fee));

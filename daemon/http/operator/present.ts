@@ -8,7 +8,8 @@ import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
-import { openOverpaid, refundable } from '../../app/withdrawals/refund.ts';
+import { refundable } from '../../app/withdrawals/refund.ts';
+import { openOverpaid } from '../../app/withdrawals/refund-left.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf, CHAINS } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -138,8 +139,9 @@ export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): Invoic
 
 function overJson(app: App, invoice: InvoiceRow, payment: PaymentRow | undefined): InvoiceJson['over'] {
   const isOver = payment !== undefined && (payment.flags & FLAG.overpaid) !== 0;
-  const over = isOver ? openOverpaid(app, app.store, invoice) : null;
-  return over && { crypto: over.asset, amount: crypto(over.units, over.asset), inbox: over.id };
+  const over = isOver ? openOverpaid(app.store, invoice) : null;
+  if (!over || over.units === 0n) return null;
+  return { crypto: over.asset, amount: crypto(over.units, over.asset), inbox: over.id };
 }
 
 const refundedJson = ({ store }: App, invoice: InvoiceRow): InvoiceJson['refunded'] =>
