@@ -14,6 +14,7 @@ import { tellInbox } from '../app/notifications/inbox-deposits.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
 import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
 import { tellGaps } from '../app/recovery/gaps.ts';
+import { prepareGiven } from '../app/refunds/answered.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
@@ -35,6 +36,7 @@ export class Jobs {
   readonly #proved = new Set<string>();
   /** When each chain became unavailable. */
   readonly #away = new Map<string, number>();
+  readonly #refundLinks = { before: Number.MAX_SAFE_INTEGER };
   #filling: Promise<void> | null = null;
   #isFillWanted = false;
   #stopped = false;
@@ -69,6 +71,7 @@ export class Jobs {
     const jobs: Readonly<Record<string, () => Promise<unknown>>> = {
       invoices: () => app.store.write((tx) => cancelForgotten(app, tx)),
       withdrawals: () => app.store.write((tx) => expireWithdrawals(app, tx)),
+      'refund links': () => prepareGiven(app, this.#refundLinks),
       events: () => app.store.write((tx) => dropOldEvents(app, tx)),
       answers: () => expireAnswers(app),
       'chains away': () => tellAway(app, this.#away),

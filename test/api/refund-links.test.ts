@@ -154,10 +154,9 @@ describe('a refund by link', () => {
       await own.call('POST', '/sandbox/pay', { invoice_id: other });
       await own.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
       await until('paid', async () => (await boss.call('invoice.show', { invoice: other })).invoice.status === 'paid');
-      expect((await boss.call('refundLink.prepare', { id: link.id })).link).toMatchObject({
-        withdrawal: expect.any(Number),
-        problem: null,
-      });
+      // by itself within a minute, or when it is told to
+      await boss.call('refundLink.prepare', { id: link.id }).catch(() => undefined);
+      expect(await read()).toMatchObject({ withdrawal: expect.any(Number), problem: null });
     } finally {
       await own.stop();
     }

@@ -86,3 +86,69 @@ describe('an overpayment of which a deposit vanished', () => {
     for (const one of [body.id, `${withdrawal.id}`]) await operator.call('withdrawal.reject', { id: one });
   });
 });
+
+describe('a refund link that is answered after a reorganisation', () => {
+  const linkOf = async (id: number) =>
+    (await operator.call('refundLink.list', { limit: 200 })).links.find((link) => link.id === id)!;
+  const give = async (url: string, address: string): Promise<number> => {
+    const body = new URLSearchParams({ address, mine: 'yes' });
+    return (await fetch(url, { method: 'POST', body, redirect: 'manual' })).status;
+  };
+
+  it('waits until the overpayment is confirmed again, not the price alone, and goes on by itself', async () => {
+    const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' });
+    await service.call('POST', `/invoice/rp/${body.id}`, {});
+    await pay(body.id, '1');
+    await mine(2);
+    await pay(body.id, '0.4');
+    await mine();
+    const confirmed = (units: string) =>
+      until(`${units} LTC are confirmed`, async () => (await payment(body.id)).confirmed === units);
+    await confirmed('1.4');
+    const { link } = await operator.call('refundLink.make', { inbox: (await itemOf(body.id)).id });
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: CONFIRMATIONS });
+    await confirmed('1');
+    expect(await give(link.url, ADDRESS)).toBe(303);
+    const locked = expect.stringContaining('wait until all that invoice');
+    expect(await linkOf(link.id)).toMatchObject({
+      state: 'given',
+      address: ADDRESS,
+      withdrawal: null,
+      problem: locked,
+    });
+    // also while its turn comes
+    await service.restart();
+    await expect(operator.call('inbox.keep', { id: link.inbox! })).rejects.toMatchObject({ code: 'refund.link_open' });
+    expect(await linkOf(link.id)).toMatchObject({ withdrawal: null, problem: locked });
+
+    await mine();
+    await confirmed('1.4');
+    // the turn of every minute, which also comes at the start
+    await service.restart();
+    const { withdrawal } = await until('it is asked for', async () => {
+      const now = await linkOf(link.id);
+      return now.withdrawal === null ? null : now;
+    });
+    expect(await operator.show(withdrawal!)).toMatchObject({ amount: '0.4', address: ADDRESS, state: 'requested' });
+    expect((await linkOf(link.id)).problem).toBeNull();
+    expect((await itemOf(body.id)).state).toBe('refunding');
+    await operator.call('withdrawal.reject', { id: `${withdrawal}` });
+  });
+
+  it.each([
+    ['nothing of the overpayment is left', ['1', '0.4'], '0.4', 'left the chain, or went back already'],
+    ['a part of it is left', ['0.3', '1.1'], '1.1', 'Only 0.1 LTC of the overpayment'],
+  ])('asks for nothing where %s', async (_, amounts, left, problem) => {
+    const { invoice, txs } = await paid(...amounts);
+    const { link } = await operator.call('refundLink.make', { inbox: (await itemOf(invoice)).id });
+    expect(link.amount).toBe('0.4');
+    await lose(invoice, txs[0]!, left);
+    expect(await give(link.url, ADDRESS)).toBe(303);
+    const given = await linkOf(link.id);
+    expect(given).toMatchObject({ state: 'given', withdrawal: null, problem: expect.stringContaining(problem) });
+    await expect(operator.call('refundLink.prepare', { id: link.id })).resolves.toMatchObject({
+      link: { withdrawal: null, problem: given.problem },
+    });
+    expect((await operator.call('refundLink.end', { id: link.id })).link.state).toBe('over');
+  });
+});

@@ -6,13 +6,12 @@
  */
 import { addressFault } from '../../chains/address-fault.ts';
 import { type Asset, assetOf } from '../../domain/assets.ts';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { creditById } from '../../store/queries/credits.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import { inboxById } from '../../store/queries/policies.ts';
 import {
-  giveAddress,
   insertRefundLink,
   type RefundLinkRow,
   refundLinkById,
@@ -22,7 +21,6 @@ import {
   refundLinksOfDeposit,
   refundLinksOfInvoice,
   refundLinkWaitingIn,
-  setRefundWithdrawal,
   stepRefundLink,
 } from '../../store/queries/refund-links.ts';
 import { withdrawalById } from '../../store/queries/withdrawals.ts';
@@ -33,10 +31,10 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { isTooSmall } from '../invoices/payments.ts';
 import { targetsOfText } from '../operator/search.ts';
 import type { Business } from '../shops/directory.ts';
-import { refundableDeposit, stepDeposit } from '../withdrawals/inbox.ts';
+import { refundableDeposit } from '../withdrawals/inbox.ts';
 import { refundWanted } from '../withdrawals/refund.ts';
 import { overpaidToRefund } from '../withdrawals/refund-left.ts';
-import { chainOf, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from '../withdrawals/request.ts';
+import { chainOf } from '../withdrawals/request.ts';
 
 /** How long a payer may type the address. */
 export const REFUND_LINK_DAYS = { least: 1, usual: 7, most: 90 } as const;
@@ -119,7 +117,7 @@ function insert(app: App, tx: Tx, { id: business_id }: Business, { asset, days, 
 }
 
 /** Tells open consoles. */
-function changed(app: App, tx: Tx, id: number): void {
+export function changed(app: App, tx: Tx, id: number): void {
   const { invoice_id, inbox_id } = tx.get(refundLinkById, { id })!;
   const invoice = invoice_id === null ? undefined : tx.get(invoiceById, { id: invoice_id });
   tx.afterCommit(() => {
@@ -159,82 +157,6 @@ export function checkRefundAddress(app: App, link: RefundLinkRow, address: strin
 
 /** Whether a payer may type the address now. */
 export const isOpen = ({ state, ends_at }: RefundLinkRow, now: number): boolean => state === 'open' && now < ends_at;
-
-/**
- * Takes the address that the payer typed, and asks for the withdrawal, which waits for the merchant. If it cannot be asked for now, the
- * address is kept with the reason. Throws `Rejected`: `refund_link.not_found`, `.over`, `withdrawal.address`.
- */
-export async function giveRefundAddress(app: App, slug: string, address: string): Promise<void> {
-  const link = findRefundLink(app.store, slug);
-  checkRefundAddress(app, link, address);
-  const fee = await feeFor(app, { ...link, address });
-  await app.store.write((tx) => {
-    if (tx.run(giveAddress, { id: link.id, address, now: app.now() }).changes !== 1) {
-      throw new Rejected('refund_link.over', 'This refund link has ended, or its address was given already');
-    }
-    changed(app, tx, link.id);
-  });
-  await ask(app, link.id, fee);
-}
-
-/** Asks again for the withdrawal of a link whose address is known. Throws `Rejected`, as a withdrawal. */
-export async function prepareRefund(app: App, id: number): Promise<RefundLinkRow> {
-  const link = findRefundLink(app.store, id);
-  if (link.state !== 'given' || link.withdrawal_id !== null) {
-    throw new Rejected('refund_link.over', 'No address was typed, or the withdrawal was made already');
-  }
-  await ask(app, id, await feeFor(app, link));
-  return findRefundLink(app.store, id);
-}
-
-const feeFor = (app: App, link: RefundLinkRow): Promise<bigint> =>
-  estimateHighestFee(app, app.directory.business(link.business_id), () => wantedOf(app, app.store, link)).catch(
-    (error: unknown) => {
-      // the address is taken in any case
-      if (error instanceof Rejected || error instanceof Unavailable) return 0n;
-      throw error;
-    },
-  );
-
-/** Makes the withdrawal, or notes why not. A crash before it leaves the address, and `prepareRefund` goes on from there. */
-async function ask(app: App, id: number, fee: bigint): Promise<void> {
-  try {
-    await app.store.write((tx) => {
-      const link = findRefundLink(tx, id);
-      if (link.state !== 'given' || link.withdrawal_id !== null) return;
-      const wanted = wantedOf(app, tx, link);
-      const row = requestWithdrawal(app, tx, app.directory.business(link.business_id), wanted, fee);
-      if (wanted.deposit) stepDeposit(app, tx, wanted.deposit.inboxId, row.id);
-      tx.run(setRefundWithdrawal, { id, withdrawal_id: row.id, problem: null, updated_at: app.now() });
-      const invoice = link.invoice_id === null ? undefined : tx.get(invoiceById, { id: link.invoice_id });
-      if (invoice) tx.afterCommit(() => app.invoiceSubscribers.changed(invoice.id));
-      changed(app, tx, id);
-    });
-  } catch (error) {
-    if (!(error instanceof Rejected) && !(error instanceof Unavailable)) throw error;
-    await app.store.write((tx) => {
-      tx.run(setRefundWithdrawal, { id, withdrawal_id: null, problem: error.message, updated_at: app.now() });
-      changed(app, tx, id);
-    });
-  }
-}
-
-/** The withdrawal that a link with an address means. It waits for the merchant, whatever the policy. */
-function wantedOf(app: App, reader: Reader, link: RefundLinkRow): NewWithdrawal {
-  const address = link.address ?? '';
-  if (link.invoice_id === null) {
-    const { credit } = refundableDeposit(app, reader, link.inbox_id!, link.id);
-    const deposit = { outpoint: credit.outpoint, inboxId: link.inbox_id! };
-    return { asset: assetOf(link.asset), units: null, address, origin: 'inbox', deposit, typed: true };
-  }
-  const invoice = reader.get(invoiceById, { id: link.invoice_id })!;
-  const business = app.directory.business(link.business_id);
-  const amount = formatUnits(link.units!, assetOf(link.asset));
-  return {
-    ...refundWanted(app, reader, business, invoice, { address, amount, crypto: link.asset }, link.id),
-    typed: true,
-  };
-}
 
 type Page = { before?: number | undefined; limit: number };
 

@@ -1,12 +1,12 @@
 /** Methods about refund links. */
 import type { App } from '../../app/app.ts';
 import { nextOf } from '../../app/operator/lists.ts';
+import { prepareRefund } from '../../app/refunds/answered.ts';
 import {
   endRefundLink,
   findRefundLink,
   makeDepositLink,
   makeInvoiceLink,
-  prepareRefund,
   refundLinkFacts,
   refundLinkPage,
   refundLinkState,

@@ -1,11 +1,11 @@
 /** The pages of refund links over HTTP. The link's name is the only credential; an address is taken once. */
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import type { App } from '../../app/app.ts';
+import { giveRefundAddress } from '../../app/refunds/answered.ts';
 import {
   checkRefundAddress,
   depositUnits,
   findRefundLink,
-  giveRefundAddress,
   refundLinkFacts,
   refundLinkState,
 } from '../../app/refunds/links.ts';
