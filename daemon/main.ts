@@ -29,7 +29,7 @@ import { configurationWarnings } from './config/warnings.ts';
 import { ASSETS, type AssetId, CHAINS, type ChainId, NETWORKS, type Network } from './domain/assets.ts';
 import { type AccountKey, chainKey } from './domain/chain.ts';
 import { isEvm } from './domain/evm.ts';
-import { message } from './domain/messages.ts';
+import { message, textOf } from './domain/messages.ts';
 import { formatDecimal } from './domain/money.ts';
 import type { SignedSpend } from './domain/spend.ts';
 import type { ConsoleServer } from './http/console/server.ts';
@@ -150,7 +150,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await makeDataFolder(options.dataDir);
   const config = readConfig(options);
   const log = options.log ?? createLog(config.log);
-  for (const { text } of configurationWarnings(config)) log.warn(text);
+  for (const text of configurationWarnings(config)) log.warn(textOf(text));
   const cleanup: Cleanup = [];
   const stop = (): Promise<void> => undoAll(cleanup, log);
   try {

@@ -3,10 +3,11 @@
  * newest text. When its cause changes (`causeOf`), channels send it again, within their limit of one message an hour. An
  * alert that cannot be stored, because the disk is full or locked, stays in memory until it can.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Network } from '../domain/assets.ts';
-import { type AlertKind, causeOf, type Message, storedMessage, templateOf } from '../domain/messages.ts';
+import { type AlertKind, causeOf, type Message, textOf } from '../domain/messages.ts';
 import { openAlertOf, tellAgain } from '../store/queries/alert-notices.ts';
-import { type AlertRow, changeAlert, closeAlertsOf, insertAlert, rewordAlert } from '../store/queries/effects.ts';
+import { changeAlert, closeAlertsOf, insertAlert, rewordAlert } from '../store/queries/effects.ts';
 import type { Tx } from '../store/store.ts';
 import type { App } from './app.ts';
 
@@ -15,8 +16,7 @@ const UNSTORED_MAX = 100;
 type UnstoredAlert = {
   kind: AlertKind;
   subject: string;
-  message: string;
-  template: AlertRow['template'];
+  message: Message;
   created_at: number;
   network: Network | null;
 };
@@ -51,12 +51,12 @@ export async function raise(
   subject: string,
   message: Message,
 ): Promise<void> {
-  const alert = { kind, subject, ...columnsOf(message), created_at: app.now(), network };
+  const alert = { kind, subject, message, created_at: app.now(), network };
   try {
-    if (app.store.get(openAlertOf, { kind, subject })?.message === message.text) return;
+    if (isDeepStrictEqual(app.store.get(openAlertOf, { kind, subject })?.message, message)) return;
     await app.store.write((tx) => put(tx, alert, app));
   } catch (error) {
-    app.log.error({ kind, subject, message: message.text, error }, 'an alert could not be stored');
+    app.log.error({ kind, subject, message: textOf(message), error }, 'an alert could not be stored');
     app.unstored.add(alert);
     app.operatorEvents.tell('alert', '0');
   }
@@ -68,7 +68,7 @@ export async function raise(
  */
 export function raiseIn(app: App, tx: Tx, network: Network, kind: AlertKind, subject: string, message: Message): void {
   if (network === 'sandbox') return;
-  put(tx, { kind, subject, ...columnsOf(message), created_at: app.now(), network }, app);
+  put(tx, { kind, subject, message, created_at: app.now(), network }, app);
 }
 
 /** The same where no service runs. `created_at`: milliseconds since 1970. */
@@ -80,31 +80,27 @@ export function insertIn(
   subject: string,
   message: Message,
 ): void {
-  put(tx, { kind, subject, ...columnsOf(message), created_at, network }, null);
+  put(tx, { kind, subject, message, created_at, network }, null);
 }
 
 /** `app`: null where no service runs. */
 function put(tx: Tx, alert: UnstoredAlert, app: App | null): void {
-  const { kind, subject, message, template, created_at } = alert;
+  const { kind, subject, message, created_at } = alert;
   const open = tx.get(openAlertOf, { kind, subject });
   if (!open) tx.run(insertAlert, alert);
-  else if (open.message !== message) {
-    const isSame = open.template !== null && template !== null && causeOf(open.template) === causeOf(template);
-    if (isSame) tx.run(rewordAlert, { id: open.id, message, template });
+  else if (!isDeepStrictEqual(open.message, message)) {
+    if (causeOf(open.message) === causeOf(message)) tx.run(rewordAlert, { id: open.id, message });
     else {
-      tx.run(changeAlert, { id: open.id, message, template, changed_at: created_at });
+      tx.run(changeAlert, { id: open.id, message, changed_at: created_at });
       tx.run(tellAgain, { alert_id: open.id });
-      tx.afterCommit(() => app?.operatorEvents.tell('alert', `${open.id}`, message));
+      tx.afterCommit(() => app?.operatorEvents.tell('alert', `${open.id}`, textOf(message)));
     }
   }
 }
 
-const columnsOf = (message: Message) => ({ message: message.text, template: templateOf(message) });
-
 /** The message of the open alert of a subject; null: none is open. */
 export function openMessage({ store }: App, kind: AlertKind, subject: string): Message | null {
-  const open = store.get(openAlertOf, { kind, subject });
-  return open === undefined ? null : storedMessage(open.message, open.template);
+  return store.get(openAlertOf, { kind, subject })?.message ?? null;
 }
 
 /** Closes the alerts of a subject. Reads first, so that useless calls are cheap. Never throws. */

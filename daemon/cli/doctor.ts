@@ -1,6 +1,7 @@
 /** `countinghouse doctor`: the problems of the service and their remedies. Exits with 1 when there is a problem. */
 import { lstat, statfs } from 'node:fs/promises';
 import type { Result } from '../contract/operator.ts';
+import { textOf } from '../domain/messages.ts';
 import { configFile } from './config.ts';
 import { FaultShown } from './io.ts';
 import type { Session } from './session.ts';
@@ -61,7 +62,7 @@ async function withoutService(session: Session): Promise<Finding[]> {
   found.push(
     fault === null
       ? { subject: 'permissions', level: 'ok', text: `${dataDir} is for its owner alone`, advice: null }
-      : { subject: 'permissions', level: 'problem', text: fault.text.text, advice: fault.command },
+      : { subject: 'permissions', level: 'problem', text: textOf(fault.text), advice: fault.command },
   );
   const { bavail, bsize } = await statfs(dataDir);
   const full = bavail * bsize < 256 * BYTES_PER_MB;

@@ -335,11 +335,10 @@ export const UnknownTokenShape = z.object({
 /** The cursor of the next page of alerts: "rank:id", as the previous page returned it. */
 export const AlertCursor = z.string().regex(/^[01]:\d{1,16}$/);
 
-/** A message of the service: its English text, and what it is made of, for other languages. */
+/** A message of the service: what its sentence is made of, in any language. */
 export const MessageShape: z.ZodType<Message> = z.object({
   code: z.string(),
   values: z.record(z.string(), z.union([z.string(), z.number(), z.lazy(() => MessageShape)])),
-  text: z.string(),
 });
 
 export const AlertShape = z.object({

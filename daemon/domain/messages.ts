@@ -1,6 +1,6 @@
 /**
- * The messages of the service to its operator: alerts, and findings of the doctor. Their English texts are here alone. Each
- * message carries its code and its values too, by which the console shows it in another language.
+ * The messages of the service to its operator: alerts, findings of the doctor, and why a withdrawal waits or ended. A message
+ * is a code and values, and nothing is decided by words. Its English sentence is here alone, and is made where it is shown.
  */
 import { Rejected } from './errors.ts';
 
@@ -393,27 +393,38 @@ export type MessageCode = keyof typeof MESSAGES;
 /** A text that has no code, such as an error of another program, stands for itself. */
 export type Value = string | number | Message;
 type Values = { readonly [name: string]: Value };
+/** What the service says: a code, and the values that its sentence has. The sentence is made where it is shown (`textOf`). */
 export type Message = {
-  /** A `MessageCode`; or, of a rejection, a `RejectCode`. */
+  /** A `MessageCode`; of a rejection, its `RejectCode`; `words` of a text without a code. */
   readonly code: string;
   readonly values: Values;
-  readonly text: string;
 };
 
 /** The names of the values in a text. */
 type Slot<T extends string> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Slot<Rest> : never;
 type ValuesOf<C extends MessageCode> = { readonly [name in Slot<(typeof MESSAGES)[C]>]: Value };
 
-export const textOf = (value: Value): string => (typeof value === 'object' ? value.text : `${value}`);
+/** Of a code without a sentence here: its English words, as whoever made them wrote them. */
+const WORDS = 'text';
+
+/** A value in English. */
+export function textOf(value: Value): string {
+  if (typeof value !== 'object') return `${value}`;
+  const { code, values } = value;
+  const words = values[WORDS];
+  if (words !== undefined) return textOf(words);
+  const sentence = Object.hasOwn(MESSAGES, code) ? MESSAGES[code as MessageCode] : code;
+  return sentence.replace(/\{(\w+)\}/g, (_, name: string) => textOf(values[name] ?? ''));
+}
 
 /** The same for what may be absent. */
 export const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
-/** The message with a code; null for a text without one. */
-export const messageIn = (value: Value | null): Message | null => (typeof value === 'object' ? value : null);
 
-/** The part of a message that is stored beside its text. */
-export type Template = Pick<Message, 'code' | 'values'>;
-export const templateOf = ({ code, values }: Message): Template => ({ code, values });
+/** A text without a code as a message. */
+const wordsOf = (text: string): Message => ({ code: 'words', values: { [WORDS]: text } });
+
+/** Any value as a message, which is how it is stored. */
+export const messageOf = (value: Value): Message => (typeof value === 'object' ? value : wordsOf(`${value}`));
 
 /** Values that grow and shrink while the cause of a message stays the same. */
 const MEASURES: ReadonlySet<string> = new Set([
@@ -427,11 +438,12 @@ const MEASURES: ReadonlySet<string> = new Set([
   'known',
   'megabytes',
   'minutes',
+  WORDS,
   'times',
 ]);
 
 /** The same for two texts about the same cause: the code, and the values that are no measures. */
-export const causeOf = ({ code, values }: Template): string =>
+export const causeOf = ({ code, values }: Message): string =>
   JSON.stringify([code, Object.entries(values).flatMap(([name, value]) => causeIn(name, value))]);
 
 function causeIn(name: string, value: Value): string[] {
@@ -439,22 +451,16 @@ function causeIn(name: string, value: Value): string[] {
   return [name, typeof value === 'object' ? causeOf(value) : `${value}`];
 }
 
-/** The message of two columns; null without a text, and for a text that has no code. */
-export const storedMessage = (text: string | null, template: Template | null): Message | null =>
-  text === null || template === null ? null : { ...template, text };
-
-/** A message with its text in English. */
+/** A message with its values. */
 export function message<C extends MessageCode>(
   code: C,
   ...[values]: Slot<(typeof MESSAGES)[C]> extends never ? [] : [ValuesOf<C>]
 ): Message {
-  const given: Values = values ?? {};
-  const text = MESSAGES[code].replace(/\{(\w+)\}/g, (_, name: string) => textOf(given[name]!));
-  return { code, values: given, text };
+  return { code, values: values ?? {} };
 }
 
 /** An error as the value of a message: a rejection keeps its code. */
 export function reasonOf(error: unknown): Value {
-  if (error instanceof Rejected) return { code: error.code, values: {}, text: error.message };
+  if (error instanceof Rejected) return { code: error.code, values: { [WORDS]: error.message } };
   return error instanceof Error ? error.message : String(error);
 }

@@ -56,6 +56,7 @@ import { TANKS } from './migrations/0058-tanks.ts';
 import { REFUND_TOLD } from './migrations/0059-refund-told.ts';
 import { GIVEN } from './migrations/0060-given.ts';
 import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
+import { MESSAGES } from './migrations/0062-messages.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -110,6 +111,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0059-refund-told', REFUND_TOLD],
   ['0060-given', GIVEN],
   ['0061-entries-by-time', ENTRIES_BY_TIME],
+  ['0062-messages', MESSAGES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */
@@ -149,7 +151,10 @@ export function migrate(db: Database.Database, migrations = MIGRATIONS): void {
  */
 export function* migrationSteps(db: Database.Database, migrations = MIGRATIONS): Generator<MigrationStep> {
   const pending = pendingMigrations(db, migrations);
-  if (pending.length > 0) addArithmetic(db);
+  if (pending.length > 0) {
+    addArithmetic(db);
+    addMessages(db);
+  }
   for (const [i, [name, statements]] of pending.entries()) {
     yield { name, step: i + 1, of: pending.length };
     // only the first can be unfinished, because the next one starts after it
@@ -173,6 +178,23 @@ function addArithmetic(db: Database.Database): void {
     less.reduce<bigint>((left, units) => left - BigInt(units as string), BigInt(from as string)).toString(),
   );
 }
+
+/** Adds a function that joins a message's text with its code and values, which are JSON or NULL. */
+function addMessages(db: Database.Database): void {
+  db.function('message_of', { deterministic: true }, (text: unknown, template: unknown) =>
+    JSON.stringify(
+      template === null ? { code: 'words', values: { text } } : whole({ ...JSON.parse(`${template}`), text }),
+    ),
+  );
+}
+
+/** A message that was stored with its text, as one without. What has no values keeps the text, which may be its only words. */
+function whole({ code, values, text }: { code: string; values: Record<string, unknown>; text: unknown }): unknown {
+  const parts = Object.entries(values).map(([name, value]) => [name, isNested(value) ? whole(value) : value]);
+  return { code, values: parts.length === 0 ? { text } : Object.fromEntries(parts) };
+}
+
+const isNested = (value: unknown): value is Parameters<typeof whole>[0] => typeof value === 'object' && value !== null;
 
 /** The migrations that the database lacks, in order. Throws `Rejected('store.newer')`. */
 function pendingMigrations(db: Database.Database, migrations = MIGRATIONS): readonly Migration[] {

@@ -1,5 +1,5 @@
 /** The tables of alerts. See `schema.ts` for the other tables. */
-import type { Template } from '../domain/messages.ts';
+import type { Message } from '../domain/messages.ts';
 import { int, json, made, maybe, text, time } from './columns.ts';
 
 export const ALERT_TABLES = {
@@ -7,16 +7,14 @@ export const ALERT_TABLES = {
     id: made(int),
     kind: text,
     subject: text,
-    /** In English. */
-    message: text,
+    /** Its code and values. */
+    message: json<Message>(),
     created_at: time,
     seen_at: maybe(time),
     /** Null: it is about the appliance itself. */
     network: maybe(text),
     /** When the cause ended, which closed the alert; null if the operator marked it as seen, or it is open. */
     ended_at: maybe(time),
-    /** The message's code and values; null in alerts of earlier releases. */
-    template: maybe(json<Template>()),
     /** When its cause last changed while it was open; null: never. */
     changed_at: maybe(time),
   },

@@ -1,6 +1,6 @@
 /** The tables of withdrawals. See `schema.ts` for the other tables. */
 import type { AssetId } from '../domain/assets.ts';
-import type { Template } from '../domain/messages.ts';
+import type { Message } from '../domain/messages.ts';
 import { bytes, flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
 export const WITHDRAWAL_TABLES = {
@@ -31,10 +31,8 @@ export const WITHDRAWAL_TABLES = {
     state: text,
     /** 1 while its amount and highest fee are reserved: it is open and has no transaction yet. */
     held: flag,
-    /** Why it was rejected, or failed, in English. */
-    reason: maybe(text),
-    /** The message's code and values, as of the other templates; null in rows of earlier releases. */
-    reason_template: maybe(json<Template>()),
+    /** Why it was rejected, or failed. */
+    reason: maybe(json<Message>()),
     /** Its value in 1e-8 US dollars when it was requested. */
     usd_value: maybe(units),
     /** A `Speed` of `domain/withdrawal.ts`: the fee rate is asked for accordingly when it is planned. */
@@ -52,10 +50,8 @@ export const WITHDRAWAL_TABLES = {
     /** Its share of the fee of the newest version, or of the one in a block. */
     fee: maybe(units),
     txid: maybe(text),
-    /** Why it waits, in English for the operator. */
-    problem: maybe(text),
-    /** Null also for the words of another program. */
-    problem_template: maybe(json<Template>()),
+    /** Why it waits. */
+    problem: maybe(json<Message>()),
     /** 1: it was open in the backup that was restored, so it may have been paid after that backup. */
     may_be_paid: made(flag),
     /** 1: shops were told of this refund. A confirmation after a reorganisation does not tell again. */
@@ -114,8 +110,8 @@ export const WITHDRAWAL_TABLES = {
     created_at: time,
     signed_at: maybe(time),
     sent_at: maybe(time),
-    problem: maybe(text),
-    problem_template: maybe(json<Template>()),
+    /** Why it is not signed, or not sent. */
+    problem: maybe(json<Message>()),
     /** Monero: the transaction's private keys in hex, which prove to whom it paid, and spend nothing. */
     proof: maybe(text),
   },

@@ -1,5 +1,5 @@
 /** The service's messages in the reader's language, in pieces; in its own English words where the language has none. */
-import type { Message, Value } from '../../daemon/domain/messages.ts';
+import { type Message, textOf, type Value } from '../../daemon/domain/messages.ts';
 import type { Language } from '../i18n.ts';
 import { ERRORS_DE } from './errors-de.ts';
 import { exact, times } from './format.ts';
@@ -27,7 +27,7 @@ export function piecesOf(said: Message | null, text: string, language: Language)
 }
 
 function piecesOfValue(name: string, value: Value, language: Language): Piece[] {
-  if (typeof value === 'object') return piecesOf(value, value.text, language);
+  if (typeof value === 'object') return piecesOf(value, textOf(value), language);
   if (typeof value === 'number')
     return [{ from: 'value', text: name === 'id' ? `${value}` : value.toLocaleString(language) }];
   if (name === 'reason') return [{ from: 'service', text: value }];

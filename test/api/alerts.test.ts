@@ -1,7 +1,9 @@
 /** What the operator is alarmed by, and in which order. */
+
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { messageOf } from '../../daemon/domain/messages.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { strictCaller } from './operator-raw.ts';
 
@@ -13,15 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const TEMPLATE = { code: 'storage.low', values: { megabytes: 7 } };
+const LOW = { code: 'storage.low', values: { megabytes: 7 } };
 
 /** Alerts as the service itself would have stored them. */
 function store(networks: readonly (string | null)[]): void {
   const db = new Database(join(service.dataDir, 'countinghouse.db'));
-  const columns = 'kind, subject, message, created_at, network, template';
-  const insert = db.prepare(`INSERT INTO alert (${columns}) VALUES ('test', ?, ?, 0, ?, ?)`);
+  const insert = db.prepare(
+    `INSERT INTO alert (kind, subject, message, created_at, network) VALUES ('test', ?, ?, 0, ?)`,
+  );
   for (const [n, network] of networks.entries())
-    insert.run(`${n}`, `message ${n}`, network, network === null ? JSON.stringify(TEMPLATE) : null);
+    insert.run(`${n}`, JSON.stringify(network === null ? LOW : messageOf(`message ${n}`)), network);
   db.close();
 }
 
@@ -51,7 +54,12 @@ it('live ones come first, page by page, each with its network', async () => {
   }
   expect(seen).toEqual(['4 mainnet', '2 null', '1 mainnet', '3 testnet', '0 regtest']);
   const { alerts } = await call('alert.list', {});
-  expect(alerts.map(({ said }) => said)).toEqual([null, { ...TEMPLATE, text: 'message 2' }, null, null, null]);
+  expect(alerts[1]!.said).toEqual(LOW);
+  expect(alerts.map(({ message }) => message)).toEqual([
+    'message 4',
+    expect.stringContaining('has 7 MB left'),
+    ...['message 1', 'message 3', 'message 0'],
+  ]);
   const [first] = alerts;
   expect(await call('alert.seen', { ids: [first!.id, first!.id, 99_999] })).toEqual({ closed: 1 });
   expect(await call('alert.seen', { ids: [first!.id] })).toEqual({ closed: 0 });

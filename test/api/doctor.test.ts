@@ -1,4 +1,5 @@
 /** What `doctor` finds, and what it says is to be done. */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -14,6 +15,7 @@ import { saveJobDone } from '../../daemon/app/job-times.ts';
 import { examine, noteDrill } from '../../daemon/app/operator/doctor.ts';
 import { tellClock } from '../../daemon/app/operator/watchdog.ts';
 import { daysUntilFull, noteSize } from '../../daemon/app/storage.ts';
+import { textIn, textOf } from '../../daemon/domain/messages.ts';
 import { OtherClocks } from '../../daemon/rates/other-clocks.ts';
 import { openAlerts } from '../../daemon/store/queries/effects.ts';
 import { seal } from '../../daemon/wallet/sealed-file.ts';
@@ -101,7 +103,7 @@ describe('with real money', () => {
   const found = async (bench: Bench, subject: string) =>
     (await examine(bench.app, '/nonexistent'))
       .filter((finding) => finding.subject === subject)
-      .map((finding) => ({ ...finding, text: finding.text.text, advice: finding.advice?.text }));
+      .map((finding) => ({ ...finding, text: textOf(finding.text), advice: textIn(finding.advice) }));
   /** Without a signer's process the wallet cannot be asked. */
   const open = async (config: Record<string, string> = {}) => {
     const bench = await Bench.open('BTC', config);
@@ -123,7 +125,7 @@ describe('with real money', () => {
     await tellClock(bench.app);
     const told = () => bench.app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 });
     const kinds = () => told().map(({ kind }) => kind);
-    expect(told()).toMatchObject([{ kind: 'clock.wrong', template: { code: 'clock.ahead', values: { minutes: 60 } } }]);
+    expect(told()).toMatchObject([{ kind: 'clock.wrong', message: { code: 'clock.ahead', values: { minutes: 60 } } }]);
     otherClocks.clear();
     answer(-10_000);
     await tellClock(bench.app);

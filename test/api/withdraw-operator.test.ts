@@ -89,7 +89,7 @@ describe('deciding', () => {
     expect(await withdrawal(service, id)).toMatchObject({ status: 'failed', tx_id: null });
     const { reason, said_reason } = await operator.show(id);
     expect(reason).toBe('rejected: not today');
-    expect(said_reason).toEqual({ code: 'ended.rejected_why', values: { reason: 'not today' }, text: reason });
+    expect(said_reason).toEqual({ code: 'ended.rejected_why', values: { reason: 'not today' } });
     expect(await refusal(operator.call('withdrawal.reject', { id }))).toBe('withdrawal.state');
   });
 

@@ -2,6 +2,7 @@
  * What was approved before a backup and paid after it, when the new machine's node has not heard of that transaction: the
  * restored service pays nothing that its operator does not approve again, and finds the old payment when it appears.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
 import { MAY_BE_PAID } from '../../daemon/app/recovery/begin-quarantine.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
@@ -160,7 +162,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
         state: 'requested',
         approved_by: null,
         deadline_at: null,
-        problem: MAY_BE_PAID.text,
+        problem: textOf(MAY_BE_PAID),
         versions: [],
       });
     }
@@ -201,7 +203,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     await until('the one that was approved anew is sent', async () => (await mempool()).length === 1);
     expect(await operator.show(byPolicy.id)).toMatchObject({
       state: 'requested',
-      problem: MAY_BE_PAID.text,
+      problem: textOf(MAY_BE_PAID),
       versions: [],
     });
     // an approval of before the restore is worth nothing to the wallet either, whoever puts it back

@@ -2,8 +2,10 @@
  * The auditors. They read the chains, what the APIs show, and what the people of the simulation remember; they throw a
  * `Fault` in words when the two do not agree.
  */
+
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Params } from '../../daemon/contract/operator.ts';
+import { textIn } from '../../daemon/domain/messages.ts';
 import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { slowness } from '../bench/turns.ts';
 import { endUnprovedLies } from './liars.ts';
@@ -218,7 +220,7 @@ async function endEverything(world: World): Promise<void> {
 async function story(world: World, id: number): Promise<string> {
   const { withdrawal } = await world.appliance.operator('withdrawal.show', { id: `${id}` });
   const versions = withdrawal.versions.map(({ tx_id, problem }) => `${tx_id} (${problem})`);
-  return `${withdrawal.state}, ${withdrawal.problem}, versions ${versions}`;
+  return `${withdrawal.state}, ${textIn(withdrawal.problem)}, versions ${versions}`;
 }
 
 async function judgeInvoices(world: World): Promise<void> {

@@ -1,4 +1,5 @@
 /** Notices of releases and signed hashes: what the maker signs, what is believed of it, and what is told. Each test has its own key. */
+
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Maker, Releases, readFeed } from '../../daemon/app/operator/releases.ts';
+import { message, textOf } from '../../daemon/domain/messages.ts';
 import { compareVersions } from '../../daemon/domain/version.ts';
 import { openAlerts } from '../../daemon/store/queries/effects.ts';
 import { ReleaseNotices } from '../../daemon/workers/releases.ts';
@@ -107,16 +109,18 @@ describe('what the feed says', () => {
     await releases.tell();
     await releases.tell();
     const words = '0.4.1 is a security release, and this is 0.4.0. A link could lie.';
-    expect(alerts().map(({ message }) => message)).toEqual([`${words} Upgrade: nothing is installed by itself`]);
+    expect(alerts().map(({ message }) => textOf(message))).toEqual([
+      `${words} Upgrade: nothing is installed by itself`,
+    ]);
     expect(releases.findings()).toMatchObject([
-      { subject: 'release', level: 'problem', advice: { text: 'upgrade as resources/docs/run-a-server.md says' } },
+      { subject: 'release', level: 'problem', advice: { code: 'advice.upgrade' } },
     ]);
     // another one is another alert, and the operator's no takes neither away
     await releases.take(feedOf(2, bench.app.now(), [{ version: '0.4.2', security: true }]));
     await releases.choose(false);
     await releases.tell();
     expect(alerts()).toHaveLength(1);
-    expect(alerts()[0]!.message).toContain('0.4.2 is a security release');
+    expect(alerts()[0]!.message.values.version).toBe('0.4.2');
     const upgraded = on('0.4.2');
     await upgraded.tell();
     expect(alerts()).toEqual([]);
@@ -161,9 +165,7 @@ describe('what the feed says', () => {
     const other = on(OWN, { key: generateKeyPairSync('ed25519').publicKey, feed: null });
     expect(other.state().security).toBeNull();
     expect(on(OWN, null).state()).toMatchObject({ security: null, feed: null });
-    expect(on(OWN, null).findings()[0]!.text.text).toBe(
-      '0.4.0; this package has no key of its maker, so notices of newer ones cannot be asked for',
-    );
+    expect(on(OWN, null).findings()[0]!.text.code).toBe('doctor.release_no_key');
     expect(await on(OWN, null).mayAsk()).toBe(false);
   });
 
@@ -211,7 +213,7 @@ describe('what the feed says', () => {
     bench.advance(1);
     expect(releases.findings()[0]).toMatchObject({
       level: 'warning',
-      text: { text: 'no notices of releases: no answer' },
+      text: message('doctor.release_unreached', { reason: 'no answer' }),
     });
   });
 });

@@ -1,11 +1,11 @@
 /** The service's messages as the console shows them. */
 import { describe, expect, it } from 'vitest';
 import { Rejected } from '../../daemon/domain/errors.ts';
-import { MESSAGES, type Message, type MessageCode, message, reasonOf } from '../../daemon/domain/messages.ts';
+import { MESSAGES, type Message, type MessageCode, message, reasonOf, textOf } from '../../daemon/domain/messages.ts';
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import { piecesOf } from '../../renderer/parts/told.ts';
 
-const german = (said: Message) => piecesOf(said, said.text, 'de');
+const german = (said: Message) => piecesOf(said, textOf(said), 'de');
 const words = (said: Message): string =>
   german(said)
     .map(({ text }) => text)
@@ -19,13 +19,18 @@ describe('a message', () => {
     const named = Object.fromEntries(
       names.map((name) => [name, /^(amount|held|most)$/.test(name) ? '5' : `«${name}»`]),
     );
-    const said: Message = { code, values: named, text: 'in English' };
+    const said: Message = { code, values: named };
     const expected = names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES_DE[code]);
     expect(words(said)).toBe(expected);
     expect(german(said).filter(({ from }) => from === 'service')).toEqual(
       names.includes('reason') ? [{ from: 'service', text: '«reason»' }] : [],
     );
-    expect(piecesOf(said, said.text, 'en')).toEqual([{ from: 'service', text: 'in English' }]);
+    expect(piecesOf(said, textOf(said), 'en')).toEqual([
+      {
+        from: 'service',
+        text: names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES[code]),
+      },
+    ]);
   });
 
   it('shows times, numbers, amounts and chains as a German writes them', () => {
@@ -40,11 +45,11 @@ describe('a message', () => {
 
   it('has its reason in German too where that is a message or a known refusal, else in marked English', () => {
     const away = message('chain.away', { chain: 'mainnet:LTC', minutes: 7, reason: message('chain.behind') });
-    expect(away.text).toContain('payers are not offered it: its source is behind. See');
+    expect(textOf(away)).toContain('payers are not offered it: its source is behind. See');
     expect([words(away), isFromService(away)]).toEqual([expect.stringContaining('Quelle ist im Rückstand. '), false]);
     const failed = (error: Error) => message('backup.failed', { folder: '/mnt', reason: reasonOf(error) });
     const refused = failed(new Rejected('backup.folder', 'it refuses'));
-    expect([refused.text, isFromService(refused)]).toEqual([
+    expect([textOf(refused), isFromService(refused)]).toEqual([
       'The scheduled backup into /mnt failed: it refuses',
       false,
     ]);
@@ -53,14 +58,14 @@ describe('a message', () => {
 
   it('that the console does not know stays in the service’s English', () => {
     for (const code of ['of.a.newer.service', 'toString', '__proto__', 'constructor']) {
-      expect(german({ code, values: {}, text: 'in English' })).toEqual([{ from: 'service', text: 'in English' }]);
+      expect(german({ code, values: { text: 'in English' } })).toEqual([{ from: 'service', text: 'in English' }]);
     }
     expect(piecesOf(null, 'of an earlier release', 'de')[0]!.from).toBe('service');
   });
 
   it('takes a value that looks like a template as it is, and lacks one without a fault', () => {
     const hostile = message('source.dropped', { server: '{reason}', reason: '{server} {0} $&' });
-    expect([hostile.text, words(hostile)]).toEqual(Array(2).fill('{reason}: {server} {0} $&'));
-    expect(words({ code: 'source.dropped', values: {}, text: '' })).toBe(': ');
+    expect([textOf(hostile), words(hostile)]).toEqual(Array(2).fill('{reason}: {server} {0} $&'));
+    expect(words({ code: 'source.dropped', values: {} })).toBe(': ');
   });
 });

@@ -27,7 +27,7 @@ export async function noteDifferences(app: App, report: Reconciliation): Promise
   if ((app.store.get(settingOf, { key })?.value ?? NONE) !== value)
     await app.store.write((tx) => tx.run(saveSetting, { key, value, updated_at: app.now() }));
   if (first === undefined) await end(app, 'ledger.differs', chain);
-  else if (!quarantineOf(app.store)) await raise(app, networkOf(chain), 'ledger.differs', chain, textOf(report));
+  else if (!quarantineOf(app.store)) await raise(app, networkOf(chain), 'ledger.differs', chain, sentenceOf(report));
 }
 
 /** The differences that the latest proof of a chain found; null: none, or it was never proved. */
@@ -36,7 +36,7 @@ export function differencesOf(app: App, chain: string): Noted | null {
   return value === NONE ? null : (JSON.parse(value) as Noted);
 }
 
-function textOf({ chain, tip, problems, differences, missed, offers }: Reconciliation): Message {
+function sentenceOf({ chain, tip, problems, differences, missed, offers }: Reconciliation): Message {
   const [network, name] = chain.split(':');
   const named = { chain, height: tip.height, reason: problems.slice(0, NAMED_IN_ALERT_MAX).join('; ') };
   const count = differences - NAMED_IN_ALERT_MAX;

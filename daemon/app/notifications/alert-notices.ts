@@ -3,6 +3,7 @@
  * its end. A channel sends one message an hour for each kind and subject. Later news waits until that hour is over, and is sent if it
  * still holds.
  */
+import type { Message } from '../../domain/messages.ts';
 import {
   alertsAbove,
   closedNotices,
@@ -23,7 +24,7 @@ export type Notice = {
   id: number;
   kind: string;
   subject: string;
-  message: string;
+  message: Message;
   created_at: number;
   changed_at: number | null;
   seen_at: number | null;

@@ -3,8 +3,10 @@
  * are worth a dollar, so that neither dust nor a server's word about unconfirmed transactions raises it. Each deposit
  * raises it once. A business gets at most one new alert an hour; meanwhile the text of the open one is corrected.
  */
+
+import { isDeepStrictEqual } from 'node:util';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
-import { type Message, message, templateOf } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { depositsToDecide, forgetTold, markTold, untoldDeposits } from '../../store/queries/credits.ts';
@@ -36,7 +38,7 @@ async function tellBusiness(app: App, { id, name, network }: Business): Promise<
     if (open) await app.store.write((tx) => endAlert(app, tx, id));
     return;
   }
-  const text = textOf(name, waiting);
+  const text = sentenceOf(name, waiting);
   const reading = new Set([...new Set(waiting.map((row) => row.chain_key))].filter((key) => isReading(app, key)));
   const isNews = waiting.some(({ told, chain_key }) => !told && !reading.has(chain_key));
   if (isNews && (!open || Math.abs(app.now() - open.created_at) >= MS_PER_HOUR)) {
@@ -45,8 +47,8 @@ async function tellBusiness(app: App, { id, name, network }: Business): Promise<
       raiseIn(app, tx, network, KIND, `${id}`, text);
     });
     await markAll(app, id, reading);
-  } else if (open && open.message !== text.text) {
-    await app.store.write((tx) => tx.run(rewordAlert, { id: open.id, message: text.text, template: templateOf(text) }));
+  } else if (open && !isDeepStrictEqual(open.message, text)) {
+    await app.store.write((tx) => tx.run(rewordAlert, { id: open.id, message: text }));
   }
 }
 
@@ -73,7 +75,7 @@ async function markAll(app: App, business_id: number, reading: ReadonlySet<strin
   }
 }
 
-function textOf(business: string, waiting: readonly Waiting[]): Message {
+function sentenceOf(business: string, waiting: readonly Waiting[]): Message {
   const symbols = [...new Set(waiting.map(({ asset }) => asset))].sort();
   const assets = symbols.join(', ');
   if (waiting.length > COUNTED_MAX) return message('inbox.deposits_many', { business, count: COUNTED_MAX, assets });

@@ -6,6 +6,7 @@
  * service, is told to read everything again.
  */
 import { randomUUID } from 'node:crypto';
+import { textOf } from '../../domain/messages.ts';
 import { newestAlert } from '../../store/queries/effects.ts';
 import type { Reader } from '../../store/store.ts';
 
@@ -75,7 +76,7 @@ export class OperatorEvents {
     const newest = reader.get(newestAlert, {});
     if (!newest || newest.id <= this.#lastAlert) return;
     this.#lastAlert = newest.id;
-    this.tell('alert', `${newest.id}`, newest.message);
+    this.tell('alert', `${newest.id}`, textOf(newest.message));
   }
 
   #change(ms: number): Promise<void> {

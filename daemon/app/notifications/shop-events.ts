@@ -9,7 +9,7 @@ import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { EVENT_TYPES, type EventType, type InvoiceNews, TEST_EVENT } from '../../domain/merchant.ts';
-import { type Message, message } from '../../domain/messages.ts';
+import { type Message, message, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { FLAG } from '../../domain/payment.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
@@ -209,7 +209,7 @@ function save(app: App, tx: Tx, row: EndpointRow): void {
 const DISABLED = 'endpoint.disabled';
 
 function disable(app: App, tx: Tx, endpoint: EndpointRow, failing_since: number | null, reason: Message): void {
-  save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: reason.text });
+  save(app, tx, { ...endpoint, failing_since, disabled_at: app.now(), disabled_why: textOf(reason) });
   const { name, network } = app.directory.business(endpoint.business_id);
   const { id, url } = endpoint;
   const text = message('endpoint.disabled', { business: name, id, url, reason });

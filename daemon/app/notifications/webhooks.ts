@@ -158,7 +158,7 @@ function tellFailure(app: App, tx: Tx, { id, url, invoice_id }: WebhookRow, reas
   const { name: business, network } = app.directory.business(invoice.business_id);
   const open = tx.get(openAlertOf, { kind: FAILED, subject: host });
   if (open) {
-    const times = Number(open.template?.values.times ?? 1) + 1;
+    const times = Number(open.message.values.times ?? 1) + 1;
     raiseIn(app, tx, network, FAILED, host, message('webhook.failed_more', { business, times, host, reason }));
   } else if (!tx.get(alertSince, { kind: FAILED, subject: host, since: app.now() - MS_PER_HOUR })) {
     const text = message('webhook.failed', { business, invoice: invoice.slug, host, reason, id });

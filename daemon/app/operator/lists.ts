@@ -99,6 +99,6 @@ export function alertPage(app: App, limit: number, after: AlertCursor | null) {
 /** Marks alerts as seen; returns how many were open. */
 export function markSeen(app: App, ids: readonly number[], tx: Tx): number {
   const clock = tx.get(openAlertOf, { kind: 'clock.wrong', subject: 'clock' });
-  if (clock?.template?.code === 'clock.behind_books' && ids.includes(clock.id)) leaveClock(tx, app.now());
+  if (clock?.message.code === 'clock.behind_books' && ids.includes(clock.id)) leaveClock(tx, app.now());
   return [...new Set(ids)].reduce((sum, id) => sum + tx.run(closeAlert, { id, seen_at: app.now() }).changes, 0);
 }

@@ -2,7 +2,7 @@
  * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
  * made.
  */
-import { type Message, message, textOf, type Value } from '../../domain/messages.ts';
+import { type Message, message, type Value } from '../../domain/messages.ts';
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
@@ -10,7 +10,7 @@ import { end, openMessage, raise } from '../alerts.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
-import { storedProblem, withdrawalOf } from '../withdrawals/rows.ts';
+import { withdrawalOf } from '../withdrawals/rows.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -61,8 +61,8 @@ function whyWaits({ store }: App, id: number): Value | null {
   const row = withdrawalOf(store, id);
   const versions = row.spend_id === null ? [] : store.all(versionsOf, { spend_id: row.spend_id });
   const unsigned = versions.find(({ txid, problem }) => txid === null && problem !== null);
-  const why = storedProblem(unsigned ?? row);
-  return why === null || textOf(why) === message('wait.locked').text ? null : why;
+  const { problem } = unsigned ?? row;
+  return problem?.code === 'wait.locked' ? null : problem;
 }
 
 /** `oldest`, `newest`: ids. `why`: of the oldest one. */

@@ -7,7 +7,7 @@ import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import type { Checkpoint } from '../../domain/chain.ts';
 import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
-import { message, type Template, templateOf } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { rescanAgainFrom } from '../../store/queries/businesses.ts';
 import {
   accountsToJump,
@@ -51,7 +51,7 @@ export const MAY_BE_PAID = message('wait.may_be_paid');
  */
 export type Beginning = {
   made_at: string | null;
-  why?: Template;
+  why?: Message;
   heights?: Readonly<Record<string, number>>;
   lastDebit?: number;
   readFrom?: Readonly<Record<string, Checkpoint>>;
@@ -82,7 +82,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   // what a backup has, an earlier version may have stored by the word of one operator
   for (const { chain_key } of tx.all(chainStates, {})) reviewAll(tx, chain_key);
   dropUnsigned(tx);
-  tx.run(doubtUnsigned, { problem: MAY_BE_PAID.text, problem_template: templateOf(MAY_BE_PAID), now });
+  tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
   jumpAhead(tx, now, jump);
 }
 

@@ -11,7 +11,7 @@
 import { isUtxo } from '../../chains/derive.ts';
 import type { BlockId, ChainUpdate, Checkpoint, Credit } from '../../domain/chain.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
-import { type Message, message, templateOf } from '../../domain/messages.ts';
+import { type Message, message, textOf } from '../../domain/messages.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
 import { creditByOutpoint, targetById } from '../../store/queries/credits.ts';
 import { debitByRef } from '../../store/queries/debits.ts';
@@ -39,10 +39,10 @@ export function beginAsOlder(
   if (quarantineOf(tx)) return;
   const now = app.now();
   const readFrom = beginReadingAgain(app, tx);
-  beginQuarantine(tx, { made_at: null, why: templateOf(reason), readFrom, ...where }, now, jumpOf(app));
+  beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...where }, now, jumpOf(app));
   insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
-    app.log.error({ reason: reason.text }, 'the data is older than what happened: the service is quarantined');
+    app.log.error({ reason: textOf(reason) }, 'the data is older than what happened: the service is quarantined');
     app.keys.clear();
     app.wake.pool();
     app.wake.allWithdrawals();

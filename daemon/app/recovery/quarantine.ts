@@ -5,7 +5,7 @@
  */
 import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import type { Template } from '../../domain/messages.ts';
+import type { Message } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -33,7 +33,7 @@ export type QuarantineRecord = {
   heights: Record<string, number>;
   last_debit?: number;
   policies?: string[];
-  why?: Template;
+  why?: Message;
   read_again?: readonly string[];
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;

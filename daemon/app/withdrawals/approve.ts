@@ -6,7 +6,7 @@
 import type { AddressFunds, Description } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { type Message, message, type Value } from '../../domain/messages.ts';
+import { type Message, message, messageOf } from '../../domain/messages.ts';
 import { formatUnits, maxOf, minOf } from '../../domain/money.ts';
 import { nonceOf, type SpendPlan } from '../../domain/spend.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
@@ -27,7 +27,7 @@ import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
-import { applyEvent, problemColumns, reasonColumns, speedOf } from './rows.ts';
+import { applyEvent, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import {
   feeWarnings,
@@ -69,7 +69,7 @@ export type Preview = Description & {
 export type Proposed = {
   rows: WithdrawalRow[];
   preview: Preview | null;
-  why: Value | null;
+  why: Message | null;
   /**
    * The money is on several addresses, and is collected first if the operator grants that together with the approval. The
    * preview then has no bytes, because the transaction can be planned only afterwards.
@@ -91,7 +91,7 @@ export async function previewWithdrawal(app: App, name: string, speed: Speed = '
     const collect = isForCollecting(error) ? await collectTerms(app, row) : null;
     if (collect) return { rows: [row], preview: await afterCollecting(app, row, row.units), why: null, collect };
     const refusal = isForCollecting(error) ? await refusalOf(app, row) : null;
-    return { rows: [row], preview: null, why: whyNotNow(app, row, refusal ?? error), collect: null };
+    return { rows: [row], preview: null, why: messageOf(whyNotNow(app, row, refusal ?? error)), collect: null };
   }
 }
 
@@ -282,7 +282,7 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
     approved_at: app.now(),
     approval: approval && JSON.stringify(approval),
     deadline_at: until,
-    ...problemColumns(null),
+    problem: null,
   };
 }
 
@@ -313,8 +313,8 @@ export function reject(app: App, tx: Tx, name: string, reason: string | null): W
   refuseInQuarantine(tx, 'Rejections');
   const row = findWithdrawal(tx, name);
   return applyEvent(app, tx, row, 'reject', {
-    ...reasonColumns(reason === null ? message('ended.rejected') : message('ended.rejected_why', { reason })),
+    reason: reason === null ? message('ended.rejected') : message('ended.rejected_why', { reason }),
     deadline_at: null,
-    ...problemColumns(null),
+    problem: null,
   });
 }

@@ -32,7 +32,7 @@ import type { SignedVersion } from './facts.ts';
 import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
 import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
-import { problemColumns, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
@@ -50,7 +50,7 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
   for (const { id } of rows) {
     const now = withdrawalOf(tx, id);
     if (now.state !== 'approved' || now.spend_id !== null) throw new Overtaken(`withdrawal ${id} is ${now.state}`);
-    saveWithdrawal(app, tx, { ...now, spend_id: spendId, ...problemColumns(null) }, now.state);
+    saveWithdrawal(app, tx, { ...now, spend_id: spendId, problem: null }, now.state);
   }
   addVersion(app, tx, holder, { spendId, kind: 'pay', approval: null, planned, pays: rows });
   return spendId;

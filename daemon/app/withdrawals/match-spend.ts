@@ -35,7 +35,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { dropPlan, spendOf } from './claim.ts';
 import { coinAt, tipHeightOf } from './coins.ts';
 import { spendingOf } from './fees.ts';
-import { applyEvent, problemColumns, withdrawalOf } from './rows.ts';
+import { applyEvent, withdrawalOf } from './rows.ts';
 import { settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 
@@ -332,12 +332,12 @@ function take(
     row = applyEvent(app, tx, row, 'approve', {
       approved_by: 'restore',
       approved_at: app.now(),
-      ...problemColumns(null),
+      problem: null,
     });
   }
   if (row.state !== 'approved') return;
   const fee = shareOf(found.source.fee, found.paid.length);
-  const signed = { spend_id: spendId, fee, units, deadline_at: null, ...problemColumns(null) };
+  const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
 }
 

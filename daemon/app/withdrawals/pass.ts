@@ -2,10 +2,11 @@
  * One pass over a chain's withdrawals: claims the approved ones, signs the claimed ones, and sends the signed ones
  * until the chain shows them. A pass reads everything from rows, so after a crash the next pass continues.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { toIso } from '../../domain/calendar.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { type Message, message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
+import { type Message, message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
   triedWithdrawalsAbove,
@@ -27,7 +28,7 @@ import { learnKeyImages } from './key-images.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
-import { applyEvent, problemColumns, reasonColumns, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 import { type Asked, lookForConflicts } from './vanished.ts';
@@ -175,11 +176,12 @@ async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Re
   );
 }
 
-/** Stores the reason why a withdrawal waits. Writes only if the text changed. */
+/** Stores the reason why a withdrawal waits. Writes only what is new. */
 function noteWaiting(app: App, tx: Tx, id: number, why: Value): void {
   const row = withdrawalOf(tx, id);
-  if (row.state !== 'approved' || row.problem === textOf(why)) return;
-  saveWithdrawal(app, tx, { ...row, ...problemColumns(why) }, row.state);
+  const problem = messageOf(why);
+  if (row.state !== 'approved' || isDeepStrictEqual(row.problem, problem)) return;
+  saveWithdrawal(app, tx, { ...row, problem }, row.state);
 }
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
@@ -210,9 +212,9 @@ export function expireWithdrawals(app: App, tx: Tx): void {
     limit: EXPIRED_PER_PASS_MAX,
   })) {
     applyEvent(app, tx, row, 'expire', {
-      ...reasonColumns(message('ended.expired')),
+      reason: message('ended.expired'),
       deadline_at: null,
-      ...problemColumns(null),
+      problem: null,
     });
   }
 }

@@ -15,7 +15,6 @@ import { bump, holderFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReplacement, replace } from './replace.ts';
 import { findWithdrawal } from './request.ts';
-import { storedProblem } from './rows.ts';
 
 /** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =
@@ -93,7 +92,7 @@ export async function approveProposal(
     }
     default: {
       const { versionId } = await replace(app, proposal, approvals);
-      const outcome = await outcomeOf(app, versionId, () => storedProblem(findWithdrawal(app.store, proposal.id)));
+      const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }
   }

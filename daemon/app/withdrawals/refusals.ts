@@ -14,7 +14,6 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
 import type { SignedVersion } from './facts.ts';
-import { problemColumns } from './rows.ts';
 import { noteProblem } from './sign.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
@@ -80,6 +79,6 @@ export function closeRefusals(app: App, tx: Tx, versions: readonly VersionRow[])
   for (const { id, txid, problem } of versions) {
     if (problem === null) continue;
     endIn(app, tx, NOT_SENT, txid ?? `${id}`);
-    tx.run(setVersionProblem, { id, ...problemColumns(null) });
+    tx.run(setVersionProblem, { id, problem: null });
   }
 }

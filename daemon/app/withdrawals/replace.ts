@@ -20,7 +20,7 @@ import { fastRate, needApprovable, spendingOf } from './fees.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { findWithdrawal } from './request.ts';
-import { problemColumns, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { saveWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf, paidBy } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -85,7 +85,7 @@ export async function replace(
       const raised = raisedFees(app, tx, found, wanted, approvals);
       if (wanted.kind === 'cancel') {
         const now = withdrawalOf(tx, found.row.id);
-        saveWithdrawal(app, tx, { ...now, cancel: true, ...problemColumns(null) }, now.state);
+        saveWithdrawal(app, tx, { ...now, cancel: true, problem: null }, now.state);
       }
       const versionId = addVersion(app, tx, holder, {
         spendId: spend.id,

@@ -32,7 +32,7 @@ import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts'
 import { feeRateNow, spendingOf } from './fees.ts';
 import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
-import { problemColumns, withdrawalOf } from './rows.ts';
+import { withdrawalOf } from './rows.ts';
 
 /** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
 export const APPROVAL_HOLDS_MS = 7 * 24 * MS_PER_HOUR;
@@ -144,7 +144,7 @@ export function requestWithdrawal(
     cancel: false,
     fee: null,
     txid: null,
-    ...problemColumns(why),
+    problem: why,
     created_at: now,
     updated_at: now,
   });

@@ -5,15 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import {
-  message,
-  messageIn,
-  storedMessage,
-  type Template,
-  templateOf,
-  textIn,
-  type Value,
-} from '../../domain/messages.ts';
+import { message } from '../../domain/messages.ts';
 import {
   isOpen,
   type Speed,
@@ -30,24 +22,6 @@ import { tellWithdrawal } from '../notifications/news.ts';
 
 export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
-
-const templateIn = (value: Value | null): Template | null => {
-  const said = messageIn(value);
-  return said && templateOf(said);
-};
-
-/** The columns that say why something waits; null: it does not. */
-export const problemColumns = (value: Value | null) => ({
-  problem: textIn(value),
-  problem_template: templateIn(value),
-});
-
-/** The columns that say why a withdrawal ended without a payment. */
-export const reasonColumns = (value: Value | null) => ({ reason: textIn(value), reason_template: templateIn(value) });
-
-/** Why a row's payment waits. */
-export const storedProblem = ({ problem, problem_template }: ReturnType<typeof problemColumns>): Value | null =>
-  storedMessage(problem, problem_template) ?? problem;
 
 /** A withdrawal that is known to exist. */
 export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import type { BlockId, DebitKind } from '../../domain/chain.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { message, templateOf, type Value } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits, shareOf } from '../../domain/money.ts';
 import {
   decideSpend,
@@ -45,7 +45,7 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { type SignedVersion, spendFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
-import { applyEvent, problemColumns, reasonColumns, saveWithdrawal, stateOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
 
 /**
  * Reopens the spends whose decision a reorganisation may undo, and forgets the transactions that its blocks had made
@@ -149,7 +149,7 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
     row = applyEvent(app, tx, row, event, {
       ...(event === 'pay' && payer ? paidColumns(tx, row, payer) : {}),
       ...(event === 'unpay' && row.state === 'completed' ? { txid: null } : {}),
-      ...(loss === null ? {} : { ...reasonColumns(message(loss)), txid: null, fee: lostFee(tx, row, settled) }),
+      ...(loss === null ? {} : { reason: message(loss), txid: null, fee: lostFee(tx, row, settled) }),
       // a reorganisation undid what ended it: its money is reserved by the fee that was signed
       ...(event === 'unpay' && row.state === 'failed' && newest ? { fee: signedFee(newest) } : {}),
     });
@@ -157,13 +157,12 @@ function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Sett
   if (payer && before.state !== 'completed' && row.state === 'completed' && row.asset !== row.fee_asset) {
     tellKept(app, tx, row, payer.version);
   }
-  const was = row.problem_template;
   // another file wrote it: it says why the signer refused a replacement
-  const isOthers = row.problem !== null && (was === null || !isSpendProblem(was.code));
+  const isOthers = row.problem !== null && !isSpendProblem(row.problem.code);
   const problem = isOthers ? null : settled.problem;
-  const isNew = !isOthers && !isDeepStrictEqual(was, problem && templateOf(problem));
+  const isNew = !isOthers && !isDeepStrictEqual(row.problem, problem);
   if (row.held !== held || isNew) {
-    saveWithdrawal(app, tx, { ...row, held, ...(isNew ? problemColumns(problem) : {}) }, row.state);
+    saveWithdrawal(app, tx, { ...row, held, problem: isNew ? problem : row.problem }, row.state);
   }
   if (isNew && problem !== null && !settled.isTold) tellMissing(app, tx, row, problem);
   if (settled.isFound) closeMissing(app, tx, row);
@@ -176,7 +175,7 @@ function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: Paym
     // each version of a sweep pays its amount less its own fee, and an older version may be mined
     units: pays.find(({ withdrawal_id }) => withdrawal_id === row.id)?.units ?? row.units,
     fee: shareOf(paidFee(reader, version, row), pays.length),
-    ...reasonColumns(null),
+    reason: null,
   };
 }
 
@@ -195,7 +194,7 @@ function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Sett
 const COIN_MISSING = 'withdrawal.coin_missing';
 
 /** Alerts the operator about a missing coin, until the chain shows a version or the spend is decided. */
-function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: Value): void {
+function tellMissing(app: App, tx: Tx, { id, chain_key }: WithdrawalRow, problem: Message): void {
   raiseIn(
     app,
     tx,

@@ -4,11 +4,12 @@
  * Invariant: the signer gets the same stored plan until its bytes are stored, so that a crash in between changes
  * nothing. Bytes that could not be stored are dropped, never sent.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, reasonOf, textOf, type Value } from '../../domain/messages.ts';
+import { message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
@@ -38,7 +39,7 @@ import { spendingOf } from './fees.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
-import { applyEvent, problemColumns, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -232,7 +233,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     if (row.state === 'completed') continue;
     const share = shareOf(fee, rows.length);
     const units = payouts[at]?.units ?? row.units;
-    applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, ...problemColumns(null) });
+    applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, problem: null });
   }
   const { chain_key } = version;
   tx.afterCommit(() => app.wake.withdrawals(chain_key));
@@ -250,11 +251,11 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   // the same would be planned and refused again
   if (isFor !== null) endPlan(tx, account_id, 'stopped', error.message);
   dropPlan(app, tx, version);
-  const why = reasonOf(error);
+  const why = messageOf(reasonOf(error));
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
-    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, ...problemColumns(why) }, row.state);
-    else applyEvent(app, tx, row, 'return', { ...problemColumns(why), approved_by: null, approval: null });
+    if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
+    else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
   }
   if (error.code === 'signer.limit') return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
@@ -269,9 +270,10 @@ function dropUnsigned(app: App, tx: Tx, versionId: number): void {
   if (version && version.txid === null) dropPlan(app, tx, version);
 }
 
-/** Stores why a version is not signed yet. Writes only if the text changed. */
-export function noteProblem(tx: Tx, version: VersionRow, problem: Value): void {
-  if (version.problem !== textOf(problem)) tx.run(setVersionProblem, { id: version.id, ...problemColumns(problem) });
+/** Stores why a version is not signed or not sent yet. Writes only what is new. */
+export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value): void {
+  const problem = messageOf(why);
+  if (!isDeepStrictEqual(was, problem)) tx.run(setVersionProblem, { id, problem });
 }
 
 /** Whether an error is temporary, so that the same can be tried again later. */

@@ -7,7 +7,7 @@ import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf 
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
-import { storedMessage } from '../../domain/messages.ts';
+import { textIn, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
 import { reachOf } from '../../domain/reach.ts';
@@ -56,7 +56,7 @@ export function status({ app, extra }: Context): Result<'status'> {
       wanted: pool.wanted,
     })),
     open_alerts: openAlertsCount(app),
-    warnings: warnings.map(({ text }) => text),
+    warnings: warnings.map(textOf),
     said_warnings: warnings,
     storage: storageOf(app),
   };
@@ -68,8 +68,8 @@ export async function doctor({ app, extra }: Context): Promise<Result<'doctor'>>
     findings: findings.map(({ subject, level, text, advice }) => ({
       subject,
       level,
-      text: text.text,
-      advice: advice?.text ?? null,
+      text: textOf(text),
+      advice: textIn(advice),
       said: text,
       said_advice: advice,
     })),
@@ -159,8 +159,8 @@ export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list
     id: row.id,
     kind: row.kind,
     subject: row.subject,
-    message: row.message,
-    said: storedMessage(row.message, row.template),
+    message: textOf(row.message),
+    said: row.message,
     network: row.network,
     created_at: toIso(row.created_at),
   }));

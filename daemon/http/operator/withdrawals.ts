@@ -24,7 +24,7 @@ import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/asse
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { messageIn, textIn } from '../../domain/messages.ts';
+import { textIn } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
@@ -109,7 +109,7 @@ export const WITHDRAWAL_METHODS: Methods = {
       withdrawals,
       preview: preview && previewJson(preview),
       why: textIn(why),
-      said_why: messageIn(why),
+      said_why: why,
       collect: collect && collectJson(collect),
     };
   },
@@ -119,7 +119,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
     if (outcome === null) return { withdrawals, outcome };
     const { sent, problem } = outcome;
-    return { withdrawals, outcome: { sent, problem: textIn(problem), said_problem: messageIn(problem) } };
+    return { withdrawals, outcome: { sent, problem: textIn(problem), said_problem: problem } };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));

@@ -18,7 +18,7 @@ export const alertsAbove = statement((p: { id: number; limit: number }) =>
 export const openAlertOf = statement((p: { kind: string; subject: string }) =>
   sqlite
     .selectFrom('alert')
-    .select(['id', 'message', 'template', 'created_at'])
+    .select(['id', 'message', 'created_at'])
     .where('kind', '=', p.kind)
     .where('subject', '=', p.subject)
     .where('seen_at', 'is', null),

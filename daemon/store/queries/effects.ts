@@ -117,10 +117,10 @@ export const closeAlert = statement((p: { id: number; seen_at: number }) =>
 );
 
 /** Corrects the text of an open alert. */
-export const rewordAlert = update('alert', ['message', 'template'], 'id');
+export const rewordAlert = update('alert', ['message'], 'id');
 
 /** Gives an open alert another cause. */
-export const changeAlert = update('alert', ['message', 'template', 'changed_at'], 'id');
+export const changeAlert = update('alert', ['message', 'changed_at'], 'id');
 
 /** Closes the alerts of a subject whose cause is over. */
 export const closeAlertsOf = statement((p: { kind: string; subject: string; seen_at: number }) =>

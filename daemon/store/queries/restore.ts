@@ -1,6 +1,6 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
-import type { Template } from '../../domain/messages.ts';
+import type { Message } from '../../domain/messages.ts';
 import { sqlite, statement, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
@@ -43,7 +43,7 @@ export const keepPaying = statement((p: { version_id: number }) =>
  * Makes every unsigned withdrawal wait for the operator, because it may have been paid after the backup. It has no
  * deadline, because a withdrawal that may have been paid has not failed.
  */
-export const doubtUnsigned = statement((p: { problem: string; problem_template: Template; now: number }) =>
+export const doubtUnsigned = statement((p: { problem: Message; now: number }) =>
   sqlite
     .updateTable('withdrawal')
     .set({
@@ -53,7 +53,6 @@ export const doubtUnsigned = statement((p: { problem: string; problem_template: 
       approval: null,
       deadline_at: null,
       problem: p.problem,
-      problem_template: p.problem_template,
       may_be_paid: true,
       updated_at: p.now,
     })

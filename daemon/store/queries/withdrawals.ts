@@ -41,7 +41,7 @@ const COMPLETED = sql.lit('completed');
 
 export const insertWithdrawal = insert(
   'withdrawal',
-  columnsBut('withdrawal', 'id', 'may_be_paid', 'refund_told', 'speed', 'reason_template'),
+  columnsBut('withdrawal', 'id', 'may_be_paid', 'refund_told', 'speed'),
 );
 
 /** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
@@ -55,7 +55,6 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
       state: p.state,
       held: p.held,
       reason: p.reason,
-      reason_template: p.reason_template,
       approved_by: p.approved_by,
       approved_at: p.approved_at,
       approval: p.approval,
@@ -65,7 +64,6 @@ export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =
       fee: p.fee,
       txid: p.txid,
       problem: p.problem,
-      problem_template: p.problem_template,
       updated_at: p.updated_at,
     })
     .where('id', '=', p.id)
@@ -343,13 +341,10 @@ export const signVersion = statement(
 );
 
 export const setVersionSent = statement((p: { id: number; sent_at: number }) =>
-  sqlite
-    .updateTable('spend_version')
-    .set({ sent_at: p.sent_at, problem: null, problem_template: null })
-    .where('id', '=', p.id),
+  sqlite.updateTable('spend_version').set({ sent_at: p.sent_at, problem: null }).where('id', '=', p.id),
 );
 
-export const setVersionProblem = update('spend_version', ['problem', 'problem_template'], 'id');
+export const setVersionProblem = update('spend_version', ['problem'], 'id');
 
 /** Deletes an unsigned version. */
 export const dropVersion = statement((p: { id: number }) =>

@@ -1,5 +1,6 @@
 /** A channel to the operator, and the messages on it. */
 import type { News, Notice } from '../../app/notifications/alert-notices.ts';
+import { textOf } from '../../domain/messages.ts';
 
 const CHANNEL_NAMES = ['email', 'ntfy', 'telegram', 'webhook'] as const;
 export type ChannelName = (typeof CHANNEL_NAMES)[number];
@@ -44,7 +45,7 @@ const oneLine = (text: string): string =>
 
 function line(notice: Notice): string {
   const network = notice.network === null || notice.network === 'mainnet' ? '' : `[${notice.network}] `;
-  return oneLine(`${network}${notice.message}`);
+  return oneLine(`${network}${textOf(notice.message)}`);
 }
 
 /** At most TEXT_BYTES_MAX bytes of a text in UTF-8, whole characters only, and a sign that more followed. */

@@ -15,7 +15,7 @@ import {
   takeInAlerts,
   UNDELIVERED,
 } from '../../app/notifications/alert-notices.ts';
-import { message } from '../../domain/messages.ts';
+import { message, messageOf } from '../../domain/messages.ts';
 import type { Timetable } from '../timetable.ts';
 import { type Channel, type ChannelName, compose } from './channel.ts';
 import { email } from './email.ts';
@@ -123,7 +123,7 @@ export class AlertWorker {
         id: 0,
         kind,
         subject: 'data directory',
-        message,
+        message: messageOf(message),
         network: null,
         created_at: this.#app.now(),
         changed_at: null,

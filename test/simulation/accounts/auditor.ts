@@ -1,5 +1,7 @@
 /** The auditors of an account chain. They read the network's truth, the APIs, and what people remember. */
+
 import type { AssetId } from '../../../daemon/domain/assets.ts';
+import { textIn } from '../../../daemon/domain/messages.ts';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
 import { balanceOf, shownInvoice, withdrawals } from './actions.ts';
@@ -108,7 +110,7 @@ async function endEverything(world: AccountWorld): Promise<void> {
   }
   const open = (await withdrawals(world)).filter(({ state }) => !isOver(state));
   const [one] = open;
-  if (one) throw new Fault(`withdrawal ${one.id} never ends: ${one.state}, ${one.problem}`);
+  if (one) throw new Fault(`withdrawal ${one.id} never ends: ${one.state}, ${textIn(one.problem)}`);
   throw new Fault(`${world.network.pool.size} transactions wait for ever`);
 }
 

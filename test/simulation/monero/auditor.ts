@@ -1,4 +1,5 @@
 /** The auditors of Monero. They read the chain's truth, the APIs, and what people remember. */
+import { textIn } from '../../../daemon/domain/messages.ts';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
 import { balanceOf, cancel, shownInvoice, withdrawals } from './actions.ts';
@@ -101,7 +102,7 @@ async function endEverything(world: MoneroWorld): Promise<void> {
     if (round > 8) for (const { id } of open) await cancel(world, `${id}`);
   }
   const [one] = (await withdrawals(world)).filter(({ state }) => !isOver(state));
-  if (one) throw new Fault(`withdrawal ${one.id} never ends: ${one.state}, ${one.problem}`);
+  if (one) throw new Fault(`withdrawal ${one.id} never ends: ${one.state}, ${textIn(one.problem)}`);
   throw new Fault(`${world.chain.pool.size} transactions wait for ever`);
 }
 

@@ -43,7 +43,7 @@ import type { Signer } from '../../../daemon/wallet/signer/port.ts';
 export const HOUR = 3_600_000;
 
 /** A message that is in no catalogue. */
-export const said = (text: string): Message => ({ code: 'test', values: {}, text });
+export const said = (text: string): Message => ({ code: 'test', values: { text } });
 /** 2026-01-01 at noon. */
 const START = Date.UTC(2026, 0, 1, 12);
 const BLOCK_MS = 600_000;

@@ -455,7 +455,6 @@ function refundRow(asset: AssetId) {
     fee: null,
     txid: null,
     problem: null,
-    problem_template: null,
     created_at: at,
     updated_at: at,
   };

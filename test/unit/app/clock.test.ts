@@ -38,7 +38,7 @@ const synced = () => {
 const alerts = () => bench.app.store.all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 });
 const told = async () => {
   await tellClock(bench.app);
-  return alerts().map(({ kind, template }) => `${kind} ${template?.code}`);
+  return alerts().map(({ kind, message }) => `${kind} ${message.code}`);
 };
 const taken = async () => {
   synced();
@@ -75,7 +75,7 @@ describe('a clock that is behind', () => {
     expect([await told(), await taken()]).toEqual([['clock.wrong clock.behind_blocks'], WAITS]);
     blocksAt(right + HOUR);
     expect(await told()).toEqual(['clock.wrong clock.behind_blocks']);
-    expect(alerts()[0]!.message).toContain(new Date(right + HOUR).toISOString());
+    expect(alerts()[0]!.message.values.known).toContain(new Date(right + HOUR).toISOString());
   });
 
   it('of three rate sources', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OperatorEvents } from '../../../daemon/app/notifications/operator-events.ts';
+import { messageOf } from '../../../daemon/domain/messages.ts';
 import { insertAlert } from '../../../daemon/store/queries/effects.ts';
 import { Store } from '../../../daemon/store/store.ts';
 
@@ -41,7 +42,7 @@ describe('what changed', () => {
   it('an alert is told wherever it was stored', async () => {
     const { cursor } = await next(null);
     await store.write((tx) =>
-      tx.run(insertAlert, { kind: 'k', subject: 's', message: 'm', template: null, created_at: 1, network: null }),
+      tx.run(insertAlert, { kind: 'k', subject: 's', message: messageOf('m'), created_at: 1, network: null }),
     );
     expect((await next(cursor)).events).toEqual([{ kind: 'alert', subject: '1', what: 'm', at: 42 }]);
     expect((await next((await next(null)).cursor)).events).toEqual([]);

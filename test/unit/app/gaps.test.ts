@@ -31,7 +31,7 @@ const told = async () => {
   return bench.app.store
     .all(openAlerts, { rank: 0, id: 2 ** 40, limit: 9 })
     .filter(({ kind }) => kind === 'restore.gap')
-    .map(({ template }) => template?.values);
+    .map(({ message }) => message.values);
 };
 const index = (id: number) => bench.app.store.get(targetById, { id })!.idx;
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { outcomeOf } from '../../../daemon/app/withdrawals/outcome.ts';
-import { message } from '../../../daemon/domain/messages.ts';
+import { message, messageOf } from '../../../daemon/domain/messages.ts';
 import type { VersionRow } from '../../../daemon/store/queries/withdrawals.ts';
 
 let version: Partial<VersionRow> | undefined;
@@ -10,7 +10,7 @@ const app = { store: { get: () => version } } as unknown as App;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-  version = { sent_at: null, problem: null, problem_template: null };
+  version = { sent_at: null, problem: null };
 });
 afterEach(() => vi.useRealTimers());
 
@@ -34,15 +34,15 @@ it('waits for the node to take it', async () => {
 it('says why the node refused it', async () => {
   const begun = outcomeOf(app, 1, () => null);
   expect(await after(4_000, begun)).toBeUndefined();
-  version = { sent_at: null, problem: 'insufficient fee', problem_template: null };
-  expect(await after(50, begun)).toEqual({ sent: false, problem: 'insufficient fee' });
+  version = { sent_at: null, problem: messageOf('insufficient fee') };
+  expect(await after(50, begun)).toEqual({ sent: false, problem: messageOf('insufficient fee') });
 });
 
 it.each([
-  ['the signer would not sign it', 'the wallet is locked'],
+  ['the signer would not sign it', message('wait.locked')],
   [null, message('wait.needless')],
 ])('says why there is none: %s', async (problem, said) => {
-  const begun = outcomeOf(app, 1, () => (problem === null ? null : 'the wallet is locked'));
+  const begun = outcomeOf(app, 1, () => (problem === null ? null : message('wait.locked')));
   version = undefined;
   expect(await after(50, begun)).toMatchObject({ sent: false, problem: said });
 });

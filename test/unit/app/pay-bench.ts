@@ -15,6 +15,7 @@ import type { Spending } from '../../../daemon/chains/spending.ts';
 import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { textIn, textOf } from '../../../daemon/domain/messages.ts';
 import { formatUnits } from '../../../daemon/domain/money.ts';
 import type { SignedSpend, SpendPlan } from '../../../daemon/domain/spend.ts';
 import { simulatedSpend } from '../../../daemon/sandbox/simulated.ts';
@@ -116,6 +117,9 @@ function needPaid(outputs: readonly { address: string; units: bigint }[], { addr
   const found = outputs.some((one) => one.address === address && (sweep ? one.units <= most : one.units === most));
   if (!found) throw new Error(`${address} is not paid ${units}`);
 }
+
+/** A row with its messages in English. */
+type Spoken<Row> = Omit<Row, 'problem' | 'reason'> & { [name in keyof Row & ('problem' | 'reason')]: string | null };
 
 /** How many addresses are paid again and again where a payment comes from one address. */
 const REUSED_ADDRESSES = 2;
@@ -307,7 +311,6 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
       fee: null,
       txid: null,
       problem: null,
-      problem_template: null,
       created_at: bench.at,
       updated_at: bench.at,
       ...over,
@@ -315,16 +318,23 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     return app.store.write((tx) => tx.run(insertWithdrawal, row).id);
   }
 
-  row(id: number): WithdrawalRow {
+  stored(id: number): WithdrawalRow {
     return this.app.store.get(withdrawalById, { id })!;
+  }
+
+  /** A withdrawal with its messages in English. */
+  row(id: number): Spoken<WithdrawalRow> {
+    const row = this.stored(id);
+    return { ...row, problem: textIn(row.problem), reason: textIn(row.reason) };
   }
 
   spend(id: number): SpendRow {
     return this.app.store.get(spendById, { id: this.row(id).spend_id ?? 0 })!;
   }
 
-  versions(id: number): VersionRow[] {
-    return this.app.store.all(versionsOf, { spend_id: this.row(id).spend_id ?? 0 });
+  versions(id: number): Spoken<VersionRow>[] {
+    const rows = this.app.store.all(versionsOf, { spend_id: this.row(id).spend_id ?? 0 });
+    return rows.map((row) => ({ ...row, problem: textIn(row.problem) }));
   }
 
   /** The conflict keys of a version. */
@@ -339,7 +349,7 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
   alerts(): { kind: string; subject: string; message: string }[] {
     return this.app.store
       .all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 })
-      .map(({ kind, subject, message }) => ({ kind, subject, message }));
+      .map(({ kind, subject, message }) => ({ kind, subject, message: textOf(message) }));
   }
 }
 

@@ -83,7 +83,6 @@ it('a withdrawal whose coins are all under way waits for a confirmation, and say
   expect(pay.row(next)).toMatchObject({
     state: 'approved',
     problem: expect.stringMatching(/waits for a confirmation/),
-    problem_template: { code: 'wait.block', values: {} },
   });
   pay.chain.mine();
   await pay.round();

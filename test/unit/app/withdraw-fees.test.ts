@@ -1,8 +1,10 @@
 /** What is held for a fee is not more than anybody may approve, and what is shown can be approved. */
+
 import { describe, expect, it, vi } from 'vitest';
 import type { Preview } from '../../../daemon/app/withdrawals/approve.ts';
 import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
+import { textIn, textOf } from '../../../daemon/domain/messages.ts';
 import { previewJson } from '../../../daemon/http/operator/present-withdrawals.ts';
 import { type Asked, type Given, Review } from '../../../daemon/operator/review.ts';
 import { COIN, PayBench } from './pay-bench.ts';
@@ -27,7 +29,7 @@ const read = (pay: PayBench, preview: Preview, asked: Asked): Review =>
   Review.of(previewJson(preview) as Given, asked, pay.app.now())!;
 
 const warned = ({ warnings }: Preview) =>
-  warnings.filter(({ code }) => code === 'fee_lowered').map(({ said }) => said.text);
+  warnings.filter(({ code }) => code === 'fee_lowered').map(({ said }) => textOf(said));
 
 describe('a fee that was held when blocks asked for far more', () => {
   it('is lowered to what may be approved, which is said, and the withdrawal is paid', async () => {
@@ -68,9 +70,7 @@ it('says what it waits for while blocks ask for more than may be approved', asyn
   const { pay, ids } = await bench(1, 6_000_000n);
   const { preview, why } = await previewWithdrawal(pay.app, `${ids[0]}`);
   expect(preview).toBeNull();
-  expect(why).toMatchObject({
-    text: expect.stringMatching(/^Its fee would be 0\.00\d+ BTC now, and nobody may approve more than 0\.00\d+: wait/),
-  });
+  expect(textIn(why)).toMatch(/^Its fee would be 0\.00\d+ BTC now, and nobody may approve more than 0\.00\d+: wait/);
 });
 
 it('pays everything only up to the approved fee when blocks ask for more since, and the approver is shown the new one', async () => {

@@ -3,11 +3,13 @@
  * not heard of those transactions: nothing is paid that the operator does not approve again, and what was paid is found when
  * it appears. `test/scenario/restore-approved.test.ts` restores a backup of a whole daemon.
  */
+
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { textOf } from '../../../daemon/domain/messages.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
@@ -52,7 +54,13 @@ async function restored(family: PayFamily) {
 describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) => {
   it('all wait for the operator again, with the reason, also after the quarantine', async () => {
     const { pay, ids } = await restored(family);
-    const waits = { state: 'requested', approved_by: null, approval: null, spend_id: null, problem: MAY_BE_PAID.text };
+    const waits = {
+      state: 'requested',
+      approved_by: null,
+      approval: null,
+      spend_id: null,
+      problem: textOf(MAY_BE_PAID),
+    };
     expect(ids.map((id) => pay.row(id))).toMatchObject(ids.map(() => waits));
     await takeOver(pay.app);
     for (let i = 0; i < 3; i++) await pay.round();

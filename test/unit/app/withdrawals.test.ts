@@ -62,7 +62,6 @@ function signedRow(spend_id: number): Omit<WithdrawalRow, 'id' | 'may_be_paid' |
     state: 'signed',
     held: true,
     reason: null,
-    reason_template: null,
     usd_value: null,
     approved_by: 'operator',
     approved_at: bench.at,
@@ -73,7 +72,6 @@ function signedRow(spend_id: number): Omit<WithdrawalRow, 'id' | 'may_be_paid' |
     fee: 600n,
     txid: null,
     problem: null,
-    problem_template: null,
     created_at: bench.at,
     updated_at: bench.at,
   };
@@ -166,7 +164,13 @@ describe('a signed withdrawal', () => {
     expect([stateOf(id), row(id).held, spendState(spendId)]).toEqual(['signed', true, 'open']);
     expect(bench.alerts()).toEqual(['withdrawal.conflict']);
     await bench.tell({ blocks: 1 });
-    expect(row(id)).toMatchObject({ state: 'failed', reason: 'conflict', txid: null, held: false, fee: 0n });
+    expect(row(id)).toMatchObject({
+      state: 'failed',
+      reason: { code: 'ended.conflict' },
+      txid: null,
+      held: false,
+      fee: 0n,
+    });
     expect(spendState(spendId)).toBe('buried');
   });
 
@@ -206,7 +210,7 @@ describe('a signed withdrawal', () => {
     ]);
     await bench.tell({ orphan: BURIED, blocks: BURIED + 1, spends: () => [spentBy('v4', BURIED - 1)] });
     for (const one of [id, ...others])
-      expect(row(one)).toMatchObject({ state: 'failed', reason: 'canceled', fee: 334n });
+      expect(row(one)).toMatchObject({ state: 'failed', reason: { code: 'ended.canceled' }, fee: 334n });
   });
 
   it('has several versions: whichever is in a block pays, a buried cancellation ends it', async () => {
@@ -221,7 +225,7 @@ describe('a signed withdrawal', () => {
     await bench.tell({ orphan: 1, blocks: BURIED, spends: () => [spentBy('v3', BURIED - 2)] });
     expect([stateOf(id), row(id).held]).toEqual(['broadcast', true]);
     await bench.tell({ blocks: 1 });
-    expect(row(id)).toMatchObject({ state: 'failed', reason: 'canceled', fee: 900n });
+    expect(row(id)).toMatchObject({ state: 'failed', reason: { code: 'ended.canceled' }, fee: 900n });
     expect(reserved()).toEqual([]);
   });
 
@@ -306,6 +310,6 @@ describe('change', () => {
     expect([stateOf(parent.id), stateOf(child.id)]).toEqual(['broadcast', 'broadcast']);
     await bench.tell({ blocks: 1 });
     expect([stateOf(parent.id), stateOf(child.id)]).toEqual(['failed', 'failed']);
-    expect(row(child.id).reason).toBe('conflict');
+    expect(row(child.id).reason?.code).toBe('ended.conflict');
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { textOf } from '../../../daemon/domain/messages.ts';
 import {
   inGroups,
   isFeeHigh,
@@ -30,7 +31,7 @@ describe('what a policy lets go', () => {
   ])('%s', (_, policy, over, why) => {
     const said = whyAsk(policy, { ...CASE, ...over });
     if (why === null) expect(said).toBeNull();
-    else expect(said?.text).toMatch(why);
+    else expect(said && textOf(said)).toMatch(why);
   });
 
   it('never more than its limit in a window, whatever is asked for', () => {

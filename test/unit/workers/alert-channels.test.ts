@@ -11,7 +11,7 @@ import { end, raise } from '../../../daemon/app/alerts.ts';
 import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
-import { type Message, message } from '../../../daemon/domain/messages.ts';
+import { type Message, message, messageOf } from '../../../daemon/domain/messages.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { compose } from '../../../daemon/workers/alerts/channel.ts';
 import { AlertWorker, isQuiet } from '../../../daemon/workers/alerts/worker.ts';
@@ -97,7 +97,7 @@ it('a long text is cut to what every channel takes, between two characters', () 
   const one = { id: 1, subject: 'x', network: null, created_at: 0, changed_at: null, seen_at: null, ended_at: null };
   for (const filling of ['a', 'ä', '€', '🪙']) {
     for (const before of ['', 'b', 'bb', 'bbb']) {
-      const raised = [{ ...one, kind: 'chain.alert', message: before + filling.repeat(4_000) }];
+      const raised = [{ ...one, kind: 'chain.alert', message: messageOf(before + filling.repeat(4_000)) }];
       const { text } = compose({ raised, ended: [], passed: [] }, 'host', true);
       expect(Buffer.byteLength(text)).toBeGreaterThan(3_490);
       // ntfy takes 4,096 bytes, Telegram 4,096 characters
@@ -380,7 +380,10 @@ describe('what is told when', () => {
     await raise(app, null, 'backup.failed', 'a', said('the disk is full'));
     await tick();
     await tick(21 * 24 * HOUR);
-    await raise(app, null, 'backup.failed', 'a', { ...said('the disk is gone'), values: { reason: 'gone' } });
+    await raise(app, null, 'backup.failed', 'a', {
+      code: 'test',
+      values: { text: 'the disk is gone', reason: 'gone' },
+    });
     await tick();
     expect(asked).toHaveLength(2);
     expect(asked[1]!.body).toContain('the disk is gone');
