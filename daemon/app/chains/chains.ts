@@ -3,9 +3,10 @@
  * is in the store. After a restart no chain counts as synced.
  */
 import type { ChainAdapter } from '../../chains/adapter.ts';
+import type { Spending } from '../../chains/spending.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
 import { type ChainKey, type Checkpoint, chainKey } from '../../domain/chain.ts';
-import { Unavailable } from '../../domain/errors.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
 
 /** A chain whose last complete sync began longer ago takes no new payments. */
 const SYNC_AGE_MAX_MS = 60_000;
@@ -45,6 +46,13 @@ export class ChainRuntime {
   constructor(adapter: ChainAdapter) {
     this.adapter = adapter;
     this.key = chainKey(adapter.network, adapter.chain);
+  }
+
+  /** Plans and sends payments. Throws `Rejected` if this release cannot spend on the chain. */
+  get spending(): Spending {
+    const { chain, spending } = this.adapter;
+    if (spending) return spending;
+    throw new Rejected('withdrawal.unsupported', `This release does not spend on ${chain} yet`, 'crypto');
   }
 
   /** Whether the store has everything that the source has, as far as is known. */

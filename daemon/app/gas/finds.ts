@@ -10,7 +10,6 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
-import { spendingOf } from '../withdrawals/fees.ts';
 
 export { MissingGas };
 
@@ -37,7 +36,7 @@ export async function deskOf(app: App, business: Business, chainId: string): Pro
 }
 
 async function openDesk(app: App, business: Business, account: Account, chain: ChainRuntime): Promise<Desk> {
-  const feeAsset = assetOf(spendingOf(chain).feeAsset);
+  const feeAsset = assetOf(chain.spending.feeAsset);
   const tank = await tankOf(app, { business, account, chain, asset: feeAsset.symbol });
   const funds = fundsOf(app.store, { chain, account, asset: feeAsset.symbol }, {});
   return { business, account, chain, feeAsset, tank: funds.balance(tank) };
@@ -72,7 +71,7 @@ const FUND_PERCENT = 125n;
 /** The money that can be collected at a fee rate, the most valuable first. Only money with its confirmations. */
 export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   const { chain, account, business, feeAsset, tank } = desk;
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const gasOf = (asset: AssetId): bigint => spending.usualFee?.(asset, feeRate) ?? 0n;
   const usdOf = (asset: Asset, units: bigint): bigint | null => {
     const rate = app.rates.rate(business.network, asset.symbol, 'USD', app.now());

@@ -13,7 +13,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
-import { feeRateNow, spendingOf } from '../withdrawals/fees.ts';
+import { feeRateNow } from '../withdrawals/fees.ts';
 import { keyState } from '../withdrawals/keys.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 import { approvedUnits } from '../withdrawals/sign.ts';
@@ -145,7 +145,7 @@ export async function collectTerms(app: App, row: WithdrawalRow): Promise<Collec
   const now = app.now();
   const plan = planOf(app, desk);
   const isOpen = plan?.state === 'open' && plan.ends_at > now;
-  const fundFee = spendingOf(chain).usualFee?.(desk.feeAsset.symbol, feeRate) ?? 0n;
+  const fundFee = chain.spending.usualFee?.(desk.feeAsset.symbol, feeRate) ?? 0n;
   return {
     desk,
     addresses: finds.length,

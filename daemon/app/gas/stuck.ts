@@ -2,6 +2,7 @@
  * Replaces payments to ourselves that no block includes, because gas became more expensive or their tip is too low: with the same
  * nonce and higher fees. Later nonces of the address wait for them.
  */
+
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { seenOf } from '../../domain/spend-state.ts';
@@ -9,10 +10,9 @@ import type { GasPlanRow } from '../../store/queries/gas.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { addVersion } from '../withdrawals/claim.ts';
-import { tipHeightOf } from '../withdrawals/coins.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
-import { spendingOf } from '../withdrawals/fees.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
@@ -36,7 +36,7 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
     if (!newest?.sent_at || age < afterMs) continue;
     const known = versionFacts(app.store, spend, tipHeightOf(app.store, chain));
     const keys = sharedKeys(app.store, spend, known);
-    const least = spendingOf(chain).replacementRate(versions);
+    const least = chain.spending.replacementRate(versions);
     if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;
     await replaceOne(app, desk, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), plan });
   }

@@ -5,7 +5,7 @@ import { addressBalance } from '../../store/queries/address-balances.ts';
 import type { PaymentRow } from '../../store/queries/invoices.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { feeRateKnown, spendingOf } from '../withdrawals/fees.ts';
+import { feeRateKnown } from '../withdrawals/fees.ts';
 
 /** Of the highest fees at the present price: funding the address with gas included. `usd`: 1e-8 US dollars. */
 type SweepCost = { usd: bigint; percent: number; isDear: boolean };
@@ -22,7 +22,7 @@ export function sweepCostOf(app: App, business: Business, payment: PaymentRow): 
   const rate = feeRateKnown(chain);
   const units = unitsOf(app, payment);
   if (rate === null || units === 0n) return null;
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const [asset, coin] = [assetOf(payment.asset), assetOf(spending.feeAsset)];
   const own = spending.usualFee?.(asset.symbol, rate) ?? 0n;
   const fee = own + (asset === coin ? 0n : (spending.usualFee?.(coin.symbol, rate) ?? 0n));

@@ -8,7 +8,6 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { deadline } from '../deadline.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
-import { spendingOf } from '../withdrawals/fees.ts';
 import { type Holder, holderOf } from '../withdrawals/plan.ts';
 import type { Desk, Find } from './finds.ts';
 
@@ -21,7 +20,7 @@ const PAYERS_TRIED_MAX = 3;
 /** Why the tank cannot pay an asset to a recipient (null: to anybody); null: it can. Throws `Unavailable`. */
 export async function tankRefusal(app: App, holder: Holder, to: string | null): Promise<Rejected | null> {
   const { chain } = holder;
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const asset: AssetId = holder.asset;
   if (!spending.whyRefused || asset === spending.feeAsset) return null;
   const tank = await tankOf(app, holder);
@@ -40,7 +39,7 @@ export const refusalOf = (app: App, row: WithdrawalRow): Promise<Rejected | null
 /** Why a token keeps what is at an address; null: it does not. Throws `Unavailable`. */
 export async function blockedAt({ chain, tank }: Desk, { asset, at }: Find): Promise<string | null> {
   const limit = deadline(ASK_TIMEOUT_MS, chain.key);
-  return (await spendingOf(chain).whyRefused?.(asset.symbol, at, tank.address, limit)) ?? null;
+  return (await chain.spending.whyRefused?.(asset.symbol, at, tank.address, limit)) ?? null;
 }
 
 /** Withdrawals that one pass asks about. The others wait for the next one. */
@@ -84,7 +83,7 @@ export async function payersInstead(
     const enough = finds.filter((find) => find.asset.symbol === asset && find.units >= units && !payers.has(find));
     for (const find of enough.slice(0, PAYERS_TRIED_MAX)) {
       const limit = deadline(ASK_TIMEOUT_MS, chain.key);
-      if (await spendingOf(chain).whyRefused?.(find.asset.symbol, find.at, address, limit)) continue;
+      if (await chain.spending.whyRefused?.(find.asset.symbol, find.at, address, limit)) continue;
       payers.add(find);
       break;
     }

@@ -19,7 +19,6 @@ import type { Reader } from '../../store/store.ts';
 import { type OwnAddressRow, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { reservedBy } from './coins.ts';
-import { spendingOf } from './fees.ts';
 import type { Holder } from './plan.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -37,7 +36,7 @@ type View = { settledOnly?: boolean; settledTokens?: boolean; conflictKeys?: rea
 
 /** The funds of an account's addresses, as a planner reads them. */
 export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, view: View) {
-  const { feeAsset } = spendingOf(chain);
+  const { feeAsset } = chain.spending;
   const assets = [...new Set([asset, feeAsset])];
   const taken = once(() => takenByOpenSpends(reader, chain, view.conflictKeys ?? []));
   const returned = once(() => takenByReplaced(reader, chain, view.conflictKeys ?? []));
@@ -98,7 +97,7 @@ function nextNonce(reader: Reader, chain: ChainRuntime, address: string, used: b
  * confirms, so the largest amount of each asset counts. Once the chain shows the use of the nonce, debits replace this.
  */
 function takenByOpenSpends(reader: Reader, chain: ChainRuntime, exceptKeys: readonly string[]): Map<string, bigint> {
-  const { feeAsset } = spendingOf(chain);
+  const { feeAsset } = chain.spending;
   const except = new Set(
     exceptKeys.flatMap((conflict_key) =>
       reader.all(spendsOfKey, { conflict_key, chain_key: chain.key }).map(({ id }) => id),

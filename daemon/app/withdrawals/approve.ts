@@ -21,7 +21,7 @@ import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits, sweepLimit } from './coins.ts';
-import { feeRateNow, needApprovable, type SpeedCost, speedsOf, spendingOf } from './fees.ts';
+import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from './fees.ts';
 import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
@@ -117,7 +117,7 @@ async function allOf(app: App, row: WithdrawalRow): Promise<Proposed | null> {
  */
 async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Promise<Preview> {
   const holder = holderOf(app, row);
-  const spending = spendingOf(holder.chain);
+  const spending = holder.chain.spending;
   const fee = spending.usualFee?.(row.asset, await feeRateNow(holder.chain)) ?? 0n;
   const feeMax = maxOf(row.fee_held, fee);
   const outputs = [payoutOf({ ...row, units })];
@@ -137,7 +137,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const wanted = paymentOf(app, { ...row, approval: null }, rate);
   const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, unsettledTokens: true });
   const limit = needApprovable(holder.chain, plan);
-  const spending = spendingOf(holder.chain);
+  const spending = holder.chain.spending;
   // rates may rise before it is signed: the fee may rise to the reserved one, or to twice the current one
   const highest = (plan.fee * spending.highestRate(rate)) / rate;
   const feeMax = minOf([heldWithin(row, limit), highest, plan.fee].reduce(maxOf), limit);
@@ -161,7 +161,7 @@ async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
 function leftBehind(app: App, holder: Holder, row: WithdrawalRow, plan: SpendPlan): Warning[] {
   const { chain } = holder;
   if (!takesAll(row) || !chain.adapter.accountBased) return [];
-  const [key] = spendingOf(chain).conflictKeys(plan);
+  const [key] = chain.spending.conflictKeys(plan);
   const sender = key === undefined ? null : nonceOf(key)?.address;
   const left = fundsOf(app.store, holder, {})
     .balances()
@@ -192,7 +192,7 @@ export function describePlan(
   plan: SpendPlan,
   rows: readonly WithdrawalRow[],
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const size = spending.sizeOf(plan);
   return describe(app, { business, chain, asset }, spending.describe(plan), { fee: plan.fee, size, rows });
 }
@@ -205,7 +205,7 @@ function describe(
 ): Omit<Preview, 'purpose' | 'intents' | 'feeMax'> {
   const usdRateOf = (symbol: AssetId): bigint | null =>
     app.rates.rate(business.network, symbol, 'USD', app.now())?.scaled ?? null;
-  const { feeAsset } = spendingOf(chain);
+  const { feeAsset } = chain.spending;
   const { outputs } = description;
   const paid = outputs.filter(({ changeIndex }) => changeIndex === null);
   // the amount of a transaction that pays only ourselves is the returned amount

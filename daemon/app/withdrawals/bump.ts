@@ -2,6 +2,7 @@
  * A child that pays for its parent (CPFP): spends a stuck deposit, or change of ours, to ourselves with a fee that
  * suffices for both. Only the fee leaves the wallet.
  */
+
 import { randomUUIDv7 } from 'node:crypto';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -11,12 +12,13 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { claimOwn, dropPlan } from './claim.ts';
-import { coinAt, tipHeightOf } from './coins.ts';
+import { coinAt } from './coins.ts';
 import { versionFacts } from './facts.ts';
-import { fastRate, needApprovable, RATE_TIMEOUT_MS, spendingOf } from './fees.ts';
+import { fastRate, needApprovable, RATE_TIMEOUT_MS } from './fees.ts';
 import { ownIntent } from './own.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals, isRefusalKnown } from './refusals.ts';
@@ -93,7 +95,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
 }
 
 async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpRequest, feeMax: bigint): Promise<Planned> {
-  const spending = spendingOf(holder.chain);
+  const spending = holder.chain.spending;
   if (!spending.ancestorsOf) {
     const text = `Miners of ${holder.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
     throw new Rejected('bump.unsupported', text, 'crypto');

@@ -9,20 +9,19 @@ import { insertTarget } from '../../store/queries/credits.ts';
 import { takeChangeIndex } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { spendingOf } from './fees.ts';
 import type { Holder } from './plan.ts';
 
 /** The next change address, which `takeChange` has to take. */
 export async function nextChange(app: App, { account, chain }: Holder): Promise<ChangeAddress> {
   const row = app.store.get(accountById, { id: account.id });
   assert(row, `account ${account.id} exists`);
-  const index = spendingOf(chain).changeAddress === 'fixed' ? row.tank : row.next_change;
+  const index = chain.spending.changeAddress === 'fixed' ? row.tank : row.next_change;
   return { ...(await chain.adapter.deriveAddress(account.key, 1, index)), index };
 }
 
 /** The tank of an account on an account chain, which is watched from now on. */
 export async function tankOf(app: App, holder: Holder): Promise<ChangeAddress> {
-  assert(spendingOf(holder.chain).changeAddress === 'fixed', 'only a fixed change address is a tank');
+  assert(holder.chain.spending.changeAddress === 'fixed', 'only a fixed change address is a tank');
   const tank = await nextChange(app, holder);
   await app.store.write((tx) => takeChange(tx, holder, tank));
   return tank;
@@ -31,7 +30,7 @@ export async function tankOf(app: App, holder: Holder): Promise<ChangeAddress> {
 /** Watches a change address. False if the next one is another by now. */
 export function takeChange(tx: Tx, { chain, account }: Holder, { index, ...target }: ChangeAddress): boolean {
   const taken = tx.run(takeChangeIndex, { id: account.id, next_change: index });
-  if (taken.changes !== 1) return spendingOf(chain).changeAddress === 'fixed';
+  if (taken.changes !== 1) return chain.spending.changeAddress === 'fixed';
   const watched = { account_id: account.id, chain_key: chain.key, branch: 1, idx: index, invoice_id: null };
   tx.run(insertTarget, { ...target, ...watched });
   return true;

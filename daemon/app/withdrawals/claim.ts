@@ -29,7 +29,6 @@ import type { App } from '../app.ts';
 import { takeChange } from './change-address.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { SignedVersion } from './facts.ts';
-import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
 import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
 import { saveWithdrawal, withdrawalOf } from './rows.ts';
@@ -37,7 +36,7 @@ import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
 export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: readonly WithdrawalRow[]): number {
-  const conflict_key = spendingOf(holder.chain).preferredKey(planned.plan);
+  const conflict_key = holder.chain.spending.preferredKey(planned.plan);
   const spendId = tx.run(insertSpend, {
     account_id: holder.account.id,
     chain_key: holder.chain.key,
@@ -68,7 +67,7 @@ export function claimOwn(app: App, tx: Tx, holder: Holder, planned: Planned, cla
     asset: holder.asset,
     purpose,
     subject,
-    conflict_key: conflictKey ?? spendingOf(holder.chain).preferredKey(planned.plan),
+    conflict_key: conflictKey ?? holder.chain.spending.preferredKey(planned.plan),
     created_at: app.now(),
   }).id;
   return addVersion(app, tx, holder, { spendId, kind: 'pay', approval, planned, pays: [] });
@@ -91,7 +90,7 @@ export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): 
   const { spendId, kind, approval, planned, pays } = version;
   const { plan, change } = planned;
   const { chain } = holder;
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const purpose = spendOf(tx, spendId).purpose;
   const keys = spending.conflictKeys(plan);
   for (const key of keys) needFree(tx, holder, { key, spendId, purpose });

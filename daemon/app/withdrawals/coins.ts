@@ -2,9 +2,7 @@
  * The spendable coins of an account. A coin of any version of an open spend is reserved, whether that version was sent
  * or not.
  */
-import { tipOf } from '../../chains/adapter.ts';
 import type { AssetId } from '../../domain/assets.ts';
-import { Unavailable } from '../../domain/errors.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { balanceOf, type TargetRow } from '../../store/queries/credits.ts';
 import {
@@ -24,7 +22,7 @@ import {
 import type { Reader } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/checkpoint.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import type { Account } from '../shops/directory.ts';
 
 /** The coins that one selection reads; the most valuable first. */
@@ -32,17 +30,6 @@ const COINS_READ_MAX = 20_000;
 
 /** Coins by preference: plain deposits, deposits in the inbox, our unconfirmed change. */
 type Coins = { plain: Coin[]; undecided: Coin[]; change: Coin[] };
-
-const BEGINNING_RETRY_SECONDS = 30;
-
-/** The height of the tip of the stored facts. Throws `Unavailable` before the first sync. */
-export function tipHeightOf(reader: Reader, chain: ChainRuntime): number {
-  const checkpoint = checkpointOf(reader, chain);
-  if (!checkpoint) {
-    throw new Unavailable(`${chain.adapter.chain} is not connected to its network yet`, BEGINNING_RETRY_SECONDS);
-  }
-  return tipOf(checkpoint).height;
-}
 
 /** `settledOnly`: only coins with their required confirmations, and our own confirmed change. */
 export function spendableCoins(

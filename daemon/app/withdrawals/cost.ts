@@ -4,7 +4,6 @@ import { Rejected } from '../../domain/errors.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { availableUnits } from './coins.ts';
-import { spendingOf } from './fees.ts';
 import { chainOf, estimatedFee, estimateHighestFee, type NewWithdrawal } from './request.ts';
 
 export type Cost = {
@@ -31,7 +30,7 @@ export async function costOf(
   const available = availableUnits(app.store, account.id, asset.symbol);
   const fee = feeOrNull(() => estimatedFee(app.store, { business, account, chain, wanted, feeRate }));
   if (fee === null) return null;
-  const { feeAsset } = spendingOf(chain);
+  const { feeAsset } = chain.spending;
   const needed = units + (feeAsset === asset.symbol ? fee : 0n);
   return { fee, feeAsset, available, missing: needed > available ? needed - available : 0n };
 }

@@ -1,5 +1,4 @@
 /** The current fee rates of a chain, requested from its source at intervals, with a fallback while it is away. */
-import type { Spending } from '../../chains/spending.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { divideUp, formatUnits } from '../../domain/money.ts';
@@ -14,12 +13,6 @@ const TARGET_BLOCKS_FAST = 2;
 export const RATE_TIMEOUT_MS = 5_000;
 const RATE_HOLDS_MS = 30_000;
 
-/** A chain's spending interface. Throws `Rejected` if this release cannot spend it. */
-export function spendingOf({ adapter }: ChainRuntime): Spending {
-  if (adapter.spending) return adapter.spending;
-  throw new Rejected('withdrawal.unsupported', `This release does not spend on ${adapter.chain} yet`, 'crypto');
-}
-
 const held = new WeakMap<ChainRuntime, Partial<Record<Speed, { rate: bigint; until: number }>>>();
 
 /** Smallest units per 1,000 units of size; while the chain's source does not answer the last rate, or the chain's fallback. */
@@ -28,7 +21,7 @@ export async function feeRateNow(chain: ChainRuntime, speed: Speed = 'normal'): 
     return await feeRateTold(chain, speed);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return held.get(chain)?.[speed]?.rate ?? spendingOf(chain).fallbackRate;
+    return held.get(chain)?.[speed]?.rate ?? chain.spending.fallbackRate;
   }
 }
 
@@ -38,7 +31,7 @@ export async function feeRateTold(chain: ChainRuntime, speed: Speed = 'normal'):
   held.set(chain, rates);
   const known = rates[speed];
   if (known && known.until > performance.now()) return known.rate;
-  const rate = await spendingOf(chain).feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
+  const rate = await chain.spending.feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
   rates[speed] = { rate, until: performance.now() + RATE_HOLDS_MS };
   return rate;
 }
@@ -81,14 +74,14 @@ export async function speedsOf(
 
 /** The rate for the very next blocks. Throws `Unavailable`. */
 export function fastRate(chain: ChainRuntime): Promise<bigint> {
-  return spendingOf(chain).feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
+  return chain.spending.feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
 }
 
 /** The highest fee that may be approved for a plan. Throws `Rejected('withdrawal.fee')` if it costs more. */
 export function needApprovable(chain: ChainRuntime, plan: SpendPlan): bigint {
   const limit = approvableFee(plan);
   if (plan.fee <= limit) return limit;
-  const asset = assetOf(spendingOf(chain).feeAsset);
+  const asset = assetOf(chain.spending.feeAsset);
   const [fee, most] = [plan.fee, limit].map((units) => formatUnits(units, asset));
   const text = `Its fee would be ${fee} ${asset.symbol} now, and nobody may approve more than ${most}: wait until blocks ask for less`;
   throw new Rejected('withdrawal.fee', text, 'fee_rate');

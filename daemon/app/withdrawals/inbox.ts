@@ -15,7 +15,6 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
-import { spendingOf } from './fees.ts';
 import { refundWanted, requestWanted } from './refund.ts';
 import { overpaidToRefund } from './refund-left.ts';
 import { estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
@@ -117,7 +116,7 @@ export function keepDeposit(app: App, tx: Tx, id: number): void {
 function whyLocked(app: App, reader: Reader, { txid, chain_key }: CreditRow): string {
   const chain = app.chains.find(chain_key);
   const base = reader.get(previousTx, { txid, chain_key })?.base ?? null;
-  return (chain && spendingOf(chain).whyLocked?.(base)) ?? 'The chain does not let it go';
+  return chain?.spending.whyLocked?.(base) ?? 'The chain does not let it go';
 }
 
 /** A refund of the difference, like any of an invoice: from any coin, the fee on top. It takes the item out of the inbox. */

@@ -23,7 +23,6 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endUnknownSpends } from '../recovery/unknown-spends.ts';
-import { spendingOf } from './fees.ts';
 
 /** Stands for the key image of a coin that was asked for and has none of its own. */
 const NO_IMAGE = 'none:';
@@ -106,7 +105,7 @@ export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boo
 
 /** Coins of an account in blocks whose key images are not known. */
 const withoutImage = (reader: Reader, chain: ChainRuntime, account_id: number, limit: number) =>
-  reader.all(coinsWithoutImage, { account_id, asset: spendingOf(chain).feeAsset, limit });
+  reader.all(coinsWithoutImage, { account_id, asset: chain.spending.feeAsset, limit });
 
 type Wanted = { outpoint: string; units: bigint; branch: number; idx: number };
 
@@ -123,7 +122,7 @@ async function requestOf(
     const kept = app.store.get(previousTx, { txid, chain_key: chain.key })?.base;
     const previous = kept
       ? Buffer.from(kept).toString('hex')
-      : await spendingOf(chain).transaction(txid, null, deadline(PREVIOUS_TIMEOUT_MS, chain.key));
+      : await chain.spending.transaction(txid, null, deadline(PREVIOUS_TIMEOUT_MS, chain.key));
     outputs.push({ outpoint, units, branch: branch === 1 ? 1 : 0, index, previous });
   }
   return { network, accountNo, outputs };

@@ -6,6 +6,7 @@
  * of that payment, and only such a transaction can pay a signed withdrawal. A doubtful withdrawal counts as paid,
  * because the operator can pay again, but cannot take a payment back.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
 import { message } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
@@ -32,9 +33,9 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { dropPlan, spendOf } from './claim.ts';
-import { coinAt, tipHeightOf } from './coins.ts';
-import { spendingOf } from './fees.ts';
+import { coinAt } from './coins.ts';
 import { applyEvent, withdrawalOf } from './rows.ts';
 import { settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
@@ -240,7 +241,7 @@ function candidates(
 function pays(chain: ChainRuntime, decoded: Decoded, output: Output, row: WithdrawalRow): boolean {
   if (row.outpoint !== null && !decoded.conflictKeys.includes(row.outpoint)) return false;
   const units = row.sweep ? decoded.outputs.length === 1 : output.units === row.units;
-  return units && output.asset === row.asset && spendingOf(chain).pays(output, row.address);
+  return units && output.asset === row.asset && chain.spending.pays(output, row.address);
 }
 
 function kindOf({ spend, paid, strange }: Case): string {
@@ -273,7 +274,7 @@ function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number
     if (before !== null && before !== found.spend?.id) dropUnsigned(app, tx, before);
   }
   const common = { chain_key: chain.key, created_at: app.now() };
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   const plan = planOf(app, tx, found, raw);
   const purpose = kind === UNKNOWN ? UNKNOWN : 'pay';
   const conflict_key = spending.preferredKey(plan);
@@ -302,7 +303,7 @@ function planOf(app: App, tx: Tx, { chain, source }: Case, raw: string): SpendPl
   const tip = tipHeightOf(tx, chain);
   const [{ account_id }] = source.accounts;
   const { accountNo } = app.directory.business(app.directory.businessOfAccount(account_id));
-  return spendingOf(chain).recover(raw, {
+  return chain.spending.recover(raw, {
     accountNo,
     fee: source.fee,
     coin(outpoint) {

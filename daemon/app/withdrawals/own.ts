@@ -12,7 +12,6 @@ import { type OwnAddressRow, ownAddressOf } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import { tankOf } from './change-address.ts';
 import { claimOwn } from './claim.ts';
-import { spendingOf } from './fees.ts';
 import { type Holder, type Planned, type PlanRequest, prepare } from './plan.ts';
 import { namedFeeAsset, type StoredOwn } from './sign.ts';
 
@@ -36,7 +35,7 @@ export async function prepareOwn(
   needNoneOpen(app.store, holder, transfer.at.address);
   const own = ownAddressOf(transfer.at);
   if (transfer.purpose === 'collect') return prepare(app, holder, { ...fees, payouts: [], from: own });
-  assert(holder.asset === spendingOf(holder.chain).feeAsset, 'an address is funded with the coin that pays for fees');
+  assert(holder.asset === holder.chain.spending.feeAsset, 'an address is funded with the coin that pays for fees');
   const { address, branch, index } = own;
   const payouts = [{ address, units: transfer.units, own: { branch, index } }];
   return prepare(app, holder, { ...fees, payouts, from: await tankOf(app, holder) });
@@ -75,7 +74,7 @@ export function ownIntent(holder: Holder, { uuid, feeMax, coins }: Pick<Intent, 
     sweep: false,
     coins,
     feeMax,
-    ...namedFeeAsset(holder.asset, spendingOf(holder.chain).feeAsset),
+    ...namedFeeAsset(holder.asset, holder.chain.spending.feeAsset),
   };
 }
 

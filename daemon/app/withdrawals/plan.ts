@@ -2,6 +2,7 @@
  * Plans transactions: reads holdings, change address and fee rate, and calls the chain's planner. Stores nothing;
  * `claim.ts` checks everything again inside its transaction.
  */
+
 import type { EstimateRequest, Holdings, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
@@ -13,13 +14,13 @@ import { approvableFee } from '../../wallet/signer/limits.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
-import { coinAt, reservedBy, spendableCoins, tipHeightOf } from './coins.ts';
-import { spendingOf } from './fees.ts';
+import { coinAt, reservedBy, spendableCoins } from './coins.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
@@ -38,7 +39,7 @@ export function holderOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'ass
 
 /** The fee at a rate with these holdings, limited to what may be approved. */
 export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigint {
-  const { fee, plan } = spendingOf(chain).estimate(request);
+  const { fee, plan } = chain.spending.estimate(request);
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
@@ -92,7 +93,7 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
     holdings: holdingsFor(app.store, holder, wanted),
     tipHeight: tipHeightOf(app.store, chain),
   };
-  const plan = await spendingOf(chain).plan(request, () => deadline(PLAN_TIMEOUT_MS, chain.key));
+  const plan = await chain.spending.plan(request, () => deadline(PLAN_TIMEOUT_MS, chain.key));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
 }
 

@@ -10,7 +10,7 @@ import { type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/que
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { spendOf } from './claim.ts';
-import { feeRateNow, spendingOf } from './fees.ts';
+import { feeRateNow } from './fees.ts';
 import { isRefusalKnown } from './refusals.ts';
 import { replace } from './replace.ts';
 import { speedOf } from './rows.ts';
@@ -23,7 +23,7 @@ const RENEW_AFTER_MS = 3_600_000;
 
 /** `version`: the newest one of its spend, which every node refuses. It stays as it is if nothing better can be planned. */
 export async function renew(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
-  if (!spendingOf(chain).signsAnew || !isRefusalKnown(chain, version.id)) return;
+  if (!chain.spending.signsAnew || !isRefusalKnown(chain, version.id)) return;
   const { id: spend_id, purpose } = spendOf(app.store, version.spend_id);
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;

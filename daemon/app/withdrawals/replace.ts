@@ -5,6 +5,7 @@
  * A transaction is not replaced if a later transaction of ours spends from it. On a chain without replacement, only the
  * stored bytes are sent again, unless one of their conflict keys is gone or nodes refuse them.
  */
+
 import { Rejected } from '../../domain/errors.ts';
 import { shareOf } from '../../domain/money.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -12,11 +13,12 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
-import { availableUnits, tipHeightOf } from './coins.ts';
+import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
-import { fastRate, needApprovable, spendingOf } from './fees.ts';
+import { fastRate, needApprovable } from './fees.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { findWithdrawal } from './request.ts';
@@ -121,7 +123,7 @@ function raisedFees(
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
   }
-  if (kind === 'speed-up' && more > availableUnits(tx, holder.account.id, spendingOf(holder.chain).feeAsset)) {
+  if (kind === 'speed-up' && more > availableUnits(tx, holder.account.id, holder.chain.spending.feeAsset)) {
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
   return raised;
@@ -159,7 +161,7 @@ async function replacement(app: App, { id, kind, feeRate }: ReplaceRequest, feeM
 /** The units of the paid asset that a version takes, fee included. */
 function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
   const { outputs, fee } = readPlan(version.plan);
-  return outputs.reduce((sum, { units }) => sum + units, spendingOf(chain).feeAsset === asset ? fee : 0n);
+  return outputs.reduce((sum, { units }) => sum + units, chain.spending.feeAsset === asset ? fee : 0n);
 }
 
 function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceRequest['kind']): WithdrawalRow[] {
@@ -176,7 +178,7 @@ async function replacingRate(
   replaced: readonly { fee: bigint; size: number }[],
   wanted: bigint | null,
 ): Promise<bigint> {
-  const least = spendingOf(chain).replacementRate(replaced);
+  const least = chain.spending.replacementRate(replaced);
   const rate = wanted ?? (await fastRate(chain));
   return rate > least ? rate : least;
 }
@@ -212,7 +214,7 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
  * one of the two can confirm, as everywhere.
  */
 function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): void {
-  if (spendingOf(chain).replacement !== 'none') return;
+  if (chain.spending.replacement !== 'none') return;
   if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
   if (isRefused(chain, known)) return;
   const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;

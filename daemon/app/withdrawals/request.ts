@@ -2,6 +2,7 @@
  * Requests withdrawals. Their amount and highest fee are reserved at once. In the same transaction the business's
  * policy approves them, or they wait for the operator.
  */
+
 import { randomUUIDv7 } from 'node:crypto';
 import { addressFault } from '../../chains/address-fault.ts';
 import type { Holdings } from '../../chains/spending.ts';
@@ -22,14 +23,15 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
-import { availableUnits, coinAt, spendableCoins, tipHeightOf } from './coins.ts';
-import { feeRateNow, spendingOf } from './fees.ts';
+import { availableUnits, coinAt, spendableCoins } from './coins.ts';
+import { feeRateNow } from './fees.ts';
 import { highestFee } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
@@ -86,7 +88,7 @@ export async function estimateHighestFee(app: App, business: Business, wanted: (
     if (error instanceof Rejected) return 0n;
     throw error;
   }
-  return chain ? spendingOf(chain).highestRate(await feeRateNow(chain)) : 0n;
+  return chain ? chain.spending.highestRate(await feeRateNow(chain)) : 0n;
 }
 
 /**
@@ -126,7 +128,7 @@ export function requestWithdrawal(
     units,
     sweep: wanted.units === null,
     fee_held: fee,
-    fee_asset: spendingOf(chain).feeAsset,
+    fee_asset: chain.spending.feeAsset,
     address,
     lookalike_key: lookalikeKeyOf(address),
     outpoint: deposit?.outpoint ?? null,
@@ -212,7 +214,7 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
       throw new Rejected('withdrawal.minimum', 'The amount must be worth at least 10 USD.', 'amount');
     }
   }
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   if (wanted.units !== null && spending.isDust(address, wanted.units)) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }

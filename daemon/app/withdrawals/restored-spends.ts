@@ -7,6 +7,7 @@
  * no withdrawal is paid twice. A transaction that no source had by then may still appear. So the check continues while
  * a withdrawal waits that it may have paid.
  */
+
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
@@ -21,13 +22,12 @@ import { raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { endApiKey } from '../shops/keys.ts';
-import { tipHeightOf } from './coins.ts';
-import { spendingOf } from './fees.ts';
 import { matchSpend } from './match-spend.ts';
 
 const PAGE = 500;
@@ -149,7 +149,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
 async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record: QuarantineRecord): Promise<boolean> {
   try {
     const raw = await transactionOf(chain, unknown);
-    const decoded = spendingOf(chain).decode(raw);
+    const decoded = chain.spending.decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const seen = { decoded, raw, knownTo: record.last_withdrawal };
     return await app.store.write((tx) => matchSpend(app, tx, chain, seen));
@@ -221,7 +221,7 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: Quarantin
 }
 
 function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
-  return spendingOf(chain).transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, chain.key));
+  return chain.spending.transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, chain.key));
 }
 
 /**

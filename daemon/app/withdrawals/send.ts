@@ -2,6 +2,7 @@
  * Sends stored bytes. Idempotent and at least once: a version is sent until the chain shows it, or shows another
  * version in a block. Bytes are always stored before they are sent.
  */
+
 import { Rejected } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
 import { stepWithdrawal } from '../../domain/withdrawal.ts';
@@ -9,10 +10,9 @@ import { openSpends, type VersionRow, versionsOf } from '../../store/queries/wit
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
-import { tipHeightOf } from './coins.ts';
 import { spendFacts } from './facts.ts';
-import { spendingOf } from './fees.ts';
 import { isRefusalKnown, noteRefusal, noteSent } from './refusals.ts';
 import { renew } from './renew.ts';
 import { applyEvent, stateOf } from './rows.ts';
@@ -45,7 +45,7 @@ function openVersions(reader: Reader, chain: ChainRuntime): VersionRow[][] {
 export async function send(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
   if (version.raw === null) throw new Error(`assertion failed: version ${version.id} is signed`);
   try {
-    await spendingOf(chain).broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
+    await chain.spending.broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
   } catch (error) {
     if (!(error instanceof Rejected)) {
       // a node may have it

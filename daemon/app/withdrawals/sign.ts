@@ -35,7 +35,6 @@ import { endPlan } from '../gas/plans.ts';
 import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised, spendOf } from './claim.ts';
 import { coinAt } from './coins.ts';
-import { spendingOf } from './fees.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
@@ -101,7 +100,7 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
     isPointless(app.store, holder, spend);
   const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
   if (isDropped()) return drop();
-  const unsigned = await spendingOf(holder.chain).unsigned(plan, keptTransactions(app, holder.chain));
+  const unsigned = await holder.chain.spending.unsigned(plan, keptTransactions(app, holder.chain));
   // a source may have taken minutes
   if (isDropped()) return drop();
   let signed: SignedSpend;
@@ -132,7 +131,7 @@ function isPointless(reader: Reader, { chain }: Holder, { purpose, conflict_key 
  * whether a key before them has lost its transaction, so that this one would wait for ever.
  */
 function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: SpendPlan): boolean {
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   if (!isInOrder(reader, chain, spending.keysBefore?.(plan) ?? [])) return true;
   return spending.conflictKeys(plan).some((key) => {
     const state = keyState(reader, chain, key);

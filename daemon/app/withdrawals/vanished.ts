@@ -17,11 +17,9 @@ import {
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { checkpointOf } from '../chains/checkpoint.ts';
+import { checkpointOf, tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
-import { tipHeightOf } from './coins.ts';
 import { txidOf, versionFacts } from './facts.ts';
-import { spendingOf } from './fees.ts';
 import { keyState } from './keys.ts';
 import { unsettledSpends } from './settle.ts';
 import { readPlan } from './stored-plan.ts';
@@ -42,7 +40,7 @@ export type Asked = Map<string, number>;
 export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Asked): Promise<void> {
   if (chain.syncedAt === 0) return;
   const tip = tipHeightOf(app.store, chain);
-  const spending = spendingOf(chain);
+  const spending = chain.spending;
   if (!spending.excludedBy) return;
   for (const [txid, { version, key }] of vanished(app.store, chain, tip)) {
     if (asked.get(txid) === tip) continue;
@@ -80,7 +78,7 @@ function lineOf(reader: Reader, chain: ChainRuntime, txid: string): Ancestor[] {
   const known = new Set([txid]);
   for (const { base } of line) {
     if (base === null) continue;
-    const inputs = spendingOf(chain).decode(Buffer.from(base).toString('hex')).conflictKeys;
+    const inputs = chain.spending.decode(Buffer.from(base).toString('hex')).conflictKeys;
     for (const id of inputs.slice(0, PARENTS_READ_MAX).map(txidOf)) {
       if (line.length >= LINE_MAX || known.has(id)) continue;
       known.add(id);

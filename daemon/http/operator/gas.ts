@@ -7,7 +7,7 @@ import { gasHours } from '../../app/gas/prices.ts';
 import { type Blocked, changeTank, movable, nextTankOf } from '../../app/gas/tank.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { fundsOf } from '../../app/withdrawals/address-funds.ts';
-import { feeRateNow, spendingOf } from '../../app/withdrawals/fees.ts';
+import { feeRateNow } from '../../app/withdrawals/fees.ts';
 import type { GAS } from '../../contract/gas.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { Asset } from '../../domain/assets.ts';
@@ -88,7 +88,7 @@ export const GAS_METHODS: Methods = {
 /** The amount that the tank lacks for these. */
 function needsOf(desk: Desk, finds: readonly Find[], feeRate: bigint): Result<'gas.forecast'>['needs'] {
   const { feeAsset, chain } = desk;
-  const fundFee = spendingOf(chain).usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
+  const fundFee = chain.spending.usualFee?.(feeAsset.symbol, feeRate) ?? 0n;
   return missingJson(desk, missingFor(desk, finds, fundFee));
 }
 
