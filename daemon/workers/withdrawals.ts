@@ -6,8 +6,7 @@ import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
 import { passGas } from '../app/gas/pass.ts';
-import { type Progress, passWithdrawals } from '../app/withdrawals/pass.ts';
-import { isRefusalKnown } from '../app/withdrawals/refusals.ts';
+import { type Progress, tendWithdrawals } from '../app/withdrawals/tend.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { message } from '../domain/messages.ts';
 import { WakeablePause } from '../kit/async.ts';
@@ -57,8 +56,8 @@ export class WithdrawalWorker {
       let waits = true;
       try {
         const hasPlan = await passGas(this.#app, this.#chain);
-        ({ waits } = await passWithdrawals(this.#app, this.#chain, this.#progress, ({ id }) => this.#isDue(id)));
-        waits ||= hasPlan;
+        const isDue = ({ id }: { id: number }): boolean => this.#isDue(id);
+        waits = (await tendWithdrawals(this.#app, this.#chain, this.#progress, isDue)) || hasPlan;
       } catch (error) {
         if (!(error instanceof Unavailable)) {
           await this.#halt(error);
@@ -76,7 +75,7 @@ export class WithdrawalWorker {
     const times = (last?.times ?? 0) + 1;
     if (this.#sendings.size >= REMEMBERED_MAX) this.#sendings.clear();
     // what becomes of a refused one is decided at the next refusal after two syncs
-    const isOpen = this.#chain.refusals.has(version) && !isRefusalKnown(this.#chain, version);
+    const isOpen = this.#chain.isRefused(version) && !this.#chain.isRefusalKnown(version);
     const waitMs = isOpen ? RESEND_MS : Math.min(RESEND_MS * 2 ** (times - 1), RESEND_MAX_MS);
     this.#sendings.set(version, { times, nextAt: now + waitMs });
     return true;

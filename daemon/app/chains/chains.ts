@@ -11,6 +11,8 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 /** A chain whose last complete sync began longer ago takes no new payments. */
 const SYNC_AGE_MAX_MS = 60_000;
 const RETRY_AFTER_SECONDS = 30;
+/** The maximum number of versions whose refusal is remembered. */
+const REFUSALS_MAX = 10_000;
 
 export class ChainRuntime {
   readonly adapter: ChainAdapter;
@@ -20,7 +22,7 @@ export class ChainRuntime {
   /** The number of such syncs since the start. */
   syncs = 0;
   /** By version: the number of syncs when a node first refused it. */
-  readonly refusals = new Map<number, number>();
+  readonly #refusals = new Map<number, number>();
   /**
    * Deadlines before this time count: the beginning of that sync, but at most what the blocks' own time allows, so that
    * a clock that jumped ahead cancels nothing. Milliseconds since 1970.
@@ -65,6 +67,31 @@ export class ChainRuntime {
     const stale = this.syncedAt === 0 || Math.abs(now - this.syncedAt) > SYNC_AGE_MAX_MS;
     if (!this.lagging && !stale) return null;
     return `${this.adapter.chain} payments are not available at the moment: the connection to its network is behind`;
+  }
+
+  isRefused(version: number): boolean {
+    return this.#refusals.has(version);
+  }
+
+  /**
+   * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction that
+   * is in a block that was not synced here yet.
+   */
+  isRefusalKnown(version: number): boolean {
+    const first = this.#refusals.get(version);
+    // the first sync may have begun before the refusal
+    return first !== undefined && this.syncs >= first + 2;
+  }
+
+  noteRefusal(version: number): void {
+    if (this.isRefused(version)) return;
+    if (this.#refusals.size >= REFUSALS_MAX) this.#refusals.clear();
+    this.#refusals.set(version, this.syncs);
+  }
+
+  /** A node has the version, or may have it. */
+  endRefusal(version: number): void {
+    this.#refusals.delete(version);
   }
 
   /** Confirmations of a block at `height`; 0 for none. */

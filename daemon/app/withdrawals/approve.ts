@@ -26,8 +26,8 @@ import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
-import { APPROVAL_HOLDS_MS, findWithdrawal, needGas } from './request.ts';
-import { applyEvent, speedOf } from './rows.ts';
+import { APPROVAL_HOLDS_MS, needGas } from './request.ts';
+import { applyEvent, findWithdrawal, speedOf } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import {
   feeWarnings,

@@ -10,8 +10,7 @@ import { approvedFields, describePlan, type GivenApproval, heldWithin, type Prev
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
 import { holderOf, overtakenIsRejected, prepare } from './plan.ts';
-import { findWithdrawal } from './request.ts';
-import { applyEvent, withdrawalOf } from './rows.ts';
+import { applyEvent, findWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { feeWarnings } from './warnings.ts';
 

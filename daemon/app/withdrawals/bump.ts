@@ -21,7 +21,7 @@ import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS } from './fees.ts';
 import { ownIntent } from './own.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
-import { closeRefusals, isRefusalKnown } from './refusals.ts';
+import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
 import type { StoredOwn } from './sign.ts';
 
@@ -80,7 +80,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
   if (!spend) throw new Rejected('bump.not_found', 'No bump of this deposit is open', 'outpoint');
   const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
-  const isSure = known.every(({ version, lack }) => lack !== null || isRefusalKnown(chain, version.id));
+  const isSure = known.every(({ version, lack }) => lack !== null || chain.isRefusalKnown(version.id));
   if (known.length > 0 && (!chain.isCurrent || !isSure || seenOf(known))) {
     const text = known.every(({ version, lack }) => lack !== null || version.problem !== null)
       ? 'Whether a node has it is not known yet: try again when the chain was synced'

@@ -17,8 +17,6 @@ import {
   insertVersion,
   keysOf,
   payoutsOf,
-  type SpendRow,
-  spendById,
   type VersionRow,
   versionsOf,
   type WithdrawalRow,
@@ -31,7 +29,7 @@ import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { SignedVersion } from './facts.ts';
 import { keyState } from './keys.ts';
 import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
-import { saveWithdrawal, withdrawalOf } from './rows.ts';
+import { saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
 /** Claims approved withdrawals for their first transaction. Throws `Overtaken`. */
@@ -188,10 +186,4 @@ function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spendId })) {
     if (row.cancel && paid.has(row.id)) saveWithdrawal(app, tx, { ...row, cancel: false }, row.state);
   }
-}
-
-export function spendOf(reader: Reader, id: number): SpendRow {
-  const row = reader.get(spendById, { id });
-  if (!row) throw new Error(`assertion failed: no spend ${id}`);
-  return row;
 }

@@ -1,4 +1,5 @@
 /** The operator's lists of withdrawals: pages of bounded work. */
+
 import {
   type SpendRow,
   type VersionRow,
@@ -9,8 +10,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { spendOf } from './claim.ts';
-import { findWithdrawal } from './request.ts';
+import { findWithdrawal, spendOf } from './rows.ts';
 
 /** The maximum number of rows that one call reads, for filters with few matches. */
 const SCANNED_MAX = 5_000;

@@ -34,9 +34,9 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { dropPlan, spendOf } from './claim.ts';
+import { dropPlan } from './claim.ts';
 import { coinAt } from './coins.ts';
-import { applyEvent, withdrawalOf } from './rows.ts';
+import { applyEvent, spendOf, withdrawalOf } from './rows.ts';
 import { settleSpends } from './settle.ts';
 import { writePlan } from './stored-plan.ts';
 

@@ -24,50 +24,34 @@ import { refusalOf } from '../gas/tank-refusal.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
-import { learnKeyImages } from './key-images.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
-import { matchSpends, whyHeld } from './restored-spends.ts';
 import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions, unsignedVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
-import { type Asked, lookForConflicts } from './vanished.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;
 const CLAIM_TRIES_MAX = 5;
 const REFUSED = 'withdrawal.refused';
 
-/** `waits`: whether something must be tried again later. */
-type Pass = { waits: boolean };
-
 /**
- * The state that a pass leaves for the next one of its chain. `after`: the id of the last withdrawal that was tried
- * among those that could not be claimed; 0 at the beginning.
+ * `held`: why nothing may be signed now; null: it may. `progress`: the same object at each pass of a chain; `after` is the id of
+ * the last withdrawal that was tried among those that could not be claimed, 0 at the beginning. `isDue`: whether a version must
+ * be sent (again) now.
  */
-export type Progress = { after: number; asked: Asked };
+type Pass = { held: Value | null; progress: { after: number }; isDue: (version: VersionRow) => boolean };
 
-/** `progress`: the same object at each pass of a chain. `isDue`: whether a version must be sent (again) now. */
+/** Returns whether something must be tried again later. */
 export async function passWithdrawals(
   app: App,
   chain: ChainRuntime,
-  progress: Progress,
-  isDue: (version: VersionRow) => boolean,
-): Promise<Pass> {
-  if (!chain.adapter.spending) return { waits: false };
-  const learns = await learnKeyImages(app, chain);
-  if (quarantineOf(app.store)) {
-    await matchSpends(app, chain);
-    return { waits: true };
-  }
-  const held = chain.syncs === 0 ? message('wait.first_view') : await whyHeld(app, chain);
-  const waits = [
-    await signAll(app, chain, held),
-    await claimAll(app, chain, progress, held),
-    await sendAll(app, chain, isDue),
-  ];
-  await lookForConflicts(app, chain, progress.asked);
-  return { waits: held !== null || learns || waits.some(Boolean) };
+  { held, progress, isDue }: Pass,
+): Promise<boolean> {
+  const unsigned = await signAll(app, chain, held);
+  const unclaimed = await claimAll(app, chain, progress, held);
+  const unsent = await sendAll(app, chain, isDue);
+  return unsigned || unclaimed || unsent;
 }
 
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
@@ -96,7 +80,12 @@ async function signOne(app: App, { id }: VersionRow): Promise<Value | null> {
 }
 
 /** Claims new withdrawals first, then a part of the waiting ones in turn, so that each of them is tried. */
-async function claimAll(app: App, chain: ChainRuntime, progress: Progress, held: Value | null): Promise<boolean> {
+async function claimAll(
+  app: App,
+  chain: ChainRuntime,
+  progress: Pass['progress'],
+  held: Value | null,
+): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
   const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;

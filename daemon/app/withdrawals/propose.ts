@@ -2,6 +2,7 @@
  * Transactions that an operator approves. A proposal returns the unsigned transaction and its description. The operator
  * approves it with approvals made over its intents.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Speed } from '../../domain/withdrawal.ts';
@@ -14,7 +15,7 @@ import { batch, previewBatch } from './batch.ts';
 import { bump, holderFor, previewBump } from './bump.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { previewReplacement, replace } from './replace.ts';
-import { findWithdrawal } from './request.ts';
+import { findWithdrawal } from './rows.ts';
 
 /** Fee rates are smallest units per 1,000 units of size; null: the rate for the next blocks. */
 export type Proposal =

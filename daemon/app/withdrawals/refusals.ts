@@ -1,7 +1,9 @@
 /** Alerts about transactions that nodes refuse. */
+
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import {
+  type SpendRow,
   setVersionProblem,
   setVersionSent,
   type VersionRow,
@@ -12,27 +14,17 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { spendOf } from './claim.ts';
 import type { SignedVersion } from './facts.ts';
+import { spendOf } from './rows.ts';
 import { noteProblem } from './sign.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
-
-/**
- * Whether a complete sync after the first refusal of a version did not show it. A node also refuses a transaction that
- * is in a block that was not synced here yet.
- */
-export function isRefusalKnown({ refusals, syncs }: ChainRuntime, versionId: number): boolean {
-  const first = refusals.get(versionId);
-  // the first sync may have begun before the refusal
-  return first !== undefined && syncs >= first + 2;
-}
 
 /** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
 export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
   const newest = known.findLast(({ lack, version }) => lack === null && version.raw !== null);
   const isSeen = known.some(({ depth }) => depth !== null);
-  return newest !== undefined && !isSeen && chain.isCurrent && isRefusalKnown(chain, newest.version.id);
+  return newest !== undefined && !isSeen && chain.isCurrent && chain.isRefusalKnown(newest.version.id);
 }
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
@@ -40,14 +32,18 @@ export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: strin
   noteProblem(tx, version, reason);
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
-  const text = message('withdrawal.not_sent', { ...wordsFor(app, tx, version), reason });
-  const network = networkOf(spendOf(tx, version.spend_id).chain_key);
-  raiseIn(app, tx, network, NOT_SENT, version.txid ?? `${version.id}`, text);
+  const { transaction, advice } = wordsFor(app, tx, version, spendOf(tx, version.spend_id));
+  const text = message('withdrawal.not_sent', { transaction, reason, advice });
+  raiseIn(app, tx, networkOf(version.chain_key), NOT_SENT, version.txid ?? `${version.id}`, text);
 }
 
 /** The description of a version, and the possible reactions to its refusal. */
-function wordsFor(app: App, reader: Reader, version: VersionRow): { transaction: Message; advice: Message } {
-  const spend = spendOf(reader, version.spend_id);
+function wordsFor(
+  app: App,
+  reader: Reader,
+  version: VersionRow,
+  spend: SpendRow,
+): { transaction: Message; advice: Message } {
   if (spend.purpose === 'collect' || spend.purpose === 'fund') {
     const address = `${spend.subject}`;
     return { transaction: message(`transaction.${spend.purpose}`, { address }), advice: message('advice.later_wait') };

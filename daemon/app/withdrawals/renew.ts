@@ -9,21 +9,18 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { spendOf } from './claim.ts';
 import { feeRateNow } from './fees.ts';
-import { isRefusalKnown } from './refusals.ts';
 import { replace } from './replace.ts';
-import { speedOf } from './rows.ts';
-import { paidBy } from './sign.ts';
+import { paidBy, speedOf, spendOf } from './rows.ts';
 
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
 const RENEWALS_MAX = 2;
 /** Between one and the next, because a node that lies may do so for a while. */
 const RENEW_AFTER_MS = 3_600_000;
 
-/** `version`: the newest one of its spend, which every node refuses. It stays as it is if nothing better can be planned. */
+/** `version`: the newest one of its spend, whose refusal is known. It stays as it is if nothing better can be planned. */
 export async function renew(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
-  if (!chain.spending.signsAnew || !isRefusalKnown(chain, version.id)) return;
+  if (!chain.spending.signsAnew) return;
   const { id: spend_id, purpose } = spendOf(app.store, version.spend_id);
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;

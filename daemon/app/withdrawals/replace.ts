@@ -15,15 +15,14 @@ import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, needReplaceable, type Raised, spendOf } from './claim.ts';
+import { addVersion, needReplaceable, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
-import { findWithdrawal } from './request.ts';
-import { saveWithdrawal, withdrawalOf } from './rows.ts';
-import { intentOf, paidBy } from './sign.ts';
+import { findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { intentOf } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
 type ReplaceRequest = {
@@ -51,7 +50,12 @@ type Replacement = {
 
 /** A preview of a replacement, and the intents whose higher fee needs an approval. */
 export async function previewReplacement(app: App, wanted: ReplaceRequest): Promise<Preview> {
-  const { holder, planned, pays, concerned } = await replacement(app, wanted, FEE_UNLIMITED);
+  const { holder, planned, pays, concerned } = await replacement(
+    app,
+    findWithdrawal(app.store, wanted.id),
+    wanted,
+    FEE_UNLIMITED,
+  );
   needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above the approved one needs a new approval
@@ -79,7 +83,7 @@ export async function replace(
   const spendId = row.spend_id;
   const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);
-  const found = await replacement(app, wanted, feeMax);
+  const found = await replacement(app, row, wanted, feeMax);
   return app.store.write((tx) =>
     overtakenIsRejected(() => {
       const { planned, holder, pays } = found;
@@ -129,8 +133,12 @@ function raisedFees(
   return raised;
 }
 
-async function replacement(app: App, { id, kind, feeRate }: ReplaceRequest, feeMax: bigint): Promise<Replacement> {
-  const row = findWithdrawal(app.store, id);
+async function replacement(
+  app: App,
+  row: WithdrawalRow,
+  { kind, feeRate }: ReplaceRequest,
+  feeMax: bigint,
+): Promise<Replacement> {
   const holder = holderOf(app, row);
   const open = needOpen(app.store, holder, row);
   const paid = paidBy(app.store, open.known.at(-1)!.version);

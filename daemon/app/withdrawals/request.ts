@@ -13,12 +13,7 @@ import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { policyOf, stepInbox } from '../../store/queries/policies.ts';
-import {
-  insertWithdrawal,
-  type WithdrawalRow,
-  waitingWithdrawalsAbove,
-  withdrawalById,
-} from '../../store/queries/withdrawals.ts';
+import { insertWithdrawal, type WithdrawalRow, waitingWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
@@ -292,22 +287,6 @@ function estimateHoldings(
 function depositUnits(reader: Reader, chain: ChainRuntime, outpoint: string): bigint {
   return coinAt(reader, chain, outpoint)?.units ?? 0n;
 }
-
-/** A withdrawal of a business by its id, a decimal. Throws `Rejected('withdrawal.not_found')`. */
-export function findWithdrawalOf(reader: Reader, business: Business, name: string): WithdrawalRow {
-  const row = findWithdrawal(reader, name);
-  if (row.business_id !== business.id) throw withdrawalNotFound();
-  return row;
-}
-
-/** A withdrawal of any business by its id, for the operator. Throws `Rejected('withdrawal.not_found')`. */
-export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
-  const row = /^[1-9]\d{0,14}$/.test(name) ? reader.get(withdrawalById, { id: Number(name) }) : undefined;
-  if (!row) throw withdrawalNotFound();
-  return row;
-}
-
-export const withdrawalNotFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
 
 /** The asset that a withdrawal's fee is paid in. */
 export const feeAssetFor = (row: Pick<WithdrawalRow, 'fee_asset'>): Asset => assetOf(row.fee_asset);

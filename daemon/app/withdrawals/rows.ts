@@ -14,11 +14,20 @@ import {
   type WithdrawalState,
 } from '../../domain/withdrawal.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
-import { updateWithdrawal, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
+import {
+  payoutsOf,
+  type SpendRow,
+  spendById,
+  updateWithdrawal,
+  type VersionRow,
+  type WithdrawalRow,
+  withdrawalById,
+} from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
+import type { Business } from '../shops/directory.ts';
 
 export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
 export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
@@ -30,12 +39,46 @@ export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
   return row;
 }
 
+/** A withdrawal of a business by its id, a decimal. Throws `Rejected('withdrawal.not_found')`. */
+export function findWithdrawalOf(reader: Reader, business: Business, name: string): WithdrawalRow {
+  const row = findWithdrawal(reader, name);
+  if (row.business_id !== business.id) throw withdrawalNotFound();
+  return row;
+}
+
+/** A withdrawal of any business by its id, for the operator. Throws `Rejected('withdrawal.not_found')`. */
+export function findWithdrawal(reader: Reader, name: string): WithdrawalRow {
+  const row = /^[1-9]\d{0,14}$/.test(name) ? reader.get(withdrawalById, { id: Number(name) }) : undefined;
+  if (!row) throw withdrawalNotFound();
+  return row;
+}
+
+export const withdrawalNotFound = (): Rejected => new Rejected('withdrawal.not_found', 'Withdrawal not found');
+
+/** A spend that is known to exist. */
+export function spendOf(reader: Reader, id: number): SpendRow {
+  const row = reader.get(spendById, { id });
+  assert(row, `no spend ${id}`);
+  return row;
+}
+
+/** The withdrawals that a version pays. */
+export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): WithdrawalRow[] {
+  return reader
+    .all(payoutsOf, { version_id: version.id })
+    .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
+}
+
 /** Writes a changed row. Throws if the stored state is not `was`, which is a bug inside a transaction. */
 export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
   assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
   tellWithdrawal(app, tx, row, was);
 }
+
+/** Whether an event may happen to a withdrawal in its state. */
+export const allows = (row: WithdrawalRow, event: WithdrawalEvent): boolean =>
+  stepWithdrawal(stateOf(row), event) !== null;
 
 /** The row after an allowed event, with its consequences. Unchanged fields stay. */
 export function applyEvent(

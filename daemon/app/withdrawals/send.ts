@@ -5,7 +5,6 @@
 
 import { Rejected } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
-import { stepWithdrawal } from '../../domain/withdrawal.ts';
 import { openSpends, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -13,14 +12,11 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
 import { spendFacts } from './facts.ts';
-import { isRefusalKnown, noteRefusal, noteSent } from './refusals.ts';
+import { noteRefusal, noteSent } from './refusals.ts';
 import { renew } from './renew.ts';
-import { applyEvent, stateOf } from './rows.ts';
-import { paidBy } from './sign.ts';
+import { allows, applyEvent, paidBy } from './rows.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
-/** The maximum number of versions whose refusal is remembered. */
-const REFUSALS_MAX = 10_000;
 
 /** The unsigned versions of open spends. */
 export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
@@ -49,31 +45,24 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
   } catch (error) {
     if (!(error instanceof Rejected)) {
       // a node may have it
-      chain.refusals.delete(version.id);
+      chain.endRefusal(version.id);
       throw error;
     }
-    const isKnown = isStillUnseen(chain, version);
+    chain.noteRefusal(version.id);
+    const isKnown = chain.isRefusalKnown(version.id);
     await app.store.write((tx) => noteRefusal(app, tx, version, error.message, isKnown));
     if (!isKnown) app.wake.chain(chain.key);
     else if (error.code !== 'broadcast.disputed') await renew(app, chain, version);
     return;
   }
-  chain.refusals.delete(version.id);
+  chain.endRefusal(version.id);
   await app.store.write((tx) => recordSent(app, tx, version));
   app.wake.chain(chain.key);
-}
-
-function isStillUnseen(chain: ChainRuntime, { id }: VersionRow): boolean {
-  const { refusals, syncs } = chain;
-  if (refusals.has(id)) return isRefusalKnown(chain, id);
-  if (refusals.size >= REFUSALS_MAX) refusals.clear();
-  refusals.set(id, syncs);
-  return false;
 }
 
 function recordSent(app: App, tx: Tx, version: VersionRow): void {
   noteSent(app, tx, version);
   for (const row of paidBy(tx, version)) {
-    if (stepWithdrawal(stateOf(row), 'send')) applyEvent(app, tx, row, 'send');
+    if (allows(row, 'send')) applyEvent(app, tx, row, 'send');
   }
 }

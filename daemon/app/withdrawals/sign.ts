@@ -33,12 +33,12 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { deadline } from '../deadline.ts';
 import { endPlan } from '../gas/plans.ts';
 import { isInOrder } from './address-funds.ts';
-import { dropPlan, type Raised, spendOf } from './claim.ts';
+import { dropPlan, type Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
-import { applyEvent, saveWithdrawal, stateOf, withdrawalOf } from './rows.ts';
+import { applyEvent, paidBy, saveWithdrawal, spendOf, stateOf, withdrawalOf } from './rows.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -199,13 +199,6 @@ function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
   const units = approvedUnits(row);
   const approval: StoredApproval | null = mac === null ? null : { until, mac, ...(units === null ? {} : { units }) };
   return { ...row, fee_held: BigInt(feeMax), approval: approval === null ? row.approval : JSON.stringify(approval) };
-}
-
-/** The withdrawals that a version pays. */
-export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): WithdrawalRow[] {
-  return reader
-    .all(payoutsOf, { version_id: version.id })
-    .map(({ withdrawal_id }) => withdrawalOf(reader, withdrawal_id));
 }
 
 /** Stores signed bytes, unless another decision was made meanwhile: then they are dropped. */

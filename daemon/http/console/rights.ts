@@ -1,9 +1,10 @@
 /** The calls that a session of the console may make, by the rules of the contract's methods (contract/method.ts). */
+
 import type { App } from '../../app/app.ts';
 import { findSale } from '../../app/operator/counter.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { policyFor } from '../../app/withdrawals/policy.ts';
-import { findWithdrawal } from '../../app/withdrawals/request.ts';
+import { findWithdrawal } from '../../app/withdrawals/rows.ts';
 import type { Spending } from '../../contract/method.ts';
 import { type Method, type Result, rulesOf } from '../../contract/operator.ts';
 

@@ -2,6 +2,7 @@
  * Withdraw, Get withdrawal and Refund invoice. Every error is `{"message": …, "status": "error"}`; every refused
  * request is a 400 of that shape.
  */
+
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
@@ -14,13 +15,12 @@ import { refundedInvoice, refundWanted } from '../../app/withdrawals/refund.ts';
 import {
   estimateHighestFee,
   feeAssetFor,
-  findWithdrawalOf,
   type NewWithdrawal,
   requestWithdrawal,
   withdrawable,
   withdrawables,
-  withdrawalNotFound,
 } from '../../app/withdrawals/request.ts';
+import { findWithdrawalOf, withdrawalNotFound } from '../../app/withdrawals/rows.ts';
 import { assetOf, findAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';

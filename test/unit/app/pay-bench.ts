@@ -8,9 +8,9 @@ import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingest } from '../../../daemon/app/chains/ingest.ts';
 import { approve, reject } from '../../../daemon/app/withdrawals/approve.ts';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
-import { passWithdrawals } from '../../../daemon/app/withdrawals/pass.ts';
 import { previewReplacement, replace } from '../../../daemon/app/withdrawals/replace.ts';
 import { requestByOperator } from '../../../daemon/app/withdrawals/request.ts';
+import { tendWithdrawals } from '../../../daemon/app/withdrawals/tend.ts';
 import type { Spending } from '../../../daemon/chains/spending.ts';
 import { decodeTransaction, unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { assetOf } from '../../../daemon/domain/assets.ts';
@@ -194,7 +194,7 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
 
   /** One pass of the worker; `due`: what was sent before is offered again. */
   async pass(due = true): Promise<void> {
-    await passWithdrawals(this.app, this.bench.chain, this.progress, () => due);
+    await tendWithdrawals(this.app, this.bench.chain, this.progress, () => due);
   }
 
   /** Sync, pass, sync: what is to be sent is, and is seen. */

@@ -1,0 +1,35 @@
+/** What a chain's worker does at each pass: it learns which of our coins were spent elsewhere, and then pays. */
+import { message } from '../../domain/messages.ts';
+import type { VersionRow } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import { learnKeyImages } from './key-images.ts';
+import { passWithdrawals } from './pass.ts';
+import { matchSpends, whyHeld } from './restored-spends.ts';
+import { type Asked, lookForConflicts } from './vanished.ts';
+
+/** The state that a pass leaves for the next one of its chain: see `passWithdrawals` and `lookForConflicts`. */
+export type Progress = { after: number; asked: Asked };
+
+/**
+ * One pass; returns whether something must be tried again later. `progress`: the same object at each pass of a chain.
+ * `isDue`: whether a version must be sent (again) now. Throws `Unavailable` if the source does not answer.
+ */
+export async function tendWithdrawals(
+  app: App,
+  chain: ChainRuntime,
+  progress: Progress,
+  isDue: (version: VersionRow) => boolean,
+): Promise<boolean> {
+  if (!chain.adapter.spending) return false;
+  const learns = await learnKeyImages(app, chain);
+  if (quarantineOf(app.store)) {
+    await matchSpends(app, chain);
+    return true;
+  }
+  const held = chain.syncs === 0 ? message('wait.first_view') : await whyHeld(app, chain);
+  const waits = await passWithdrawals(app, chain, { held, progress, isDue });
+  await lookForConflicts(app, chain, progress.asked);
+  return held !== null || learns || waits;
+}
