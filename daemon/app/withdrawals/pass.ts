@@ -9,9 +9,11 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { type Message, message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
 import {
   expiredWithdrawals,
+  openSpends,
   triedWithdrawalsAbove,
   untriedWithdrawals,
   type VersionRow,
+  versionsOf,
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
@@ -27,7 +29,7 @@ import { feeRateNow } from './fees.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
 import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
-import { send, unseenVersions, unsignedVersions } from './send.ts';
+import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
@@ -57,7 +59,10 @@ export async function passWithdrawals(
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
 async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promise<boolean> {
   let waits = false;
-  const versions = unsignedVersions(app.store, chain);
+  const versions = app.store
+    .all(openSpends, { chain_key: chain.key })
+    .flatMap(({ id }) => app.store.all(versionsOf, { spend_id: id }))
+    .filter(({ txid }) => txid === null);
   const common = held ?? (versions.length > 0 ? whyAway(await statusFor(app, chain)) : null);
   for (const version of versions) {
     const why = common ?? (await signOne(app, version));

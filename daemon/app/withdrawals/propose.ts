@@ -56,7 +56,7 @@ export async function propose(app: App, proposal: Proposal): Promise<Proposed> {
     case 'bump':
       return of([], await previewBump(app, holderFor(app, proposal.businessId, proposal.asset), proposal));
     default:
-      return of([proposal.id], await previewReplacement(app, proposal));
+      return of([proposal.id], await previewReplacement(app, findWithdrawal(app.store, proposal.id), proposal));
   }
 }
 
@@ -92,7 +92,7 @@ export async function approveProposal(
       return { rows: [], outcome: await outcomeOf(app, versionId, () => null) };
     }
     default: {
-      const { versionId } = await replace(app, proposal, approvals);
+      const { versionId } = await replace(app, findWithdrawal(app.store, proposal.id), proposal, approvals);
       const outcome = await outcomeOf(app, versionId, () => findWithdrawal(app.store, proposal.id).problem);
       return { rows: [findWithdrawal(app.store, proposal.id)], outcome };
     }

@@ -29,7 +29,7 @@ export async function renew(app: App, chain: ChainRuntime, version: VersionRow):
   if (!row) return;
   try {
     const feeRate = await feeRateNow(chain, speedOf(row));
-    await replace(app, { id: `${row.id}`, kind: 'speed-up', feeRate }, new Map());
+    await replace(app, row, { kind: 'speed-up', feeRate }, new Map());
   } catch (error) {
     if (!(error instanceof Rejected) && !(error instanceof Unavailable)) throw error;
     app.log.warn({ withdrawal: row.id, error }, 'a refused payment could not be signed anew');

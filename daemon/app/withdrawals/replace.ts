@@ -21,13 +21,11 @@ import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
-import { findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 
 type ReplaceRequest = {
-  /** A withdrawal of the transaction to replace. */
-  id: string;
   /** `speed-up`: the same payments. `cancel`: the other payments only; if there is none, pays back to ourselves. */
   kind: 'speed-up' | 'cancel';
   /** Smallest units per 1,000 units of size; null: the rate for the next blocks. */
@@ -48,14 +46,9 @@ type Replacement = {
   planned: Planned;
 };
 
-/** A preview of a replacement, and the intents whose higher fee needs an approval. */
-export async function previewReplacement(app: App, wanted: ReplaceRequest): Promise<Preview> {
-  const { holder, planned, pays, concerned } = await replacement(
-    app,
-    findWithdrawal(app.store, wanted.id),
-    wanted,
-    FEE_UNLIMITED,
-  );
+/** A preview of the replacement of a withdrawal's transaction, and the intents whose higher fee needs an approval. */
+export async function previewReplacement(app: App, row: WithdrawalRow, wanted: ReplaceRequest): Promise<Preview> {
+  const { holder, planned, pays, concerned } = await replacement(app, row, wanted, FEE_UNLIMITED);
   needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above the approved one needs a new approval
@@ -71,15 +64,15 @@ export async function previewReplacement(app: App, wanted: ReplaceRequest): Prom
 }
 
 /**
- * Replaces an unconfirmed transaction. It is signed and sent afterwards. `approvals`: for the withdrawals whose fee may
+ * Replaces the unconfirmed transaction of a withdrawal. It is signed and sent afterwards. `approvals`: for the withdrawals whose fee may
  * now exceed the approved one. Returns the withdrawal and the id of its new version. Throws `Rejected`.
  */
 export async function replace(
   app: App,
+  row: WithdrawalRow,
   wanted: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Promise<{ row: WithdrawalRow; versionId: number }> {
-  const row = findWithdrawal(app.store, wanted.id);
   const spendId = row.spend_id;
   const concerned = spendId === null ? [row] : concernedBy(app.store, row, wanted.kind);
   const feeMax = concerned.reduce((sum, one) => sum + (approvals.get(one.uuid)?.feeMax ?? one.fee_held), 0n);

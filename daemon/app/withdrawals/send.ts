@@ -5,7 +5,7 @@
 
 import { Rejected } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
-import { openSpends, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
+import { openSpends, type VersionRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -18,11 +18,6 @@ import { allows, applyEvent, paidBy } from './rows.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
 
-/** The unsigned versions of open spends. */
-export function unsignedVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
-  return openVersions(reader, chain).flatMap((versions) => versions.filter(({ txid }) => txid === null));
-}
-
 /** The version of every open spend that is to be sent now. */
 export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
   const tipHeight = tipHeightOf(reader, chain);
@@ -31,10 +26,6 @@ export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[
     const { send } = decideSpend(facts);
     return send === null ? [] : [versions[send]!.version];
   });
-}
-
-function openVersions(reader: Reader, chain: ChainRuntime): VersionRow[][] {
-  return reader.all(openSpends, { chain_key: chain.key }).map(({ id }) => reader.all(versionsOf, { spend_id: id }));
 }
 
 /** Sends a version and records the result. Throws `Unavailable` if the result is unknown. */

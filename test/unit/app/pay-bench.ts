@@ -267,12 +267,12 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
 
   /** Replaces the transaction of a withdrawal as the operator does: shown, then approved. */
   async replace(id: number, kind: 'speed-up' | 'cancel', feeRate: bigint | null = null): Promise<void> {
-    const wish = { id: `${id}`, kind, feeRate };
-    const { intents, until } = await previewReplacement(this.app, wish);
+    const wish = { kind, feeRate };
+    const { intents, until } = await previewReplacement(this.app, this.stored(id), wish);
     const approvals = intents.map(
       ({ uuid, feeMax, units }) => [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,
     );
-    await replace(this.app, wish, new Map(approvals));
+    await replace(this.app, this.stored(id), wish, new Map(approvals));
   }
 
   reject(id: number): Promise<WithdrawalRow> {

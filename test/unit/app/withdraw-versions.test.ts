@@ -114,11 +114,13 @@ describe.each(REPLACING)('$name: what a replacement costs', (family) => {
   const only = family.hasGas ? null : it;
   only?.('is refused when the balance does not have what the fee may become more', async () => {
     const { pay, id, high } = await sent(family, almostAll);
-    const { intents, until } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: high });
+    const { intents, until } = await previewReplacement(pay.app, pay.stored(id), { kind: 'cancel', feeRate: high });
     expect(intents).toHaveLength(1);
     const given = { feeMax: BigInt(intents[0]!.feeMax), until, units: null, mac: 'mac' };
-    const wish = { id: `${id}`, kind: 'speed-up' as const, feeRate: null };
-    expect(await codeOf(replace(pay.app, wish, new Map([[pay.row(id).uuid, given]])))).toMatch(/insufficient/);
+    const wish = { kind: 'speed-up' as const, feeRate: null };
+    expect(await codeOf(replace(pay.app, pay.stored(id), wish, new Map([[pay.row(id).uuid, given]])))).toMatch(
+      /insufficient/,
+    );
   });
 });
 
@@ -128,7 +130,7 @@ describe('a replacement', () => {
     await pay.deposits([300_000n]);
     const id = await pay.withdraw(200_000n);
     await pay.round();
-    const { warnings } = await previewReplacement(pay.app, { id: `${id}`, kind: 'cancel', feeRate: HIGH });
+    const { warnings } = await previewReplacement(pay.app, pay.stored(id), { kind: 'cancel', feeRate: HIGH });
     expect(warnings.map(({ code }) => code)).toContain('high_fee');
     const small = await pay.deposit(100_000n);
     await pay.sync();
