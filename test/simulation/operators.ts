@@ -323,6 +323,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   // a distant server is asked about each of the skipped addresses: that takes longer than a run
   if (world.electrum) return '';
   await loseMachine(world);
+  forgetSnapshots(world);
   const fresh = world.random.chance(0.6);
   for (const network of world.networks.values()) {
     mend(network);
@@ -369,10 +370,16 @@ export async function loseMachine(world: World): Promise<void> {
   world.replaceMachine();
 }
 
+/** A disk from before a restore comes back only by the operator's hand, who is told not to. */
+function forgetSnapshots(world: World): void {
+  for (const { folder } of world.snapshots.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
 /** Nothing is left but the words: accounts are looked for on a new machine, as `countinghouse restore words` does. */
 export async function restoreWords(world: World): Promise<string> {
   if (world.electrum) return '';
   await loseMachine(world);
+  forgetSnapshots(world);
   for (const invoice of world.invoices) Object.assign(invoice, { lost: true, byWords: true });
   for (const network of world.networks.values()) mend(network);
   world.backups.length = 0;
