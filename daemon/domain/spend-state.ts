@@ -21,6 +21,15 @@ import {
 export const UNKNOWN = 'unknown';
 
 /**
+ * `pay`: pays withdrawals. The others pay ourselves. `bump`: a stuck deposit, on with a higher fee. `collect`: the money of a deposit
+ * address, to the tank of an account chain. `fund`: gas, from the tank to a deposit address.
+ */
+export type Purpose = 'pay' | 'bump' | 'collect' | 'fund' | typeof UNKNOWN;
+
+/** `cancel`: pays only ourselves. */
+export type VersionKind = 'pay' | 'cancel' | typeof UNKNOWN;
+
+/**
  * A conflict key that a transaction lacks: its coin left the chain, another transaction used it, or the transaction
  * itself used it and failed.
  */

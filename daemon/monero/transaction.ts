@@ -123,19 +123,16 @@ export function readTransaction(reader: Reader, prunableHash?: string): Transact
   const fee = readRingBase(reader, prefix.outputs, prefix.keyImages.length);
   const baseHash = keccak256(reader.bytes.subarray(prefixEnd, reader.at));
   const hasProof = reader.bytes[prefixEnd] !== RCT_NONE;
-  const rest = hasProof ? readProofs(reader, prefix.rings, prefix.outputs.length, prunableHash) : null;
-  const restHash = rest
-    ? keccak256(rest)
-    : hasProof
-      ? Buffer.from(prunableHash ?? '', 'hex')
-      : new Uint8Array(KEY_BYTES);
+  const restHash = hasProof
+    ? hashOfProofs(reader, prefix.rings, prefix.outputs.length, prunableHash)
+    : new Uint8Array(KEY_BYTES);
   return { id: bytesToHex(keccak256(Buffer.concat([prefixHash, baseHash, restHash]))), ...prefix, fee };
 }
 
-/** The bytes of the signatures; null where only their hash is known. */
-function readProofs(reader: Reader, rings: bigint[][], outputs: number, prunableHash?: string): Uint8Array | null {
-  if (prunableHash === undefined) return reader.take(reader.bytes.length - reader.at);
-  if (prunableHash !== PARSED) return null;
+/** The hash of the signatures: of their bytes, or the given one where those are not there. */
+function hashOfProofs(reader: Reader, rings: bigint[][], outputs: number, prunableHash?: string): Uint8Array {
+  if (prunableHash === undefined) return keccak256(reader.take(reader.bytes.length - reader.at));
+  if (prunableHash !== PARSED) return Buffer.from(prunableHash, 'hex');
   const start = reader.at;
   // one range proof for all outputs: six scalars and points, and two lists whose length follows from the outputs
   if (reader.count() !== 1) throw new Malformed('several range proofs');
@@ -148,7 +145,7 @@ function readProofs(reader: Reader, rings: bigint[][], outputs: number, prunable
   // a signature of each input: a scalar for each member of the ring, and two more; then a commitment of each input
   for (const ring of rings) reader.take((ring.length + 2) * KEY_BYTES);
   reader.take(rings.length * KEY_BYTES);
-  return reader.bytes.subarray(start, reader.at);
+  return keccak256(reader.bytes.subarray(start, reader.at));
 }
 
 function readInputs(reader: Reader): Pick<Prefix, 'height' | 'keyImages' | 'rings'> {

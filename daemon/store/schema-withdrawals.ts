@@ -1,6 +1,8 @@
 /** The tables of withdrawals. See `schema.ts` for the other tables. */
 import type { AssetId } from '../domain/assets.ts';
 import type { Message } from '../domain/messages.ts';
+import type { Purpose, VersionKind } from '../domain/spend-state.ts';
+import type { Speed, WithdrawalState } from '../domain/withdrawal.ts';
 import { bytes, flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
 export const WITHDRAWAL_TABLES = {
@@ -28,17 +30,16 @@ export const WITHDRAWAL_TABLES = {
     /** The only coin that a refund spends. */
     outpoint: maybe(text),
     inbox_id: maybe(int),
-    state: text,
+    state: only<WithdrawalState>(),
     /** 1 while its amount and highest fee are reserved: it is open and has no transaction yet. */
     held: flag,
     /** Why it was rejected, or failed. */
     reason: maybe(json<Message>()),
     /** Its value in 1e-8 US dollars when it was requested. */
     usd_value: maybe(units),
-    /** A `Speed` of `domain/withdrawal.ts`: the fee rate is asked for accordingly when it is planned. */
-    speed: made(text),
-    /** 'operator' or 'policy'. */
-    approved_by: maybe(text),
+    /** The fee rate is asked for accordingly when it is planned. */
+    speed: made(only<Speed>()),
+    approved_by: maybe(only<'operator' | 'policy' | 'sandbox' | 'restore'>()),
     approved_at: maybe(time),
     /** The approval as the signer gets it. */
     approval: maybe(text),
@@ -67,12 +68,7 @@ export const WITHDRAWAL_TABLES = {
     account_id: int,
     chain_key: text,
     asset: only<AssetId>(),
-    /**
-     * 'pay': pays withdrawals. The others pay ourselves. 'bump': a stuck deposit, on with a higher fee. 'collect': the
-     * money of a deposit address, to the tank of an account chain. 'fund': gas, from the tank to a deposit address.
-     * 'unknown': made elsewhere, for nobody known here.
-     */
-    purpose: text,
+    purpose: only<Purpose>(),
     /** Of a payment to ourselves: the deposit's outpoint, or the address that is collected or funded. */
     subject: maybe(text),
     /** The key that all versions share while it exists: an outpoint, the nonce of an address, a key image. */
@@ -82,7 +78,7 @@ export const WITHDRAWAL_TABLES = {
      * sent or replaced now, so no key is reserved. 'buried': decided, because a version is buried or all are
      * impossible. 'given_up': never sent; its coins are free.
      */
-    state: text,
+    state: only<'open' | 'waiting' | 'buried' | 'given_up'>(),
     created_at: time,
     /** The tip's height at the decision; null while undecided. */
     closed_height: maybe(int),
@@ -97,8 +93,7 @@ export const WITHDRAWAL_TABLES = {
     id: made(int),
     spend_id: int,
     chain_key: text,
-    /** 'pay', or 'cancel', which pays only ourselves. */
-    kind: text,
+    kind: only<VersionKind>(),
     plan: text,
     /** The approval of this version alone, as the signer gets it. */
     approval: maybe(text),
@@ -155,8 +150,7 @@ export const WITHDRAWAL_TABLES = {
     used: units,
     begins_at: time,
     ends_at: time,
-    /** 'open', 'done' or 'stopped'. */
-    state: text,
+    state: only<'open' | 'done' | 'stopped'>(),
     /** Why something waits, for the operator. */
     problem: maybe(text),
     created_at: time,

@@ -62,7 +62,10 @@ export const sqlite = new Kysely<Schema>({
   },
 });
 
-/** A flag as a literal, because SQLite uses a partial index only if its condition is in the statement. */
+/** A word as a literal, because SQLite uses a partial index only if its condition is in the statement. */
+export const word = <const W extends string>(text: W) => sql.lit<W>(text);
+
+/** The same of a flag. */
 export const YES = sql<boolean>`1`;
 export const NO = sql<boolean>`0`;
 

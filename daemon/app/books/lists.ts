@@ -4,7 +4,7 @@
  * Invariant: one call reads at most ROWS_SCANNED_MAX rows. A page may be short and still have a next one; only null
  * means the end.
  */
-import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { apiStatus } from '../../domain/withdrawal.ts';
 import { invoicesBehind, invoicesOfOrderBehind, receiptsBelow } from '../../store/queries/books.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
@@ -108,7 +108,7 @@ export function bookWithdrawals(app: App, business: Business, filter: BookFilter
     cursorOf: (row) => ({ at: 0, id: row.id }),
     wanted: (row) =>
       within(row.created_at, filter) &&
-      (status === null || apiStatus(row.state as WithdrawalState) === status) &&
+      (status === null || apiStatus(row.state) === status) &&
       (crypto === null || row.asset === crypto),
   });
 }

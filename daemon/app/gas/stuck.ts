@@ -3,6 +3,7 @@
  * nonce and higher fees. Later nonces of the address wait for them.
  */
 
+import { assert } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { seenOf } from '../../domain/spend-state.ts';
@@ -71,7 +72,8 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
     feeMax: paid + leftOf(plan),
   });
   const { fee } = planned.plan;
-  const { intent, approval } = JSON.parse(newest.approval ?? '') as StoredOwn;
+  assert(newest.approval !== null, 'a payment to ourselves was approved');
+  const { intent, approval } = JSON.parse(newest.approval) as StoredOwn;
   const approved: StoredOwn = { intent: { ...intent, feeMax: fee.toString() }, approval };
   await app.store.write((tx) => {
     useOfPlan(tx, account.id, fee - paid);

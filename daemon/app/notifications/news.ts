@@ -37,9 +37,9 @@ export function tellDepth(app: App, tx: Tx, credit: CreditRow, confirmations: nu
 }
 
 /** The same of a withdrawal. `was`: the state before, null for a new one. */
-export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
+export function tellWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: WithdrawalState | null): void {
   queueWithdrawalEvent(app, tx, row, was);
-  const status = apiStatus(row.state as WithdrawalState);
+  const status = apiStatus(row.state);
   const what = row.state === status ? status : `${row.state} (${status})`;
   if (row.state !== was) tx.afterCommit(() => app.operatorEvents.tell('withdrawal', `${row.id}`, what));
   if (row.state === 'completed' && was !== 'completed') tellRefund(app, tx, row);

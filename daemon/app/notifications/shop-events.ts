@@ -145,9 +145,9 @@ function paymentData(reader: Reader, invoice: InvoiceRow, payment: PaymentRow) {
 }
 
 /** Stores an event if the state differs from `was` in the API. */
-export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: string | null): void {
-  const status = apiStatus(row.state as WithdrawalState);
-  if (was !== null && apiStatus(was as WithdrawalState) === status) return;
+export function queueWithdrawalEvent(app: App, tx: Tx, row: WithdrawalRow, was: WithdrawalState | null): void {
+  const status = apiStatus(row.state);
+  if (was !== null && apiStatus(was) === status) return;
   const asset = assetOf(row.asset);
   queue(app, tx, row.business_id, `withdrawal.${status}`, `withdrawal ${row.id}`, () => ({
     id: `${row.id}`,

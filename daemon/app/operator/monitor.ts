@@ -9,7 +9,7 @@ import { type ChainStatus, chainStatuses, openAlertsCount, poolStatuses, rateSta
 
 const LANES = ['shop', 'public'];
 /** The states of a withdrawal that waits for the operator or for the signer. */
-const WAITING = ['requested', 'approved'];
+const WAITING = ['requested', 'approved'] as const;
 
 export type Monitor = {
   chains: (ChainStatus & { syncAgeMs: number | null; spendsOpen: number })[];

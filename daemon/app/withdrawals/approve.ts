@@ -27,7 +27,7 @@ import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, needGas } from './request.ts';
-import { applyEvent, findWithdrawal, speedOf } from './rows.ts';
+import { applyEvent, findWithdrawal } from './rows.ts';
 import { intentOf, type StoredApproval } from './sign.ts';
 import {
   feeWarnings,
@@ -132,7 +132,7 @@ async function afterCollecting(app: App, row: WithdrawalRow, units: bigint): Pro
 
 async function planned(app: App, row: WithdrawalRow): Promise<Preview> {
   const holder = holderOf(app, row);
-  const rate = await feeRateNow(holder.chain, speedOf(row));
+  const rate = await feeRateNow(holder.chain, row.speed);
   // a new approval is not limited by the one before
   const wanted = paymentOf(app, { ...row, approval: null }, rate);
   const { plan } = await prepare(app, holder, { ...wanted, feeMax: FEE_UNLIMITED, unsettledTokens: true });

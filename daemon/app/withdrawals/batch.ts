@@ -22,13 +22,13 @@ export async function previewBatch(app: App, names: readonly string[]): Promise<
   const limit = needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, rows.length);
   // more may be reserved for each, as long as the sum is within the limits
-  const feeMaxes = rows.map((row) => maxOf(share, heldWithin(row, limit / BigInt(rows.length))));
-  const intents = rows.map((row, at): Intent => ({ ...intentOf(holder, row), feeMax: `${feeMaxes[at]}` }));
-  const feeMax = feeMaxes.reduce((sum, one) => sum + one, 0n);
+  const allowed = rows.map((row) => ({ row, feeMax: maxOf(share, heldWithin(row, limit / BigInt(rows.length))) }));
+  const intents = allowed.map(({ row, feeMax }): Intent => ({ ...intentOf(holder, row), feeMax: `${feeMax}` }));
+  const sum = allowed.reduce((total, { feeMax }) => total + feeMax, 0n);
   const described = describePlan(app, holder, planned.plan, rows);
-  const lowered = rows.flatMap((row, at) => feeWarnings(row, feeMaxes[at] ?? 0n));
+  const lowered = allowed.flatMap(({ row, feeMax }) => feeWarnings(row, feeMax));
   const warnings = [...described.warnings, ...lowered];
-  return { ...described, warnings, purpose: 'pay', intents, feeMax };
+  return { ...described, warnings, purpose: 'pay', intents, feeMax: sum };
 }
 
 /** Approves the withdrawals that still wait, and claims all of them for one transaction. Throws `Rejected`. */

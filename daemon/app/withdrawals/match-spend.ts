@@ -11,7 +11,7 @@ import type { AssetId } from '../../domain/assets.ts';
 import { message } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { Decoded, SpendPlan } from '../../domain/spend.ts';
-import { UNKNOWN } from '../../domain/spend-state.ts';
+import { UNKNOWN, type VersionKind } from '../../domain/spend-state.ts';
 import { creditByOutpoint, creditsOfTransaction, targetById } from '../../store/queries/credits.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { insertMatched, markOwnChange } from '../../store/queries/match.ts';
@@ -244,7 +244,7 @@ function pays(chain: ChainRuntime, decoded: Decoded, output: Output, row: Withdr
   return units && output.asset === row.asset && chain.spending.pays(output, row.address);
 }
 
-function kindOf({ spend, paid, strange }: Case): string {
+function kindOf({ spend, paid, strange }: Case): VersionKind {
   if (paid.length > 0) return 'pay';
   if (!spend || strange.length > 0) return UNKNOWN;
   return spend.purpose === 'pay' ? 'cancel' : 'pay';
@@ -265,7 +265,7 @@ function movesWithin(tx: Reader, { chain, decoded, source }: Case): boolean {
 }
 
 /** Stores it as a version of its payment, or of a new one. Returns the version's id. */
-function store(app: App, tx: Tx, found: Case, kind: string, raw: string): number {
+function store(app: App, tx: Tx, found: Case, kind: VersionKind, raw: string): number {
   const { chain, decoded, source, paid } = found;
   const [{ account_id, asset }] = source.accounts;
   // a withdrawal leaves its unsigned plan before it gets another payment

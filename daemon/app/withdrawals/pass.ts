@@ -28,7 +28,7 @@ import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
-import { applyEvent, saveWithdrawal, speedOf, withdrawalOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 
@@ -133,7 +133,7 @@ async function claimOne(app: App, row: WithdrawalRow): Promise<Value | null> {
     try {
       const holder = holderOf(app, row);
       if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
-      const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, speedOf(row))));
+      const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, row.speed)));
       await app.store.write((tx) => claim(app, tx, holder, planned, [row]));
       await end(app, REFUSED, `${row.id}`);
       return null;

@@ -11,7 +11,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { feeRateNow } from './fees.ts';
 import { replace } from './replace.ts';
-import { paidBy, speedOf, spendOf } from './rows.ts';
+import { paidBy, spendOf } from './rows.ts';
 
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
 const RENEWALS_MAX = 2;
@@ -28,7 +28,7 @@ export async function renew(app: App, chain: ChainRuntime, version: VersionRow):
   const row = paidBy(app.store, version)[0] ?? app.store.all(withdrawalsOfSpend, { spend_id })[0];
   if (!row) return;
   try {
-    const feeRate = await feeRateNow(chain, speedOf(row));
+    const feeRate = await feeRateNow(chain, row.speed);
     await replace(app, row, { kind: 'speed-up', feeRate }, new Map());
   } catch (error) {
     if (!(error instanceof Rejected) && !(error instanceof Unavailable)) throw error;

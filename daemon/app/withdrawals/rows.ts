@@ -6,13 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
-import {
-  isOpen,
-  type Speed,
-  stepWithdrawal,
-  type WithdrawalEvent,
-  type WithdrawalState,
-} from '../../domain/withdrawal.ts';
+import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
 import {
   payoutsOf,
@@ -28,9 +22,6 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import type { Business } from '../shops/directory.ts';
-
-export const speedOf = (row: Pick<WithdrawalRow, 'speed'>): Speed => row.speed as Speed;
-export const stateOf = (row: Pick<WithdrawalRow, 'state'>): WithdrawalState => row.state as WithdrawalState;
 
 /** A withdrawal that is known to exist. */
 export function withdrawalOf(reader: Reader, id: number): WithdrawalRow {
@@ -70,7 +61,7 @@ export function paidBy(reader: Reader, version: Pick<VersionRow, 'id'>): Withdra
 }
 
 /** Writes a changed row. Throws if the stored state is not `was`, which is a bug inside a transaction. */
-export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string): void {
+export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: WithdrawalState): void {
   const saved = tx.run(updateWithdrawal, { ...row, updated_at: app.now(), was });
   assert(saved.changes === 1, `withdrawal ${row.id} is ${was}`);
   tellWithdrawal(app, tx, row, was);
@@ -78,7 +69,7 @@ export function saveWithdrawal(app: App, tx: Tx, row: WithdrawalRow, was: string
 
 /** Whether an event may happen to a withdrawal in its state. */
 export const allows = (row: WithdrawalRow, event: WithdrawalEvent): boolean =>
-  stepWithdrawal(stateOf(row), event) !== null;
+  stepWithdrawal(row.state, event) !== null;
 
 /** The row after an allowed event, with its consequences. Unchanged fields stay. */
 export function applyEvent(
@@ -88,7 +79,7 @@ export function applyEvent(
   event: WithdrawalEvent,
   change: Partial<WithdrawalRow> = {},
 ): WithdrawalRow {
-  const step = stepWithdrawal(stateOf(row), event);
+  const step = stepWithdrawal(row.state, event);
   if (!step) throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: ${REFUSED[event]}`);
   const next: WithdrawalRow = { ...row, held: isOpen(step.state) && row.held, ...change, state: step.state };
   if (sameRow(row, next)) return row;

@@ -45,7 +45,7 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { type SignedVersion, spendFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
-import { applyEvent, saveWithdrawal, stateOf } from './rows.ts';
+import { applyEvent, saveWithdrawal } from './rows.ts';
 
 /**
  * Reopens the spends whose decision a reorganisation may undo, and forgets the transactions that its blocks had made
@@ -92,7 +92,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
   const shown = decision.seen ?? decision.failed;
   for (const row of withdrawals) {
     const paying = payments.flatMap(({ pays }, place) => (paysTo(pays, row) ? [place] : []));
-    const result = decideWithdrawal(facts, decision, { state: stateOf(row), paying });
+    const result = decideWithdrawal(facts, decision, { state: row.state, paying });
     if (!result) continue;
     settleWithdrawal(app, tx, row, {
       ...result,

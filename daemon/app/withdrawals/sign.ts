@@ -38,7 +38,7 @@ import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
-import { applyEvent, paidBy, saveWithdrawal, spendOf, stateOf, withdrawalOf } from './rows.ts';
+import { applyEvent, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -95,7 +95,7 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
   const isDropped = (): boolean =>
-    paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(stateOf(row))) ||
+    paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(row.state)) ||
     isStale(app.store, holder, spend, plan) ||
     isPointless(app.store, holder, spend);
   const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
@@ -207,7 +207,7 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   if (!version || version.txid !== null) return;
   const payouts = tx.all(payoutsOf, { version_id: version.id });
   const rows = payouts.map(({ withdrawal_id }) => withdrawalOf(tx, withdrawal_id));
-  if (rows.some((row) => row.state !== 'approved' && !isSigned(stateOf(row)))) {
+  if (rows.some((row) => row.state !== 'approved' && !isSigned(row.state))) {
     dropPlan(app, tx, version);
     return;
   }

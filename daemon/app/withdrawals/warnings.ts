@@ -11,7 +11,6 @@ import { ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { AddressReport } from './known-addresses.ts';
 import { feeAssetFor } from './request.ts';
-import { stateOf } from './rows.ts';
 
 /** Of a time as "2026-11-23T…". */
 const DAY_CHARS = 10;
@@ -75,7 +74,7 @@ export function warningsOf(
   { id, state, may_be_paid }: WithdrawalRow,
 ): Warning[] {
   const warnings: Warning[] = [];
-  if (may_be_paid && !isSigned(stateOf({ state }))) {
+  if (may_be_paid && !isSigned(state)) {
     warnings.push({ code: 'may_be_paid', said: message('warning.may_be_paid', { id }) });
   }
   if (isNew) {

@@ -26,7 +26,7 @@ import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import { answersTo } from '../../domain/rejections.ts';
-import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
+import { apiStatus } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { Answer } from '../answers.ts';
@@ -175,7 +175,7 @@ function withdraw(app: App): RequestHandler {
     const answer = await app.store.write((tx) =>
       once(app, tx, asked, () => {
         const row = requestWithdrawal(app, tx, business, wanted(app, business, request.body), fee);
-        const body = { id: `${row.id}`, status: apiStatus(row.state as WithdrawalState) };
+        const body = { id: `${row.id}`, status: apiStatus(row.state) };
         return { status: 201, body: JSON.stringify(body) };
       }),
     );
@@ -230,7 +230,7 @@ function get(app: App): RequestHandler {
 
 export function presentWithdrawal(app: App, row: WithdrawalRow): Answer<'Withdrawal'> {
   const asset = assetOf(row.asset);
-  const status = apiStatus(row.state as WithdrawalState);
+  const status = apiStatus(row.state);
   return {
     id: `${row.id}`,
     status,

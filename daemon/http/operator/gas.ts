@@ -224,7 +224,7 @@ function planJson(app: App, desk: Desk): PlanJson | null {
     ends_at: toIso(row.ends_at),
     only_needed: row.only_needed,
     daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
-    state: row.state as PlanJson['state'],
+    state: row.state,
     halted: row.halted,
     problem: row.problem,
   };

@@ -11,7 +11,6 @@ import { textIn, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
 import { reachOf } from '../../domain/reach.ts';
-import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Context } from './context.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -95,9 +94,8 @@ function usdOf({ usd_value, units, part }: InboxRow): string | null {
   return formatDecimal(part === null ? usd_value : (usd_value * part) / units, FIAT_DECIMALS);
 }
 
-function refundOf({ withdrawal_id: id, withdrawal_state, withdrawal_txid, withdrawal_deadline_at }: InboxRow) {
-  if (id === null || withdrawal_state === null) return null;
-  const state = withdrawal_state as WithdrawalState;
+function refundOf({ withdrawal_id: id, withdrawal_state: state, withdrawal_txid, withdrawal_deadline_at }: InboxRow) {
+  if (id === null || state === null) return null;
   const deadline = withdrawal_deadline_at === null ? null : toIso(withdrawal_deadline_at);
   return { id, state, tx_id: withdrawal_txid, deadline_at: deadline };
 }

@@ -44,7 +44,7 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     sweep: row.sweep,
     usd_value: usdOrNull(row.usd_value),
     address: row.address,
-    state: row.state as WithdrawalJson['state'],
+    state: row.state,
     reason: textIn(row.reason),
     said_reason: row.reason,
     problem: textIn(row.problem),

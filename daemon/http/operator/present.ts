@@ -196,7 +196,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
       id: row.id,
       crypto: row.asset,
       amount: crypto(row.units, row.asset),
-      state: row.state as DetailJson['refunds'][number]['state'],
+      state: row.state,
       address: row.address,
       tx_id: row.txid,
       created_at: toIso(row.created_at),

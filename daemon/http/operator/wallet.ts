@@ -7,6 +7,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WALLET } from '../../contract/wallet.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { chainOf } from '../../domain/chain.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
@@ -48,7 +49,7 @@ export const WALLET_METHODS: Methods = {
 function addressJson({ target, invoice, payment }: GivenAddress): Result<'address.list'>['addresses'][number] {
   return {
     id: target.id,
-    chain: target.chain_key.split(':')[1] ?? '',
+    chain: chainOf(target.chain_key),
     address: target.address,
     index: target.idx,
     invoice: invoice.slug,

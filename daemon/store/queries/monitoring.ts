@@ -1,5 +1,6 @@
 /** Numbers of waiting items, for monitoring. Counts stop at a limit, because a larger number has no use. */
 import { type SelectQueryBuilder, sql } from 'kysely';
+import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Schema } from '../schema.ts';
 import { sqlite, statement } from '../statement.ts';
 
@@ -23,7 +24,7 @@ export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
 );
 
 /** The withdrawals of a business in a state: waiting for an approval, or for the signer. */
-export const withdrawalsWaiting = statement((p: { business_id: number; state: string }) =>
+export const withdrawalsWaiting = statement((p: { business_id: number; state: WithdrawalState }) =>
   counted(
     sqlite
       .selectFrom('withdrawal')
@@ -35,7 +36,7 @@ export const withdrawalsWaiting = statement((p: { business_id: number; state: st
 );
 
 /** The oldest and the newest withdrawal of a business in a state that were last changed before a time; null: there is none. */
-export const withdrawalsWaitingSince = statement((p: { business_id: number; state: string; before: number }) =>
+export const withdrawalsWaitingSince = statement((p: { business_id: number; state: WithdrawalState; before: number }) =>
   sqlite
     .selectFrom('withdrawal')
     .select(({ fn }) => [

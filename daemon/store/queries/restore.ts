@@ -1,13 +1,13 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import type { Message } from '../../domain/messages.ts';
-import { sqlite, statement, YES } from '../statement.ts';
+import { sqlite, statement, word, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
 
 export const skipWebhooks = statement((_: Nothing) =>
-  sqlite.updateTable('webhook').set({ state: 'skipped' }).where('state', '=', sql.lit('waiting')),
+  sqlite.updateTable('webhook').set({ state: 'skipped' }).where('state', '=', word('waiting')),
 );
 
 export const accountsToJump = statement((_: Nothing) =>
@@ -56,7 +56,7 @@ export const doubtUnsigned = statement((p: { problem: Message; now: number }) =>
       may_be_paid: true,
       updated_at: p.now,
     })
-    .where('state', 'in', [sql.lit('requested'), sql.lit('approved')]),
+    .where('state', 'in', [word('requested'), word('approved')]),
 );
 
 /** One withdrawal of a chain that may have been paid after the backup and is still not signed here. */
@@ -66,7 +66,7 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .select('id')
     .where('chain_key', '=', p.chain_key)
     .where('may_be_paid', '=', YES)
-    .where('state', 'in', [sql.lit('requested'), sql.lit('approved')])
+    .where('state', 'in', [word('requested'), word('approved')])
     .limit(1),
 );
 
@@ -78,7 +78,7 @@ export const keysUntil = statement((p: { until: number }) =>
     .selectAll('api_key')
     .where('api_key.revoked_at', 'is', null)
     .where('api_key.created_at', '<=', p.until)
-    .where('business.network', '!=', sql.lit('sandbox'))
+    .where('business.network', '!=', word('sandbox'))
     .orderBy('api_key.id'),
 );
 
@@ -88,8 +88,8 @@ export const automaticPolicies = statement((_: Nothing) =>
     .selectFrom('policy')
     .innerJoin('business', 'business.id', 'policy.business_id')
     .select(['business.id', 'business.name'])
-    .where('policy.mode', '=', sql.lit('automatic'))
-    .where('business.network', '!=', sql.lit('sandbox')),
+    .where('policy.mode', '=', word('automatic'))
+    .where('business.network', '!=', word('sandbox')),
 );
 
 /** Suspends a policy. Its limits stay stored, but approve nothing. */
@@ -116,7 +116,7 @@ export const jumpWithdrawals = statement((p: { by: number }) =>
   sqlite
     .updateTable('sqlite_sequence')
     .set((eb) => ({ seq: eb('seq', '+', p.by) }))
-    .where('name', '=', sql.lit('withdrawal')),
+    .where('name', '=', word('withdrawal')),
 );
 
 /** The same if no withdrawal was ever stored. */
@@ -126,9 +126,9 @@ export const beginWithdrawals = statement((p: { by: number }) =>
     .columns(['name', 'seq'])
     .expression(
       sqlite
-        .selectNoFrom([sql.lit('withdrawal').as('name'), sql<number>`${p.by}`.as('seq')])
+        .selectNoFrom([word('withdrawal').as('name'), sql<number>`${p.by}`.as('seq')])
         .where((eb) =>
-          eb.not(eb.exists(eb.selectFrom('sqlite_sequence').select('name').where('name', '=', sql.lit('withdrawal')))),
+          eb.not(eb.exists(eb.selectFrom('sqlite_sequence').select('name').where('name', '=', word('withdrawal')))),
         ),
     ),
 );

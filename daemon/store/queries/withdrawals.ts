@@ -1,8 +1,10 @@
 /** Statements about withdrawals, their signed transactions, and reserved coins. */
+
 import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
+import type { WithdrawalState } from '../../domain/withdrawal.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement, update, word, YES } from '../statement.ts';
 
 export type WithdrawalRow = Row<'withdrawal'>;
 
@@ -34,10 +36,10 @@ export type CoinRow = Pick<Row<'credit'>, (typeof COIN)[number]> &
 export type AnyCoinRow = CoinRow &
   Pick<Row<'credit'>, 'spent_txid' | 'block_hash' | 'gone'> & { spent_in_block: string | null };
 
-const OPEN = sql.lit('open');
-const WAITING = sql.lit('waiting');
-const APPROVED = sql.lit('approved');
-const COMPLETED = sql.lit('completed');
+const OPEN = word('open');
+const WAITING = word('waiting');
+const APPROVED = word('approved');
+const COMPLETED = word('completed');
 
 export const insertWithdrawal = insert(
   'withdrawal',
@@ -45,7 +47,7 @@ export const insertWithdrawal = insert(
 );
 
 /** Updates all columns of a withdrawal that can change, if its state is still the one that the caller read. */
-export const updateWithdrawal = statement((p: WithdrawalRow & { was: string }) =>
+export const updateWithdrawal = statement((p: WithdrawalRow & { was: WithdrawalState }) =>
   sqlite
     .updateTable('withdrawal')
     .set({
@@ -98,7 +100,7 @@ export const refundsOfInvoice = statement((p: { invoice_id: number; asset: Asset
     .select('units')
     .where('invoice_id', '=', p.invoice_id)
     .where('asset', '=', p.asset)
-    .where('state', 'not in', [sql.lit('rejected'), sql.lit('failed')]),
+    .where('state', 'not in', [word('rejected'), word('failed')]),
 );
 
 /** The refunds of a business's invoices whose transactions were confirmed since a time, newest first. */
@@ -190,7 +192,7 @@ export const waitingWithdrawalsAbove = statement((p: { business_id: number; abov
     .selectFrom('withdrawal')
     .select('id')
     .where('business_id', '=', p.business_id)
-    .where('state', 'in', [sql.lit('requested'), APPROVED])
+    .where('state', 'in', [word('requested'), APPROVED])
     .orderBy('id')
     .limit(1)
     .offset(p.above),
@@ -218,7 +220,7 @@ export const approvedByPolicySince = statement((p: { business_id: number; since:
     .selectFrom('withdrawal')
     .select(['usd_value', 'state'])
     .where('business_id', '=', p.business_id)
-    .where('approved_by', '=', sql.lit('policy'))
+    .where('approved_by', '=', word('policy'))
     .where('approved_at', '>', p.since),
 );
 
@@ -242,7 +244,7 @@ const payees = (p: Alike) =>
  * themselves, so that no number of others hides them.
  */
 export const approvedPayees = statement((p: Alike) =>
-  payees(p).where('approved_by', '=', sql.lit('operator')).where('state', '=', sql.lit('completed')).groupBy('address'),
+  payees(p).where('approved_by', '=', word('operator')).where('state', '=', word('completed')).groupBy('address'),
 );
 
 /** All of them, by address, approval and state. */

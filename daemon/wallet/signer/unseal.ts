@@ -7,6 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto';
+import { assert } from '../../domain/errors.ts';
 import type { Sealed } from './port.ts';
 import { BLOCK_BYTES, BLOCKS_MAX, infoOf, notOurs } from './seal.ts';
 
@@ -20,7 +21,8 @@ type SealPair = { privateKey: KeyObject; publicKey: string };
 export function sealPair(): SealPair {
   const { privateKey, publicKey } = generateKeyPairSync('x25519');
   const { x } = publicKey.export({ format: 'jwk' });
-  return { privateKey, publicKey: Buffer.from(x ?? '', 'base64url').toString('hex') };
+  assert(x, 'a key of X25519 has a public part');
+  return { privateKey, publicKey: Buffer.from(x, 'base64url').toString('hex') };
 }
 
 /** Opens a text that was sealed to this pair for this purpose. Throws `Rejected('seal')` if it was not. */

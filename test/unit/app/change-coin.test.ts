@@ -410,7 +410,7 @@ describe('a refund of an invoice that was paid in two coins', () => {
     expect(payment().asset).toBe('BTC');
     const counted = (await read()).received - paid.units / 2n;
     expect(counted).toBeGreaterThan(0n);
-    const refund = (asset: AssetId, units: bigint, state: string) =>
+    const refund = (asset: AssetId, units: bigint, state: 'broadcast' | 'completed' | 'failed') =>
       btc.app.store.write((tx) => tx.run(insertWithdrawal, { ...refundRow(asset), units, state }));
 
     await refund('BTC', 7n, 'broadcast');
@@ -446,7 +446,7 @@ function refundRow(asset: AssetId) {
     held: false,
     reason: null,
     usd_value: null,
-    approved_by: 'operator',
+    approved_by: 'operator' as const,
     approved_at: at,
     approval: null,
     deadline_at: null,

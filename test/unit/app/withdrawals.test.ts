@@ -1,7 +1,9 @@
 /** What the chain's facts make of signed withdrawals: the rows that stand for them are put there, the facts are told. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { availableUnits } from '../../../daemon/app/withdrawals/coins.ts';
 import { reportAddress } from '../../../daemon/app/withdrawals/known-addresses.ts';
+import type { VersionKind } from '../../../daemon/domain/spend-state.ts';
 import { insertTarget, targetIdByScript } from '../../../daemon/store/queries/credits.ts';
 import {
   insertKey,
@@ -97,7 +99,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
 async function version(spendId: number, txid: string, inputs: string[], pays: number[], fee = 600n): Promise<void> {
   const { chain } = bench;
   await bench.app.store.write((tx) => {
-    const kind = pays.length > 0 ? 'pay' : 'cancel';
+    const kind: VersionKind = pays.length > 0 ? 'pay' : 'cancel';
     const fields = { spend_id: spendId, chain_key: chain.key, kind, plan: '{}', approval: null };
     const { id } = tx.run(insertVersion, { ...fields, fee, size: 140, created_at: bench.at });
     tx.run(signVersion, { id, txid, raw: '00', fee, size: 140, proof: null, signed_at: bench.at });
