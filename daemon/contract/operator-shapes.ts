@@ -347,8 +347,7 @@ export const AlertShape = z.object({
   kind: z.string(),
   subject: z.string(),
   message: z.string(),
-  /** Null in alerts of earlier releases. */
-  said: MessageShape.nullable(),
+  said: MessageShape,
   /** Null: it is about the appliance itself. */
   network: z.string().nullable(),
   created_at: Instant,

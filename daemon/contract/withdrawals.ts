@@ -59,10 +59,10 @@ export const WithdrawalShape = z.object({
   usd_value: Decimal.nullable(),
   address: z.string(),
   state: z.enum(WITHDRAWAL_STATES),
-  /** Why it was rejected or failed. `said_…`: null in rows of earlier releases. */
+  /** Why it was rejected or failed, in English and as the message. */
   reason: z.string().nullable(),
   said_reason: MessageShape.nullable(),
-  /** Why it waits. `said_…`: null also for the words of another program. */
+  /** Why it waits. */
   problem: z.string().nullable(),
   said_problem: MessageShape.nullable(),
   approved_by: z.string().nullable(),

@@ -23,9 +23,9 @@ export const Said = ({ text }: { text: string }): ReactNode => (
   </span>
 );
 
-/** A message of the service. `said`: null where it has only its English words. */
-export function Told({ said, text }: { said: Message | null; text: string }): ReactNode {
-  return piecesOf(said, text, useLanguage()).map((piece, at) => {
+/** A message of the service, in the reader's language where it has one. */
+export function Told({ said }: { said: Message }): ReactNode {
+  return piecesOf(said, useLanguage()).map((piece, at) => {
     const Kind = piece.from === 'service' ? Said : Foreign;
     // biome-ignore lint/suspicious/noArrayIndexKey: the pieces keep their places
     return piece.from === 'own' ? piece.text : <Kind key={at} text={piece.text} />;

@@ -16,10 +16,9 @@ const HOLE = /\{(\w+)\}/;
 const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'held', 'most']);
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-/** `said`: null if an earlier release stored the message, which kept its English `text` alone. */
-export function piecesOf(said: Message | null, text: string, language: Language): Piece[] {
-  const template = language === 'de' && said !== null ? TEXTS_DE.get(said.code) : undefined;
-  if (template === undefined || said === null) return [{ from: 'service', text }];
+export function piecesOf(said: Message, language: Language): Piece[] {
+  const template = language === 'de' ? TEXTS_DE.get(said.code) : undefined;
+  if (template === undefined) return [{ from: 'service', text: textOf(said) }];
   return template.split(HOLE).flatMap((part, at): Piece[] => {
     if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', language);
     return part === '' ? [] : [{ from: 'own', text: part }];
@@ -27,7 +26,7 @@ export function piecesOf(said: Message | null, text: string, language: Language)
 }
 
 function piecesOfValue(name: string, value: Value, language: Language): Piece[] {
-  if (typeof value === 'object') return piecesOf(value, textOf(value), language);
+  if (typeof value === 'object') return piecesOf(value, language);
   if (typeof value === 'number')
     return [{ from: 'value', text: name === 'id' ? `${value}` : value.toLocaleString(language) }];
   if (name === 'reason') return [{ from: 'service', text: value }];

@@ -198,8 +198,8 @@ function Configuration({ t }: { t: T }): ReactNode {
         <Notice tone="warn" title={t('warnings')}>
           <ul>
             {warnings.map((warning) => (
-              <li key={warning.text}>
-                <Told said={warning} text={warning.text} />
+              <li key={JSON.stringify(warning)}>
+                <Told said={warning} />
               </li>
             ))}
           </ul>

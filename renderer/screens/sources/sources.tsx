@@ -72,14 +72,14 @@ function Health({ t }: { t: T }): ReactNode {
       <Answer of={doctor}>
         {({ findings }) => (
           <ul className="findings">
-            {findings.map(({ subject, level, text, advice, said, said_advice }) => (
+            {findings.map(({ subject, level, text, said, said_advice }) => (
               <li key={`${subject} ${text}`}>
                 <State {...LEVELS[level]}>{t(level)}</State>
                 <p>
-                  <strong>{subjectOf(subject, language)}:</strong> <Told said={said} text={text} />
-                  {advice && (
+                  <strong>{subjectOf(subject, language)}:</strong> <Told said={said} />
+                  {said_advice && (
                     <span className="quiet advice">
-                      <Told said={said_advice} text={advice} />
+                      <Told said={said_advice} />
                     </span>
                   )}
                 </p>

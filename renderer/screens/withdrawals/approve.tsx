@@ -177,7 +177,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
             </button>
           }
         >
-          <Told said={proposed.said_why} text={`${proposed.why}`} />. {t('nothingMoved')}
+          {proposed.said_why && <Told said={proposed.said_why} />}. {t('nothingMoved')}
         </Notice>
       </div>
     );

@@ -156,12 +156,11 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     }
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
-  for (const { code, text, said } of view.warnings) {
-    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={said} text={text} />));
+  for (const { code, said } of view.warnings) {
+    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={said} />));
   }
   for (const note of view.saidNotes) {
-    if (note.code !== OWN_NOTE)
-      checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} text={note.text} /> });
+    if (note.code !== OWN_NOTE) checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} /> });
   }
   return checks;
 }

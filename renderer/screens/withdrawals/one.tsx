@@ -102,15 +102,15 @@ function Body({ one }: { one: Detail }): ReactNode {
         <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
-      {one.problem && (
+      {one.said_problem && (
         <Notice tone="warn" title={t('whyItWaits')}>
-          <Told said={one.said_problem} text={one.problem} />
+          <Told said={one.said_problem} />
         </Notice>
       )}
-      {one.reason && (
+      {one.said_reason && (
         <Notice tone="quiet" title={t('whyItEnded')}>
           <p>
-            <Told said={one.said_reason} text={one.reason} />
+            <Told said={one.said_reason} />
           </p>
           <p>{t('nothingPaid')}</p>
         </Notice>
@@ -148,9 +148,9 @@ function Versions({ one }: { one: Detail }): ReactNode {
                 </td>
                 <td>
                   {version.tx_id && <Hash text={version.tx_id} />}
-                  {version.problem && (
+                  {version.said_problem && (
                     <p className="warn">
-                      <Told said={version.said_problem} text={version.problem} />
+                      <Told said={version.said_problem} />
                     </p>
                   )}
                 </td>

@@ -37,7 +37,7 @@ type Sent = Result<'withdrawal.approve'>['outcome'];
 
 function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
   const t = useText(TEXTS);
-  const { problem = null, said_problem: said = null } = outcome?.problem ? outcome : (one ?? {});
+  const problem = outcome?.said_problem ?? one?.said_problem;
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
@@ -54,7 +54,7 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   return (
     <>
       <Notice tone={problem ? 'warn' : 'main'} title={t(problem ? 'approvedWaits' : 'approvedNow')}>
-        {problem ? <Told said={said} text={problem} /> : t('beingSigned')}
+        {problem ? <Told said={problem} /> : t('beingSigned')}
       </Notice>
       <Back id={id} task={task} />
     </>
