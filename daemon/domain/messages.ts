@@ -206,6 +206,8 @@ export const MESSAGES = {
   'warning.own_address': 'The recipient is an address of this wallet: the money stays here, and costs its fee',
   'warning.unasked_address':
     'You have never approved a payment to the address of withdrawal {id} that was completed. {count} went out without asking you',
+  'warning.uncovered':
+    'The overpayment of invoice {invoice} is not all on the chain and confirmed: withdrawal {id} waits for it once it is approved',
 
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list`, and the log, say why',

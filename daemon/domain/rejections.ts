@@ -42,7 +42,7 @@ export type RejectCode =
   | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'tank' | 'used'}`
-  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'unknown' | 'unsettled'}`
+  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'uncovered' | 'unknown' | 'unsettled'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
   | `till.${'listen' | 'no_network'}`
   | 'upgrade.backup'

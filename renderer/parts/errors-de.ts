@@ -55,6 +55,8 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'spend.one_payment': 'Auf dieser Blockchain ist jede Zahlung eine eigene Transaktion',
   'spend.spent': 'Die Einzahlung hat eine andere Auszahlung ausgegeben: Lehnen Sie diese ab',
   'spend.unconfirmed': 'Die Einzahlung hat ihre Bestätigungen noch nicht',
+  'spend.uncovered':
+    'Die Einzahlungen dafür sind nicht mehr alle bestätigt: Sie wartet auf sie, oder Sie lehnen sie ab',
   'spend.unsettled': 'Geld dafür kam erst vor wenigen Blöcken und hat seine Bestätigungen noch nicht',
   'store.disk': 'Die Festplatte ist voll: Es kann nichts gespeichert werden',
   'vault.exists': 'Es gibt schon eine solche Wallet',

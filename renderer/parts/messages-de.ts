@@ -235,6 +235,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'warning.own_address': 'Der Empfänger ist eine Adresse dieser Wallet: Das Geld bleibt hier und kostet seine Gebühr',
   'warning.unasked_address':
     'Sie haben noch keine abgeschlossene Zahlung an die Adresse der Auszahlung {id} genehmigt. {count} gingen ohne Rückfrage hinaus',
+  'warning.uncovered':
+    'Die Überzahlung der Rechnung {invoice} ist nicht ganz in der Blockchain und bestätigt: Auszahlung {id} wartet nach der Genehmigung darauf',
   'advice.alert_list': 'countinghouse alert list',
   'advice.alert_list_why': '`countinghouse alert list` und das Protokoll sagen, warum',
   'advice.backup_folder': 'Setzen Sie [backup] folder: resources/docs/back-up.md',

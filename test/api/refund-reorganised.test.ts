@@ -152,3 +152,72 @@ describe('a refund link that is answered after a reorganisation', () => {
     expect((await operator.call('refundLink.end', { id: link.id })).link.state).toBe('over');
   });
 });
+
+describe('a refund that was asked for before the reorganisation', () => {
+  const ask = async (invoice: string, amount?: string): Promise<string> => {
+    const body = { address: ADDRESS, ...(amount !== undefined && { amount }) };
+    return (await service.call<{ id: string }>('POST', `/invoice/${invoice}/refund`, body)).body.id;
+  };
+  const approve = (id: string) => operator.carryOut({ kind: 'pay', id });
+  const alertOf = async (id: string) =>
+    (await operator.call('alert.list', {})).alerts.find(
+      ({ kind, subject }) => kind === 'withdrawal.refused' && subject === id,
+    );
+  const held = async (id: string, problem: string): Promise<void> => {
+    await until(`withdrawal ${id} is held`, async () => ((await operator.show(id)).problem ?? '').includes(problem));
+    expect(await operator.show(id)).toMatchObject({ state: 'approved', tx_id: null });
+    await until('the operator is told', async () => (await alertOf(id)) !== undefined);
+    expect((await alertOf(id))?.message).toContain(`Withdrawal ${id} waits. It refunds invoice`);
+  };
+  const isSent = async (id: string) => ['broadcast', 'completed'].includes((await operator.show(id)).state);
+  const unconfirmed = async (invoice: string): Promise<void> => {
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: CONFIRMATIONS });
+    await until('nothing is confirmed', async () => (await payment(invoice)).confirmed === '0');
+  };
+
+  it('waits until its money is confirmed again, and then goes out by itself', async () => {
+    const { invoice } = await paid('1');
+    const id = await ask(invoice, '0.6');
+    await unconfirmed(invoice);
+    await approve(id);
+    await held(id, 'its confirmed deposits are gone or unconfirmed');
+    await mine();
+    await until('it is sent', () => isSent(id));
+    expect(await alertOf(id)).toBeUndefined();
+  });
+
+  it('takes what is left once, and the other one waits', async () => {
+    const { invoice, txs } = await paid('0.5', '0.5');
+    const ids = [await ask(invoice, '0.4'), await ask(invoice, '0.5')];
+    await lose(invoice, txs[0]!, '0.5');
+    await approve(ids[1]!);
+    await until('it is sent', () => isSent(ids[1]!));
+    await approve(ids[0]!);
+    await held(ids[0]!, 'its confirmed deposits are gone or unconfirmed');
+    await operator.call('withdrawal.reject', { id: ids[0]! });
+    expect(await alertOf(ids[0]!)).toBeUndefined();
+  });
+
+  it('of an overpayment is not paid out of the price', async () => {
+    const { invoice, txs } = await paid('0.9', '0.5');
+    const { withdrawal } = await operator.call('inbox.refund', { id: (await itemOf(invoice)).id, address: ADDRESS });
+    const id = `${withdrawal.id}`;
+    await lose(invoice, txs[0]!, '0.5');
+    const preview = await operator.preview(id);
+    expect(preview.warnings).toContainEqual(
+      expect.objectContaining({ code: 'over_refund', text: expect.stringContaining('is not all on the chain') }),
+    );
+    await approve(id);
+    await held(id, 'its confirmed overpayment is gone or unconfirmed');
+    await operator.call('withdrawal.reject', { id });
+    expect((await itemOf(invoice)).state).toBe('open');
+  });
+
+  it('cannot join a batch', async () => {
+    const [one, other] = [await paid('1'), await paid('1')];
+    const ids = [await ask(one.invoice), await ask(other.invoice)];
+    await lose(other.invoice, other.txs[0]!, '0');
+    await expect(operator.propose({ kind: 'batch', ids })).rejects.toMatchObject({ code: 'spend.uncovered' });
+    for (const id of ids) await operator.call('withdrawal.reject', { id });
+  });
+});

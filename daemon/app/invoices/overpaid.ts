@@ -33,11 +33,13 @@ function excessUnits(
 }
 
 /**
- * The excess of an invoice's deposits that are on the chain now, confirmed or not; smallest units of the payment's coin, rounded
+ * The excess of an invoice's deposits that are on the chain now, confirmed or not unless `isConfirmed`; smallest units of the payment's coin, rounded
  * down, at least 0. It may be less than the filed one: a reorganisation may have removed a deposit.
  */
-export function standingExcess(reader: Reader, invoice: InvoiceRow, payment: PaymentRow): bigint {
-  const credits = creditsFor(reader, payment).filter(({ claim }) => claim === 'invoice');
+export function standingExcess(reader: Reader, invoice: InvoiceRow, payment: PaymentRow, isConfirmed = false): bigint {
+  const credits = creditsFor(reader, payment).filter(
+    ({ claim, confirmed }) => claim === 'invoice' && (confirmed || !isConfirmed),
+  );
   const received = credits.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n);
   const seenValue = credits.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
   const counted = credits.filter(({ asset }) => asset === payment.asset);

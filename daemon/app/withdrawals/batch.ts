@@ -10,6 +10,7 @@ import { approvedFields, describePlan, type GivenApproval, heldWithin, type Prev
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
 import { holderOf, overtakenIsRejected, prepare } from './plan.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, findWithdrawal, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
 import { feeWarnings } from './warnings.ts';
@@ -78,6 +79,8 @@ async function batched(app: App, names: readonly string[], feeMaxOf: (row: Withd
     if ((row.state !== 'requested' && row.state !== 'approved') || row.spend_id !== null) {
       throw new Rejected('withdrawal.state', `Withdrawal ${row.id} is ${row.state}: it cannot join a batch`);
     }
+    const uncovered = whyUncovered(app.store, row);
+    if (uncovered) throw uncovered;
     if (row.sweep || row.outpoint !== null) {
       throw new Rejected('withdrawal.batch', `Withdrawal ${row.id} takes whole coins and stands alone`, 'ids');
     }

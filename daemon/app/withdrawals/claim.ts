@@ -29,6 +29,7 @@ import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { SignedVersion } from './facts.ts';
 import { keyState } from './keys.ts';
 import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
 
@@ -47,6 +48,8 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
   for (const { id } of rows) {
     const now = withdrawalOf(tx, id);
     if (now.state !== 'approved' || now.spend_id !== null) throw new Overtaken(`withdrawal ${id} is ${now.state}`);
+    const uncovered = whyUncovered(tx, now);
+    if (uncovered) throw new Overtaken(uncovered.message);
     saveWithdrawal(app, tx, { ...now, spend_id: spendId, problem: null }, now.state);
   }
   addVersion(app, tx, holder, { spendId, kind: 'pay', approval: null, planned, pays: rows });

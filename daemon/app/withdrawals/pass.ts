@@ -28,6 +28,7 @@ import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, Overtaken, prepare } from './plan.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
@@ -131,6 +132,8 @@ function whyAway(status: SignerStatus | null): Message | null {
 async function claimOne(app: App, row: WithdrawalRow): Promise<Value | null> {
   for (let attempt = 1; ; attempt++) {
     try {
+      const uncovered = whyUncovered(app.store, row);
+      if (uncovered) return await refused(app, row, uncovered);
       const holder = holderOf(app, row);
       if (await waitsForAll(app, row)) return whyNotNow(app, row, new Rejected('spend.scattered', COLLECT_FIRST));
       const planned = await prepare(app, holder, paymentOf(app, row, await feeRateNow(holder.chain, row.speed)));
@@ -158,9 +161,9 @@ async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<V
   }
 }
 
-/** A token may be paused, or block an address: then the withdrawal waits until the chain would take it. */
+/** A token may be paused, or block an address, or a refund's deposits vanish: then the withdrawal waits until that has changed. */
 async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Rejected): Promise<void> {
-  if (error.code !== 'spend.refused') return;
+  if (error.code !== 'spend.refused' && error.code !== 'spend.uncovered') return;
   await raise(
     app,
     networkOf(chain_key),

@@ -8,6 +8,7 @@ import type { App } from '../app.ts';
 import { takesAll } from '../gas/needed.ts';
 import { availableUnits, coinAt, reservedBy, sweepLimit } from './coins.ts';
 import { holderOf, type PlanRequest } from './plan.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { approvedUnits } from './sign.ts';
 
 /**
@@ -47,11 +48,12 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };
   const { chain } = holderOf(app, row);
   const coin = coinAt(app.store, chain, outpoint);
-  if (!coin || coin.gone) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
+  if (!coin) throw new Rejected('spend.gone', 'The deposit is not on the chain any more');
   if (coin.spent_txid !== null || reservedBy(app.store, chain, outpoint, 0) !== null) {
     throw new Rejected('spend.spent', 'The deposit was spent by another withdrawal: reject this one');
   }
-  if (!coin.confirmed) throw new Rejected('spend.unconfirmed', 'The deposit does not have its confirmations yet');
+  const uncovered = whyUncovered(app.store, row);
+  if (uncovered) throw uncovered;
   // an account chain pays the deposit's amount from any address
   if (chain.adapter.accountBased) return { ...wanted, inputsMax: least(coin.units, inputsMaxOf(row)) };
   return { ...wanted, only: [outpoint] };

@@ -20,7 +20,7 @@ import { creditsFor } from '../invoices/payment-targets.ts';
 const sum = (rows: readonly { units: bigint }[]): bigint => rows.reduce((total, { units }) => total + units, 0n);
 
 /** The confirmed amount that an invoice counts in an asset, smallest units. */
-function confirmedUnits(reader: Reader, payment: PaymentRow, asset: AssetId): bigint {
+export function confirmedUnits(reader: Reader, payment: PaymentRow, asset: AssetId): bigint {
   const mine = ({ claim, confirmed, asset: other }: CreditRow) => claim === 'invoice' && confirmed && other === asset;
   return sum(creditsFor(reader, payment).filter(mine));
 }

@@ -20,6 +20,7 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
 import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
@@ -156,9 +157,10 @@ export function refundSaid(reader: Reader, row: WithdrawalRow): { note: Message;
   const named = { id: row.id, invoice: slug };
   const payment = reader.get(paymentOf, { invoice_id: invoice.id });
   const isMore = !payment || leftUnits(reader, payment, row.asset, 0n) < 0n;
+  const uncovered = whyUncovered(reader, row) && message('warning.uncovered', named);
   return {
     note: order === null ? message('note.refund', named) : message('note.refund_order', { ...named, order }),
-    excess: isMore ? message('warning.over_refund', { invoice: slug }) : null,
+    excess: isMore ? message('warning.over_refund', { invoice: slug }) : uncovered,
   };
 }
 

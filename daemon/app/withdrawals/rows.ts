@@ -18,7 +18,7 @@ import {
   withdrawalById,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import type { Business } from '../shops/directory.ts';
@@ -88,6 +88,7 @@ export function applyEvent(
     const kind = `withdrawal.${step.alert}` as const;
     raiseIn(app, tx, networkOf(row.chain_key), kind, `${row.id}`, message(kind, { id: row.id }));
   }
+  if (step.state === 'rejected') endIn(app, tx, 'withdrawal.refused', `${row.id}`);
   if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
   return next;
 }

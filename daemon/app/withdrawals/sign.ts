@@ -38,6 +38,7 @@ import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
 import { type Holder, holderOf } from './plan.ts';
+import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -95,7 +96,10 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
   const isDropped = (): boolean =>
-    paidBy(app.store, version).some((row) => row.state !== 'approved' && !isSigned(row.state)) ||
+    // a payment that was signed before may be in a block already
+    paidBy(app.store, version).some(
+      (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(app.store, row) !== null),
+    ) ||
     isStale(app.store, holder, spend, plan) ||
     isPointless(app.store, holder, spend);
   const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));

@@ -103,6 +103,23 @@ export const refundsOfInvoice = statement((p: { invoice_id: number; asset: Asset
     .where('state', 'not in', [word('rejected'), word('failed')]),
 );
 
+/** The amounts of an invoice's other refunds that are being signed, or were. */
+export const refundsUnderWay = statement((p: { invoice_id: number; asset: AssetId; id: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select('units')
+    .where('invoice_id', '=', p.invoice_id)
+    .where('asset', '=', p.asset)
+    .where('id', '!=', p.id)
+    .where('state', 'not in', [word('rejected'), word('failed')])
+    .where((eb) =>
+      eb.or([
+        eb('spend_id', 'is not', null),
+        eb('state', 'in', [word('signed'), word('broadcast'), word('completed')]),
+      ]),
+    ),
+);
+
 /** The refunds of a business's invoices whose transactions were confirmed since a time, newest first. */
 export const refundsSince = statement((p: { business_id: number; since: number; limit: number }) =>
   sqlite

@@ -1,0 +1,45 @@
+/** A refund whose deposit leaves the chain between its claim and its signature. */
+import { expect, it } from 'vitest';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
+import { COIN, PayBench } from './pay-bench.ts';
+
+const CONFIRMED = 6;
+
+it('is not signed, waits for the deposit, and goes out once it is back', async () => {
+  const pay = await PayBench.open();
+  await pay.deposits([40n * COIN], CONFIRMED);
+  const invoice = await pay.bench.invoice();
+  const { script, address } = pay.app.store.get(targetById, { id: invoice.targetId })!;
+  const deposit = pay.chain.deposit({ script, address }, invoice.units);
+  await pay.sync();
+  await pay.chain.mine(CONFIRMED);
+  await pay.sync();
+  expect(pay.bench.invoiceStatus(invoice.id)).toBe('paid');
+
+  const id = await pay.insert({ origin: 'refund', invoice_id: invoice.id, units: invoice.units });
+  pay.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');
+  await pay.pass();
+  expect(pay.row(id).spend_id).not.toBeNull();
+  pay.chain.undo(CONFIRMED, [deposit]);
+  await pay.sync();
+  pay.signer.refuses = () => null;
+  pay.signer.orders.length = 0;
+  await pay.pass();
+  expect(pay.signer.orders).toEqual([]);
+  expect(pay.row(id)).toMatchObject({
+    state: 'approved',
+    spend_id: null,
+    problem: expect.stringContaining('its confirmed deposits are gone or unconfirmed'),
+    problem_template: { code: 'spend.uncovered', values: {} },
+  });
+  await pay.pass();
+  const told = () => pay.alerts().map(({ kind }) => kind);
+  expect(told()).toContain('withdrawal.refused');
+
+  pay.chain.again(deposit);
+  await pay.chain.mine(CONFIRMED);
+  await pay.round();
+  expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
+  expect(told()).not.toContain('withdrawal.refused');
+});
