@@ -101,10 +101,10 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       (await operatorClient(service.dataDir)('ledger.prove', { chain: 'regtest:LTC' })).chains[0]!.problems;
 
     db.prepare("UPDATE credit SET units = '100000001' WHERE id = ?").run(credit.id);
-    const balance = 'LTC: the balance is 400000000, its entries make';
+    const balance = 'LTC: the balance is 4 LTC, its entries make';
     expect(await prove()).toEqual([
-      `${credit.outpoint}: our books say 100000001 LTC, the source 100000000`,
-      `${balance} 400000001`,
+      `${credit.outpoint}: our books say 1.00000001 LTC, the source 1 LTC`,
+      `${balance} 4.00000001 LTC`,
     ]);
     db.prepare('UPDATE credit SET units = ?, gone = 1 WHERE id = ?').run(credit.units, credit.id);
     const told = async () =>
@@ -116,8 +116,8 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     expect(one).toMatchObject([{ level: 'problem', text: expect.stringContaining('in 2 places') }]);
     const later = await prove();
     expect(later).toEqual([
-      `${credit.outpoint}: the source holds 100000000 units that our books do not know`,
-      `${balance} 300000000`,
+      `${credit.outpoint}: the source holds 1 LTC that our books do not know`,
+      `${balance} 3 LTC`,
     ]);
     // the open alert tells the differences of the latest proof
     const now = await told();

@@ -127,9 +127,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       await request(service, key);
       await until('the address is derived', async () => Number(next()) > index);
       db.close();
-      expect(await prove()).toEqual([
-        expect.stringContaining('the source holds 100000000 units that our books do not'),
-      ]);
+      expect(await prove()).toEqual([expect.stringContaining('the source holds 1 LTC that our books do not')]);
       const { alerts } = await call('alert.list', {});
       expect(alerts.find(({ kind }) => kind === 'ledger.differs')?.message).toContain('source rescan LTC');
       expect(await call('source.rescan', { network: 'regtest', chain: 'LTC' })).toEqual({ begun: true });

@@ -1,5 +1,10 @@
 /** Compares the books of a chain of accounts with the balances of its addresses, as of one block. */
 import type { Balances } from '../../chains/adapter.ts';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
+import { formatUnits } from '../../domain/money.ts';
+
+/** An amount of smallest units as the operator reads it: in whole coins, with the coin's name. */
+export const inCoins = (units: bigint, asset: AssetId): string => `${formatUnits(units, assetOf(asset))} ${asset}`;
 
 export class BalanceCheck {
   /** By target and asset: credits less debits, in blocks up to the compared one. */
@@ -25,6 +30,6 @@ export class BalanceCheck {
     const booked = this.#booked.get(`${targetId} ${asset}`) ?? 0n;
     if (booked === units || this.#pending.has(targetId)) return null;
     this.differing.add(targetId);
-    return `${address}: our books hold ${booked} ${asset}, the source ${units}`;
+    return `${address}: our books hold ${inCoins(booked, asset)}, the source ${inCoins(units, asset)}`;
   }
 }

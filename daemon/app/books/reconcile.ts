@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import { type Pause, slices } from '../../chains/slices.ts';
+import { type AssetId, nativeAsset } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
@@ -31,7 +32,7 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import { adopt, type Difference, differencesAt, TARGETS_MAX } from './adopt.ts';
 import { noteDifferences } from './differences.ts';
 import { isAdopted } from './entries.ts';
-import { BalanceCheck } from './reconcile-balances.ts';
+import { BalanceCheck, inCoins } from './reconcile-balances.ts';
 import { reviewTargets, reviewTonight } from './review.ts';
 
 /** Some milliseconds to read; what is done with them ends its turn by time. */
@@ -215,9 +216,10 @@ class Proof {
     return line;
   }
 
-  problem(text: string): void {
+  /** Notes a difference. `say` words it, which only the first ones need: there may be very many. */
+  problem(say: () => string): void {
     this.differences += 1;
-    if (this.problems.length < PROBLEMS_MAX) this.problems.push(text);
+    if (this.problems.length < PROBLEMS_MAX) this.problems.push(say());
   }
 
   takeCredit(row: CreditRow): void {
@@ -267,12 +269,15 @@ class Proof {
     const coin = this.#unmatched.get(row.outpoint);
     this.#unmatched.delete(row.outpoint);
     if (spent && coin)
-      this.problem(`${row.outpoint}: our books say that ${row.spent_txid} spent it, the source holds it`);
+      this.problem(() => `${row.outpoint}: our books say that ${row.spent_txid} spent it, the source holds it`);
     const isLeaving = this.#lessMempool && row.spent_txid !== null;
     if (!spent && !coin && !isLeaving)
-      this.problem(`${row.outpoint}: our books hold ${units} ${row.asset}, the source does not`);
+      this.problem(() => `${row.outpoint}: our books hold ${inCoins(units, row.asset)}, the source does not`);
     if (!spent && coin && coin.units !== units) {
-      this.problem(`${row.outpoint}: our books say ${units} ${row.asset}, the source ${coin.units}`);
+      this.problem(
+        () =>
+          `${row.outpoint}: our books say ${inCoins(units, row.asset)}, the source ${inCoins(coin.units, row.asset)}`,
+      );
     }
   }
 
@@ -286,16 +291,18 @@ class Proof {
 
   /** Reports the remaining differences after every entry was read. `isStill`: whether no entry changed meanwhile. */
   async finish(pause: Pause, isStill: () => boolean): Promise<void> {
+    // a chain with coins that can be listed has one asset
+    const { symbol } = nativeAsset(this.#chain.adapter.chain);
     for (const { outpoint, units } of this.#unmatched?.values() ?? []) {
-      this.problem(`${outpoint}: the source holds ${units} units that our books do not know`);
+      this.problem(() => `${outpoint}: the source holds ${inCoins(units, symbol)} that our books do not know`);
     }
     await eachInTurns(this.#balances?.held ?? [], pause, (one) => {
       const text = this.#check.problemOf(one);
-      if (text !== null) this.problem(text);
+      if (text !== null) this.problem(() => text);
     });
     for (const { asset, received, paidOut, fees, adopted, held } of this.lines.values()) {
       if (received - paidOut - fees - adopted !== held) {
-        this.problem(`${asset}: what was received less what was paid out and the fees is not what is held`);
+        this.problem(() => `${asset}: what was received less what was paid out and the fees is not what is held`);
       }
     }
     if (isStill()) this.#checkBalances();
@@ -306,11 +313,18 @@ class Proof {
       for (const { asset, units } of this.#app.store.all(balancesOfAccount, { account_id: id })) {
         const total = this.#totals.get(`${id} ${asset}`) ?? 0n;
         this.#totals.delete(`${id} ${asset}`);
-        if (units !== total) this.problem(`${asset}: the balance is ${units}, its entries make ${total}`);
+        if (units !== total)
+          this.problem(
+            () => `${asset}: the balance is ${inCoins(units, asset)}, its entries make ${inCoins(total, asset)}`,
+          );
       }
     }
     for (const [key, total] of this.#totals) {
-      if (total !== 0n) this.problem(`account ${key}: there is no balance, its entries make ${total}`);
+      const [account, asset] = key.split(' ') as [string, AssetId];
+      if (total === 0n) continue;
+      this.problem(
+        () => `account ${account}: there is no balance of ${asset}, its entries make ${inCoins(total, asset)}`,
+      );
     }
   }
 
@@ -333,12 +347,12 @@ class Proof {
     if (!version) {
       // transactions of a wallet before it came to this service are not explained
       if (this.#isPast(block_height, account_id)) return;
-      this.problem(`${txid}: spent ${taken} ${asset} of ours, and we did not make it`);
+      this.problem(() => `${txid}: spent ${inCoins(taken, asset)} of ours, and we did not make it`);
       return;
     }
     // so are transactions that the operator accepted by ending a quarantine
     if (version.kind === UNKNOWN && quarantineOf(this.#app.store)) {
-      this.problem(`${txid}: spent ${taken} ${asset} of ours, and the backup knows nothing of it`);
+      this.problem(() => `${txid}: spent ${inCoins(taken, asset)} of ours, and the backup knows nothing of it`);
     }
     const { spending } = this.#chain.adapter;
     const paid = this.#app.store.get(spendById, { id: version.spend_id })?.asset;
@@ -352,7 +366,8 @@ class Proof {
     const fee = isReported && charged <= feeMax ? charged : feeMax;
     const hasFailed = isReported && taken === fee && this.#hasFailed(version);
     if (outputs + fee !== taken && !hasFailed) {
-      this.problem(`${txid}: took ${taken} ${asset} and pays ${outputs} with a fee of ${fee}`);
+      const say = (units: bigint): string => inCoins(units, asset);
+      this.problem(() => `${txid}: took ${say(taken)} and pays ${say(outputs)} with a fee of ${say(fee)}`);
     }
   }
 
