@@ -79,7 +79,7 @@ export const RECOVERY = {
        * again.
        */
       policies: z.array(z.string()),
-      /** Whether all skipped addresses are watched, so that the quarantine can end. */
+      /** Whether `restore.confirm` would end the quarantine now. Without one: whether all skipped addresses are watched. */
       ready: z.boolean(),
       /** Those that withdraw or refund. They sleep until they are kept, because they may have been revoked meanwhile. */
       sleeping_keys: z.array(KeyShape),

@@ -59,25 +59,32 @@ export function refuseInQuarantine(reader: Reader, what: string): void {
   throw new Unavailable(`${what} wait until the operator has confirmed that this service takes over`, RETRY_SECONDS);
 }
 
-/** Ends the quarantine on the operator's confirmation. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
-export function endQuarantine(app: App, tx: Tx): void {
-  const record = quarantineOf(tx);
-  if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
+/** Why the addresses and blocks of a restored service are not all read yet, `restore.not_ready`; null: they are. */
+export function whyUnread(app: App, reader: Reader, record: QuarantineRecord): Rejected | null {
   if (!areSkippedWatched(app)) {
-    throw new Rejected('restore.not_ready', 'The skipped addresses are still being derived');
+    return new Rejected('restore.not_ready', 'The skipped addresses are still being derived');
   }
   const behind = app.chains.all().filter((chain) => chain.syncedAt === 0 && !chain.dormant);
   if (behind.length > 0) {
     const names = behind.map(({ key }) => key).join(', ');
-    throw new Rejected(
+    return new Rejected(
       'restore.not_ready',
       `Not caught up with its chain yet: ${names}. Wait, or take it out of the configuration`,
     );
   }
-  const unread = (record.read_again ?? []).filter((key) => tx.all(accountsToRescan, { chain_key: key }).length > 0);
+  const unread = (record.read_again ?? []).filter((key) => reader.all(accountsToRescan, { chain_key: key }).length > 0);
   if (unread.length > 0) {
-    throw new Rejected('restore.not_ready', `Blocks are being read again: ${unread.join(', ')}. Try again later`);
+    return new Rejected('restore.not_ready', `Blocks are being read again: ${unread.join(', ')}. Try again later`);
   }
+  return null;
+}
+
+/** Ends the quarantine on the operator's confirmation. Throws `Rejected`: `restore.none`, `restore.not_ready`. */
+export function endQuarantine(app: App, tx: Tx): void {
+  const record = quarantineOf(tx);
+  if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
+  const unread = whyUnread(app, tx, record);
+  if (unread) throw unread;
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
   endIn(app, tx, OLDER, '');
   tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: app.now() });

@@ -24,7 +24,7 @@ import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { deadline } from '../deadline.ts';
-import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
+import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom, whyUnread } from '../recovery/quarantine.ts';
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { endApiKey } from '../shops/keys.ts';
@@ -238,21 +238,31 @@ export async function takeOver(app: App, keptKeys: readonly number[] | 'all' = [
     }
   }
   await app.store.write((tx) => {
-    const record = quarantineOf(tx);
+    const why = whyNotReady(app, tx);
+    if (why) throw why;
     const sleeping = sleepingKeys(tx);
     endQuarantine(app, tx);
     for (const { id } of sleeping) if (keptKeys !== 'all' && !keptKeys.includes(id)) endApiKey(app, tx, id);
-    for (const chain of app.chains.all()) {
-      if (!chain.adapter.spending || !record || chain.dormant) continue;
-      if (!hasLookedEverywhere(app, chain, record)) {
-        throw notLookedAt(chain, 'its servers are still being asked about every address there ever was');
-      }
-      const why = whyChainUnknown(tx, chain);
-      if (why !== null) throw notLookedAt(chain, why);
-      const next = unknownSpends(tx, chain, record).next();
-      if (!next.done) throw notLookedAt(chain, `${next.value.txid} came just now`);
-    }
   });
+}
+
+/** Why a quarantine cannot end yet, `restore.not_ready`; null: it can, or there is none. */
+export function whyNotReady(app: App, reader: Reader): Rejected | null {
+  const record = quarantineOf(reader);
+  if (!record) return null;
+  const unread = whyUnread(app, reader, record);
+  if (unread) return unread;
+  for (const chain of app.chains.all()) {
+    if (!chain.adapter.spending || chain.dormant) continue;
+    if (!hasLookedEverywhere(app, chain, record)) {
+      return notLookedAt(chain, 'its servers are still being asked about every address there ever was');
+    }
+    const why = whyChainUnknown(reader, chain);
+    if (why !== null) return notLookedAt(chain, why);
+    const next = unknownSpends(reader, chain, record).next();
+    if (!next.done) return notLookedAt(chain, `${next.value.txid} came just now`);
+  }
+  return null;
 }
 
 const notLookedAt = ({ key }: ChainRuntime, why: string): Rejected =>

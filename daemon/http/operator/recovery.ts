@@ -6,7 +6,7 @@ import { clientsOf } from '../../app/operator/lists.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
-import { takeOver } from '../../app/withdrawals/restored-spends.ts';
+import { takeOver, whyNotReady } from '../../app/withdrawals/restored-spends.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { RECOVERY } from '../../contract/recovery.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -32,7 +32,7 @@ export const RECOVERY_METHODS: Methods = {
       since: record ? toIso(record.since) : null,
       backup_made_at: record?.backup_made_at ?? null,
       policies: record?.policies ?? [],
-      ready: areSkippedWatched(app),
+      ready: record === null ? areSkippedWatched(app) : whyNotReady(app, app.store) === null,
       sleeping_keys: sleepingKeys(app.store).map((row) => keyJson(app, row)),
       clients: record ? clientsOf(app, null, false).map(({ name }) => name) : [],
       endpoints: record ? app.directory.allEndpoints().map(({ url }) => url) : [],
