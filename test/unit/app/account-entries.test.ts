@@ -72,8 +72,8 @@ describe('what left an account', () => {
     ]);
     // nobody here made it
     expect(await problems()).toEqual([
-      expect.stringContaining('p: spent 20000000 USDT_ERC20'),
-      expect.stringContaining('p: spent 10000000000000000 ETH'),
+      expect.stringContaining('p: spent 20 USDT_ERC20'),
+      expect.stringContaining('p: spent 0.01 ETH'),
     ]);
   });
 
