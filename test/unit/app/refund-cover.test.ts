@@ -31,7 +31,6 @@ it('is not signed, waits for the deposit, and goes out once it is back', async (
     state: 'approved',
     spend_id: null,
     problem: expect.stringContaining('its confirmed deposits are gone or unconfirmed'),
-    problem_template: { code: 'spend.uncovered', values: {} },
   });
   await pay.pass();
   const told = () => pay.alerts().map(({ kind }) => kind);
