@@ -13,7 +13,7 @@ import { SignerClient } from '../wallet/signer/client.ts';
 import { OPERATOR_SOCKET } from '../wallet/signer/files.ts';
 import { SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Signer } from '../wallet/signer/port.ts';
 import { seal } from '../wallet/signer/seal.ts';
-import { authorizing, type Keyholder, passphrases, sealedKeyholder } from './keyholder.ts';
+import { authorizing, type Keyholder, passphrases, sealedKeyholder, type Wallet } from './keyholder.ts';
 
 const RETRY_SECONDS = 5;
 
@@ -32,7 +32,14 @@ export function localKeyholder(place: WalletLocation, call: Call): Keyholder {
     return { ...sealedKeyholder(call), authorize: (passphrase, wanted) => authorized(folder, passphrase, wanted) };
   }
   const asked = <T>(use: (signer: Signer) => Promise<T>): Promise<T> => withSignerService(place, socket, use);
-  const status = async () => (await call('wallet.status', {})).wallet;
+  /** What was done is done, whether or not the daemon answers. */
+  const after = async (done: string): Promise<Wallet> => {
+    try {
+      return (await call('wallet.status', {})).wallet;
+    } catch (error) {
+      throw new Unavailable(`${done}. The service does not answer: ${(error as Error).message}`, RETRY_SECONDS);
+    }
+  };
   return {
     authorize: (passphrase, wanted) =>
       asked(async (signer) =>
@@ -40,18 +47,18 @@ export function localKeyholder(place: WalletLocation, call: Call): Keyholder {
       ),
     unlock: async (passphrase) => {
       await asked(async (signer) => signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, passphrase)));
-      return status();
+      return after('The wallet is unlocked');
     },
     lock: async () => {
       // the daemon could withhold it from the wallet
       await asked((signer) => signer.lock());
-      return status();
+      return after('The wallet is locked');
     },
     changePassphrase: async (old, fresh) => {
       await asked(async (signer) =>
         signer.changePassphrase(await seal(await signer.sealKey(), SEAL_CHANGE, passphrases(old, fresh))),
       );
-      return status();
+      return after('The passphrase is changed');
     },
   };
 }

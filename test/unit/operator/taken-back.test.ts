@@ -255,6 +255,19 @@ describe('a service that keeps the operator out', () => {
     for (const one of again) one.destroy();
   });
 
+  it('by being away, does not hide what the wallet did', async () => {
+    closeThief();
+    const locked = await cli('wallet', 'lock');
+    expect([locked.code, locked.err]).toEqual([
+      1,
+      expect.stringContaining('The wallet is locked. The service does not answer'),
+    ]);
+    expect((await daemon.status()).state).toBe('locked');
+    const unlocked = await cli('wallet', 'unlock', '--passphrase-file', passphrase);
+    expect(unlocked.err).toContain('The wallet is unlocked. The service does not answer');
+    expect((await daemon.status()).state).toBe('unlocked');
+  });
+
   it('with wrong guesses, makes itself wait and not the operator', async () => {
     for (let n = 0; n < 4; n++) {
       const guess = unlock('a wrong one').catch((error: Error) => error.message);
