@@ -149,6 +149,8 @@ export async function revokeApprovals(session: Session, options: PassphraseOptio
   const passphrase = await passphraseOf(session, options);
   const { revokeApprovals: revoke } = await import('../operator/local-keyholder.ts');
   await revoke(session.walletPlace, session.call, passphrase);
+  // true whether or not the service answers after it
+  session.note('The wallet has ended every approval and limit that it was given.');
   return session.call('wallet.status', {});
 }
 

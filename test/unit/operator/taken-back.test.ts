@@ -266,6 +266,10 @@ describe('a service that keeps the operator out', () => {
     const unlocked = await cli('wallet', 'unlock', '--passphrase-file', passphrase);
     expect(unlocked.err).toContain('The wallet is unlocked. The service does not answer');
     expect((await daemon.status()).state).toBe('unlocked');
+    const before = await epochOf(wallet);
+    const revoked = await cli('wallet', 'revoke', '--yes', '--passphrase-file', passphrase);
+    expect(revoked.err).toContain('The wallet has ended every approval');
+    expect(await epochOf(wallet)).not.toBe(before);
   });
 
   it('with wrong guesses, makes itself wait and not the operator', async () => {
