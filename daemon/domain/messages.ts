@@ -395,7 +395,7 @@ export type MessageCode = keyof typeof MESSAGES;
 /** A text that has no code, such as an error of another program, stands for itself. */
 export type Value = string | number | Message;
 type Values = { readonly [name: string]: Value };
-/** What the service says: a code, and the values that its sentence has. The sentence is made where it is shown (`textOf`). */
+/** A message of the service: a code, and the values that its sentence has. The sentence is made where it is shown (`textOf`). */
 export type Message = {
   /** A `MessageCode`; of a rejection, its `RejectCode`; `words` of a text without a code. */
   readonly code: string;

@@ -32,7 +32,7 @@ export function localKeyholder(place: WalletLocation, call: Call): Keyholder {
     return { ...sealedKeyholder(call), authorize: (passphrase, wanted) => authorized(folder, passphrase, wanted) };
   }
   const asked = <T>(use: (signer: Signer) => Promise<T>): Promise<T> => withSignerService(place, socket, use);
-  /** What was done is done, whether or not the daemon answers. */
+  /** The wallet has done it, whether or not the daemon answers. */
   const after = async (done: string): Promise<Wallet> => {
     try {
       return (await call('wallet.status', {})).wallet;

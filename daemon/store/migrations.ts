@@ -188,7 +188,7 @@ function addMessages(db: Database.Database): void {
   );
 }
 
-/** A message that was stored with its text, as one without. What has no values keeps the text, which may be its only words. */
+/** A message that was stored with its text, as one without. A message without values keeps the text, which may be its only words. */
 function whole({ code, values, text }: { code: string; values: Record<string, unknown>; text: unknown }): unknown {
   const parts = Object.entries(values).map(([name, value]) => [name, isNested(value) ? whole(value) : value]);
   return { code, values: parts.length === 0 ? { text } : Object.fromEntries(parts) };

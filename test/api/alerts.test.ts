@@ -58,7 +58,9 @@ it('live ones come first, page by page, each with its network', async () => {
   expect(alerts.map(({ message }) => message)).toEqual([
     'message 4',
     expect.stringContaining('has 7 MB left'),
-    ...['message 1', 'message 3', 'message 0'],
+    'message 1',
+    'message 3',
+    'message 0',
   ]);
   const [first] = alerts;
   expect(await call('alert.seen', { ids: [first!.id, first!.id, 99_999] })).toEqual({ closed: 1 });

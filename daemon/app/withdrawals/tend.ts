@@ -1,4 +1,4 @@
-/** What a chain's worker does at each pass: it learns which of our coins were spent elsewhere, and then pays. */
+/** A pass of a chain's worker: it learns which of our coins were spent elsewhere, and then pays. */
 import { message } from '../../domain/messages.ts';
 import type { VersionRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
