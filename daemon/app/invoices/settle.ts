@@ -85,6 +85,7 @@ function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
     units: unitsIn(payment, payment.quote_rate, row),
     value: row.value,
     firstSeenAt: row.first_seen_at,
+    inBlock: row.block_hash !== null,
     confirmed: row.confirmed,
     claim: row.claim as Claim,
   };
