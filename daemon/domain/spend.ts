@@ -242,7 +242,8 @@ export function oldestWithin(coins: Coin[], most: bigint | null): Coin[] {
       const smallest = bySize[least] as Coin;
       if (taken.has(smallest)) sum -= smallest.units;
     }
-    if (sum > best.sum) best = { sum, age, least };
+    // of equal sums the later one, because it has the larger coins: fewer inputs
+    if (sum >= best.sum) best = { sum, age, least };
   }
   return byAge.filter((coin, age) => age <= best.age && (rankOf.get(coin) as number) >= best.least);
 }

@@ -33,6 +33,15 @@ it('smaller coins that became worth their fee, and younger ones, keep a sweep fr
   );
 });
 
+it('of equal sums a sweep takes the one of larger coins', () => {
+  const dust = Array.from({ length: 40 }, () => ({ units: 500n, confirmations: 90 }));
+  const large = [
+    { units: 50_000n, confirmations: 80 },
+    { units: 20_000n, confirmations: 60 },
+  ];
+  expect(oldestWithin(coinsOf([...dust, ...large]), 70_000n).map(({ units }) => units)).toEqual([50_000n, 20_000n]);
+});
+
 it('where approved coins have gone, the sum stays within what was approved', () => {
   const any = fc.array(made([1n, 100n * WORTH], [0, 100]));
   fc.assert(
