@@ -116,7 +116,7 @@ function isImpossible(network: Network, tx: Tx, depth = 6): boolean {
 
 /**
  * What a policy lets go in any 24 hours is within what was granted: of all transactions that it signed, those that can be mined
- * beside each other, each with its whole fee.
+ * beside each other, each with its whole fee. A copy of the machine has a journal of its own, and may let go as much again.
  */
 function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): void {
   const now = world.time.truth;
@@ -128,7 +128,8 @@ function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): 
   if (!world.policySpends.has(tx.txid)) world.policySpends.set(tx.txid, { coin: network.name, tx, units, at: now });
   const lately = [...world.policySpends.values()].filter((one) => one.coin === network.name && one.at > now - DAY_MS);
   const sum = mostTogether(lately);
-  const most = granted(world, network.name);
+  const copies = world.copies.filter(({ endedAt }) => endedAt === null || endedAt > now - DAY_MS);
+  const most = BigInt(1 + copies.length) * granted(world, network.name);
   if (sum > most)
     throw new Fault(`the policy let go ${sum} ${network.name} in a day, fees included: ${most} were granted`);
 }

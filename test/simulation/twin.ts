@@ -49,6 +49,8 @@ export const twin =
     await withdraw(world);
     const folder = world.newFolder();
     rmSync(folder, { recursive: true, force: true });
+    const copy: World['copies'][number] = { endedAt: null };
+    world.copies.push(copy);
     cpSync(first.folder, folder, { recursive: true, filter: (path) => !/lock(?:-journal)?$/.test(path) });
     const second = await Appliance.start(folder, world.time, world.wallet, world.sources);
     world.appliance = second;
@@ -66,6 +68,7 @@ export const twin =
     second.crash();
     await world.restart();
     await second.bury();
+    copy.endedAt = world.time.truth;
     for (const left of [folder, second.crashedInto]) if (left) rmSync(left, { recursive: true, force: true });
     world.given.clear();
     await world.appliance.unlock();

@@ -106,6 +106,8 @@ export class World {
   policyEnded = false;
   /** By id: what a policy let go in a transaction, its fee included. */
   readonly policySpends = new Map<string, { coin: UtxoChain; tx: Tx; units: bigint; at: number }>();
+  /** Copies of the machine that ran beside it, each with the true time of its end; null: it still runs. */
+  readonly copies: { endedAt: number | null }[] = [];
   /** By uuid: the transactions signed for it that left the machine, or may have. */
   readonly signed = new Map<string, Tx[]>();
   /** By id: signed for the thief alone, so that the books know nothing of them. */
