@@ -254,11 +254,14 @@ export class ChainSearch {
           progress.from = tipOf(beginning).height;
           checkpoint ??= beginning;
         }
-        progress.height = tipOf(checkpoint).height;
+        const read = tipOf(checkpoint);
+        progress.height = read.height;
         progress.tip = this.#source.health().tip?.height ?? progress.tip;
         const watched = this.#list.size;
         const update = await this.#source.sync(checkpoint, this.#signal);
+        let more = false;
         if (update) {
+          more = update.more ?? tipOf(update.checkpoint).hash !== read.hash;
           for (const { targetId } of update.credits) await this.#found(targetId);
           checkpoint = update.checkpoint;
           await this.#keep(checkpoint, 0);
@@ -267,7 +270,8 @@ export class ChainSearch {
         progress.tip = this.#source.health().tip?.height ?? null;
         // addresses added meanwhile were not searched yet
         if (update?.mempool === 'complete' && this.#list.size === watched) return;
-        if (!update) await sleep(RETRY_MS, this.#signal);
+        // such as a node that is at its tip and still loads its mempool
+        if (!more && this.#list.size === watched) await sleep(RETRY_MS, this.#signal);
       } catch (error) {
         await this.#pauseAfter(error);
       }

@@ -11,6 +11,7 @@ const GAP = 20;
 /** Fewer than are allowed for, since each costs time. */
 const JUMPS = 4;
 const keys = [{}, {}, {}] as AccountKey[];
+const REQUEST = { network: 'regtest', birthday: 0, gap: GAP, jumps: JUMPS, accounts: { BTC: keys } } as const;
 const scriptOf = (account: number, branch: Branch, index: number): Buffer =>
   Buffer.from(`${account}/${branch}/${index}`);
 
@@ -41,8 +42,7 @@ function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: bool
 /** The search for the words' accounts on a chain that has paid these addresses. */
 async function searched(paid: readonly Buffer[], whole: boolean, jumps = JUMPS) {
   const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, paid, whole);
-  const request = { network: 'regtest', birthday: 0, gap: GAP, jumps, accounts: { BTC: keys } } as const;
-  const discovery = new AccountDiscovery(request, open);
+  const discovery = new AccountDiscovery({ ...REQUEST, jumps }, open);
   await discovery.done;
   expect(discovery.state.error).toBeNull();
   return discovery.state.used.map(({ account_no, receiving, change }) => [account_no, receiving, change]);
@@ -85,12 +85,11 @@ describe('a search that was interrupted', () => {
     scriptOf(1, 1, 2),
     scriptOf(2, 0, 1),
   ];
-  const request = { network: 'regtest', birthday: 0, gap: GAP, jumps: JUMPS, accounts: { BTC: keys } } as const;
 
   it.each([1, 2, 20, 41, 42, 43, 44])(
     'after %d blocks finds the same, and reads none of them again',
     async (blocks) => {
-      const whole = (await ended(new AccountDiscovery(request, opened().open))).used;
+      const whole = (await ended(new AccountDiscovery(REQUEST, opened().open))).used;
       expect(whole).toHaveLength(3);
       let stored: SearchRecord | null = null;
       const memory: SearchMemory = {
@@ -102,12 +101,12 @@ describe('a search that was interrupted', () => {
       };
       vi.spyOn(performance, 'now').mockImplementation(() => clock++ * 10_000);
       const first = opened(blocks);
-      const cut = new AccountDiscovery(request, first.open, memory);
+      const cut = new AccountDiscovery(REQUEST, first.open, memory);
       await first.reached;
       await cut.stop();
       expect(cut.state.resumed).toBe(false);
       const second = opened();
-      const again = new AccountDiscovery(request, second.open, memory);
+      const again = new AccountDiscovery(REQUEST, second.open, memory);
       expect(await ended(again)).toMatchObject({ resumed: true, used: whole });
       expect(second.read[0]).toBeGreaterThanOrEqual(blocks);
       vi.restoreAllMocks();
@@ -143,6 +142,35 @@ describe('a search that was interrupted', () => {
       return { ...chain, sync } as ChainAdapter;
     };
     return { open, read, reached };
+  }
+});
+
+it('waits before it asks a node again that is at its tip and does not know its mempool yet', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    let asked = 0;
+    const open = (_: unknown, __: unknown, list: ScriptList): ChainAdapter => {
+      const chain = chainOf(list, [scriptOf(0, 0, 1)], false);
+      const sync = chain.sync.bind(chain);
+      chain.sync = async (since, signal) => {
+        const update = await sync(since, signal);
+        return update && { ...update, mempool: ++asked > 3 ? 'complete' : 'unknown' };
+      };
+      return chain;
+    };
+    const discovery = new AccountDiscovery(REQUEST, open);
+    const answers: number[] = [];
+    for (let ms = 0; answers.at(-1) !== 4; ms = 2_000) {
+      await vi.advanceTimersByTimeAsync(ms);
+      // all that it does without waiting: each round of the search takes a few turns
+      for (let turn = 0; turn < 1_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+      answers.push(asked);
+    }
+    await discovery.done;
+    // the first answer brought a block
+    expect(answers).toEqual([2, 3, 4]);
+  } finally {
+    vi.useRealTimers();
   }
 });
 
