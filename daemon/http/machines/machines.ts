@@ -65,6 +65,7 @@ export class Machines implements Home {
   });
   readonly #greetings: TokenBuckets;
   readonly #callers = new Set<Duplex>();
+  #keeping: Promise<void> = Promise.resolve();
   #strangers = 0;
   #signer: { stream: Duplex; since: number; channel: Channel | null } | null = null;
 
@@ -123,7 +124,11 @@ export class Machines implements Home {
       const inbox = new Inbox(webSocket);
       this.#strangers += 1;
       this.#greet(inbox, call)
-        .catch((error: unknown) => this.#options.log.warn({ error }, 'a signing machine could not be served'))
+        .catch((error: unknown) => {
+          this.#options.log.warn({ error }, 'a signing machine could not be served');
+          // it would take this for a connection, and wait
+          webSocket.terminate();
+        })
         .finally(() => {
           this.#strangers -= 1;
         });
@@ -211,8 +216,15 @@ export class Machines implements Home {
     }
   }
 
+  /** One after the other: a machine opens several connections at once. */
+  #keepBackupKey(about: About): Promise<void> {
+    const keeping = this.#keeping.then(() => this.#writeBackupKey(about));
+    this.#keeping = keeping.catch(() => {});
+    return keeping;
+  }
+
   /** Backups are encrypted to a key of the words, which are at home: its public part is kept here. */
-  async #keepBackupKey({ fingerprint, backupKey }: About): Promise<void> {
+  async #writeBackupKey({ fingerprint, backupKey }: About): Promise<void> {
     if (fingerprint === null || backupKey === null) return;
     const key = BackupKeyFile.safeParse(jsonOf(backupKey));
     if (!key.success || key.data.fingerprint !== fingerprint) return;

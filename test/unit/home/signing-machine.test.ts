@@ -1,122 +1,17 @@
 /** A computer at home and a server: how they meet, sign, part and meet again; and what liars on the way can do. */
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type Server as HttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcp } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { codeOf as codeIn, newCode, spacedCode } from '../../../daemon/contract/signing-machine.ts';
 import { serverClient } from '../../../daemon/home/call.ts';
 import { joinServer } from '../../../daemon/home/dial.ts';
-import { walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
-import { signAtHome } from '../../../daemon/home/signing.ts';
-import { Machines } from '../../../daemon/http/machines/machines.ts';
-import { withSignerService } from '../../../daemon/operator/local-keyholder.ts';
-import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
-import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
-import { readLines } from '../../../daemon/wallet/signer/lines.ts';
-import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
-import { seal } from '../../../daemon/wallet/signer/seal.ts';
+import { writeServer } from '../../../daemon/home/place.ts';
 import { until } from '../../support/daemon.ts';
-import { cheapWallet } from '../../support/wallet.ts';
-import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
-
-const SILENT = { info: () => {}, warn: () => {} } as never;
-const sandbox = { sign: () => Promise.reject(new Error('no sandbox here')) };
-let root: string;
-let clock: number;
-let undo: (() => Promise<unknown> | unknown)[];
-
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'home-'));
-  clock = Date.now();
-  undo = [() => rm(root, { recursive: true, force: true })];
-});
-afterEach(async () => {
-  for (const one of undo.reverse()) await one();
-});
-
-const listening = async (server: HttpServer | ReturnType<typeof createTcp>): Promise<string> => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  undo.push(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-};
-
-async function serverIn(name: string) {
-  const dataDir = join(root, name);
-  await mkdir(dataDir);
-  let woken = 0;
-  const lines = { channel: streamChannel, lines: readLines };
-  const machines = new Machines({ dataDir, now: () => clock, log: SILENT, onConnected: () => (woken += 1), ...lines });
-  const http = createServer();
-  http.on('upgrade', (request, socket, head) =>
-    machines.upgrade(request, socket, head, async (method, params) => ({ status: 200, body: { method, params } })),
-  );
-  const url = await listening(http);
-  undo.push(() => machines.close());
-  const signer = new SignerClient({
-    folder: join(dataDir, 'vault'),
-    home: machines,
-    autoLockMinutes: 0,
-    source: () => ({ kind: 'prompt' }),
-    sandbox,
-    log: () => {},
-  });
-  undo.push(() => signer.close());
-  return { dataDir, machines, signer, url, woken: () => woken };
-}
-
-/** A tunnel that ends every connection once the home side has said so many bytes since `arm`. */
-async function tunnel(to: string) {
-  let left = Number.POSITIVE_INFINITY;
-  const server = createTcp((near) => {
-    const far = connect(Number(new URL(to).port), '127.0.0.1');
-    for (const side of [near, far]) side.on('error', () => {});
-    far.pipe(near);
-    near.on('data', (data: Buffer) => {
-      far.write(data.subarray(0, Math.min(left, data.length)));
-      left -= data.length;
-      if (left <= 0) for (const side of [near, far]) side.destroy();
-    });
-    near.once('close', () => far.destroy());
-    far.once('close', () => near.destroy());
-  });
-  const url = await listening(server);
-  return {
-    url,
-    arm: (bytes: number) => {
-      left = bytes;
-    },
-  };
-}
-
-async function homeOf(url: string, code: string, name = 'Laptop') {
-  const folder = join(root, name);
-  await writeServer(folder, await joinServer(url, code, name));
-  return folder;
-}
-
-async function signing(folder: string) {
-  const made = await signAtHome({
-    folder,
-    release: 'test',
-    autoLockMinutes: 0,
-    source: () => ({ kind: 'prompt' }),
-    log: () => {},
-    told: () => {},
-    audit: { env: {}, told: () => {} },
-  });
-  made.ended.catch(() => {});
-  undo.push(() => made.close());
-  return made;
-}
-
-const unlock = (folder: string) =>
-  withSignerService({ dataDir: folder, folder: walletFolderIn(folder) }, '', async (signer) =>
-    signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, PASSPHRASE)),
-  );
+import { codeOf, payment } from '../wallet/signer-kit.ts';
+import { away, connected, homeOf, serverIn, signing, stage, tunnel, unlock, walletAtHome } from './home-kit.ts';
 
 describe('an invitation', () => {
   it('is typed with any case, with or without dashes, and a wrong character is seen before anything is sent', async () => {
@@ -141,7 +36,7 @@ describe('an invitation', () => {
     const first = await server.machines.invite();
     const second = await server.machines.invite();
     expect(await tried(first.code)).toBe('signer.code_expired');
-    clock = second.endsAt + 1;
+    stage.clock = second.endsAt + 1;
     expect(await tried(second.code)).toBe('signer.code_expired');
     const third = await server.machines.invite();
     await homeOf(server.url, third.code);
@@ -155,7 +50,7 @@ describe('an invitation', () => {
 
   it('does not join what answers without knowing the code', async () => {
     const liar = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    undo.push(() => liar.close());
+    stage.undo.push(() => liar.close());
     await once(liar, 'listening');
     const said = [
       'no json',
@@ -177,15 +72,8 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     const line = await tunnel(server.url);
     const { code } = await server.machines.invite();
     const folder = await homeOf(line.url, code);
-    const wallet = walletFolderIn(folder);
-    await mkdir(wallet, { mode: 0o700 });
-    await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
-    await useEpochOf(wallet);
-    return { ...server, folder, line, wallet };
+    return { ...server, folder, line, wallet: await walletAtHome(folder) };
   };
-  const connected = (machines: Machines) =>
-    until('the computer is connected', async () => machines.connectedSince !== null);
-  const away = (machines: Machines) => until('the computer is away', async () => machines.connectedSince === null);
 
   it('signs while it is connected, is away when it is not, and asks the server for no passphrase', async () => {
     const { folder, machines, signer, woken } = await withWallet();
@@ -203,7 +91,10 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     expect(await signer.status()).toMatchObject({ state: 'unlocked', fingerprint: '73c5da0a' });
     await home.close();
     await away(machines);
-    expect(await signer.status()).toMatchObject({ fingerprint: '73c5da0a', away: { name: 'Laptop', seenAt: clock } });
+    expect(await signer.status()).toMatchObject({
+      fingerprint: '73c5da0a',
+      away: { name: 'Laptop', seenAt: stage.clock },
+    });
     await signing(folder);
     await connected(machines);
     await unlock(folder);
@@ -243,5 +134,24 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     expect(await codeOf(call('status', {}))).toBe('signer.not_found');
     const home = await signing(folder);
     expect(await codeOf(home.ended)).toBe('signer.not_found');
+  });
+
+  it('brings the key of its backups once, though several connections bring it at the same time', async () => {
+    const { dataDir, folder } = await withWallet();
+    const call = serverClient(folder, 'test');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => call('status', {}).catch(String)));
+    // the test's server only repeats the call
+    for (const answer of answers) expect(answer).toContain('of another version');
+    expect(await readdir(join(dataDir, 'vault'))).toEqual(['backup-key-73c5da0a.json']);
+  });
+
+  it('is told the end of a connection that the server cannot serve, and does not wait there', async () => {
+    const { dataDir, folder, machines } = await withWallet();
+    await writeFile(join(dataDir, 'vault'), 'no folder');
+    await expect(serverClient(folder, 'test')('status', {})).rejects.toThrow('ended before its answer');
+    const home = await signing(folder);
+    await rm(join(dataDir, 'vault'));
+    await connected(machines);
+    await home.close();
   });
 });
