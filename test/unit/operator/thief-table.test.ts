@@ -27,17 +27,20 @@ import { codeOf, grantOf, own, PASSPHRASE, payment, useEpochOf, WORDS } from '..
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const DOCUMENT = join(ROOT, 'resources', 'docs', 'security.md');
 const HERE = 'unit/operator/thief-table.test.ts';
+const HOME = 'unit/home/taken-over.test.ts';
 
 type Proof = [file: string, test: string];
-type Row = { row: string; same: 'yes' | 'no'; separate: 'yes' | 'no'; proofs: Proof[] };
+type Row = { row: string; same: 'yes' | 'no'; separate: 'yes' | 'no'; home: 'yes' | 'no'; proofs: Proof[] };
 
-/** Each row by its beginning, the beginnings of its two cells, and the tests that attack it. */
+/** Each row by its beginning, the beginnings of its three cells, and the tests that attack it. */
 const ROWS: Row[] = [
   {
     row: "Read the wallet's memory and files, trace it",
     same: 'yes',
     separate: 'no',
+    home: 'no',
     proofs: [
+      [HOME, 'hears no passphrase, no word and no key, whatever the operator does and it answers'],
       ['e2e/signer.test.ts', "are not in the daemon's memory, and are in the signer's"],
       ['unit/wallet/signer-service.test.ts', 'shows the user of the daemon no file, and signs for it'],
       ['unit/wallet/signer-service.test.ts', 'does not begin in a folder that others may enter'],
@@ -47,7 +50,9 @@ const ROWS: Row[] = [
     row: 'Get your passphrase at `wallet unlock`',
     same: 'yes',
     separate: 'no',
+    home: 'no',
     proofs: [
+      [HOME, 'may ask six things, and none that takes a passphrase or gives words'],
       [HERE, 'of the same user reads what is sealed to a key that it names'],
       [HERE, 'beside a separate signer is asked for no key, and gets no box'],
       [
@@ -60,7 +65,9 @@ const ROWS: Row[] = [
     row: 'Restore an older record of signatures',
     same: 'yes',
     separate: 'no',
+    home: 'no',
     proofs: [
+      [HOME, 'spends no limit again by going back, or by ending a connection: the record is at home'],
       [HERE, 'of the same user puts an older record back, and a limit is spent again'],
       ['unit/wallet/signer-service.test.ts', 'shows the user of the daemon no file, and signs for it'],
       [
@@ -73,7 +80,9 @@ const ROWS: Row[] = [
     row: 'Get a signature without an approval or a policy',
     same: 'yes',
     separate: 'no',
+    home: 'no',
     proofs: [
+      [HOME, 'gets nothing signed that was not approved, or was approved otherwise'],
       ['unit/wallet/signer-judge.test.ts', 'with %s: %s'],
       [
         'unit/wallet/signer-judge.test.ts',
@@ -93,7 +102,9 @@ const ROWS: Row[] = [
     row: 'Keep a lock, or a policy that you take back, from the wallet',
     same: 'yes',
     separate: 'no',
+    home: 'no',
     proofs: [
+      [HOME, 'keeps neither a lock nor a limit that is taken back from the wallet, whatever it answers'],
       [HERE, 'of the same user says that it locked, and locks nothing'],
       ['unit/operator/taken-back.test.ts', 'is ended before the service is asked, of every account'],
       ['unit/operator/taken-back.test.ts', 'with every connection of its socket, does not keep a lock'],
@@ -104,6 +115,7 @@ const ROWS: Row[] = [
     row: 'Move your coin to addresses of yours that a search would not find',
     same: 'no',
     separate: 'no',
+    home: 'no',
     proofs: [
       ['unit/wallet/signer-evm.test.ts', 'gives deposit addresses twice the gas of the grant at most'],
       [
@@ -117,12 +129,17 @@ const ROWS: Row[] = [
     row: 'Give payers an address of its own',
     same: 'yes',
     separate: 'yes',
-    proofs: [[HERE, 'gives payers an address of its own, and the drill names one that it stored']],
+    home: 'yes',
+    proofs: [
+      [HERE, 'gives payers an address of its own, and the drill names one that it stored'],
+      ['unit/home/auditor.test.ts', 'shows a foreign address of %s: signing stops until the operator has looked'],
+    ],
   },
   {
     row: 'Send the first change of a wallet that was imported or restored',
     same: 'yes',
     separate: 'yes',
+    home: 'yes',
     proofs: [
       [HERE, 'sends the first change of an imported wallet a million addresses out, and no later one'],
       ['unit/wallet/signer-change.test.ts', 'of words that were just made begins at the first address'],
@@ -132,6 +149,7 @@ const ROWS: Row[] = [
     row: 'Replace a payment that is not confirmed',
     same: 'yes',
     separate: 'yes',
+    home: 'yes',
     proofs: [
       [
         'unit/wallet/signer-judge.test.ts',
@@ -152,16 +170,17 @@ describe('the table', () => {
     .map((line) =>
       line
         .split('|')
-        .slice(1, 4)
+        .slice(1, 5)
         .map((cell) => cell.trim()),
     );
 
   it('has the rows that are attacked, with these answers', () => {
     const answer = (cell: string): string => /^(?:yes|no)|^by the three above/.exec(cell)![0];
-    expect(rows.map(([, same, separate]) => [answer(same!), answer(separate!)])).toEqual(
-      ROWS.map(({ row, same, separate }) => [
+    expect(rows.map(([, same, separate, home]) => [answer(same!), answer(separate!), answer(home!)])).toEqual(
+      ROWS.map(({ row, same, separate, home }) => [
         row.startsWith('Get a signature') ? 'by the three above' : same,
         separate,
+        home,
       ]),
     );
     for (const [at, { row }] of ROWS.entries()) expect(rows[at]![0]).toContain(row);
