@@ -104,8 +104,7 @@ export class NativeCoin {
       const out = this.#leftBy(one.id, view);
       const came = balance + out.left(tip.height);
       const most = this.#known(one.id, view);
-      // an endpoint that has less than what waits does not vouch for it
-      const known = came < sumOf(most) ? this.#known(one.id, { ...view, held: [] }) : most;
+      const known = came < sumOf(most) ? await this.#vouchedFor(endpoint, one, out, view, signal) : most;
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
       if (explained === EXPLAINED_PER_LOOK_MAX) {
@@ -185,6 +184,39 @@ export class NativeCoin {
       if (hash !== null && !orphaned.has(hash) && asset === this.#asset) known.set(outpoint, { units, hash });
     }
     return known;
+  }
+
+  /**
+   * The credits of an address by the known facts, where an endpoint has less than they and what waits make up together. Of what waits it
+   * vouches for payments from before the checkpoint alone, as far as the balance in the checkpoint's first block leaves room, direct
+   * transfers first. A search in the checkpoint would not find those again: it would take that first block for theirs.
+   */
+  async #vouchedFor(
+    endpoint: EvmEndpoint,
+    { id: targetId, script }: ListedScript,
+    { left }: Pick<Books, 'left'>,
+    view: NativeView,
+    signal: AbortSignal,
+  ): Promise<Map<string, Known>> {
+    const stored = this.#known(targetId, { ...view, held: [] });
+    const [first] = view.checkpoint;
+    const older = view.held
+      .filter(({ block }) => block !== null && first !== undefined && block.height < first.height)
+      .sort((a, b) => Number(isInside(a)) - Number(isInside(b)));
+    const waiting = this.#known(targetId, { ...view, held: older });
+    if (!first || waiting.size === stored.size) return stored;
+    const [balance] = await endpoint.balances([hexOfScript(script)], first, signal);
+    let room = (balance ?? 0n) + left(first.height);
+    for (const { outpoint, asset, units, blockHeight } of this.#list.coinsOf(targetId)) {
+      const isThere = blockHeight !== null && blockHeight <= first.height && asset === this.#asset;
+      if (isThere && stored.has(outpoint)) room -= units;
+    }
+    for (const [id, one] of waiting) {
+      if (stored.has(id) || one.units > room) continue;
+      room -= one.units;
+      stored.set(id, one);
+    }
+    return stored;
   }
 
   /** The amount that left an address up to a height, in wei, and by which transactions. */
@@ -286,6 +318,9 @@ export class NativeCoin {
     return credits;
   }
 }
+
+/** Whether it was paid from inside a contract: its transaction is that of no sending to the address. */
+const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
 
 const sumOf = (known: ReadonlyMap<string, Known>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);

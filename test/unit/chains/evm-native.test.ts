@@ -1,5 +1,5 @@
 /** Native coins at addresses that a restore or an import adds by the thousand, and that were paid long ago. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ListedScript, ScriptList } from '../../../daemon/chains/adapter.ts';
 import { type EvmEndpoint, hexOfScript } from '../../../daemon/chains/evm/endpoint.ts';
 import { NativeCoin } from '../../../daemon/chains/evm/native.ts';
@@ -131,4 +131,43 @@ it('have an id of their own where the books have another amount that nobody affi
   chain.stored.set(id, 2n * UNITS);
   const again = await chain.look({ ...VIEW, orphaned: new Set(['another']) });
   expect(again).toMatchObject([{ id: `${id}:2`, amount: { units: UNITS } }]);
+});
+
+describe('payments that wait for another operator, with false ones among them', () => {
+  const paidIn = (height: number, name: string, units = UNITS): Credit => {
+    const block = { height, hash: `0x${name.repeat(32)}` };
+    const txid = `0x${'e'.repeat(60)}${name}${height}`;
+    const amount = { asset: 'ETH' as const, units };
+    return { id: `${txid}:0`, targetId: 1, block, txid, amount, inputs: [], replaceable: true };
+  };
+  const insideOf = (height: number, name: string, units = UNITS): Credit => {
+    const { block, ...paid } = paidIn(height, name, units);
+    return { ...paid, block, id: `${block!.hash}:1`, txid: block!.hash };
+  };
+  const [before, between]: [BlockId, BlockId] = [
+    { height: 7, hash: `0x${'07'.repeat(32)}` },
+    { height: 8, hash: `0x${'08'.repeat(32)}` },
+  ];
+  const late = { ...VIEW, checkpoint: [before, between] };
+
+  it.each<[string, Credit[]]>([
+    ['a payment that was invented in the checkpoint', [paidIn(6, 'aa'), paidIn(8, 'bb')]],
+    ['a payment from inside a contract that was invented before it', [insideOf(0, 'cc'), paidIn(6, 'aa')]],
+    ['more than there is', [insideOf(3, 'dd', 5n * UNITS), paidIn(6, 'aa'), paidIn(8, 'bb', 9n * UNITS)]],
+  ])('are not found again in the first block that is left of the checkpoint: beside %s', async (_, held) => {
+    const chain = scene(1, [1]);
+    expect(await chain.look({ ...late, held } as never)).toEqual([]);
+  });
+
+  it('are found in their blocks as long as the checkpoint has these', async () => {
+    const chain = scene(1, [1]);
+    const held = [paidIn(7, 'aa'), paidIn(8, 'bb')];
+    expect(await chain.look({ ...late, held } as never)).toMatchObject([{ block: before, amount: { units: UNITS } }]);
+  });
+
+  it('hide nothing that the balance has beside them', async () => {
+    const chain = scene(1, [1]);
+    const held = [paidIn(6, 'aa', UNITS / 4n), paidIn(8, 'bb', UNITS)];
+    expect(await chain.look({ ...late, held } as never)).toMatchObject([{ amount: { units: (UNITS * 3n) / 4n } }]);
+  });
 });
