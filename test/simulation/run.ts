@@ -1,13 +1,7 @@
-/**
- * `npm run simulate -- --seed N --steps M`, or `--seeds A..B` for several. A fault is printed with the trail that led to it,
- * and with the line that makes a test of it. `--minutes T` ends a range early; `--keep-going` does not end it at a fault; `--trail`
- * prints the trail of every run; `--without NAME,…` leaves actions out, `--only NAME[:WEIGHT],…` all others, `--also NAME:WEIGHT,…` adds some. `--kind core|electrum|liars|accounts|monero`:
- * what the appliance asks.
- */
+/** Runs the simulator: see USAGE in options.ts, which `npm run simulate -- --help` prints. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ACTIONS as ACCOUNT_ACTIONS, simulateAccounts } from './accounts/simulation.ts';
 import type { AccountWorld } from './accounts/world.ts';
 import { Crashed } from './appliance.ts';
@@ -16,6 +10,7 @@ import { serveHosts } from './http.ts';
 import { ACTIONS as MONERO_ACTIONS, simulateMonero } from './monero/simulation.ts';
 import type { MoneroWorld } from './monero/world.ts';
 import type { Network } from './network.ts';
+import { type Options, optionsOf, rowText, USAGE, unknownNames, WrongOption } from './options.ts';
 import { hostOfNode } from './rpc.ts';
 import { ROW_OVER, type Row } from './seeds.ts';
 import { ACTIONS, type Choice, simulate } from './simulation.ts';
@@ -23,34 +18,41 @@ import { stopwatch, Time } from './time.ts';
 import { Wallet } from './wallet.ts';
 import { type Kind, START, type World } from './world.ts';
 
-const STEPS = 400;
 const TRAIL_SHOWN = 60;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    steps: { type: 'string', default: `${STEPS}` },
-    minutes: { type: 'string' },
-    without: { type: 'string', default: '' },
-    kind: { type: 'string', default: 'any' },
-    only: { type: 'string', default: '' },
-    rows: { type: 'string' },
-    also: { type: 'string', default: '' },
-    trail: { type: 'boolean', default: false },
-    'keep-going': { type: 'boolean', default: false },
-  },
-});
+function actionsOf(kind: Kind): string[] {
+  const actions = kind === 'accounts' ? ACCOUNT_ACTIONS : kind === 'monero' ? MONERO_ACTIONS : ACTIONS;
+  return actions.map(([, name]) => name);
+}
+
+/** Ends the process for a command line that runs nothing. */
+function commandLine(): Options {
+  try {
+    const options = optionsOf(process.argv.slice(2));
+    if (options) {
+      const { only, also, without, kind } = options;
+      const [unknown] = unknownNames(`${only},${also},${without}`, actionsOf(kind));
+      if (unknown === undefined) return options;
+      throw new WrongOption(`"${unknown}" is no action of this kind; these are: ${actionsOf(kind).join(', ')}`);
+    }
+    process.stdout.write(USAGE);
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof WrongOption)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+const values = commandLine();
 /** Of the command line: the rows that it names, or a range of seeds. */
 function* asked(): Generator<Row & { only?: string }> {
-  if (values.rows !== undefined) {
-    yield* JSON.parse(values.rows) as Row[];
+  if (values.rows) {
+    yield* values.rows;
     return;
   }
-  const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1').split('..').map(Number);
-  const { only, also, without } = values;
-  const common = { steps: Number(values.steps), kind: values.kind as Kind, only, also, without };
-  for (let seed = from; seed <= to; seed++) yield { seed, ...common };
+  const { seeds, steps, kind, only, also, without } = values;
+  for (let seed = seeds.from; seed <= seeds.to; seed++) yield { seed, steps, kind, only, also, without };
 }
 
 function choiceOf({
@@ -66,12 +68,10 @@ function choiceOf({
       return [name, weight] as const;
     }),
   );
-  const actions = kind === 'accounts' ? ACCOUNT_ACTIONS : kind === 'monero' ? MONERO_ACTIONS : ACTIONS;
-  const others = onlyThese === '' ? [] : actions.map(([, name]) => name).filter((name) => !only.has(name));
+  const others = onlyThese === '' ? [] : actionsOf(kind).filter((name) => !only.has(name));
   return { only, without: new Set([...left.split(','), ...others]), kind };
 }
-const deadline =
-  values.minutes === undefined ? Number.POSITIVE_INFINITY : stopwatch() + Number(values.minutes) * 60_000;
+const deadline = stopwatch() + values.minutes * 60_000;
 
 // what a dead machine was about to do fails when its files are closed
 process.on('uncaughtException', (error) => {
@@ -139,10 +139,10 @@ try {
     if (outcome.fault !== null) {
       faults++;
       process.stdout.write(`seed ${seed}, step ${outcome.steps}: ${outcome.fault}\n`);
-      process.stdout.write(`as a test, in test/simulation/seeds.ts: { seed: ${seed}, steps: ${steps} }\n`);
+      process.stdout.write(`as a test, in test/simulation/seeds.ts: ${rowText(row)}\n`);
     }
-    if (values.rows !== undefined) process.stdout.write(ROW_OVER);
-    else if (outcome.fault !== null && !values['keep-going']) break;
+    if (values.rows) process.stdout.write(ROW_OVER);
+    else if (outcome.fault !== null && !values.keepGoing) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
