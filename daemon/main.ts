@@ -54,6 +54,7 @@ import type { MigrationStep } from './store/migrations.ts';
 import { targetById } from './store/queries/credits.ts';
 import { rateHistory } from './store/rates.ts';
 import { Store } from './store/store.ts';
+import { writeOnce } from './wallet/files.ts';
 import { ensureSandboxWallet, type SandboxWallet } from './wallet/sandbox.ts';
 import { streamChannel } from './wallet/signer/channel.ts';
 import { SignerClient } from './wallet/signer/client.ts';
@@ -405,7 +406,7 @@ async function signSandbox(wallet: SandboxWallet, order: SignOrder): Promise<Sig
 
 /** Where a computer at home connects that signs. */
 function openMachines(dataDir: string, now: () => number, log: Log, onConnected: () => void): Machines {
-  return new Machines({ dataDir, now, log, onConnected, channel: streamChannel, lines: readLines });
+  return new Machines({ dataDir, now, log, onConnected, channel: streamChannel, lines: readLines, writeOnce });
 }
 
 /**

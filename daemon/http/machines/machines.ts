@@ -27,7 +27,6 @@ import type { Log } from '../../log.ts';
 import type { Channel, Home } from '../../wallet/signer/channel.ts';
 import { TokenBuckets } from '../limits.ts';
 import type { Answer } from '../operator/answer.ts';
-import { writePrivately } from '../private-file.ts';
 import { type Machine, Roll } from './roll.ts';
 
 export const MACHINE_FILE = 'signing-machine.json';
@@ -52,6 +51,8 @@ export type MachinesOptions = {
   channel: (stream: Duplex) => Channel;
   /** Reads lines of limited length. */
   lines: (stream: Duplex, bytesMax: number) => AsyncIterable<string>;
+  /** Creates a private file, unless it is there: a machine opens several connections at once, and each may be the first. */
+  writeOnce: (file: string, contents: string) => Promise<boolean>;
 };
 
 export class Machines implements Home {
@@ -65,7 +66,6 @@ export class Machines implements Home {
   });
   readonly #greetings: TokenBuckets;
   readonly #callers = new Set<Duplex>();
-  #keeping: Promise<void> = Promise.resolve();
   #strangers = 0;
   #signer: { stream: Duplex; since: number; channel: Channel | null } | null = null;
 
@@ -216,15 +216,8 @@ export class Machines implements Home {
     }
   }
 
-  /** One after the other: a machine opens several connections at once. */
-  #keepBackupKey(about: About): Promise<void> {
-    const keeping = this.#keeping.then(() => this.#writeBackupKey(about));
-    this.#keeping = keeping.catch(() => {});
-    return keeping;
-  }
-
   /** Backups are encrypted to a key of the words, which are at home: its public part is kept here. */
-  async #writeBackupKey({ fingerprint, backupKey }: About): Promise<void> {
+  async #keepBackupKey({ fingerprint, backupKey }: About): Promise<void> {
     if (fingerprint === null || backupKey === null) return;
     const key = BackupKeyFile.safeParse(jsonOf(backupKey));
     if (!key.success || key.data.fingerprint !== fingerprint) return;
@@ -232,7 +225,7 @@ export class Machines implements Home {
     const file = join(folder, `backup-key-${fingerprint}.json`);
     if (existsSync(file)) return;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writePrivately(file, `${JSON.stringify(key.data)}\n`);
+    await this.#options.writeOnce(file, `${JSON.stringify(key.data)}\n`);
   }
 }
 

@@ -10,6 +10,7 @@ import { walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
 import { signAtHome } from '../../../daemon/home/signing.ts';
 import { type Answering, Machines, type MachinesOptions } from '../../../daemon/http/machines/machines.ts';
 import { withSignerService } from '../../../daemon/operator/local-keyholder.ts';
+import { writeOnce } from '../../../daemon/wallet/files.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { readLines } from '../../../daemon/wallet/signer/lines.ts';
@@ -56,6 +57,7 @@ export async function serverIn(name: string, { answers = echo, channel = streamC
     onConnected: () => (woken += 1),
     channel,
     lines: readLines,
+    writeOnce,
   });
   const http = createServer();
   http.on('upgrade', (request, socket, head) => machines.upgrade(request, socket, head, answers));
