@@ -11,6 +11,7 @@ import type { ScriptList, StoredCoin } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { isInside } from './native.ts';
 import type { OutgoingReader } from './outgoing.ts';
 import type { Token } from './params.ts';
 import { amountIn } from './transfers.ts';
@@ -50,7 +51,7 @@ export class Agreed {
     for (const [i, header] of (await endpoint.headers(heights, signal)).entries())
       headers.set(heights[i] ?? -1, header);
     const isOnChain = ({ block }: Payment): boolean => headers.get(block.height)?.hash === block.hash;
-    const sent = payments.filter((one) => one !== null).filter((one) => isOnChain(one) && !isInside(one));
+    const sent = payments.filter((one) => one !== null).filter((one) => isOnChain(one) && !isInside(one.credit));
     const txids = [...new Set(sent.map(({ credit }) => credit.txid))];
     const receipts = new Map<string, Receipt | null>();
     for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries())
@@ -60,7 +61,7 @@ export class Agreed {
     for (const payment of payments) {
       const header = payment && isOnChain(payment) ? headers.get(payment.block.height) : null;
       if (!payment || !header) found.push(false);
-      else if (isInside(payment)) found.push(await inside.affirms(payment, header));
+      else if (isInside(payment.credit)) found.push(await inside.affirms(payment, header));
       else found.push(await this.#isPaid(endpoint, payment, receipts.get(payment.credit.txid) ?? null, signal));
     }
     return found;
@@ -117,9 +118,6 @@ export class Agreed {
     return moved?.recipient === address && moved.units === amount.units;
   }
 }
-
-/** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
-const isInside = ({ credit, block }: Payment): boolean => credit.txid === block.hash;
 
 /** Whether an endpoint has amounts that contracts sent from inside, which no list of transactions shows. */
 class PaidInside {

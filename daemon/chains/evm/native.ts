@@ -198,25 +198,26 @@ export class NativeCoin {
     view: NativeView,
     signal: AbortSignal,
   ): Promise<Map<string, Known>> {
-    const stored = this.#known(targetId, { ...view, held: [] });
     const [first] = view.checkpoint;
+    assert(first, 'a checkpoint has a block');
+    const known = this.#known(targetId, { ...view, held: [] });
     const older = view.held
-      .filter(({ block }) => block !== null && first !== undefined && block.height < first.height)
+      .filter(({ block }) => block !== null && block.height < first.height)
       .sort((a, b) => Number(isInside(a)) - Number(isInside(b)));
-    const waiting = this.#known(targetId, { ...view, held: older });
-    if (!first || waiting.size === stored.size) return stored;
+    const waiting = [...this.#known(targetId, { ...view, held: older })].filter(([id]) => !known.has(id));
+    if (waiting.length === 0) return known;
     const [balance] = await endpoint.balances([hexOfScript(script)], first, signal);
     let room = (balance ?? 0n) + left(first.height);
     for (const { outpoint, asset, units, blockHeight } of this.#list.coinsOf(targetId)) {
       const isThere = blockHeight !== null && blockHeight <= first.height && asset === this.#asset;
-      if (isThere && stored.has(outpoint)) room -= units;
+      if (isThere && known.has(outpoint)) room -= units;
     }
     for (const [id, one] of waiting) {
-      if (stored.has(id) || one.units > room) continue;
+      if (one.units > room) continue;
       room -= one.units;
-      stored.set(id, one);
+      known.set(id, one);
     }
-    return stored;
+    return known;
   }
 
   /** The amount that left an address up to a height, in wei, and by which transactions. */
@@ -319,8 +320,8 @@ export class NativeCoin {
   }
 }
 
-/** Whether it was paid from inside a contract: its transaction is that of no sending to the address. */
-const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
+/** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
+export const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
 
 const sumOf = (known: ReadonlyMap<string, Known>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);
