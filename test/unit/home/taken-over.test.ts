@@ -12,37 +12,20 @@ import { serverFolder } from '../../../daemon/home/place.ts';
 import { approvalKey, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
 import { readLines } from '../../../daemon/wallet/signer/lines.ts';
 import type { UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { LINE_BYTES_MAX, Request } from '../../../daemon/wallet/signer/wire.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 import { fakeIo } from '../cli-kit.ts';
-import { codeOf, grantOf, hex, PASSPHRASE, payment, SEED, WORDS } from '../wallet/signer-kit.ts';
+import { byPolicy, codeOf, grantOf, hex, limitGrants, PASSPHRASE, payment, SEED, WORDS } from '../wallet/signer-kit.ts';
 import { away, connected, homeOf, serverIn, signing, stage, unlock, walletAtHome } from './home-kit.ts';
 
 type Thief = Awaited<ReturnType<typeof takenOver>>;
 
 const FRESH = 'another long passphrase';
 const OTHER_KEY = approvalKey(new Uint8Array(64).fill(7));
-const grants = (units: string, issuedAt = Date.now()) =>
-  SIGNED_ASSETS.map(({ symbol }) => ({
-    network: 'regtest' as const,
-    accountNo: 0,
-    asset: symbol,
-    perWithdrawal: units,
-    perDay: units,
-    addresses: null,
-    issuedAt,
-  }));
-const limits = (units = '90000000') => grants(units, Date.now() - 1_000).find(({ asset }) => asset === 'LTC')!;
-const byPolicy = (uuid: string): UtxoOrder => {
-  const order = payment('LTC', [uuid]);
-  order.withdrawals[0]!.approval = { by: 'policy' };
-  return order;
-};
-
+const limits = (units = '90000000') => limitGrants(0, units, Date.now() - 1_000).find(({ asset }) => asset === 'LTC')!;
 /** A server in the hands of a thief, whose end of each connection is kept, and a wallet at home that signs for it. */
 async function takenOver() {
   const answers: Record<string, unknown> = {};
@@ -117,7 +100,7 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
       'wallet.sealKey': { seal_key: 'A'.repeat(44) },
       'wallet.status': { wallet },
       'wallet.authorize': { macs: { approvals: [], grants: [], change: null } },
-      'policy.grants': { grants: grants('0') },
+      'policy.grants': { grants: limitGrants(0, '0') },
     });
     await signer.sign(payment('LTC', ['one']));
     await cli('wallet', 'lock');

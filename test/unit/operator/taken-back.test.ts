@@ -12,28 +12,27 @@ import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { ENDED_FILE, JOURNAL_FILE, OPERATOR_SOCKET } from '../../../daemon/wallet/signer/files.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
 import { type GasGrant, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { fakeIo } from '../cli-kit.ts';
-import { codeOf, grantOf, PASSPHRASE, payment, SEED, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
+import {
+  byPolicy,
+  codeOf,
+  grantOf,
+  limitGrants as grants,
+  PASSPHRASE,
+  payment,
+  SEED,
+  useEpochOf,
+  WORDS,
+} from '../wallet/signer-kit.ts';
 
 type Answers = Record<string, () => [status: number, body: unknown]>;
 
 const MINUTE_MS = 60_000;
-const grants = (accountNo: number, units: string, issuedAt = Date.now()) =>
-  SIGNED_ASSETS.map(({ symbol }) => ({
-    network: 'regtest' as const,
-    accountNo,
-    asset: symbol,
-    perWithdrawal: units,
-    perDay: units,
-    addresses: null,
-    issuedAt,
-  }));
 const policy = {
   business_id: 1,
   business: 'Shop',
@@ -132,11 +131,6 @@ const cli = async (...argv: string[]) => {
   return { code: await runCli(argv, io), ...ran };
 };
 const takeBack = () => cli('policy', 'set', 'Shop', '--mode', 'manual', '--yes', '--passphrase-file', passphrase);
-const byPolicy = (uuid: string) => {
-  const order = payment('LTC', [uuid]);
-  order.withdrawals[0]!.approval = { by: 'policy' };
-  return order;
-};
 /** Limits of LTC that let the payments of this test go. */
 const limits = (accountNo = 0, issuedAt = Date.now() - 1_000) =>
   grants(accountNo, '90000000', issuedAt).find(({ asset }) => asset === 'LTC')!;

@@ -22,7 +22,7 @@ import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { startTestDaemon } from '../../support/daemon.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { fakeIo } from '../cli-kit.ts';
-import { codeOf, grantOf, own, PASSPHRASE, payment, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
+import { byPolicy, codeOf, grantOf, own, PASSPHRASE, payment, useEpochOf, WORDS } from '../wallet/signer-kit.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const DOCUMENT = join(ROOT, 'resources', 'docs', 'security.md');
@@ -310,11 +310,6 @@ describe('the record of signatures', () => {
     await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
     await useEpochOf(wallet);
     const open = () => Session.open(wallet, PASSPHRASE, Date.now);
-    const order = (uuid: string) => {
-      const made = payment('LTC', [uuid]);
-      made.withdrawals[0]!.approval = { by: 'policy' };
-      return made;
-    };
     const files = [JOURNAL_FILE, HEAD_FILE];
     let session = await open();
     await session.grant(
@@ -331,12 +326,12 @@ describe('the record of signatures', () => {
     await session.close();
     for (const name of files) await copyFile(join(wallet, name), join(root, name));
     session = await open();
-    await session.sign(order('first'));
-    expect(await codeOf(session.sign(order('second')))).toBe('signer.limit');
+    await session.sign(byPolicy('first'));
+    expect(await codeOf(session.sign(byPolicy('second')))).toBe('signer.limit');
     await session.close();
     for (const name of files) await copyFile(join(root, name), join(wallet, name));
     session = await open();
-    await session.sign(order('second'));
+    await session.sign(byPolicy('second'));
     await session.close();
   });
 });

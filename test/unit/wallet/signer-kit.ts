@@ -16,6 +16,7 @@ import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
+import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
 import type { Approval, Intent, PolicyGrant, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
@@ -133,6 +134,25 @@ export function payment(
   });
   return { purpose: 'pay', plan, withdrawals, previous: Object.fromEntries(coins.map(({ txid, raw }) => [txid, raw])) };
 }
+
+/** A payment of LTC that asks for no person's approval. */
+export function byPolicy(uuid: string): UtxoOrder {
+  const order = payment('LTC', [uuid]);
+  order.withdrawals[0]!.approval = { by: 'policy' };
+  return order;
+}
+
+/** The limits of an account in every coin that the signer limits. */
+export const limitGrants = (accountNo: number, units: string, issuedAt = Date.now()) =>
+  SIGNED_ASSETS.map(({ symbol }) => ({
+    network: 'regtest' as const,
+    accountNo,
+    asset: symbol,
+    perWithdrawal: units,
+    perDay: units,
+    addresses: null,
+    issuedAt,
+  }));
 
 /** The code of what it was rejected with; fails on any other error, and on none. */
 export async function codeOf(promise: Promise<unknown>): Promise<string> {
