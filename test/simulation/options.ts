@@ -1,9 +1,6 @@
 /** The command line of the simulator. */
 import { parseArgs } from 'node:util';
-import type { Row } from './seeds.ts';
-import type { Kind } from './world.ts';
-
-export const KINDS = ['any', 'core', 'electrum', 'liars', 'accounts', 'monero'] as const satisfies readonly Kind[];
+import { KINDS, type Kind, type Row } from './seeds.ts';
 
 export const USAGE = `npm run simulate -- [options]: runs a machine against invented chains, and prints each fault with its trail.
 

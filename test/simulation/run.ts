@@ -12,11 +12,11 @@ import type { MoneroWorld } from './monero/world.ts';
 import type { Network } from './network.ts';
 import { type Options, optionsOf, rowText, USAGE, unknownNames, WrongOption } from './options.ts';
 import { hostOfNode } from './rpc.ts';
-import { ROW_OVER, type Row } from './seeds.ts';
+import { type Kind, ROW_OVER, type Row } from './seeds.ts';
 import { ACTIONS, type Choice, simulate } from './simulation.ts';
 import { stopwatch, Time } from './time.ts';
 import { Wallet } from './wallet.ts';
-import { type Kind, START, type World } from './world.ts';
+import { START, type World } from './world.ts';
 
 const TRAIL_SHOWN = 60;
 

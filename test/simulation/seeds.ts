@@ -1,4 +1,6 @@
-import type { Kind } from './world.ts';
+/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`, `monero`: endpoints and nodes likewise. */
+export const KINDS = ['any', 'core', 'electrum', 'liars', 'accounts', 'monero'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /**
  * Runs that every test run repeats. A seed that found a fault comes here, as `npm run simulate` prints it, when the fault is

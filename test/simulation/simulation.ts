@@ -6,11 +6,12 @@ import * as operators from './operators.ts';
 import { endOrphan, orphan, orphanSigns } from './orphan.ts';
 import * as people from './people.ts';
 import { heed, rollBack, snapshot } from './rollback.ts';
+import type { Kind } from './seeds.ts';
 import { steal } from './thief.ts';
 import { Busy, type Time } from './time.ts';
 import { twin } from './twin.ts';
 import type { Wallet } from './wallet.ts';
-import { Fault, type Kind, World } from './world.ts';
+import { Fault, World } from './world.ts';
 
 /** What may happen at each step. Names are those of `--without`, `--only` and `--also`; a weight of 0 needs `--also`. */
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: people.Action])[] = [

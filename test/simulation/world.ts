@@ -15,11 +15,9 @@ import { Network, type Tx } from './network.ts';
 import type { Orphan } from './orphan.ts';
 import { Random } from './random.ts';
 import type { Snapshot } from './rollback.ts';
+import type { Kind } from './seeds.ts';
 import type { Time } from './time.ts';
 import type { Wallet } from './wallet.ts';
-
-/** What a run's appliance asks. `liars`: several Electrum servers, one of which may lie; `accounts`, `monero`: endpoints and nodes likewise. */
-export type Kind = 'any' | 'core' | 'electrum' | 'liars' | 'accounts' | 'monero';
 
 /** What is wrong, in words. */
 export class Fault extends Error {}
