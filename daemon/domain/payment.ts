@@ -56,8 +56,6 @@ export type CreditFact = {
   /** Its value in the invoice's fiat (1e-8); null while no rate is known. */
   value: bigint | null;
   firstSeenAt: number;
-  /** Whether it is in a block. Until then `firstSeenAt` is when it was told, which may be long after its block. */
-  inBlock: boolean;
   /** Whether it has its required confirmations. */
   confirmed: boolean;
   claim: Claim;
@@ -233,7 +231,7 @@ function claimFor(
   graceEndsAt: number,
 ): Claim {
   if (credit.claim !== null) return credit.claim;
-  if (after === 'unpaid') return credit.inBlock && credit.firstSeenAt > graceEndsAt ? 'late' : null;
+  if (after === 'unpaid') return credit.firstSeenAt > graceEndsAt ? 'late' : null;
   if (after === 'paid') return counted ? 'invoice' : before === 'unpaid' ? 'late' : 'extra';
   return before === 'unpaid' && counted ? 'short' : 'late';
 }

@@ -25,7 +25,7 @@ import { kinTarget } from '../addresses/kin.ts';
 import { NOBODY, noteUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import { quotedAt } from '../invoices/payment-targets.ts';
-import { fileInInbox, mayCount } from '../invoices/settle.ts';
+import { fileInInbox, mayCount, takeFromInbox } from '../invoices/settle.ts';
 import { isOwnChange } from '../withdrawals/coins.ts';
 import type { ChainRuntime } from './chains.ts';
 import type { CreditBook } from './credits.ts';
@@ -211,10 +211,14 @@ function firstSeen({ app, syncedAt, medianTime }: Step, { block, blockTime }: Cr
   return Math.min(now, Math.max(medianTime + BLOCK_TIME_AHEAD_MAX_MS, notBefore));
 }
 
-/** Corrects a deposit that was first seen long after its block's time: the clock was wrong then. */
-function dateByBlock({ tx, credits }: Step, row: CreditRow, blockTime: number): void {
+/**
+ * Corrects a deposit that was first seen long after its block's time: the clock was wrong then, or its block waited for a
+ * second operator's word.
+ */
+function dateByBlock({ app, tx, credits }: Step, row: CreditRow, blockTime: number): void {
   if (row.first_seen_at - blockTime <= BLOCK_TIME_AHEAD_MAX_MS) return;
   credits.date(row, Math.max(blockTime, quotedFor(tx, row.target_id, row.invoice_id)?.quote_issued_at ?? 0));
+  takeFromInbox(app, tx, row);
 }
 
 /** The transactions that pay us and spend an input of this one. */

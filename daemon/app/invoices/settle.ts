@@ -22,6 +22,7 @@ import {
   arrivedCredits,
   type CreditRow,
   creditUnderWay,
+  deleteInboxItem,
   insertInboxItem,
   payingCreditAfter,
   setClaim,
@@ -35,6 +36,8 @@ import {
   setInvoiceStatus,
   updatePayment,
 } from '../../store/queries/invoices.ts';
+import { inboxOfCredit } from '../../store/queries/policies.ts';
+import { refundLinksOfDeposit } from '../../store/queries/refund-links.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { raiseIn } from '../alerts.ts';
 import { type App, graceMs } from '../app.ts';
@@ -85,7 +88,6 @@ function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
     units: unitsIn(payment, payment.quote_rate, row),
     value: row.value,
     firstSeenAt: row.first_seen_at,
-    inBlock: row.block_hash !== null,
     confirmed: row.confirmed,
     claim: row.claim as Claim,
   };
@@ -227,6 +229,28 @@ export function fileInInbox(
     created_at: app.now(),
   });
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));
+}
+
+/**
+ * Takes a deposit that was called late out of the inbox, because its block tells now that it came in time: the invoice
+ * counts it when it is settled. It stays if the invoice has ended, somebody has decided about the deposit, or a refund
+ * link has offered it.
+ */
+export function takeFromInbox(
+  app: App,
+  tx: Tx,
+  credit: Pick<CreditRow, 'id' | 'claim' | 'invoice_id' | 'first_seen_at'>,
+): void {
+  if (credit.claim !== 'late' || credit.invoice_id === null) return;
+  const invoice = tx.get(invoiceById, { id: credit.invoice_id });
+  const payment = tx.get(paymentOf, { invoice_id: credit.invoice_id });
+  const isInTime = payment && credit.first_seen_at <= payment.deadline_at + graceMs(app);
+  const item = tx.get(inboxOfCredit, { credit_id: credit.id });
+  if (invoice?.status !== 'unpaid' || !isInTime || item?.state !== 'open') return;
+  if (tx.all(refundLinksOfDeposit, { inbox_id: item.id, limit: 1 }).length > 0) return;
+  tx.run(deleteInboxItem, { credit_id: credit.id });
+  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${credit.id}`));
+  credit.claim = null;
 }
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {

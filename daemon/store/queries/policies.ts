@@ -63,6 +63,8 @@ export const dropAddress = remove('address_book', 'id');
 
 export const inboxById = find('inbox', 'id');
 
+export const inboxOfCredit = find('inbox', 'credit_id');
+
 /** The part that an invoice got beyond its amount, unless its deposit left the chain. */
 export const overpaidOf = statement((p: { invoice_id: number }) =>
   sqlite

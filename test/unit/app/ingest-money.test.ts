@@ -3,8 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { askAbsence, tellUnvouched } from '../../../daemon/app/invoices/ask-absence.ts';
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { settleInvoice } from '../../../daemon/app/invoices/settle.ts';
+import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { absenceOf } from '../../../daemon/store/queries/absence.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
+import { inboxOfCredit } from '../../../daemon/store/queries/policies.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 
 const MINUTE = HOUR / 60;
@@ -338,6 +340,50 @@ describe('deadlines', () => {
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).status]).toEqual(['unpaid', 'pending']);
     await bench.tell({ credits: () => told(0), medianTime: bench.at });
     expect([bench.invoiceStatus(due.id), bench.payment(due.id).flags]).toEqual(['paid', 0]);
+  });
+
+  describe('do not keep money late that was told without its block and whose block was in time', () => {
+    const day = 10 * DAY;
+    let due: Paid;
+    /** The rest of the money, told only after the deadline; the first part is unconfirmed and keeps the invoice open. */
+    const tell = async (back: number | null, blockTime = bench.at - day) => {
+      const dated = back === null ? {} : { blockTime };
+      const credits = () => [
+        { ...bench.credit(due.targetId, due.units / 2n, back), ...dated },
+        { ...bench.credit(due.targetId, due.units, back, { txid: 'rest' }), ...dated },
+      ];
+      await bench.tell({ ...(back !== null && { blocks: 1 }), credits, medianTime: bench.at });
+    };
+    const late = [{ reason: 'late', outpoint: 'rest:0' }];
+
+    beforeEach(async () => {
+      due = await bench.invoice({ dueAt: bench.at + 2 * HOUR });
+      await bench.tell({ credits: () => [bench.credit(due.targetId, due.units / 2n)] });
+      bench.advance(day);
+      bench.rate('60000');
+      await tell(null);
+      expect([bench.invoiceStatus(due.id), bench.inbox()]).toEqual(['unpaid', late]);
+    });
+
+    it('and it leaves the inbox, and pays', async () => {
+      await tell(0);
+      expect(bench.inbox().filter(({ reason }) => reason === 'late')).toEqual([]);
+      expect([bench.invoiceStatus(due.id), bench.row('rest:0').claim]).toEqual(['paid', 'invoice']);
+    });
+
+    it('but what the operator has decided stays', async () => {
+      const { id } = bench.app.store.get(inboxOfCredit, { credit_id: bench.row('rest:0').id })!;
+      await bench.app.store.write((tx) => keepDeposit(bench.app, tx, id));
+      await tell(0);
+      expect(bench.row('rest:0').claim).toBe('late');
+      expect(bench.inbox().filter(({ reason }) => reason === 'late')).toEqual(late);
+    });
+
+    it('and what a later block dates late stays', async () => {
+      await tell(0, bench.at - DAY);
+      expect(bench.row('rest:0').claim).toBe('late');
+      expect(bench.inbox()).toEqual(expect.arrayContaining(late));
+    });
   });
 
   describe('of a chain with servers of two operators', () => {

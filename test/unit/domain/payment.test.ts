@@ -32,7 +32,6 @@ const credit = (value: bigint | null, over: Partial<CreditFact> = {}): CreditFac
   units: (value ?? 7n) * 10n,
   value,
   firstSeenAt: 1_000,
-  inBlock: true,
   confirmed: true,
   claim: null,
   ...over,
@@ -150,17 +149,6 @@ const ROWS: Row[] = [
     ['claim late'],
   ],
   [
-    'what was told after grace without its block, whose time may be before, waits for it',
-    { payment: 'overdue' },
-    () => [
-      credit(40n, { confirmed: false }),
-      credit(60n, { firstSeenAt: GRACE_END + 1, inBlock: false, confirmed: false }),
-    ],
-    graceTime + 2,
-    ['unpaid', 'overdue'],
-    [],
-  ],
-  [
     'extra after paid',
     { invoice: 'paid', payment: 'paid' },
     () => [credit(100n, { claim: 'invoice' }), credit(5n)],
@@ -261,7 +249,6 @@ const arbitraryCredit = fc.record({
   units: fc.bigInt(1n, 1_000n),
   value: fc.option(fc.bigInt(0n, 150n)),
   firstSeenAt: fc.integer({ min: 0, max: GRACE_END * 2 }),
-  inBlock: fc.boolean(),
   confirmed: fc.boolean(),
   claim: fc.constantFrom(...claims),
 });
