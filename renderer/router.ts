@@ -37,7 +37,8 @@ export function go(to: string, { replace = false } = {}): void {
 
 let known = { hash: '', route: hashRouteOf('') };
 
-function current(): HashRoute {
+/** The route of the address now, which a component may not have rendered yet. */
+export function current(): HashRoute {
   if (known.hash !== location.hash) known = { hash: location.hash, route: hashRouteOf(location.hash) };
   return known.route;
 }

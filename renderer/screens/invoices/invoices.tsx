@@ -6,7 +6,7 @@ import { Page } from '../../frame/page.tsx';
 import { type Translate, useText } from '../../i18n.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/parts.tsx';
-import { go, href, useHashRoute } from '../../router.ts';
+import { current, go, href, useHashRoute } from '../../router.ts';
 import { Export } from './export.tsx';
 import { type Filter, FilterBar, filterOf } from './filter.tsx';
 import './invoices.css';
@@ -26,7 +26,7 @@ export default function Invoices(): ReactNode {
   const [exporting, setExporting] = useState(false);
   const filter = filterOf(query);
   const [slug] = parts;
-  const text = query.get('q') ?? '';
+  const text = searchOf(query);
   const actions = (
     <>
       <button type="button" className="button" onClick={() => setExporting(true)}>
@@ -57,6 +57,8 @@ export default function Invoices(): ReactNode {
 
 const PAUSE_MS = 200;
 
+const searchOf = (query: URLSearchParams): string => query.get('q') ?? '';
+
 const hrefOfSearch = (wanted: string): string =>
   wanted === '' ? href('invoices') : `${href('invoices')}?q=${encodeURIComponent(wanted)}`;
 
@@ -75,7 +77,8 @@ function Search({ text, t }: { text: string; t: T }): ReactNode {
     clearTimeout(pending.current);
     // one entry of the history for a search, not one for each letter
     const run = (): void => {
-      if (wanted.trim() !== text) go(hrefOfSearch(wanted.trim()), { replace: text !== '' && wanted.trim() !== '' });
+      const shown = searchOf(current().query);
+      if (wanted.trim() !== shown) go(hrefOfSearch(wanted.trim()), { replace: shown !== '' && wanted.trim() !== '' });
     };
     if (afterMs === 0) run();
     else pending.current = setTimeout(run, afterMs);
