@@ -45,11 +45,18 @@ async function suffer(lie: Lie & { latencyMs: number }): Promise<void> {
     // on a busy machine, the liar may be asked only after the honest one
     await trial.syncUntil(() => trial.lies > 0, 'the server to lie');
     if (lie.ends === 'dropped') {
+      const isDropped = (): boolean => trial.alerts.length > 0;
+      const isForgotten = (): boolean => trial.adapter.health().source === trial.honest.url;
+      await trial.syncUntil(() => isDropped() || isForgotten(), 'one of the servers to be asked');
       // a busy machine may lose its connection to the liar, which then is asked again only while the honest one is away
-      const isForgotten = trial.alerts.length === 0 && trial.adapter.health().source === trial.honest.url;
-      if (isForgotten) await trial.honest.close();
-      await trial.syncUntil(() => trial.alerts.length > 0, 'the server to be dropped');
-      if (isForgotten) await trial.honest.listen();
+      if (!isDropped()) {
+        await trial.honest.close();
+        // it may have nothing left to lie about
+        await trial.pay();
+        await ground.mine();
+        await trial.syncUntil(isDropped, 'the server to be dropped');
+        await trial.honest.listen();
+      }
       const isAsked = (): boolean => {
         const { source, error, lagging } = trial.adapter.health();
         return source === trial.honest.url && error === null && !lagging;
