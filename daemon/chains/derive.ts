@@ -26,7 +26,7 @@ export function deriveAddress(
   branch: Branch,
   index: number,
 ): DerivedAddress {
-  if (isUtxo(chain)) return utxo.addressOfKey(childPublicKey(account, branch, index), chain, network);
+  if (isUtxo(chain)) return utxo.addressAt(account, branch, index, chain, network);
   if (chain !== 'XMR') return evm.addressOfKey(childPublicKey(account, branch, index));
   assert(Number.isInteger(index) && index >= 0 && index <= INDEX_MAX, 'an index is from 0 to 2^31 - 1');
   return xmr.addressAt(account, branch, index, network);

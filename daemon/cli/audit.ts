@@ -11,6 +11,7 @@ import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, when } from './table.ts';
+import { walletChains } from './watch-only.ts';
 
 export function auditCommands(signer: Command, io: Io): void {
   withPassphrase(signer.command('audit'))
@@ -73,13 +74,11 @@ async function deriveMissing(session: Session, options: PassphraseOption): Promi
   session.note('The public keys of this wallet are derived once, so that addresses can be compared with them.');
   const passphrase = await passphraseOf(session, options);
   const { deriveAccounts } = await import('../wallet/wallet.ts');
-  for (const { network, account_no: no } of missing) {
-    await keepAccount(
-      session.dataDir,
-      network,
-      no,
-      await deriveAccounts(session.walletFolder, passphrase, network, no, CHAINS),
-    );
+  for (const { network, account_no: no, watch_only } of missing) {
+    // the keys of a watch-only account are not this wallet's: without them its addresses are foreign
+    const chains = walletChains(watch_only);
+    const keys = await deriveAccounts(session.walletFolder, passphrase, network, no, chains);
+    await keepAccount(session.dataDir, network, no, keys);
   }
 }
 

@@ -5,6 +5,8 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { CHAINS, type ChainId } from '../domain/assets.ts';
+import { SCRIPT_FORMS } from '../domain/chain.ts';
 import { GAP } from '../domain/indices.ts';
 import { type Accounts, openBusiness, openWithMonero } from '../operator/open-business.ts';
 import { balanceText, isShown } from './balance-text.ts';
@@ -18,23 +20,27 @@ import { secretFile, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
 import type { Unlocked, WalletOptions } from './wallet.ts';
+import { each, type WatchOptions, watchedAccounts } from './watch-only.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
 type Added = Result<'business.add'>;
 
-type AddOptions = WalletOptions & {
-  name: string;
-  network: Network;
-  timeZone?: string;
-  birthday?: string;
-  restoreHeight?: number;
-  gap?: number;
-  scopes?: string[];
-  origin?: string[];
-  host?: string[];
-  moneroWordsFile?: string;
-};
+type AddOptions = WalletOptions &
+  WatchOptions & {
+    /** False: no account of this wallet. */
+    wallet: boolean;
+    name: string;
+    network: Network;
+    timeZone?: string;
+    birthday?: string;
+    restoreHeight?: number;
+    gap?: number;
+    scopes?: string[];
+    origin?: string[];
+    host?: string[];
+    moneroWordsFile?: string;
+  };
 
 type ChangeOptions = { name?: string; timeZone?: string; enable?: string[]; disable?: string[] };
 
@@ -68,6 +74,18 @@ export function businessCommands(root: Command, io: Io): void {
       '--monero-words-file <file>',
       'a file that holds the 25 words of an existing Monero wallet, for the Monero account',
     )
+    .option(
+      '--account <coin=key>',
+      'receive BTC, LTC or BCH in another wallet, such as a hardware wallet: LTC= and its extended public key or output ' +
+        'descriptor; repeatable',
+      each,
+    )
+    .option(
+      '--script <coin=form>',
+      `what addresses that wallet has, if the key does not say it: ${SCRIPT_FORMS.join(', ')}`,
+      each,
+    )
+    .option('--no-wallet', 'with --account: no other coins, so that this machine needs no words')
     .option('--i-have-the-words', 'for scripts: print the words of a new wallet and do not ask for them')
     .action(action(io, addBusiness));
   business
@@ -105,12 +123,14 @@ function balancesText({ balances }: Business): string {
 }
 
 function businessText(business: Business): string {
+  const { watch_only: watchOnly } = business;
   return pairs([
     ['Business', `${business.name} (number ${business.id})`],
     ['UUID', business.uuid],
     ['Network', business.network],
     ['Time zone', business.time_zone],
     ['Takes', business.cryptos.join(' ') || 'nothing yet'],
+    ['Watch-only', watchOnly.length > 0 ? `${watchOnly.join(' ')} (the keys are in another wallet)` : null],
   ]);
 }
 
@@ -136,6 +156,11 @@ async function addBusiness(session: Session, options: AddOptions) {
   }
   // checks that a daemon runs before a wallet is made for it
   await session.call('business.nextAccount', { network });
+  const watched = await watchedAccounts(session, network, options);
+  if (!options.wallet) {
+    await addWithoutWallet(session, options, wanted, watched);
+    return;
+  }
   const { unlockWallet, wordsWereSeen } = await import('./wallet.ts');
   const wallet = await unlockWallet(session, options);
   const { birthday = null, restoreHeight, gap = GAP } = options;
@@ -145,7 +170,7 @@ async function addBusiness(session: Session, options: AddOptions) {
   if (moneroWords) session.note(KEEP_MONERO_WORDS);
   const past = { birthday, gap, restore_height: restoreHeight };
   const derive = async (on: Network, accountNo: number) => {
-    const accounts = await wallet.accounts(on, accountNo);
+    const accounts = { ...(await wallet.accounts(on, accountNo)), ...watched };
     await keepAtHome(session, on, accountNo, accounts);
     return { accounts, used: wallet.wasUsed };
   };
@@ -156,6 +181,36 @@ async function addBusiness(session: Session, options: AddOptions) {
   const { words, fingerprint } = wallet;
   session.print({ ...added, wallet: { fingerprint, words: words ?? undefined } }, () => addedText(added, words));
   if (words) await wordsWereSeen(session);
+}
+
+/** A business that only receives, in other wallets. */
+async function addWithoutWallet(
+  session: Session,
+  options: AddOptions,
+  wanted: Params<'business.add'>,
+  watched: Accounts,
+): Promise<void> {
+  if (Object.keys(watched).length === 0) throw usage('--no-wallet goes with --account');
+  const { passphraseFile, wordsFile, moneroWordsFile, iHaveTheWords, birthday, restoreHeight, gap } = options;
+  if (
+    passphraseFile ||
+    wordsFile ||
+    options.import ||
+    moneroWordsFile ||
+    iHaveTheWords ||
+    restoreHeight !== undefined
+  ) {
+    throw usage('--no-wallet goes with none of the options about words, passphrases and Monero');
+  }
+  const added = await openBusiness(
+    session.call,
+    { ...wanted, birthday: birthday ?? null, gap },
+    async (on, accountNo) => {
+      await keepAtHome(session, on, accountNo, watched);
+      return { accounts: watched, used: false };
+    },
+  );
+  session.print(added, () => addedText(added, null));
 }
 
 /** A computer at home keeps the public keys: it compares the addresses with them that the server gives to payers. */
@@ -169,9 +224,16 @@ async function keepAtHome({ server, dataDir }: Session, network: Network, accoun
 async function keepOthersAtHome(session: Session, wallet: Pick<Unlocked, 'accounts'>): Promise<void> {
   if (session.server === null) return;
   const { businesses } = await session.call('business.list', {});
-  for (const { network, account_no } of businesses) {
-    if (network !== 'sandbox')
-      await keepAtHome(session, network, account_no, await wallet.accounts(network, account_no));
+  const { readAccounts, accountIn } = await import('../home/accounts.ts');
+  const kept = await readAccounts(session.dataDir);
+  for (const { network, account_no, watch_only } of businesses) {
+    if (network === 'sandbox') continue;
+    const own = await wallet.accounts(network, account_no);
+    // a watch-only account is not this wallet's: its key is the one that was kept when it was added
+    const keyOf = (chain: ChainId) =>
+      watch_only.includes(chain) ? accountIn(kept, network, account_no, chain) : own[chain];
+    const keys = CHAINS.map((chain) => [chain, keyOf(chain)] as const).filter(([, key]) => key);
+    await keepAtHome(session, network, account_no, Object.fromEntries(keys));
   }
 }
 
@@ -191,7 +253,10 @@ function refuseWalletOptions(options: AddOptions): void {
     restoreHeight,
     iHaveTheWords,
     moneroWordsFile,
+    account,
+    script,
   } = options;
+  if (account || script || !options.wallet) throw usage('a sandbox has no accounts of other wallets');
   const isOfPast = birthday !== undefined || restoreHeight !== undefined;
   if (moneroWordsFile || imported || wordsFile || passphraseFile || isOfPast || iHaveTheWords) {
     throw usage('the sandbox has a wallet of its own: leave out what is about wallets');

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { SCRIPT_FORMS } from '../domain/chain.ts';
 import { GAP_MAX } from '../domain/indices.ts';
 import { SCOPES, type Scope } from '../domain/merchant.ts';
 import type { Message } from '../domain/messages.ts';
@@ -27,7 +28,20 @@ export const HighestUsed = z.object({
 
 /** The public part of an account: `AccountKey` of the domain. */
 export const AccountKeySchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('secp256k1'), publicKey: hex(33), chainCode: hex(32) }),
+  z.strictObject({
+    kind: z.literal('secp256k1'),
+    publicKey: hex(33),
+    chainCode: hex(32),
+    /** Its private keys are in another wallet. */
+    watch: z
+      .strictObject({
+        form: z.enum(SCRIPT_FORMS),
+        origin: z
+          .strictObject({ fingerprint: hex(4), path: z.string().regex(/^(?:\d{1,10}h?(?:\/\d{1,10}h?){0,9})?$/) })
+          .nullable(),
+      })
+      .exactOptional(),
+  }),
   z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),
 ]);
 
@@ -72,6 +86,8 @@ export const BusinessShape = z.object({
   cryptos: z.array(z.string()),
   /** The symbols that it could take: it has an account on their chain, and the chain is connected. */
   possible_cryptos: z.array(z.string()),
+  /** The chains of its watch-only accounts, whose private keys are in another wallet. */
+  watch_only: z.array(z.enum(CHAINS)),
   /**
    * Its appearance to payers; null where it uses the default. `logo`: a hash of the picture. `contact`: the contact for
    * payers. `favourites`: the symbols that payers see first.

@@ -18,8 +18,21 @@ export const CHECKPOINT_BLOCKS_MAX = 120;
  * level (hex). `monero`: the private view key and the public spend key (hex).
  */
 export type AccountKey =
-  | { kind: 'secp256k1'; publicKey: string; chainCode: string }
+  | { kind: 'secp256k1'; publicKey: string; chainCode: string; watch?: WatchOnly }
   | { kind: 'monero'; privateViewKey: string; publicSpendKey: string };
+
+/** The kinds of script that one key can have: BIP-44, BIP-49, BIP-84 and BIP-86. */
+export const SCRIPT_FORMS = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const;
+export type ScriptForm = (typeof SCRIPT_FORMS)[number];
+
+/**
+ * An account whose private keys are in another wallet. `form`: of its addresses. `origin`: BIP-380's key origin, the master key's
+ * fingerprint and the path to the account, such as 84h/0h/0h; null: the key came without one.
+ */
+export type WatchOnly = { form: ScriptForm; origin: { fingerprint: string; path: string } | null };
+
+/** Whether the private keys of an account are in another wallet, so that nothing here can sign for it. */
+export const isWatchOnly = (key: AccountKey): boolean => key.kind === 'secp256k1' && key.watch !== undefined;
 
 /** `script` is searched for on the chain: a scriptPubKey, or the bytes of the address. */
 export type DerivedAddress = { script: Uint8Array; address: string };

@@ -8,7 +8,7 @@ import type { AccountKey } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { isEvm } from '../domain/evm.ts';
 import { addressAt, isValidAddress } from '../monero/address.ts';
-import { addressOfOwnScript, destination, ownScript } from './signer/destination.ts';
+import { addressOfOwnScript, destination, ownScript, scriptOfForm } from './signer/destination.ts';
 import { checksummed, evmDestination, addressOf as evmOf } from './signer/evm-address.ts';
 
 /** Non-hardened indices of BIP-32. */
@@ -23,7 +23,9 @@ export function ownAddress(key: AccountKey, chain: ChainId, network: Network, in
   const { publicKey } = receivingBranch(key).deriveChild(index);
   assert(publicKey, 'a derived node has its public key');
   if (isEvm(chain)) return checksummed(evmOf(publicKey));
-  return addressOfOwnScript(ownScript(publicKey, chain), chain, network);
+  const script =
+    key.kind === 'secp256k1' && key.watch ? scriptOfForm(publicKey, key.watch.form) : ownScript(publicKey, chain);
+  return addressOfOwnScript(script, chain, network);
 }
 
 const branches = new WeakMap<AccountKey, HDKey>();

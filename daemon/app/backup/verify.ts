@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deriveAddress } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
-import type { AccountKey } from '../../domain/chain.ts';
+import { type AccountKey, isWatchOnly } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
@@ -85,7 +85,8 @@ function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
   const stored = JSON.parse(sample.key) as AccountKey;
   const account = `${sample.chain_key} account ${sample.account_no}`;
   const name = `${account}, address ${sample.branch}/${sample.idx}`;
-  if (network !== 'sandbox') {
+  // the keys of a watch-only account are in another wallet, so the words do not give them
+  if (network !== 'sandbox' && !isWatchOnly(stored)) {
     const derived = words.account(chain, network, sample.account_no);
     if (!isDeepStrictEqual(derived, stored))
       return [`${account}: the words give another account${chain === 'XMR' ? HINT : ''}`];

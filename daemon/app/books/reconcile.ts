@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balances, type HeldCoin, type Holdings, tipOf, type WatchedAccount } from '../../chains/adapter.ts';
 import { type Pause, slices } from '../../chains/slices.ts';
 import { type AssetId, nativeAsset } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint } from '../../domain/chain.ts';
+import { type BlockId, type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
 import { UNKNOWN } from '../../domain/spend-state.ts';
@@ -345,7 +345,7 @@ class Proof {
     const taken = debits.reduce((sum, { units }) => sum + units, 0n);
     const version = this.#app.store.get(versionByTxid, { txid, chain_key });
     if (!version) {
-      // transactions of a wallet before it came to this service are not explained
+      // transactions of another wallet with these keys are not explained
       if (this.#isPast(block_height, account_id)) return;
       this.problem(() => `${txid}: spent ${inCoins(taken, asset)} of ours, and we did not make it`);
       return;
@@ -379,10 +379,11 @@ class Proof {
 const accountsOf = (app: App, chain: ChainRuntime) =>
   app.directory.accounts().filter(({ chainKey }) => chainKey === chain.key);
 
-/** By account with a past: the height up to which it was read. */
+/** The height up to which others than this service spent an account's coins: a past that was read, or always. */
 function pasts(app: App, chain: ChainRuntime): Map<number, number> {
   return new Map(
-    accountsOf(app, chain).flatMap(({ id }): [number, number][] => {
+    accountsOf(app, chain).flatMap(({ id, key }): [number, number][] => {
+      if (isWatchOnly(key)) return [[id, Number.MAX_SAFE_INTEGER]];
       const height = app.store.get(accountById, { id })?.past_until ?? null;
       return height === null ? [] : [[id, height]];
     }),

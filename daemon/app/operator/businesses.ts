@@ -1,9 +1,12 @@
 /** Adds businesses with their first key and client ID, in one transaction. */
+
+import { isUtxo } from '../../chains/derive.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
-import { type AccountKey, chainKey } from '../../domain/chain.ts';
+import { type AccountKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/merchant.ts';
 import type { ClientRow } from '../../store/queries/businesses.ts';
+import { FORMS } from '../../wallet/watch-only.ts';
 import type { App } from '../app.ts';
 import { addBusiness, type NewBusiness } from '../shops/businesses.ts';
 import { addClient, type NewClient } from '../shops/clients.ts';
@@ -30,6 +33,13 @@ export async function openBusiness(
   });
 }
 
+/** Throws `Rejected('account.script')` for a watch-only account of a kind that its chain does not have. */
+function checkForm(chain: ChainId, key: AccountKey): void {
+  const form = key.kind === 'secp256k1' ? key.watch?.form : undefined;
+  if (form !== undefined && isUtxo(chain) && FORMS[chain].includes(form)) return;
+  throw new Rejected('account.script', `${chain} has no watch-only accounts of that kind`, 'accounts');
+}
+
 /** A key that is not on its curve would make address derivation fail later. */
 async function checkAccounts(
   app: App,
@@ -39,7 +49,9 @@ async function checkAccounts(
   for (const chain of CHAINS) {
     const key = accounts[chain];
     const runtime = app.chains.find(chainKey(network, chain));
-    if (!key || !runtime) continue;
+    if (!key) continue;
+    if (isWatchOnly(key)) checkForm(chain, key);
+    if (!runtime) continue;
     try {
       await runtime.adapter.deriveAddress(key, 0, 0);
     } catch (error) {

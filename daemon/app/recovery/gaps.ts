@@ -6,6 +6,7 @@
  * stays enough.
  */
 import { z } from 'zod';
+import { isWatchOnly } from '../../domain/chain.ts';
 import { GAP, GAP_MAX } from '../../domain/indices.ts';
 import { message } from '../../domain/messages.ts';
 import { accountById } from '../../store/queries/businesses.ts';
@@ -43,7 +44,8 @@ export async function tellGaps(app: App): Promise<void> {
   const accounts: Record<string, Measured> = {};
   let longest: { run: number; account: Account } | null = null;
   for (const account of app.directory.accounts()) {
-    if (account.chainKey.startsWith('sandbox:')) continue;
+    // the words do not restore a watch-only account
+    if (account.chainKey.startsWith('sandbox:') || isWatchOnly(account.key)) continue;
     const { run, ...kept } = await measure(app, account, stored.accounts[account.id] ?? { paid: -1, run: 0 });
     accounts[account.id] = kept.measured;
     if (longest === null || run > longest.run) longest = { run, account };

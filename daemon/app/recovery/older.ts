@@ -9,7 +9,7 @@
  * The simulated chains are part of the database, so that they are never ahead of it.
  */
 import { isUtxo } from '../../chains/derive.ts';
-import type { BlockId, ChainUpdate, Checkpoint, Credit } from '../../domain/chain.ts';
+import { type BlockId, type ChainUpdate, type Checkpoint, type Credit, isWatchOnly } from '../../domain/chain.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { type Message, message, textOf } from '../../domain/messages.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
@@ -110,7 +110,8 @@ function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
 /** Another program may have used a wallet before it came here. */
 function isOfOurTime(reader: Reader, id: number, block: BlockId | null): boolean {
   const account = reader.get(accountById, { id });
-  if (!account) return false;
+  // the other wallet of a watch-only account spends, and gives out addresses, by itself
+  if (!account || isWatchOnly(account.key)) return false;
   if (account.gap === null) return true;
   return account.past_until !== null && (block === null || block.height > account.past_until);
 }

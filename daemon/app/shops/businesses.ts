@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, assetOf, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
-import { type AccountKey, chainKey } from '../../domain/chain.ts';
+import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { isEvm } from '../../domain/evm.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
@@ -128,10 +128,12 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   });
   const chains = CHAINS.filter((chain) => wanted.accounts[chain]);
   for (const chain of chains) {
+    const key = wanted.accounts[chain]!;
+    if (isWatchOnly(key)) refuseUsedKey(app, chainKey(wanted.network, chain), key);
     const account = tx.run(insertAccount, {
       business_id: id,
       chain_key: chainKey(wanted.network, chain),
-      key: wanted.accounts[chain]!,
+      key,
       next_index: 0,
       birthday: wanted.birthday ?? now,
       // a past can be read only from a birthday on
@@ -150,6 +152,19 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
     app.wake.business();
   });
   return id;
+}
+
+/** Two accounts of one key would give the same address to two payers. Throws `Rejected('account.in_use')`. */
+function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
+  const nodeOf = (one: AccountKey) => (one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : null);
+  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && nodeOf(one.key) === nodeOf(key));
+  if (!other) return;
+  const { name } = app.directory.business(other.businessId);
+  throw new Rejected(
+    'account.in_use',
+    `The key is that of ${name} already: each business needs an account of its own`,
+    'accounts',
+  );
 }
 
 /** Skips the account's addresses that may already be in use; their money is found by the rescan. */

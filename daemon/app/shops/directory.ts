@@ -2,8 +2,8 @@
  * The businesses with their assets, accounts and client IDs, in memory, because every request needs them and they
  * change rarely. Loaded again after every commit that changes one of them.
  */
-import { ASSETS, type Asset, type AssetId, assetOf, type Network } from '../../domain/assets.ts';
-import { type AccountKey, type ChainKey, chainKey } from '../../domain/chain.ts';
+import { ASSETS, type Asset, type AssetId, assetOf, type ChainId, type Network } from '../../domain/assets.ts';
+import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { allBrands } from '../../store/queries/branding.ts';
 import { type AccountRow, allAccounts, allBusinessAssets, allBusinesses } from '../../store/queries/businesses.ts';
@@ -140,6 +140,12 @@ export class Directory {
   /** The account that receives an asset for a business; undefined if its chain has none. */
   account(business: Business, asset: AssetId): Account | undefined {
     return this.#accounts.get(`${business.id} ${chainKey(business.network, assetOf(asset).chain)}`);
+  }
+
+  /** Whether the private keys of a business's account on a chain are in another wallet. False if it has none. */
+  isWatchOnly(business: Pick<Business, 'id' | 'network'>, chain: ChainId): boolean {
+    const account = this.#accounts.get(`${business.id} ${chainKey(business.network, chain)}`);
+    return account !== undefined && isWatchOnly(account.key);
   }
 
   businessOfAccount(accountId: number): number {

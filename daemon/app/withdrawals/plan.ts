@@ -5,6 +5,7 @@
 
 import type { EstimateRequest, Holdings, PaymentRequest } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
+import { isWatchOnly } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { minOf } from '../../domain/money.ts';
 import type { ChangeAddress, Coin, SpendPlan } from '../../domain/spend.ts';
@@ -37,6 +38,16 @@ export function holderOf(app: App, row: Pick<WithdrawalRow, 'business_id' | 'ass
   return { business, account, chain, asset };
 }
 
+/** Throws `Rejected('account.watch_only')` for an account whose private keys are in another wallet. */
+export function needKeys({ key }: Pick<Account, 'key'>, asset: string): void {
+  if (!isWatchOnly(key)) return;
+  throw new Rejected(
+    'account.watch_only',
+    `The keys of this ${asset} account are in another wallet: send it from there. The books follow`,
+    'crypto',
+  );
+}
+
 /** The fee at a rate with these holdings, limited to what may be approved. */
 export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigint {
   const { fee, plan } = chain.spending.estimate(request);
@@ -64,6 +75,7 @@ export type Planned = { plan: SpendPlan; change: ChangeAddress; usesChange: bool
 export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
+  needKeys(account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const change = await nextChange(app, holder);
   const {

@@ -27,7 +27,7 @@ import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits, coinAt, spendableCoins } from './coins.ts';
 import { feeRateNow } from './fees.ts';
-import { highestFee } from './plan.ts';
+import { highestFee, needKeys } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
@@ -105,6 +105,7 @@ export function requestWithdrawal(
   if (fault !== null) {
     throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}: ${fault}.`, 'address');
   }
+  needKeys(account, asset.symbol);
   needKnownSpends(tx, chain, account.id, asset.symbol);
   const waiting = tx.get(waitingWithdrawalsAbove, { business_id: business.id, above: WAITING_MAX - 1 });
   if (waiting) throw new Rejected('withdrawal.too_many', `${WAITING_MAX} withdrawals are waiting already`);

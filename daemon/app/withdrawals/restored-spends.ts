@@ -8,9 +8,11 @@
  * a withdrawal waits that it may have paid.
  */
 
+import { isWatchOnly } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
+import { accountById } from '../../store/queries/businesses.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { reportedDebitsAbove } from '../../store/queries/debits.ts';
 import { creditsSpentAbove } from '../../store/queries/match.ts';
@@ -99,14 +101,16 @@ function* unknownDebits(
 /** Those in blocks first. */
 function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
   const { key } = chain;
-  const isUnknown = (txid: string): boolean => !reader.get(versionByTxid, { txid, chain_key: key });
+  const isUnknown = (txid: string, account_id: number): boolean =>
+    !reader.get(versionByTxid, { txid, chain_key: key }) && isOurs(reader, account_id);
   // a reorganisation may have put others into the last blocks that the backup knew
   let height =
     Math.max(record.heights[key] ?? 0, lookedIn(chain, record)?.height ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let id = Number.MAX_SAFE_INTEGER; ; ) {
     const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
-    for (const { spent_txid, spent_block_hash } of page) {
-      if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: spent_block_hash };
+    for (const { spent_txid, spent_block_hash, account_id } of page) {
+      if (spent_txid !== null && isUnknown(spent_txid, account_id))
+        yield { txid: spent_txid, blockHash: spent_block_hash };
     }
     const last = page.at(-1);
     if (!last) break;
@@ -114,13 +118,19 @@ function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: Quar
   }
   for (let after = 0; ; ) {
     const page = reader.all(creditsSpentUnconfirmed, { chain_key: key, after, limit: PAGE });
-    for (const { spent_txid } of page) {
-      if (spent_txid !== null && isUnknown(spent_txid)) yield { txid: spent_txid, blockHash: null };
+    for (const { spent_txid, account_id } of page) {
+      if (spent_txid !== null && isUnknown(spent_txid, account_id)) yield { txid: spent_txid, blockHash: null };
     }
     const last = page.at(-1);
     if (!last) break;
     after = last.id;
   }
+}
+
+/** Whether only this service's wallet can spend an account's coins; the wallet of a watch-only account needs nobody here. */
+function isOurs(reader: Reader, id: number): boolean {
+  const account = reader.get(accountById, { id });
+  return account != null && !isWatchOnly(account.key);
 }
 
 /**

@@ -8,11 +8,12 @@
  */
 import { createHash } from 'node:crypto';
 import { bech32, bech32m, createBase58check } from '@scure/base';
-import { isXOnlyPoint } from 'tiny-secp256k1';
+import { isXOnlyPoint, xOnlyPointAddTweak } from 'tiny-secp256k1';
 import type { Network } from '../../domain/assets.ts';
-import type { DerivedAddress } from '../../domain/chain.ts';
+import type { AccountKey, Branch, DerivedAddress, ScriptForm } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { sha256 } from '../../kit/bytes.ts';
+import { childPublicKey } from '../hd.ts';
 import { decodeCashAddress, encodeCashAddress } from './cashaddr.ts';
 import { UTXO_PARAMS, type UtxoChain } from './params.ts';
 
@@ -37,12 +38,49 @@ const SCRIPTS = {
 export function addressOfKey(publicKey: Uint8Array, chain: UtxoChain, network: Network): DerivedAddress {
   assert(publicKey.length === 33, 'a public key is compressed');
   const form = UTXO_PARAMS[chain][network].address;
-  const keyHash = createHash('ripemd160').update(sha256(publicKey)).digest();
+  const keyHash = hash160(publicKey);
   if (form.kind === 'cashaddr') {
     return { script: SCRIPTS.p2pkh(keyHash), address: encodeCashAddress(form.prefix, { type: 0, hash: keyHash }) };
   }
   const address = bech32.encode(form.hrp, [0, ...bech32.toWords(keyHash)]);
   return { script: SCRIPTS.witness(0, keyHash), address };
+}
+
+/**
+ * The address at branch/index of an account. A watch-only account has its own form of scripts. Throws as
+ * `childPublicKey`, and for a form that the chain does not have.
+ */
+export function addressAt(
+  account: AccountKey,
+  branch: Branch,
+  index: number,
+  chain: UtxoChain,
+  network: Network,
+): DerivedAddress {
+  const publicKey = childPublicKey(account, branch, index);
+  const form = account.kind === 'secp256k1' ? account.watch?.form : undefined;
+  if (form === undefined) return addressOfKey(publicKey, chain, network);
+  const script = FORMS[form](publicKey);
+  const address = addressOf(script, chain, network);
+  assert(address !== null, `${chain} has addresses of ${form}`);
+  return { script, address };
+}
+
+const hash160 = (data: Uint8Array): Uint8Array => createHash('ripemd160').update(sha256(data)).digest();
+
+const FORMS: Readonly<Record<ScriptForm, (publicKey: Uint8Array) => Uint8Array>> = {
+  p2pkh: (key) => SCRIPTS.p2pkh(hash160(key)),
+  'p2sh-p2wpkh': (key) => SCRIPTS.p2sh(hash160(SCRIPTS.witness(0, hash160(key)))),
+  p2wpkh: (key) => SCRIPTS.witness(0, hash160(key)),
+  p2tr: (key) => SCRIPTS.witness(1, taprootKey(key.subarray(1))),
+};
+
+/** The output key of an internal key that no script belongs to (BIP-341, BIP-86). */
+function taprootKey(internal: Uint8Array): Uint8Array {
+  const tag = sha256(Buffer.from('TapTweak'));
+  const tweaked = xOnlyPointAddTweak(internal, sha256(Buffer.concat([tag, tag, internal])));
+  assert(tweaked, 'a tweak leads to a point');
+  return tweaked.xOnlyPubkey;
 }
 
 /**

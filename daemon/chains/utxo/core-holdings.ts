@@ -4,7 +4,7 @@
  */
 import { HDKey } from '@scure/bip32';
 import type { Network } from '../../domain/assets.ts';
-import type { AccountKey, BlockId } from '../../domain/chain.ts';
+import type { AccountKey, BlockId, ScriptForm } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import type { HeldCoin, Holdings, HoldingsSource, WatchedAccount } from '../adapter.ts';
 import type { CoreNode } from './node.ts';
@@ -14,6 +14,13 @@ import type { UtxoChain } from './params.ts';
 const VERSIONS = { mainnet: 0x0488b21e, others: 0x043587cf };
 /** An account is three levels below the master key (BIP-44). */
 const ACCOUNT_DEPTH = 3;
+
+const DESCRIPTORS: Readonly<Record<ScriptForm, (key: string) => string>> = {
+  p2pkh: (key) => `pkh(${key})`,
+  'p2sh-p2wpkh': (key) => `sh(wpkh(${key}))`,
+  p2wpkh: (key) => `wpkh(${key})`,
+  p2tr: (key) => `tr(${key})`,
+};
 
 /** A node reports its coins as of one block. */
 const heldAt = (tip: BlockId, coins: HeldCoin[]): Holdings => ({
@@ -50,7 +57,7 @@ export class CoreHoldings implements HoldingsSource {
     return heldAt({ height, hash }, coins);
   }
 
-  /** BIP-380 ff.: P2WPKH of BTC and LTC, P2PKH of BCH. */
+  /** BIP-380 ff.: P2WPKH of BTC and LTC, P2PKH of BCH; a watch-only account has its own form. */
   #descriptor(account: AccountKey, branch: number): string {
     assert(account.kind === 'secp256k1', 'an account of this family has a secp256k1 key');
     const version = this.#network === 'mainnet' ? VERSIONS.mainnet : VERSIONS.others;
@@ -62,7 +69,7 @@ export class CoreHoldings implements HoldingsSource {
       parentFingerprint: 0,
       versions: { public: version, private: version },
     });
-    const form = this.#chain === 'BCH' ? 'pkh' : 'wpkh';
-    return `${form}(${node.publicExtendedKey}/${branch}/*)`;
+    const form = account.watch?.form ?? (this.#chain === 'BCH' ? 'p2pkh' : 'p2wpkh');
+    return DESCRIPTORS[form](`${node.publicExtendedKey}/${branch}/*`);
   }
 }

@@ -10,12 +10,11 @@ import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, Sourc
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type ChainAdapter, type HoldingsSource, tipOf, type WatchList } from '../adapter.ts';
 import { commonBlocks, contiguousEnd, extended, type HashesAt } from '../checkpoint.ts';
-import { childPublicKey } from '../hd.ts';
 import { Rpc } from '../json-rpc.ts';
 import { POLL_MS, Poller } from '../poller.ts';
 import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
-import { addressOfKey, isValidAddress } from './address.ts';
+import { addressAt, isValidAddress } from './address.ts';
 import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { readBlocks } from './blocks.ts';
 import { CoreHoldings } from './core-holdings.ts';
@@ -96,7 +95,7 @@ class CoreAdapter implements ChainAdapter {
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
-    return addressOfKey(childPublicKey(account, branch, index), this.chain, this.network);
+    return addressAt(account, branch, index, this.chain, this.network);
   }
 
   isValidAddress(text: string): boolean {

@@ -49,6 +49,7 @@ export function businessJson(app: App, business: Business): BusinessJson {
     account_no: business.accountNo,
     cryptos: business.enabled.map(({ symbol }) => symbol),
     possible_cryptos: possibleAssets(app, business.network, chains),
+    watch_only: chains.filter((chain) => app.directory.isWatchOnly(business, chain)),
     brand: { ...business.brand, favourites: [...business.brand.favourites] },
     balances: balances(app, business).map((balance) => balanceJson(app, business, balance)),
     created_at: toIso(business.createdAt),

@@ -9,7 +9,7 @@ import type { VersionRow } from './withdrawals.ts';
 export const creditsSpentAbove = statement((p: { chain_key: string; height: number; id: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
-    .select(['id', 'spent_txid', 'spent_block_height', 'spent_block_hash'])
+    .select(['id', 'account_id', 'spent_txid', 'spent_block_height', 'spent_block_hash'])
     .where('chain_key', '=', p.chain_key)
     .where('spent_block_height', 'is not', null)
     .where(sql<boolean>`(spent_block_height, id) > (${p.height}, ${p.id})`)

@@ -12,8 +12,9 @@ import {
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js';
 import { bytesToNumberBE } from '@noble/curves/utils.js';
 import { hex as hexOf } from '@scure/base';
-import { address as Address, crypto, initEccLib } from 'bitcoinjs-lib';
+import { address as Address, crypto, initEccLib, payments } from 'bitcoinjs-lib';
 import type { Network } from '../../domain/assets.ts';
+import type { ScriptForm } from '../../domain/chain.ts';
 import type { UtxoChain } from './wire.ts';
 
 const { Point } = secp256k1;
@@ -97,9 +98,18 @@ function cashDestination(address: string, prefix: string): string | null {
 }
 
 /** The script (hex) of our own address of a compressed public key: P2WPKH on BTC and LTC, P2PKH on BCH. */
-export function ownScript(publicKey: Uint8Array, chain: UtxoChain): string {
+export const ownScript = (publicKey: Uint8Array, chain: UtxoChain): string =>
+  scriptOfForm(publicKey, chain === 'BCH' ? 'p2pkh' : 'p2wpkh');
+
+/** The script (hex) of a compressed public key. P2TR spends by the key alone (BIP-86). */
+export function scriptOfForm(publicKey: Uint8Array, form: ScriptForm): string {
   const keyHash = hexOf.encode(crypto.hash160(publicKey));
-  return chain === 'BCH' ? `76a914${keyHash}88ac` : `0014${keyHash}`;
+  if (form === 'p2pkh') return `76a914${keyHash}88ac`;
+  if (form === 'p2wpkh') return `0014${keyHash}`;
+  if (form === 'p2sh-p2wpkh') return `a914${hexOf.encode(crypto.hash160(hexOf.decode(`0014${keyHash}`)))}87`;
+  const { output } = payments.p2tr({ internalPubkey: publicKey.subarray(1) });
+  if (!output) throw new Error('assertion failed: a key has an output of P2TR');
+  return hexOf.encode(output);
 }
 
 /**
@@ -113,7 +123,7 @@ export function dustLimit(script: string, chain: UtxoChain): bigint {
   return BigInt(bytes) * (chain === 'LTC' ? 30n : 3n);
 }
 
-/** The address of one of our own scripts (`ownScript`), in the chain's usual form. */
+/** The address of one of our own scripts (`ownScript`, `scriptOfForm`), in the chain's usual form. */
 export function addressOfOwnScript(script: string, chain: UtxoChain, network: Network): string {
   const bytecode = hexOf.decode(script);
   if (chain === 'BCH') {

@@ -28,9 +28,8 @@ import {
   type ScriptList,
   tipOf,
 } from '../../adapter.ts';
-import { childPublicKey } from '../../hd.ts';
 import type { Spending } from '../../spending.ts';
-import { addressOfKey, isValidAddress } from '../address.ts';
+import { addressAt, isValidAddress } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
 import { UtxoSpending } from '../spend/spending.ts';
 import { LightClient } from './client.ts';
@@ -131,7 +130,7 @@ export class ElectrumAdapter implements ChainAdapter {
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
-    return addressOfKey(childPublicKey(account, branch, index), this.chain, this.network);
+    return addressAt(account, branch, index, this.chain, this.network);
   }
 
   isValidAddress(text: string): boolean {

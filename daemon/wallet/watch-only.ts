@@ -1,0 +1,304 @@
+/**
+ * Reads the public key of an account whose private keys are in another wallet, such as a hardware wallet: an extended public
+ * key (BIP-32, with SLIP-132's version bytes) or an output descriptor (BIP-380, BIP-389).
+ *
+ * Invariant: a private key is refused, and neither it nor another part of the text is in an error.
+ */
+import { hexToBytes } from '@noble/curves/utils.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { createBase58check, hex } from '@scure/base';
+import { HDKey } from '@scure/bip32';
+import type { Network } from '../domain/assets.ts';
+import type { AccountKey, ScriptForm, WatchOnly } from '../domain/chain.ts';
+import { Rejected } from '../domain/errors.ts';
+import type { UtxoChain } from './signer/wire.ts';
+
+/** An account of another wallet. */
+export type WatchOnlyKey = Extract<AccountKey, { kind: 'secp256k1' }> & { watch: WatchOnly };
+
+/** The script forms that each chain's watch-only accounts can have. */
+export const FORMS: Readonly<Record<UtxoChain, readonly ScriptForm[]>> = {
+  BTC: ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'],
+  LTC: ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh'],
+  BCH: ['p2pkh'],
+};
+
+/** How people know them, with the beginning of a mainnet address of BTC. */
+export const FORM_NAMES: Readonly<Record<ScriptForm, string>> = {
+  p2pkh: 'legacy (P2PKH, BIP-44)',
+  'p2sh-p2wpkh': 'nested segwit (P2SH-P2WPKH, BIP-49)',
+  p2wpkh: 'native segwit (P2WPKH, BIP-84)',
+  p2tr: 'taproot (P2TR, BIP-86)',
+};
+
+/** The form of each BIP-43 purpose. */
+const PURPOSES: Readonly<Record<string, ScriptForm>> = {
+  '44h': 'p2pkh',
+  '49h': 'p2sh-p2wpkh',
+  '84h': 'p2wpkh',
+  '86h': 'p2tr',
+};
+
+/** SLIP-44 coin types on mainnet. A BCH account from before the split has BTC's. */
+const COINS: Readonly<Record<UtxoChain, readonly string[]>> = { BTC: ['0h'], LTC: ['2h'], BCH: ['145h', '0h'] };
+
+const ALL: readonly UtxoChain[] = ['BTC', 'LTC', 'BCH'];
+const SEGWIT: readonly UtxoChain[] = ['BTC', 'LTC'];
+
+/** `form` null: the version bytes do not say it. */
+type Version = { isMainnet: boolean; chains: readonly UtxoChain[]; form: ScriptForm | null };
+
+const version = (isMainnet: boolean, chains: readonly UtxoChain[], form: ScriptForm | null): Version => ({
+  isMainnet,
+  chains,
+  form,
+});
+
+/** Version bytes of extended public keys: BIP-32, SLIP-132, and `chainparams.cpp` of Litecoin Core. */
+const PUBLIC: Readonly<Record<string, Version>> = {
+  // xpub, ypub, zpub
+  '0488b21e': version(true, ALL, null),
+  '049d7cb2': version(true, SEGWIT, 'p2sh-p2wpkh'),
+  '04b24746': version(true, SEGWIT, 'p2wpkh'),
+  // Ltub, Mtub
+  '019da462': version(true, ['LTC'], 'p2pkh'),
+  '01b26ef6': version(true, ['LTC'], 'p2sh-p2wpkh'),
+  // tpub, upub, vpub, ttub
+  '043587cf': version(false, ALL, null),
+  '044a5262': version(false, SEGWIT, 'p2sh-p2wpkh'),
+  '045f1cf6': version(false, SEGWIT, 'p2wpkh'),
+  '0436f6e1': version(false, ['LTC'], 'p2pkh'),
+};
+
+/** xprv, yprv, zprv, Yprv, Zprv; tprv, uprv, vprv, Uprv, Vprv; Ltpv, Mtpv, ttpv. */
+const PRIVATE = new Set(
+  (
+    '0488ade4 049d7878 04b2430c 0295b005 02aa7a99 04358394 044a4e28 045f18bc 024285b5 02575048 019d9cfe 01b26792 ' +
+    '0436ef7d'
+  ).split(' '),
+);
+/** Ypub, Zpub, Upub, Vpub. */
+const MULTISIG = new Set(['0295b43f', '02aa7ed3', '024289ef', '02575483']);
+
+const EXTENDED_BYTES = 78;
+const FIELD = 'accounts';
+
+/** A key in BIP-32's serialization; the longest has 113 characters. Shorter texts of the alphabet may be private keys in WIF. */
+const base58check = createBase58check(sha256);
+const WIF = /^[5KLT9c6][1-9A-HJ-NP-Za-km-z]{50,51}$/;
+const PRIVATE_HEX = /^(?:0x)?[0-9a-fA-F]{64}$/;
+
+/** Longer texts are no key of one account. */
+const CHARS_MAX = 400;
+
+/**
+ * Reads the key of an account of a chain and network. `form`: what its owner says; null: as the text says. Throws `Rejected`:
+ * `account.private`, `.checksum`, `.key` (no such key, several keys, or a path that is none of an account), `.network` (of another
+ * network or coin) and `.script` (another script form than it was told, or none that can be known).
+ */
+export function readWatchOnly(
+  text: string,
+  chain: UtxoChain,
+  network: Network,
+  form: ScriptForm | null = null,
+): WatchOnlyKey {
+  const given = text.trim();
+  if (given.length > CHARS_MAX) throw bad(`It is longer than ${CHARS_MAX} characters, so it is no key of one account`);
+  refusePrivate(given);
+  const parsed = given.includes('(') ? readDescriptor(given) : { text: given, origin: null, form: null };
+  const key = readExtended(parsed.text, chain, network);
+  const { origin } = parsed;
+  if (origin) checkPath(origin.path, chain, network);
+  const purpose = origin && (PURPOSES[origin.path.split('/')[0] ?? ''] ?? null);
+  const said = [form, parsed.form, key.form, purpose, chain === 'BCH' ? ('p2pkh' as const) : null].filter(
+    (one) => one !== null,
+  );
+  const [first] = said;
+  if (first === undefined) {
+    throw new Rejected(
+      'account.script',
+      `The key does not say which addresses its wallet makes: ${FORMS[chain].join(', ')}. Give one of these, or the wallet's output descriptor`,
+      FIELD,
+    );
+  }
+  const other = said.find((one) => one !== first);
+  if (other !== undefined) {
+    throw new Rejected(
+      'account.script',
+      `The key is of an account with ${FORM_NAMES[other]} addresses, not ${FORM_NAMES[first]}`,
+      FIELD,
+    );
+  }
+  if (!FORMS[chain].includes(first)) {
+    throw new Rejected(
+      'account.script',
+      `${chain} accounts with ${FORM_NAMES[first]} addresses are not supported`,
+      FIELD,
+    );
+  }
+  const { publicKey, chainCode } = key;
+  return { kind: 'secp256k1', publicKey, chainCode, watch: { form: first, origin } };
+}
+
+const bad = (why: string): Rejected => new Rejected('account.key', why, FIELD);
+
+/** Whatever looks like a private key, wherever it stands in the text. */
+function refusePrivate(text: string): void {
+  const isPrivate = text
+    .split(/[^0-9A-Za-z]+/)
+    .some((word) => PRIVATE_HEX.test(word) || WIF.test(word) || PRIVATE.has(versionOf(word) ?? ''));
+  const isWords = text.split(/\s+/).length >= 12;
+  if (!isPrivate && !isWords) return;
+  throw new Rejected(
+    'account.private',
+    'That is secret: private keys or the words of a wallet. Nothing of it was kept, and this machine must not know it. Give the extended public key',
+    FIELD,
+  );
+}
+
+/** The version bytes of a text of the length of an extended key, whether or not its checksum is right. */
+function versionOf(word: string): string | null {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{107,115}$/.test(word)) return null;
+  let value = 0n;
+  for (const character of word) value = value * 58n + BigInt(BASE58.indexOf(character));
+  return value
+    .toString(16)
+    .padStart((EXTENDED_BYTES + 4) * 2, '0')
+    .slice(0, 8);
+}
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+type Extended = { publicKey: string; chainCode: string; form: ScriptForm | null };
+
+function readExtended(text: string, chain: UtxoChain, network: Network): Extended {
+  const known = versionOf(text);
+  if (known === null) throw bad('It is no extended public key (xpub, zpub and the like) and no output descriptor');
+  let bytes: Uint8Array;
+  try {
+    bytes = base58check.decode(text);
+  } catch {
+    throw new Rejected('account.checksum', 'A character of the key is wrong: its checksum does not match', FIELD);
+  }
+  if (MULTISIG.has(known)) throw bad('It is a key of a wallet of several signers, which is not supported');
+  const found = PUBLIC[known];
+  if (!found || bytes.length !== EXTENDED_BYTES) throw bad('It is no extended public key of a kind that is known here');
+  if (found.isMainnet !== (network === 'mainnet')) {
+    const is = found.isMainnet ? 'mainnet' : 'a test network';
+    throw new Rejected('account.network', `The key is of ${is}, and the business is on ${network}`, FIELD);
+  }
+  if (!found.chains.includes(chain)) {
+    throw new Rejected('account.network', `The key is of ${found.chains.join(' or ')}, not of ${chain}`, FIELD);
+  }
+  const publicKey = bytes.subarray(45);
+  const chainCode = bytes.subarray(13, 45);
+  try {
+    new HDKey({ publicKey, chainCode });
+  } catch {
+    throw bad('Its point is not on the curve, so it is no public key');
+  }
+  return { publicKey: hex.encode(publicKey), chainCode: hex.encode(chainCode), form: found.form };
+}
+
+/** `84h/0h/0h`: the coin must be the chain's. */
+function checkPath(path: string, chain: UtxoChain, network: Network): void {
+  const [purpose, coin] = path.split('/');
+  if (network !== 'mainnet' || PURPOSES[purpose ?? ''] === undefined || coin === undefined) return;
+  const others = ALL.filter((one) => COINS[one].includes(coin));
+  if (COINS[chain].includes(coin) || others.length === 0) return;
+  throw new Rejected('account.network', `The path ${path} is of ${others.join(' or ')}, not of ${chain}`, FIELD);
+}
+
+type Described = { text: string; origin: WatchOnly['origin']; form: ScriptForm };
+
+const ORIGIN = String.raw`(?:\[(?<fingerprint>[0-9a-fA-F]{8})(?<path>(?:\/[0-9]{1,10}[hH']?)*)\])?`;
+/** One key with an origin, and the addresses of its receiving branch. */
+const KEY = new RegExp(String.raw`^${ORIGIN}(?<key>[1-9A-HJ-NP-Za-km-z]+)(?<steps>(?:\/[0-9<>;hH'*]+)*)$`);
+
+const WRAPPERS: readonly (readonly [begin: string, end: string, ScriptForm])[] = [
+  ['sh(wpkh(', '))', 'p2sh-p2wpkh'],
+  ['wpkh(', ')', 'p2wpkh'],
+  ['pkh(', ')', 'p2pkh'],
+  ['tr(', ')', 'p2tr'],
+];
+
+function readDescriptor(text: string): Described {
+  const [body = '', checksum, ...rest] = text.split('#');
+  if (rest.length > 0) throw bad('An output descriptor has one checksum');
+  if (checksum !== undefined && checksum !== descriptorChecksum(body)) {
+    throw new Rejected(
+      'account.checksum',
+      'A character of the descriptor is wrong: its checksum does not match',
+      FIELD,
+    );
+  }
+  const wrapper = WRAPPERS.find(([begin]) => body.startsWith(begin));
+  if (!wrapper) throw bad('The descriptor is of none of the kinds pkh(…), sh(wpkh(…)), wpkh(…) and tr(…) with one key');
+  const [begin, end, form] = wrapper;
+  const groups = body.endsWith(end) ? KEY.exec(body.slice(begin.length, -end.length))?.groups : undefined;
+  if (!groups) throw bad('The descriptor does not have one extended public key in it');
+  const { fingerprint, path = '', key = '', steps = '' } = groups;
+  if (steps === '/1/*') throw bad("It is the descriptor of the wallet's change: give that of its receiving addresses");
+  if (steps !== '/<0;1>/*' && steps !== '/0/*' && steps !== '') {
+    throw bad('Addresses are made at /0/* of an account; the descriptor has another path behind its key');
+  }
+  const origin = fingerprint === undefined ? null : { fingerprint: fingerprint.toLowerCase(), path: plainPath(path) };
+  return { text: key, origin, form };
+}
+
+/** `/84'/0'/0'` as `84h/0h/0h`. */
+const plainPath = (path: string): string => path.slice(1).replaceAll(/[H']/g, 'h');
+
+/** BIP-380's characters, in the order of their values. */
+const INPUT_CHARSET =
+  '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
+const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const GENERATOR = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn];
+const CHECKSUM_CHARS = 8;
+
+/** The eight characters behind a descriptor's `#` (BIP-380). Empty where a character of it belongs to none. */
+export function descriptorChecksum(body: string): string {
+  let sum = 1n;
+  const step = (value: number): void => {
+    const top = sum >> 35n;
+    sum = ((sum & 0x7ffffffffn) << 5n) ^ BigInt(value);
+    GENERATOR.forEach((word, bit) => {
+      if ((top >> BigInt(bit)) & 1n) sum ^= word;
+    });
+  };
+  let groups: number[] = [];
+  for (const character of body) {
+    const value = INPUT_CHARSET.indexOf(character);
+    if (value < 0) return '';
+    step(value & 31);
+    groups.push(value >> 5);
+    if (groups.length < 3) continue;
+    step(groups.reduce((all, group) => all * 3 + group, 0));
+    groups = [];
+  }
+  if (groups.length > 0) step(groups.reduce((all, group) => all * 3 + group, 0));
+  for (let i = 0; i < CHECKSUM_CHARS; i++) step(0);
+  sum ^= 1n;
+  return Array.from({ length: CHECKSUM_CHARS }, (_, i) => {
+    const at = Number((sum >> BigInt(5 * (CHECKSUM_CHARS - 1 - i))) & 31n);
+    return CHECKSUM_CHARSET.charAt(at);
+  }).join('');
+}
+
+/** The output descriptor of an account (BIP-380, BIP-389), with its checksum: what its owner can compare with the wallet. */
+export function descriptorOf({ publicKey, chainCode, watch }: WatchOnlyKey, network: Network): string {
+  const public_ = network === 'mainnet' ? 0x0488b21e : 0x043587cf;
+  const { origin, form } = watch;
+  const depth = origin === null || origin.path === '' ? 0 : origin.path.split('/').length;
+  const node = new HDKey({
+    publicKey: hexToBytes(publicKey),
+    chainCode: hexToBytes(chainCode),
+    depth,
+    // the parent is not known, and only children are derived
+    parentFingerprint: 0,
+    versions: { public: public_, private: public_ },
+  });
+  const place = origin ? `[${[origin.fingerprint, ...(origin.path === '' ? [] : [origin.path])].join('/')}]` : '';
+  const [begin, end] = WRAPPERS.find(([, , one]) => one === form)!;
+  const body = `${begin}${place}${node.publicExtendedKey}/<0;1>/*${end}`;
+  return `${body}#${descriptorChecksum(body)}`;
+}
