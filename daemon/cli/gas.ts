@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
+import { textIn } from '../domain/messages.ts';
 import { parseDecimal } from '../domain/money.ts';
 import { macAt } from '../operator/keyholder.ts';
 import { action, BUSINESS } from './commands.ts';
@@ -145,7 +146,7 @@ function planLines(plan: Desk['plan'], coin: string): [string, string | null][] 
     ['Begins', when(plan.begins_at)],
     ['Ends', when(plan.ends_at)],
     ['Cost', `up to ${plan.fee_max} ${coin}, ${plan.used} of it used`],
-    ['Waits', plan.problem],
+    ['Waits', textIn(plan.problem)],
   ];
 }
 

@@ -1,6 +1,7 @@
 /** `countinghouse refund-link`: pages on which a payer types the address of a refund. */
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
+import { textOf } from '../domain/messages.ts';
 import { action, itemCommand } from './commands.ts';
 import { type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
@@ -39,7 +40,7 @@ const STATES: Record<Link['state'], string> = {
 
 const stateText = ({ state, withdrawal, problem }: Link): string => {
   const next = withdrawal === null ? '' : `: withdrawal ${withdrawal}`;
-  return `${STATES[state]}${next}${problem === null ? '' : ` (no withdrawal yet: ${problem})`}`;
+  return `${STATES[state]}${next}${problem === null ? '' : ` (no withdrawal yet: ${textOf(problem)})`}`;
 };
 
 const amountText = ({ amount, crypto }: Link): string =>

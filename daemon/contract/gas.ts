@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { NETWORKS } from '../domain/assets.ts';
 import { EVM_CHAINS, TANKS_MAX } from '../domain/evm.ts';
 import { changes, ofBusiness, reads } from './method.ts';
-import { Decimal, Id, Instant, Millis, PositiveDecimal, Text } from './operator-shapes.ts';
+import { Decimal, Id, Instant, MessageShape, Millis, PositiveDecimal, Text } from './operator-shapes.ts';
 
 const Units = z.string().regex(/^\d{1,30}$/);
 const Chain = z.enum(EVM_CHAINS);
@@ -66,7 +66,7 @@ const PlanShape = z.object({
   /** One of its transactions failed on the chain: it begins nothing until `gas.resume`. */
   halted: z.boolean(),
   /** The reason why it waits. */
-  problem: z.string().nullable(),
+  problem: MessageShape.nullable(),
 });
 
 const DeskShape = z.object({

@@ -1,7 +1,7 @@
 /** The operator API's methods about refund links: pages on which a payer types the address of a refund. */
 import { z } from 'zod';
 import { changes, reads } from './method.ts';
-import { Decimal, Id, Instant, Page, Text } from './operator-shapes.ts';
+import { Decimal, Id, Instant, MessageShape, Page, Text } from './operator-shapes.ts';
 
 const DAYS_MAX = 90;
 const DAYS_USUAL = 7;
@@ -26,7 +26,7 @@ export const RefundLinkShape = z.object({
   /** The withdrawal that it became. */
   withdrawal: Id.nullable(),
   /** Why there is none, although the address was typed. */
-  problem: z.string().nullable(),
+  problem: MessageShape.nullable(),
   created_at: Instant,
 });
 

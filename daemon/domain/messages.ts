@@ -42,9 +42,15 @@ export const MESSAGES = {
     '{business}: event endpoint {id} ({url}) was disabled: {reason}. Once it works: countinghouse endpoint enable {id}',
   'endpoint.gone': 'it answered 410 Gone',
   'endpoint.silent': 'nothing arrived for three days',
+  'gas.cost_reached': 'Its highest cost was reached',
+  'gas.dear': 'Gas is dearer than the plan allows',
   'gas.halted':
     'A payment between our own addresses failed on the chain: {address}, in transaction {tx}. It moved nothing, and its fee is paid. So that no more fees are lost, the plan for {chain} begins nothing until you let it go on: `countinghouse gas resume {business} {chain}`',
+  'gas.no_price': 'No endpoint tells the price of gas',
   'gas.refused': '{asset} at {address} cannot be collected: {reason}',
+  'gas.restored': 'A restore ends every grant of gas: approve another plan',
+  'gas.stopped': 'One of its transactions failed on the chain: let it go on when you know why',
+  'gas.tank_short': 'The tank needs {amount} {asset} more for gas: send it to {address}',
   'inbox.deposit':
     '{business}: a deposit of {amount} {asset} counts for no invoice and waits for you. Accept, refund or keep it: in the console under Inbox, or with `countinghouse inbox list`',
   'inbox.deposits':

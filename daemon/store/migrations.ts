@@ -57,6 +57,7 @@ import { REFUND_TOLD } from './migrations/0059-refund-told.ts';
 import { GIVEN } from './migrations/0060-given.ts';
 import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
 import { MESSAGES } from './migrations/0062-messages.ts';
+import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -112,6 +113,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0060-given', GIVEN],
   ['0061-entries-by-time', ENTRIES_BY_TIME],
   ['0062-messages', MESSAGES],
+  ['0063-plan-messages', PLAN_MESSAGES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -1,6 +1,7 @@
 /** The tables of payment links and of refund links. */
 import type { AssetId } from '../domain/assets.ts';
 import type { LinkKind } from '../domain/links.ts';
+import type { Message } from '../domain/messages.ts';
 import { flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
 export const LINK_TABLES = {
@@ -76,7 +77,7 @@ export const LINK_TABLES = {
     given_at: maybe(time),
     withdrawal_id: maybe(int),
     /** Why there is no withdrawal, although the address was typed. */
-    problem: maybe(text),
+    problem: maybe(json<Message>()),
     created_at: time,
     updated_at: time,
   },

@@ -152,7 +152,7 @@ export const WITHDRAWAL_TABLES = {
     ends_at: time,
     state: only<'open' | 'done' | 'stopped'>(),
     /** Why something waits, for the operator. */
-    problem: maybe(text),
+    problem: maybe(json<Message>()),
     created_at: time,
     /** 1: it collects only what approved withdrawals wait for. Every plan collects that, whatever the hour and the price. */
     only_needed: flag,

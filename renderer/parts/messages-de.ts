@@ -60,9 +60,16 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Die Adresse für Ereignisse {id} ({url}) wurde abgeschaltet: {reason}. Sobald sie wieder geht: countinghouse endpoint enable {id}',
   'endpoint.gone': 'Sie antwortete 410 Gone',
   'endpoint.silent': 'Drei Tage lang kam nichts an',
+  'gas.cost_reached': 'Seine höchsten Kosten sind erreicht',
+  'gas.dear': 'Gas ist teurer, als der Plan erlaubt',
   'gas.halted':
     'Eine Zahlung zwischen eigenen Adressen ist in der Blockchain fehlgeschlagen: {address}, in Transaktion {tx}. Sie hat nichts bewegt, und ihre Gebühr ist bezahlt. Damit nicht noch mehr Gebühren verloren gehen, beginnt der Plan für {chain} nichts mehr, bis Sie ihn weiterlaufen lassen: `countinghouse gas resume {business} {chain}`',
+  'gas.no_price': 'Kein Endpunkt nennt den Gaspreis',
   'gas.refused': '{asset} auf {address} kann nicht eingesammelt werden: {reason}',
+  'gas.restored': 'Eine Wiederherstellung beendet jede Erlaubnis für Gas: Genehmigen Sie einen neuen Plan',
+  'gas.stopped':
+    'Eine seiner Transaktionen ist auf der Blockchain gescheitert: Lassen Sie ihn weiterlaufen, wenn Sie wissen, warum',
+  'gas.tank_short': 'Dem Tank fehlen {amount} {asset} für Gas: Senden Sie sie an {address}',
   'inbox.deposit':
     '{business}: Eine Zahlung von {amount} {asset} zählt für keine Rechnung und wartet auf Sie. Zählen, erstatten oder behalten Sie sie: in der Konsole unter Eingang, oder mit `countinghouse inbox list`',
   'inbox.deposits':

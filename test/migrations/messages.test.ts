@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { type Message, textOf } from '../../daemon/domain/messages.ts';
 import { MIGRATIONS, migrate } from '../../daemon/store/migrations.ts';
 
-const BEFORE = MIGRATIONS.slice(
-  0,
-  MIGRATIONS.findIndex(([name]) => name === '0062-messages'),
-);
+const before = (migration: string) => {
+  const at = MIGRATIONS.findIndex(([name]) => name === migration);
+  return MIGRATIONS.slice(0, at);
+};
 const AWAY = 'the signing machine was never here';
 const [COIN, GONE] = ['ab:0', 'The coin ab:0 left the chain'];
 
@@ -49,17 +49,18 @@ type Column = { name: string; type: string; notnull: number; dflt_value: unknown
 
 /** A row that has these values, and something in every other column that needs it. */
 function insert(db: Database.Database, table: string, row: Record<string, unknown>): void {
+  const { id = row.account_id } = row;
   const columns = db.pragma(`table_info(${table})`) as Column[];
   const whole: Record<string, unknown> = { ...row };
   for (const { name, type, notnull, dflt_value, pk } of columns)
-    if (notnull && dflt_value === null && !pk && !(name in row)) whole[name] = type === 'TEXT' ? `${row.id}` : row.id;
+    if (notnull && dflt_value === null && !pk && !(name in row)) whole[name] = type === 'TEXT' ? `${id}` : id;
   const names = Object.keys(whole);
   db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `:${name}`)})`).run(whole);
 }
 
 it.each(STORED)('%s', (_, text, template, after) => {
   const db = new Database(':memory:');
-  migrate(db, BEFORE);
+  migrate(db, before('0062-messages'));
   db.pragma('foreign_keys = OFF');
   db.pragma('ignore_check_constraints = ON');
   const json = template && JSON.stringify(template);
@@ -78,6 +79,27 @@ it.each(STORED)('%s', (_, text, template, after) => {
   expect(read('SELECT reason FROM withdrawal ORDER BY id')).toEqual([null, after]);
   expect(read('SELECT problem FROM spend_version')).toEqual([after]);
   expect(read('SELECT message FROM alert')).toEqual([after]);
+  db.close();
+});
+
+it('why a plan and a refund link wait keeps its words, whatever is in them', () => {
+  const db = new Database(':memory:');
+  migrate(db, before('0063-plan-messages'));
+  db.pragma('foreign_keys = OFF');
+  db.pragma('ignore_check_constraints = ON');
+  const words = 'The tank needs 0.5 "ETH" more {reason}';
+  for (const [id, problem] of [words, null].entries()) {
+    insert(db, 'gas_plan', { account_id: id, problem });
+    insert(db, 'refund_link', { id, problem });
+  }
+  migrate(db);
+  for (const table of ['gas_plan', 'refund_link']) {
+    const stored = db.prepare(`SELECT problem FROM ${table} ORDER BY problem IS NULL`).pluck().all() as string[];
+    expect(stored[1]).toBeNull();
+    const message: Message = JSON.parse(stored[0]!);
+    expect(message).toEqual({ code: 'words', values: { text: words } });
+    expect(textOf(message)).toBe(words);
+  }
   db.close();
 });
 

@@ -115,7 +115,7 @@ export class Payday {
     const { alerts } = await operator.call('alert.list', {});
     for (const { kind, message } of alerts) if (!EXPECTED_ALERTS.test(kind)) faults.push(`${kind}: ${message}`);
     const { plan } = await this.#shop.desk();
-    if (plan?.state !== 'open') faults.push(`the plan is ${plan?.state}: ${plan?.problem}`);
+    if (plan?.state !== 'open') faults.push(`the plan is ${plan?.state}: ${JSON.stringify(plan?.problem)}`);
     return faults;
   }
 

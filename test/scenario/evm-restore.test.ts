@@ -111,7 +111,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
         shop.operator.call('restore.confirm', { keep_keys: 'all' }).catch(() => null),
       );
       await shop.operator.unlock();
-      expect((await shop.desk()).plan).toMatchObject({ state: 'stopped', problem: expect.stringContaining('restore') });
+      expect((await shop.desk()).plan).toMatchObject({
+        state: 'stopped',
+        problem: { code: 'gas.restored', values: {} },
+      });
       const [used] = await nonces();
       await shop.operator.approve(ids['never paid']!);
       await shop.mining('it is paid', async () => (await shop.operator.show(ids['never paid']!)).state === 'completed');

@@ -195,7 +195,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), () => 
   });
 
   describe('a plan that ends', () => {
-    const over = async (problem: string | null) => {
+    const over = async (problem: object | null) => {
       const isOver = async () => {
         const { plan } = await shop.desk();
         return plan !== null && plan.state !== 'open' && plan;
@@ -213,9 +213,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('tokens that misbehave, on anvil'), () => 
       // it takes the place of the daily one, which would begin at once
       await shop.collect(1n);
       address = await shop.invoicePaid('USDT_ERC20', 50n * USDT, 50);
-      await until('the plan waits', async () => (await shop.desk()).plan?.problem?.includes('price of gas'));
+      await until('the plan waits', async () => (await shop.desk()).plan?.problem?.code === 'gas.no_price');
       scene.proxy.behaviour = {};
-      await over('Its highest cost was reached');
+      await over({ code: 'gas.cost_reached', values: {} });
       expect([await shop.pending(), (await shop.desk()).plan?.used]).toEqual([0, '0']);
       await shop.collect(ETHER / 20n, { ends_at: shop.service.now() + 600_000 });
       const first = await until('it is sent', async () => (await waiting(tank))[0]);

@@ -7,7 +7,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { MissingGas } from '../../chains/accounts.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, reasonOf } from '../../domain/messages.ts';
+import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { type GasPlanRow, gasPlanOf, openGasPlans, saveGasPlan } from '../../store/queries/gas.ts';
 import { triedWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
@@ -62,7 +62,7 @@ async function planInSandbox(app: App, { key: chain_key, adapter }: ChainRuntime
 }
 
 /** Returns what it waits for, or null. */
-async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promise<string | null> {
+async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promise<Message | null> {
   const now = app.now();
   if (now >= plan.ends_at) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
@@ -70,15 +70,15 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   }
   if (!chain.isCurrent) return null;
   if (chain.adapter.network !== 'sandbox' && (await app.signer.status()).state !== 'unlocked') {
-    return 'The wallet is locked';
+    return message('wait.locked');
   }
   const feeRate = await priceOf(chain);
-  if (feeRate === null) return 'No endpoint tells the price of gas';
+  if (feeRate === null) return message('gas.no_price');
   const business = app.directory.business(app.directory.businessOfAccount(plan.account_id));
   const desk = (await desksOf(app, business)).find(({ account }) => account.id === plan.account_id);
   if (!desk) return null;
   let why = await hurry(app, desk, plan, feeRate);
-  if (plan.halted) return why ?? 'One of its transactions failed on the chain: let it go on when you know why';
+  if (plan.halted) return why ?? message('gas.stopped');
   const { finds, blocked } = await movable(desk, findsOf(app, desk, feeRate));
   await tellBlocked(app, desk, blocked);
   const waiting = waitingAt(app, desk);
@@ -105,7 +105,7 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
-  return why ?? (isTime && isDear && needed.size === 0 ? 'Gas is dearer than the plan allows' : null);
+  return why ?? (isTime && isDear && needed.size === 0 ? message('gas.dear') : null);
 }
 
 /** The coin of a former tank leaves after its tokens, for which it pays the gas. */
@@ -148,7 +148,7 @@ async function priceOf(chain: ChainRuntime): Promise<bigint | null> {
 }
 
 /** Replaces what is stuck. Returns why not, or null. */
-async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<string | null> {
+async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<Message | null> {
   try {
     await replaceStuck(app, desk, plan, feeRate);
     return null;
@@ -160,7 +160,7 @@ async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): P
 }
 
 /** Begins to collect an address, or to fund it. Returns why not, or null. */
-async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise<string | null> {
+async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise<Message | null> {
   const { chain, account } = desk;
   const at = ownTarget(app.store, chain.key, find.at);
   if (!at) return null;
@@ -183,7 +183,7 @@ async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise
   }
 }
 
-async function fund(app: App, desk: Desk, wanted: OwnTransfer, feeRate: bigint): Promise<string | null> {
+async function fund(app: App, desk: Desk, wanted: OwnTransfer, feeRate: bigint): Promise<Message | null> {
   const { feeAsset, tank, account } = desk;
   try {
     await transfer(app, desk, wanted, feeAsset.symbol, feeRate);
@@ -194,7 +194,11 @@ async function fund(app: App, desk: Desk, wanted: OwnTransfer, feeRate: bigint):
     const units = wanted.purpose === 'fund' ? wanted.units : 0n;
     const isShort = error.code === 'spend.insufficient' || error.code === 'spend.gas';
     if (!isShort) return whyNot(app, account.id, error);
-    return `The tank needs ${formatUnits(units, feeAsset)} ${feeAsset.symbol} more for gas: send it to ${tank.address}`;
+    return message('gas.tank_short', {
+      amount: formatUnits(units, feeAsset),
+      asset: feeAsset.symbol,
+      address: tank.address,
+    });
   }
 }
 
@@ -219,8 +223,8 @@ async function transfer(
 }
 
 /** A plan with no cost left ends. */
-async function whyNot(app: App, accountId: number, { code, message }: Rejected): Promise<string | null> {
-  if (code !== 'gas.used' && code !== 'spend.fee_too_high') return message;
-  await app.store.write((tx) => endPlan(tx, accountId, 'done', 'Its highest cost was reached'));
+async function whyNot(app: App, accountId: number, error: Rejected): Promise<Message | null> {
+  if (error.code !== 'gas.used' && error.code !== 'spend.fee_too_high') return messageOf(reasonOf(error));
+  await app.store.write((tx) => endPlan(tx, accountId, 'done', message('gas.cost_reached')));
   return null;
 }

@@ -2,10 +2,11 @@
  * Plans to collect deposit addresses into the tank: approved once, as a grant of gas to the signer with its highest cost
  * and its end. The daemon keeps to the minimum worth, the price of gas and the beginning; the signer to cost and end.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { minuteOfDay } from '../../domain/calendar.ts';
 import { chainOf, networkOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
+import { type Message, message } from '../../domain/messages.ts';
 import { type GasPlanRow, gasPlanOf, haltGasPlan, saveGasPlan, updateGasPlan } from '../../store/queries/gas.ts';
 import type { SpendRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
@@ -130,7 +131,7 @@ export const planOf = (app: App, { account }: Desk): GasPlanRow | undefined =>
   app.store.get(gasPlanOf, { account_id: account.id });
 
 /** Ends the plan of an account if it is open. */
-export function endPlan(tx: Tx, account_id: number, state: 'done' | 'stopped', problem: string | null): void {
+export function endPlan(tx: Tx, account_id: number, state: 'done' | 'stopped', problem: Message | null): void {
   const plan = tx.get(gasPlanOf, { account_id });
   if (plan?.state === 'open') tx.run(updateGasPlan, { account_id, used: plan.used, state, problem });
 }
@@ -159,10 +160,10 @@ export async function resumePlan(app: App, { account, chain }: Desk): Promise<vo
   });
 }
 
-/** Stores why a plan waits; null: it does not wait. Writes only if the text changed. */
-export function notePlan(tx: Tx, account_id: number, problem: string | null): void {
+/** Stores why a plan waits; null: it does not wait. Writes only if the message changed. */
+export function notePlan(tx: Tx, account_id: number, problem: Message | null): void {
   const plan = tx.get(gasPlanOf, { account_id });
-  if (plan?.state !== 'open' || plan.problem === problem) return;
+  if (plan?.state !== 'open' || isDeepStrictEqual(plan.problem, problem)) return;
   tx.run(updateGasPlan, { account_id, used: plan.used, state: plan.state, problem });
 }
 

@@ -97,7 +97,7 @@ function jumpAhead(tx: Tx, now: number, jump: number): void {
     skip(tx, id, 0, [{ from: next, to: next + far }]);
     skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
     beginUnknownSpends(tx, { id, chain_key }, now);
-    endPlan(tx, id, 'stopped', 'A restore ends every grant of gas: approve another plan');
+    endPlan(tx, id, 'stopped', message('gas.restored'));
   }
   tellJumps(tx, now);
   const by = { by: jump };

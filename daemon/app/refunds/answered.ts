@@ -2,8 +2,10 @@
  * The refund of a link whose payer has typed an address. If its withdrawal cannot be asked for yet, the address is kept, and it is
  * asked for again every minute.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import {
@@ -75,10 +77,11 @@ async function ask(app: App, id: number, fee: bigint): Promise<void> {
     });
   } catch (error) {
     if (!(error instanceof Rejected) && !(error instanceof Unavailable)) throw error;
+    const problem = messageOf(reasonOf(error));
     await app.store.write((tx) => {
       const link = findRefundLink(tx, id);
-      if (link.withdrawal_id !== null || link.problem === error.message) return;
-      tx.run(setRefundWithdrawal, { id, withdrawal_id: null, problem: error.message, updated_at: app.now() });
+      if (link.withdrawal_id !== null || isDeepStrictEqual(link.problem, problem)) return;
+      tx.run(setRefundWithdrawal, { id, withdrawal_id: null, problem, updated_at: app.now() });
       changed(app, tx, id);
     });
   }

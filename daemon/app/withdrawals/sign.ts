@@ -244,10 +244,10 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   if (!version || version.txid !== null) return;
   const rows = paidBy(tx, version);
   const { subject: isFor, account_id } = spendOf(tx, version.spend_id);
-  // the same would be planned and refused again
-  if (isFor !== null) endPlan(tx, account_id, 'stopped', error.message);
-  dropPlan(app, tx, version);
   const why = messageOf(reasonOf(error));
+  // the same would be planned and refused again
+  if (isFor !== null) endPlan(tx, account_id, 'stopped', why);
+  dropPlan(app, tx, version);
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);

@@ -2,8 +2,8 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useConnection, useData } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { foreign, useTimes } from '../../parts/format.ts';
-import { Coin, Facts, Problem, State } from '../../parts/parts.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { Coin, Facts, Problem, State, Told } from '../../parts/parts.tsx';
 import { useTries } from '../../tries.ts';
 import { type Desk, isOpen, useSigning } from './desks.ts';
 import { isWrongPassphrase, Passphrase } from './passphrase.tsx';
@@ -25,7 +25,13 @@ export function Plan({ desk, plan }: PlanProps): ReactNode {
     <section className="gas-plan">
       <h2>{t('planTitle', { chain })}</h2>
       <State shape={plan.problem ? 'warning' : isLater ? 'waiting' : 'seen'} tone={plan.problem ? 'warn' : 'main'}>
-        {plan.problem ? t('planWaits', { why: foreign(plan.problem) }) : t(isLater ? 'planLater' : 'planRuns')}
+        {plan.problem ? (
+          <>
+            {t('planWaits')} <Told said={plan.problem} />
+          </>
+        ) : (
+          t(isLater ? 'planLater' : 'planRuns')
+        )}
       </State>
       {plan.only_needed && <p className="quiet">{t('planNeeded')}</p>}
       <Facts

@@ -6,7 +6,7 @@ import { type Translate, useText } from '../../i18n.ts';
 import { Sure } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import type { Shape } from '../../parts/icons.tsx';
-import { Copy, Hash, Problem, Said, State, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Copy, Hash, Problem, State, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { href } from '../../router.ts';
 import TEXTS from './texts.ts';
@@ -126,7 +126,7 @@ function Blocked({ link, t }: Props): ReactNode {
     <>
       {link.problem && (
         <p className="bad">
-          {t('problem')} <Said text={link.problem} />
+          {t('problem')} <Told said={link.problem} />
         </p>
       )}
       <div className="actions">
