@@ -1,5 +1,6 @@
 /** `countinghouse alert`: the operator's alerts. */
 import type { Command } from 'commander';
+import { textOf } from '../domain/messages.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { wholeNumber } from './parse.ts';
@@ -48,7 +49,7 @@ async function listAlerts(session: Session, { after }: { after?: string }) {
         alert.network ?? '-',
         alert.kind,
         alert.subject,
-        alert.message,
+        textOf(alert.message),
       ]),
       'There are no open alerts.',
     ),

@@ -6,6 +6,7 @@
  * kind.
  */
 import type { Result } from '../contract/operator.ts';
+import { textIn } from '../domain/messages.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import type { Proposal } from '../operator/request.ts';
 import type { Asked } from '../operator/review.ts';
@@ -31,7 +32,11 @@ export async function approved(
   ]);
   const request = ApprovalRequest.of(session.call, proposal, proposed, asked, Date.now());
   if (!request) {
-    throw new Failure(`it cannot be shown what would be signed: ${proposed.why}`, EXIT.failed, 'withdrawal.preview');
+    throw new Failure(
+      `it cannot be shown what would be signed: ${textIn(proposed.why)}`,
+      EXIT.failed,
+      'withdrawal.preview',
+    );
   }
   if (!session.json) session.note(reviewText(request.view).trimEnd());
   await confirm(session.io, session.yes, question);

@@ -1,13 +1,14 @@
 /** `countinghouse doctor`: the problems of the service and their remedies. Exits with 1 when there is a problem. */
 import { lstat, statfs } from 'node:fs/promises';
 import type { Result } from '../contract/operator.ts';
-import { textOf } from '../domain/messages.ts';
+import { textIn, textOf, type Value } from '../domain/messages.ts';
 import { configFile } from './config.ts';
 import { FaultShown } from './io.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, table } from './table.ts';
 
-type Finding = Pick<Result<'doctor'>['findings'][number], 'subject' | 'level' | 'text' | 'advice'>;
+/** Without a service, words are those of this command. */
+type Finding = Pick<Result<'doctor'>['findings'][number], 'subject' | 'level'> & { text: Value; advice: Value | null };
 
 const MARKS = { ok: 'ok', warning: 'WARNING', problem: 'PROBLEM' } as const;
 
@@ -16,7 +17,7 @@ export async function doctor(session: Session): Promise<void> {
   session.print({ findings }, () =>
     table(
       ['', 'ABOUT', 'FOUND', 'TO DO'],
-      findings.map(({ level, subject, text, advice }) => [MARKS[level], subject, text, advice ?? '-']),
+      findings.map(({ level, subject, text, advice }) => [MARKS[level], subject, textOf(text), textIn(advice) ?? '-']),
       'Nothing was looked at.',
     ),
   );
@@ -62,7 +63,7 @@ async function withoutService(session: Session): Promise<Finding[]> {
   found.push(
     fault === null
       ? { subject: 'permissions', level: 'ok', text: `${dataDir} is for its owner alone`, advice: null }
-      : { subject: 'permissions', level: 'problem', text: textOf(fault.text), advice: fault.command },
+      : { subject: 'permissions', level: 'problem', text: fault.text, advice: fault.command },
   );
   const { bavail, bsize } = await statfs(dataDir);
   const full = bavail * bsize < 256 * BYTES_PER_MB;

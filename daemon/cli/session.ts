@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { defaultDataDir } from '../config/paths.ts';
 import type { Call } from '../contract/operator.ts';
+import { inEnglish } from '../domain/messages.ts';
 import { serverFolder } from '../home/place.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletLocation } from '../operator/local-keyholder.ts';
@@ -127,9 +128,9 @@ export class Session {
     return found === null || found.uid === 0 ? null : found;
   }
 
-  /** Prints a result: as one line of JSON, or as text. */
+  /** Prints a result: as one line of JSON, in which messages are English, or as text. */
   print(result: unknown, text: () => string): void {
-    this.io.stdout.write(this.json ? jsonLine(result) : text());
+    this.io.stdout.write(this.json ? jsonLine(inEnglish(result)) : text());
   }
 
   /** Prints a note on stderr. */

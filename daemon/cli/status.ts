@@ -1,5 +1,6 @@
 /** `countinghouse status`. */
 import type { Result } from '../contract/operator.ts';
+import { textOf } from '../domain/messages.ts';
 import type { Session } from './session.ts';
 import { BYTES_PER_MB, pairs, span, table, when } from './table.ts';
 
@@ -12,7 +13,7 @@ type Status = Result<'status'>;
 
 function statusText(status: Status): string {
   return [
-    ...status.warnings.map((warning) => `Warning: ${warning}\n`),
+    ...status.warnings.map((warning) => `Warning: ${textOf(warning)}\n`),
     pairs([
       ['Countinghouse', status.version],
       ['Address', status.url],

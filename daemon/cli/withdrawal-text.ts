@@ -1,5 +1,6 @@
 /** Withdrawals as text. */
 import type { Result } from '../contract/operator.ts';
+import { textIn, textOf } from '../domain/messages.ts';
 import { indent, pairs, table, when } from './table.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
@@ -11,8 +12,8 @@ export function withdrawalText(withdrawal: Withdrawal): string {
     pairs([
       ['Withdrawal', `${withdrawal.id}`],
       ['Business', `${withdrawal.business} (${withdrawal.network})`],
-      ['State', withdrawal.reason === null ? state : `${state}: ${withdrawal.reason}`],
-      ['Waits', withdrawal.problem],
+      ['State', withdrawal.reason === null ? state : `${state}: ${textOf(withdrawal.reason)}`],
+      ['Waits', textIn(withdrawal.problem)],
       ['Refund of', withdrawal.refund_of && refundText(withdrawal.refund_of)],
       ['Amount', `${withdrawal.amount} ${crypto}${withdrawal.sweep ? ' (everything)' : ''}`],
       ['Worth', withdrawal.usd_value === null ? null : `${withdrawal.usd_value} USD when it was asked for`],
@@ -31,7 +32,7 @@ export function withdrawalText(withdrawal: Withdrawal): string {
       `${version.fee} ${withdrawal.fee_crypto}`,
       when(version.sent_at),
       version.tx_id ?? '-',
-      version.problem ?? '',
+      textIn(version.problem) ?? '',
     ]);
     parts.push(`Versions\n${indent(table(['>NO', 'KIND', '>FEE', 'SENT', 'TRANSACTION', ''], rows, ''))}`);
   }

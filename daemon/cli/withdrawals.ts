@@ -3,6 +3,7 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { textIn, textOf } from '../domain/messages.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Asked, Expected } from '../operator/review.ts';
 import { approved } from './approvals.ts';
@@ -128,7 +129,7 @@ async function list(session: Session, options: ListOptions): Promise<void> {
         one.usd_value ?? '-',
         one.canceling ? `${one.state}, being canceled` : one.state,
         one.address,
-        one.reason ?? one.problem ?? '',
+        textIn(one.reason ?? one.problem) ?? '',
       ]),
       found.next === null ? 'There are no such withdrawals.' : 'None among the newest.',
     ),
@@ -186,7 +187,7 @@ async function carryOut(
 /** Throws if the withdrawal is decided or under way. */
 function needUndecided({ id, state, problem, reason }: Result<'withdrawal.list'>['withdrawals'][number]): void {
   if (state === 'requested' || (state === 'approved' && problem !== null)) return;
-  const why = reason === null ? '' : ` (${reason})`;
+  const why = reason === null ? '' : ` (${textOf(reason)})`;
   throw new Failure(`withdrawal ${id} is ${state}${why}: there is nothing to approve`, EXIT.failed, 'withdrawal.state');
 }
 
@@ -196,7 +197,7 @@ async function whatFollows(session: Session, id: string, seconds: number): Promi
   for (;;) {
     const { state, tx_id, problem } = (await session.call('withdrawal.show', { id })).withdrawal;
     if (state === 'broadcast' || state === 'completed') return `, and sent: ${tx_id ?? state}`;
-    if (problem !== null) return `, and waits: ${problem}`;
+    if (problem !== null) return `, and waits: ${textOf(problem)}`;
     if (performance.now() >= end) return `; it was not sent within ${seconds} s`;
     await new Promise((resolve) => setTimeout(resolve, SENT_LOOK_MS));
   }
@@ -229,7 +230,7 @@ async function replace(session: Session, options: ReplaceOptions, id: string, ki
 /** The state of a transaction, as far as known. */
 function outcomeText(what: string, outcome: Result<'withdrawal.approve'>['outcome']): string {
   if (outcome?.sent) return `${what} is sent.`;
-  return outcome?.problem ? `${what} is not sent: ${outcome.problem}` : `${what} is not sent yet.`;
+  return outcome?.problem ? `${what} is not sent: ${textOf(outcome.problem)}` : `${what} is not sent yet.`;
 }
 
 /** A payment as the operator names it: "address=amount". */

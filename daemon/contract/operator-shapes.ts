@@ -362,8 +362,7 @@ export const AlertShape = z.object({
   id: z.int().min(0),
   kind: z.string(),
   subject: z.string(),
-  message: z.string(),
-  said: MessageShape,
+  message: MessageShape,
   /** Null: it is about the appliance itself. */
   network: z.string().nullable(),
   created_at: Instant,
@@ -410,8 +409,7 @@ export const StatusShape = z.object({
   ),
   open_alerts: z.int().min(0),
   /** Faults of the configuration, and how to correct them. */
-  warnings: z.array(z.string()),
-  said_warnings: z.array(MessageShape),
+  warnings: z.array(MessageShape),
   /**
    * The free space on the disk of the data directory, the size of the write-ahead log, and why writes fail, if they do.
    */

@@ -104,10 +104,8 @@ export const OPERATOR = {
         z.object({
           subject: z.string(),
           level: z.enum(['ok', 'warning', 'problem']),
-          text: z.string(),
-          advice: z.string().nullable(),
-          said: MessageShape,
-          said_advice: MessageShape.nullable(),
+          text: MessageShape,
+          advice: MessageShape.nullable(),
         }),
       ),
     }),

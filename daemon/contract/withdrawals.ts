@@ -59,12 +59,10 @@ export const WithdrawalShape = z.object({
   usd_value: Decimal.nullable(),
   address: z.string(),
   state: z.enum(WITHDRAWAL_STATES),
-  /** Why it was rejected or failed, in English and as the message. */
-  reason: z.string().nullable(),
-  said_reason: MessageShape.nullable(),
+  /** Why it was rejected or failed. */
+  reason: MessageShape.nullable(),
   /** Why it waits. */
-  problem: z.string().nullable(),
-  said_problem: MessageShape.nullable(),
+  problem: MessageShape.nullable(),
   approved_by: z.string().nullable(),
   approved_at: Instant.nullable(),
   /** Until when it waits for a decision or for the wallet. */
@@ -91,8 +89,7 @@ const VersionShape = z.object({
   sent_at: Instant.nullable(),
   /** Monero's transaction key: shows anybody who has it what each recipient got. Null on other chains, and if it is not known. */
   proof: z.string().nullable(),
-  problem: z.string().nullable(),
-  said_problem: MessageShape.nullable(),
+  problem: MessageShape.nullable(),
 });
 
 const WithdrawalDetailShape = WithdrawalShape.extend({
@@ -135,10 +132,9 @@ const PreviewShape = z.object({
   /** Smallest units per virtual byte. */
   fee_rate: Decimal,
   vsize: z.int().min(0),
-  warnings: z.array(z.object({ code: z.string(), text: z.string(), said: MessageShape })),
+  warnings: z.array(z.object({ code: z.string(), text: MessageShape })),
   /** The purposes of the withdrawals, where known. */
-  notes: z.array(z.string()),
-  said_notes: z.array(MessageShape),
+  notes: z.array(MessageShape),
   /** The end of an approval made now: milliseconds since 1970, covered by the MAC. */
   until: Millis,
   /** The likely wait and cost of each speed of a first payment; empty if its fee cannot be chosen. */
@@ -212,8 +208,7 @@ const ProposalShape = z.discriminatedUnion('kind', [
 /** `sent`: a node has accepted it. `problem`: why not; null if unknown yet. */
 const OutcomeShape = z.object({
   sent: z.boolean(),
-  problem: z.string().nullable(),
-  said_problem: MessageShape.nullable(),
+  problem: MessageShape.nullable(),
 });
 
 export const WITHDRAWALS = {
@@ -276,8 +271,7 @@ export const WITHDRAWALS = {
     z.object({
       withdrawals: z.array(WithdrawalShape),
       preview: PreviewShape.nullable(),
-      why: z.string().nullable(),
-      said_why: MessageShape.nullable(),
+      why: MessageShape.nullable(),
       /** Its money is on several addresses: with a grant of gas of this kind it is collected first. */
       collect: CollectShape.nullable(),
     }),

@@ -425,6 +425,27 @@ export function textOf(value: Value): string {
   return sentence.replace(/\{(\w+)\}/g, (_, name: string) => textOf(values[name] ?? ''));
 }
 
+/**
+ * An answer as scripts read it: each message is its English words, and beside them its code, in a field of the same name with `_code`
+ * at its end. Of a list of messages the words alone.
+ */
+export function inEnglish(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map((one) => (isMessage(one) ? textOf(one) : inEnglish(one)));
+  if (typeof answer !== 'object' || answer === null) return answer;
+  const fields = Object.entries(answer).flatMap(([name, value]) =>
+    isMessage(value)
+      ? [
+          [name, textOf(value)],
+          [`${name}_code`, value.code],
+        ]
+      : [[name, inEnglish(value)]],
+  );
+  return Object.fromEntries(fields);
+}
+
+const isMessage = (value: unknown): value is Message =>
+  typeof value === 'object' && value !== null && Object.keys(value).sort().join() === 'code,values';
+
 /** The same for what may be absent. */
 export const textIn = (value: Value | null): string | null => (value === null ? null : textOf(value));
 

@@ -1,4 +1,6 @@
 /** A view of a request for approval as text for a terminal. */
+
+import { textOf } from '../domain/messages.ts';
 import type { CollectView, PaymentView, ReviewView, Sum } from './view.ts';
 
 /** Removes control characters, which could repaint a terminal, from the service's texts. */
@@ -28,8 +30,8 @@ export function reviewText(view: ReviewView): string {
   lines.push(`Holds until ${new Date(until).toISOString()}`);
   if (rate !== null) lines.push(`Dollars at 1 ${view.takes.asset} = ${rate} USD, by the service's word`);
   if (view.isFeeHigh) lines.push('WARNING: The fee may be more than 5 % of what is moved.');
-  for (const { text } of warnings) lines.push(`WARNING: ${printable(text)}.`);
-  for (const note of notes) lines.push(`${printable(note)}, by the service's word.`);
+  for (const { text } of warnings) lines.push(`WARNING: ${printable(textOf(text))}.`);
+  for (const note of notes) lines.push(`${printable(textOf(note))}, by the service's word.`);
   return `${lines.join('\n')}\n`;
 }
 

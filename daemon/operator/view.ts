@@ -78,10 +78,9 @@ export type ReviewView = {
   collect: CollectView | null;
   /** The likely wait and cost of each speed, as stated; empty if the fee cannot be chosen. */
   speeds: { speed: Speed; minutes: number; fee: Sum }[];
-  /** The service's texts. */
-  warnings: readonly { code: string; text: string; said: Message }[];
-  notes: readonly string[];
-  saidNotes: readonly Message[];
+  /** The service's messages. */
+  warnings: readonly { code: string; text: Message }[];
+  notes: readonly Message[];
 };
 
 /** With two decimals, rounded up, so that no amount looks smaller than it is. */
@@ -203,7 +202,6 @@ export function viewOf(
       },
     warnings: preview.warnings,
     notes: preview.notes,
-    saidNotes: preview.said_notes,
   };
 }
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { messageOf } from '../../daemon/domain/messages.ts';
+import { messageOf, textOf } from '../../daemon/domain/messages.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { strictCaller } from './operator-raw.ts';
 
@@ -54,8 +54,8 @@ it('live ones come first, page by page, each with its network', async () => {
   }
   expect(seen).toEqual(['4 mainnet', '2 null', '1 mainnet', '3 testnet', '0 regtest']);
   const { alerts } = await call('alert.list', {});
-  expect(alerts[1]!.said).toEqual(LOW);
-  expect(alerts.map(({ message }) => message)).toEqual([
+  expect(alerts[1]!.message).toEqual(LOW);
+  expect(alerts.map(({ message }) => textOf(message))).toEqual([
     'message 4',
     expect.stringContaining('has 7 MB left'),
     'message 1',

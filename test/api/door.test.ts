@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHAINS } from '../../daemon/domain/assets.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { strictCaller } from './operator-raw.ts';
@@ -274,7 +275,7 @@ describe('an address for payers', () => {
     const own = await startTestDaemon(config);
     try {
       const { warnings } = await strictCaller(own.dataDir)('status', {});
-      expect(warnings.map((text) => text.includes('trusted_proxies'))).toEqual(warned ? [true] : []);
+      expect(warnings.map((one) => textOf(one).includes('trusted_proxies'))).toEqual(warned ? [true] : []);
     } finally {
       await own.stop();
     }

@@ -50,10 +50,11 @@ const completed = async (id: string): Promise<void> => {
   await until(`withdrawal ${id} is completed`, async () => (await operator.show(id)).state === 'completed');
 };
 const recipient = (address: string) => operator.call('withdrawal.recipient', { business: '1', crypto: 'LTC', address });
+const stored = async (id: string) => (await operator.call('withdrawal.show', { id })).withdrawal;
 /** The codes and texts that the operator reads before an approval. */
 async function said(id: string): Promise<{ warnings: string[]; notes: string[] }> {
-  const { warnings, said_notes } = await operator.preview(id);
-  return { warnings: warnings.map((one) => one.said.code), notes: said_notes.map((one) => one.code) };
+  const { warnings, notes } = await operator.preview(id);
+  return { warnings: warnings.map((one) => one.text.code), notes: notes.map((one) => one.code) };
 }
 
 it('a payment by the policy makes no address known', async () => {
@@ -67,7 +68,7 @@ it('a payment by the policy makes no address known', async () => {
 
 it('an address that looks like a paid one is not paid by the policy', async () => {
   const id = await ask('0.2', known);
-  expect(await operator.show(id)).toMatchObject({ state: 'requested', said_problem: { code: 'ask.lookalike' } });
+  expect(await stored(id)).toMatchObject({ state: 'requested', problem: { code: 'ask.lookalike' } });
   expect(await said(id)).toEqual({ warnings: ['warning.new_address', 'warning.lookalike'], notes: [] });
   await operator.approve(id);
   await completed(id);
@@ -90,7 +91,7 @@ it('one that the operator has approved is the same again, and the other one look
   expect(await said(theft)).toEqual({ warnings: ['warning.unasked_address', 'warning.lookalike'], notes: [] });
   // neither by the policy any more, nor while it only waits, is it anything that speaks against the known one
   const small = await ask('0.2', fake);
-  expect(await operator.show(small)).toMatchObject({ said_problem: { code: 'ask.lookalike' } });
+  expect(await stored(small)).toMatchObject({ problem: { code: 'ask.lookalike' } });
   await completed(await ask('0.2', known));
   for (const id of [large, theft, small]) await operator.call('withdrawal.reject', { id });
 });

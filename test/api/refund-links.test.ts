@@ -1,5 +1,6 @@
 /** Refund links: a payer types the address on a page of the shop, once, and the merchant approves. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { LANGUAGES } from '../../daemon/payment-page/languages/index.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { stranger } from '../support/money.ts';
@@ -73,7 +74,7 @@ describe('a refund by link', () => {
     expect(row).toMatchObject({ address, amount: '1', crypto: 'LTC', state: 'requested', origin: 'refund' });
     const preview = await operator.preview(given.withdrawal!);
     expect(preview.warnings.map(({ code }) => code)).toContain('new_address');
-    expect(preview.notes).toContainEqual(expect.stringContaining('The payer typed the address'));
+    expect(preview.notes.map(textOf)).toContainEqual(expect.stringContaining('The payer typed the address'));
     expect((await fetchPage(link.url)).text).toContain('has your address');
 
     await operator.carryOut({ kind: 'pay', id: `${given.withdrawal}` });

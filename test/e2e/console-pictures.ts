@@ -11,7 +11,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Method } from '../../daemon/contract/operator.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
-import { message, textOf } from '../../daemon/domain/messages.ts';
+import { message } from '../../daemon/domain/messages.ts';
 import { until } from '../support/daemon.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf, overhangOf } from './page-kit.ts';
@@ -464,8 +464,7 @@ const ALERTS = {
       kind: 'inbox.deposit',
       subject: '2',
       network: 'mainnet',
-      message: textOf(WAITING),
-      said: WAITING,
+      message: WAITING,
       created_at: '2026-11-20T12:30:00.000Z',
     },
   ],

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Call, Result } from '../../daemon/contract/operator.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 
 type Invoice = Result<'invoice.show'>['invoice'];
 type InboxItem = Result<'inbox.list'>['items'][number];
@@ -137,7 +138,7 @@ export async function audit(audited: Audited): Promise<string[]> {
   const inbox = await allInbox(audited.operator);
   const { alerts } = await audited.operator('alert.list', {});
   const undone = new Set(invoices.filter(({ payment }) => payment?.undone).map(({ slug }) => slug));
-  for (const { kind, message } of alerts) if (kind === 'chain.halted') faults.push(message);
+  for (const { kind, message } of alerts) if (kind === 'chain.halted') faults.push(textOf(message));
 
   // of an overpayment the deposit counts for its invoice, and the inbox has the difference
   const unclaimed = inbox.filter(({ gone, reason }) => !gone && reason !== 'overpaid');

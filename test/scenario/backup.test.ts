@@ -13,6 +13,7 @@ import { needUnoccupied, restoreBackup } from '../../daemon/app/backup/restore.t
 import { verifyBackup } from '../../daemon/app/backup/verify.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { CHAINS } from '../../daemon/domain/assets.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 import { openByVault, openByWords } from '../../daemon/wallet/backup-key.ts';
@@ -231,7 +232,7 @@ describe('scheduled backups', () => {
         const { alerts } = await operatorClient(other.dataDir)('alert.list', {});
         return alerts.find(({ kind }) => kind === 'backup.failed');
       });
-      expect(found.message).toContain('mount its disk');
+      expect(textOf(found.message)).toContain('mount its disk');
     } finally {
       await other.stop();
     }

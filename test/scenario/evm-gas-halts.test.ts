@@ -23,10 +23,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a collection that fails, on anvil'), () =
 
   const sentBy = async (address: string): Promise<number> =>
     Number(await scene.anvil.rpc('eth_getTransactionCount', [address, 'latest']));
-  const alerts = async (): Promise<string[]> =>
-    (await shop.operator.call('alert.list', {})).alerts.flatMap((one) =>
-      one.kind === 'gas.halted' ? [one.message] : [],
-    );
+  const alerts = (): Promise<string[]> => shop.operator.alertsOf('gas.halted');
   const blocked = (address: string, is: boolean): Promise<unknown> =>
     scene.anvil.rpc('eth_sendTransaction', [
       {

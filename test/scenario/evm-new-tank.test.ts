@@ -52,8 +52,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a new tank, on anvil'), () => {
   }
   const move = async (index: number, word: Awaited<ReturnType<typeof signed>> | null) =>
     shop.operator.call('gas.tank', { business, chain: 'ETH', index, signed: word });
-  const alertsOf = async (kind: string): Promise<string[]> =>
-    (await shop.operator.call('alert.list', {})).alerts.flatMap((one) => (one.kind === kind ? [one.message] : []));
+  const alertsOf = (kind: string): Promise<string[]> => shop.operator.alertsOf(kind);
 
   it('needs the word of the operator for exactly that tank', async () => {
     await expect(move(1, null)).rejects.toThrow('The grant of gas is missing');

@@ -5,9 +5,11 @@
 import { OperatorError } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { NATIVE_COIN } from '../../daemon/domain/evm.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { parseDecimal } from '../../daemon/domain/money.ts';
 import { until } from '../support/daemon.ts';
 import { ETHER, type EvmShop } from '../support/evm-shop.ts';
+import type { Shown } from '../support/operator.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 type Kind = 'coin' | 'token';
@@ -113,7 +115,7 @@ export class Payday {
     if (Number(pending) + Number(queued) > 0) faults.push(`transactions wait: ${pending}, behind a gap ${queued}`);
     faults.push(...(await this.#shop.proof()));
     const { alerts } = await operator.call('alert.list', {});
-    for (const { kind, message } of alerts) if (!EXPECTED_ALERTS.test(kind)) faults.push(`${kind}: ${message}`);
+    for (const { kind, message } of alerts) if (!EXPECTED_ALERTS.test(kind)) faults.push(`${kind}: ${textOf(message)}`);
     const { plan } = await this.#shop.desk();
     if (plan?.state !== 'open') faults.push(`the plan is ${plan?.state}: ${JSON.stringify(plan?.problem)}`);
     return faults;
@@ -177,7 +179,7 @@ export class Payday {
   /** Replaces its transaction, unless it has two versions, and waits until both were sent. */
   async #replaced(name: Name, kind: 'speed-up' | 'cancel'): Promise<void> {
     const id = await this.#approved(name);
-    const isSent = (times: number, { versions, state }: Withdrawal): boolean =>
+    const isSent = (times: number, { versions, state }: Pick<Shown, 'versions' | 'state'>): boolean =>
       state === 'completed' || state === 'failed' || versions.filter(({ sent_at }) => sent_at !== null).length >= times;
     await until(`${name} is sent`, async () => isSent(1, await this.#shop.operator.show(id)));
     await until(`${kind} of ${name} is taken`, async () => this.#replace(id, kind));

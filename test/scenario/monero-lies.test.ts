@@ -3,6 +3,7 @@
  * the same time on one honest node, because a refused transaction is offered again only after seconds.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../daemon/domain/withdrawal.ts';
 import { parseSigned } from '../../daemon/monero/transaction.ts';
 import { hasMonerod, Monerod, monerodTitle } from '../nodes/monerod.ts';
@@ -110,7 +111,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
         },
         WAIT_MS,
       );
-      for (const { message } of refused) expect(message).toContain(`countinghouse withdrawal speed-up ${id}`);
+      for (const { message } of refused) expect(textOf(message)).toContain(`countinghouse withdrawal speed-up ${id}`);
       for (const { tx_id } of (await operator.show(id)).versions) expect(await node.has(tx_id!)).toBe(false);
       liar.change = () => undefined;
       await operator.replace(id, 'speed-up');
@@ -127,7 +128,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
         async () => {
           const { alerts } = await operator.call('alert.list', {});
           const { versions } = await operator.show(id);
-          const told = alerts.some(({ message }) => message.includes(`countinghouse withdrawal cancel ${id}`));
+          const told = alerts.some(({ message }) => textOf(message).includes(`countinghouse withdrawal cancel ${id}`));
           return told && versions.length === 2 && versions.every(({ tx_id, problem }) => tx_id !== null && problem);
         },
         WAIT_MS,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { createLog } from '../../daemon/log.ts';
 import { startDaemon } from '../../daemon/main.ts';
 import { addressAt } from '../../daemon/monero/address.ts';
@@ -305,7 +306,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       for (const id of [alone, ...together]) expect(await client.show(id)).toMatchObject({ state: 'completed' });
       for (const id of [...alike, unpaid]) expect(await client.show(id)).toMatchObject({ state: 'requested' });
       const { alerts } = await client.call('alert.list', {});
-      const texts = alerts.map(({ message }) => message);
+      const texts = alerts.map(({ message }) => textOf(message));
       expect(texts).toContainEqual(
         expect.stringContaining(`withdrawals ${alike.join(', ')}, and the chain does not show`),
       );

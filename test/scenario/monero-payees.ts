@@ -2,6 +2,8 @@
  * A batch of withdrawals of Monero by a service that may die at any time, and its audit from outside: what the recipients' own
  * wallet found in blocks.
  */
+
+import { textOf } from '../../daemon/domain/messages.ts';
 import type { Monerod } from '../nodes/monerod.ts';
 import { until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
@@ -64,6 +66,6 @@ export async function paidOnce(victim: Victim, node: Monerod, payees: readonly P
   });
   for (const problem of proved.problems) faults.push(`the books: ${JSON.stringify(problem)}`);
   const { alerts } = await victim.alive(() => victim.operator('alert.list', {}));
-  for (const { kind, message } of alerts) if (kind.endsWith('.halted')) faults.push(message);
+  for (const { kind, message } of alerts) if (kind.endsWith('.halted')) faults.push(textOf(message));
   return faults;
 }

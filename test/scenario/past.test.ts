@@ -129,7 +129,7 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
       db.close();
       expect(await prove()).toEqual([expect.stringContaining('the source holds 1 LTC that our books do not')]);
       const { alerts } = await call('alert.list', {});
-      expect(alerts.find(({ kind }) => kind === 'ledger.differs')?.message).toContain('source rescan LTC');
+      expect(JSON.stringify(alerts.find(({ kind }) => kind === 'ledger.differs'))).toContain('source rescan LTC');
       expect(await call('source.rescan', { network: 'regtest', chain: 'LTC' })).toEqual({ begun: true });
       await foundAll(service, key, held + 1);
       await readToEnd(call);

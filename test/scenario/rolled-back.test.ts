@@ -3,10 +3,12 @@
  * alone, the database with the vault, and a copy that runs beside the original. What was paid since is not paid again, and no
  * address is given out twice. The chain, the stamp of the instance and the signer's journal tell.
  */
+
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { copied } from '../support/copied.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -147,7 +149,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('data that is older than the chain
       const found = await older(operator);
       return found.length > 0 && found;
     });
-    expect(alert?.message).toContain(sign);
+    expect(alert && textOf(alert.message)).toContain(sign);
     await operator.unlock();
     expect((await askForAddress(service)).status).toBe(503);
     const { address, amount, idempotent } = paid['asked later']!;

@@ -133,7 +133,10 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('t
       const now = await show(id);
       return now.problem !== null && now;
     });
-    expect(waiting).toMatchObject({ state: 'approved', problem: expect.stringContaining('Laptop is not connected') });
+    expect(waiting).toMatchObject({
+      state: 'approved',
+      problem: { code: 'wait.machine_away', values: { machine: 'Laptop' } },
+    });
     expect((await call('doctor', {})).findings.filter(({ subject }) => subject === 'wallet')).toMatchObject([
       { level: 'ok' },
     ]);

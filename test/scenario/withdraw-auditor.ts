@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Call, Result } from '../../daemon/contract/operator.ts';
 import type { ChainId } from '../../daemon/domain/assets.ts';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { scriptAt } from '../../daemon/sandbox/addresses.ts';
 import { outputsToUs, toUnits } from './auditor.ts';
 
@@ -71,7 +72,7 @@ export async function auditPayouts({ dataDir, operator, cryptos, get, wanted }: 
   }
   const { alerts } = await operator('alert.list', {});
   // the sandbox raises alerts of bugs alone; what became of each withdrawal is read from the chain above
-  for (const { kind, message } of alerts) if (kind.endsWith('.halted')) faults.push(message);
+  for (const { kind, message } of alerts) if (kind.endsWith('.halted')) faults.push(textOf(message));
   return faults;
 }
 

@@ -220,7 +220,7 @@ async function endEverything(world: World): Promise<void> {
 /** How a withdrawal stands, in words. */
 async function story(world: World, id: number): Promise<string> {
   const { withdrawal } = await world.appliance.operator('withdrawal.show', { id: `${id}` });
-  const versions = withdrawal.versions.map(({ tx_id, problem }) => `${tx_id} (${problem})`);
+  const versions = withdrawal.versions.map(({ tx_id, problem }) => `${tx_id} (${textIn(problem)})`);
   return `${withdrawal.state}, ${textIn(withdrawal.problem)}, versions ${versions}`;
 }
 

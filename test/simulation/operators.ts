@@ -11,6 +11,7 @@ import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { assetOf } from '../../daemon/domain/assets.ts';
 import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
+import { textIn } from '../../daemon/domain/messages.ts';
 import { parseDecimal } from '../../daemon/domain/money.ts';
 import { Appliance, Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
@@ -106,7 +107,7 @@ export async function approveOne(world: World, found: Withdrawal): Promise<strin
   try {
     const proposal = { kind: 'pay' as const, id };
     const { preview, why } = await world.appliance.operator('withdrawal.propose', proposal);
-    if (!preview) return `withdrawal ${id} cannot be shown: ${why}`;
+    if (!preview) return `withdrawal ${id} cannot be shown: ${textIn(why)}`;
     const [approval] = await approvalsOf(world, preview, expectedOf(wanted, found.address));
     if (!approval) throw new Fault(`the preview of withdrawal ${id} names no intent`);
     await world.appliance.operator('withdrawal.approve', { proposal, approvals: [approval] });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { checksumAddress } from '../../daemon/chains/evm/address.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { type EvmChain, NATIVE_COIN } from '../../daemon/domain/evm.ts';
+import { textIn } from '../../daemon/domain/messages.ts';
 import { sealedKeyholder } from '../../daemon/operator/keyholder.ts';
 import { ApprovalRequest } from '../../daemon/operator/request.ts';
 import type { Expected } from '../../daemon/operator/review.ts';
@@ -11,7 +12,7 @@ import type { GasGrant } from '../../daemon/wallet/signer/port.ts';
 import type { EvmScene } from '../adapters/evm-controls.ts';
 import { callOf } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from './daemon.ts';
-import { Operator } from './operator.ts';
+import { Operator, type Shown } from './operator.ts';
 import { openShop, PASSPHRASE } from './shop.ts';
 
 export const ETHER = 10n ** 18n;
@@ -20,7 +21,6 @@ const BUSINESS = 'Regtest shop';
 const DEEP: Readonly<Record<EvmChain, number>> = { ETH: 12, BSC: 15 };
 
 type Known = { operator: Operator; key: string };
-type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 type Desk = Result<'gas.status'>['desks'][number];
 
 let strangers = 0xabcd00;
@@ -136,12 +136,12 @@ export class EvmShop {
     const { call } = this.operator;
     const proposed = await call('withdrawal.propose', proposal);
     const request = ApprovalRequest.of(call, proposal, proposed, { kind: 'approve', expected }, Date.now());
-    if (!request) throw new Error(`nothing to approve: ${proposed.why}`);
+    if (!request) throw new Error(`nothing to approve: ${textIn(proposed.why)}`);
     await request.approve(sealedKeyholder(call), PASSPHRASE);
     return request.view;
   }
 
-  when(id: string, state: string): Promise<Withdrawal> {
+  when(id: string, state: string): Promise<Shown> {
     return until(`withdrawal ${id} is ${state}`, async () => {
       const now = await this.operator.show(id);
       return now.state === state && now;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call, Params, Result } from '../../daemon/contract/operator.ts';
+import { textIn, textOf } from '../../daemon/domain/messages.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import { type Authorization, type Intent, type PolicyGrant, SEAL_UNLOCK } from '../../daemon/wallet/signer/port.ts';
 import { seal } from '../../daemon/wallet/signer/seal.ts';
@@ -9,6 +10,10 @@ import { seal } from '../../daemon/wallet/signer/seal.ts';
 type Preview = NonNullable<Result<'withdrawal.propose'>['preview']>;
 type Proposal = Params<'withdrawal.propose'>;
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
+type Version = Withdrawal['versions'][number];
+/** A row with its messages in English. */
+type Spoken<T> = Omit<T, 'problem' | 'reason' | 'versions'> & { problem: string | null };
+export type Shown = Spoken<Withdrawal> & { reason: string | null; versions: Spoken<Version>[] };
 
 export class Operator {
   readonly call: Call;
@@ -26,8 +31,17 @@ export class Operator {
     await this.call('wallet.unlock', { sealed: await seal(seal_key, SEAL_UNLOCK, this.#passphrase) });
   }
 
-  async show(id: string | number): Promise<Withdrawal> {
-    return (await this.call('withdrawal.show', { id: `${id}` })).withdrawal;
+  /** A withdrawal with its messages in English. */
+  async show(id: string | number): Promise<Shown> {
+    const { withdrawal } = await this.call('withdrawal.show', { id: `${id}` });
+    const versions = withdrawal.versions.map((version) => ({ ...version, problem: textIn(version.problem) }));
+    return { ...withdrawal, problem: textIn(withdrawal.problem), reason: textIn(withdrawal.reason), versions };
+  }
+
+  /** The texts of the open alerts of a kind. */
+  async alertsOf(kind: string): Promise<string[]> {
+    const { alerts } = await this.call('alert.list', {});
+    return alerts.flatMap((one) => (one.kind === kind ? [textOf(one.message)] : []));
   }
 
   /** The approvals of what a preview names. */
@@ -47,7 +61,7 @@ export class Operator {
   /** What a proposal would sign. */
   async propose(proposal: Proposal): Promise<Preview> {
     const { preview, why } = await this.call('withdrawal.propose', proposal);
-    if (!preview) throw new Error(`nothing to show of a ${proposal.kind}: ${why}`);
+    if (!preview) throw new Error(`nothing to show of a ${proposal.kind}: ${textIn(why)}`);
     return preview;
   }
 

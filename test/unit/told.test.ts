@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Rejected } from '../../daemon/domain/errors.ts';
 import {
+  inEnglish,
   MESSAGES,
   type Message,
   type MessageCode,
@@ -69,6 +70,34 @@ describe('a message', () => {
       expect(german({ code, values: { text: 'in English' } })).toEqual([{ from: 'service', text: 'in English' }]);
     }
     expect(german(messageOf('of an earlier release'))).toEqual([{ from: 'service', text: 'of an earlier release' }]);
+  });
+
+  it('is English words and a code for scripts, wherever it stands in an answer', () => {
+    const [locked, away] = [message('wait.locked'), message('coin.left', { coin: 'ab:0' })];
+    const row = {
+      id: 7,
+      reason: null,
+      problem: locked,
+      versions: [{ problem: message('wait.coin_away', { coin: away }) }],
+    };
+    expect(inEnglish({ rows: [row], notes: [locked, away], at: [1, 'x'] })).toEqual({
+      rows: [
+        {
+          id: 7,
+          reason: null,
+          problem: textOf(locked),
+          problem_code: 'wait.locked',
+          versions: [
+            {
+              problem: `A coin is missing: ${textOf(away)}. Speed it up to pay it with other coins, or cancel it`,
+              problem_code: 'wait.coin_away',
+            },
+          ],
+        },
+      ],
+      notes: [textOf(locked), textOf(away)],
+      at: [1, 'x'],
+    });
   });
 
   it('takes a value that looks like a template as it is, and lacks one without a fault', () => {

@@ -7,7 +7,6 @@ import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf 
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
-import { textIn, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
 import { reachOf } from '../../domain/reach.ts';
@@ -55,8 +54,7 @@ export function status({ app, extra }: Context): Result<'status'> {
       wanted: pool.wanted,
     })),
     open_alerts: openAlertsCount(app),
-    warnings: warnings.map(textOf),
-    said_warnings: warnings,
+    warnings,
     storage: storageOf(app),
   };
 }
@@ -64,14 +62,7 @@ export function status({ app, extra }: Context): Result<'status'> {
 export async function doctor({ app, extra }: Context): Promise<Result<'doctor'>> {
   const findings = [...(await examine(app, extra.dataDir)), ...extra.releases.findings()];
   return {
-    findings: findings.map(({ subject, level, text, advice }) => ({
-      subject,
-      level,
-      text: textOf(text),
-      advice: textIn(advice),
-      said: text,
-      said_advice: advice,
-    })),
+    findings: findings.map(({ subject, level, text, advice }) => ({ subject, level, text, advice })),
   };
 }
 
@@ -157,8 +148,7 @@ export function alertList({ app }: Context, { limit, after }: Parsed<'alert.list
     id: row.id,
     kind: row.kind,
     subject: row.subject,
-    message: textOf(row.message),
-    said: row.message,
+    message: row.message,
     network: row.network,
     created_at: toIso(row.created_at),
   }));

@@ -10,7 +10,6 @@ import { feeAssetFor } from '../../app/withdrawals/request.ts';
 import type { Result } from '../../contract/operator.ts';
 import { type Asset, assetOf, type ChainId } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
-import { textIn, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { inGroups, type Policy } from '../../domain/policy.ts';
 import { hex } from '../../kit/bytes.ts';
@@ -45,10 +44,8 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     usd_value: usdOrNull(row.usd_value),
     address: row.address,
     state: row.state,
-    reason: textIn(row.reason),
-    said_reason: row.reason,
-    problem: textIn(row.problem),
-    said_problem: row.problem,
+    reason: row.reason,
+    problem: row.problem,
     approved_by: row.approved_by,
     approved_at: isoOrNull(row.approved_at),
     deadline_at: isoOrNull(row.deadline_at),
@@ -81,8 +78,7 @@ export function detailJson(
       vsize: version.size,
       signed_at: isoOrNull(version.signed_at),
       sent_at: isoOrNull(version.sent_at),
-      problem: textIn(version.problem),
-      said_problem: version.problem,
+      problem: version.problem,
     })),
   };
 }
@@ -117,9 +113,8 @@ export function previewJson(preview: Preview): PreviewJson {
     usd_rate: usdOrNull(usdRate),
     fee_rate: formatDecimal(size > 0 ? (fee * 10n ** BigInt(RATE_DECIMALS)) / BigInt(size) : 0n, RATE_DECIMALS),
     vsize: size,
-    warnings: warnings.map(({ code, said }) => ({ code, text: textOf(said), said })),
-    notes: notes.map(textOf),
-    said_notes: notes,
+    warnings: warnings.map(({ code, said }) => ({ code, text: said })),
+    notes,
     until: preview.until,
     speeds: preview.speeds.map(({ speed, minutes, fee: units }) => ({
       speed,

@@ -24,7 +24,6 @@ import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/asse
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { textIn } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
@@ -108,8 +107,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     return {
       withdrawals,
       preview: preview && previewJson(preview),
-      why: textIn(why),
-      said_why: why,
+      why,
       collect: collect && collectJson(collect),
     };
   },
@@ -117,9 +115,7 @@ export const WITHDRAWAL_METHODS: Methods = {
     const given = new Map(approvals.map((one) => [one.uuid, approvalOf(one)]));
     const { rows, outcome } = await approveProposal(app, proposalOf(app, proposal), given, gas);
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
-    if (outcome === null) return { withdrawals, outcome };
-    const { sent, problem } = outcome;
-    return { withdrawals, outcome: { sent, problem: textIn(problem), said_problem: problem } };
+    return { withdrawals, outcome };
   },
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));

@@ -88,7 +88,7 @@ function Item({ alert, onSeen, t }: ItemProps): ReactNode {
         <ShapeIcon shape="warning" size={20} />
       </span>
       <p>
-        <Told said={alert.said} />
+        <Told said={alert.message} />
         <span className="quiet advice">
           {full(alert.created_at)} · {wordsOf(alert.kind, language) ?? alert.kind}
           {alert.network && ` · ${alert.network}`}

@@ -88,7 +88,7 @@ function useThings(business: Business, t: T): Thing[] {
     ...alerts
       .filter(({ network, kind }) => (network === null || network === business.network) && kind !== AWAY)
       .map((alert): Thing => {
-        const note = <Told key={alert.id} said={alert.said} />;
+        const note = <Told key={alert.id} said={alert.message} />;
         const look = { shape: 'warning', tone: 'warn', button: t('look') } as const;
         return { key: `a${alert.id}`, title: t('alert'), note, to: href('alerts'), ...look };
       }),

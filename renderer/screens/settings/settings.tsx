@@ -190,7 +190,7 @@ function Configuration({ t }: { t: T }): ReactNode {
   const [text, setText] = useState('');
   const [changed, setChanged] = useState(true);
   const found = useCall('settings.show', {});
-  const warnings = useCall('status', {}).data?.said_warnings ?? [];
+  const warnings = useCall('status', {}).data?.warnings ?? [];
   const wanted = text.trim().toLowerCase();
   return (
     <Section title={t('configuration')} note={t('configNote')}>

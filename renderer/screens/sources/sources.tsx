@@ -1,5 +1,6 @@
 /** Sources and health: each chain with its servers, and what the service finds when it looks itself over. */
 import type { ReactNode } from 'react';
+import { textOf } from '../../../daemon/domain/messages.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
@@ -7,7 +8,6 @@ import { Page } from '../../frame/page.tsx';
 import { type Language, type Translate, useLanguage, useText } from '../../i18n.ts';
 import { ago, foreign, span } from '../../parts/format.ts';
 import { SUBJECTS_DE } from '../../parts/messages-de.ts';
-
 import { chainName, sourceName } from '../../parts/names.ts';
 import {
   Answer,
@@ -23,7 +23,6 @@ import {
   State,
   Told,
 } from '../../parts/parts.tsx';
-
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
@@ -72,14 +71,14 @@ function Health({ t }: { t: T }): ReactNode {
       <Answer of={doctor}>
         {({ findings }) => (
           <ul className="findings">
-            {findings.map(({ subject, level, text, said, said_advice }) => (
-              <li key={`${subject} ${text}`}>
+            {findings.map(({ subject, level, text, advice }) => (
+              <li key={`${subject} ${textOf(text)}`}>
                 <State {...LEVELS[level]}>{t(level)}</State>
                 <p>
-                  <strong>{subjectOf(subject, language)}:</strong> <Told said={said} />
-                  {said_advice && (
+                  <strong>{subjectOf(subject, language)}:</strong> <Told said={text} />
+                  {advice && (
                     <span className="quiet advice">
-                      <Told said={said_advice} />
+                      <Told said={advice} />
                     </span>
                   )}
                 </p>

@@ -177,7 +177,7 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
             </button>
           }
         >
-          {proposed.said_why && <Told said={proposed.said_why} />}. {t('nothingMoved')}
+          {proposed.why && <Told said={proposed.why} />}. {t('nothingMoved')}
         </Notice>
       </div>
     );

@@ -156,10 +156,10 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
     }
   }
   checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : warn(t('notRead')));
-  for (const { code, said } of view.warnings) {
-    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={said} />));
+  for (const { code, text } of view.warnings) {
+    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={text} />));
   }
-  for (const note of view.saidNotes) {
+  for (const note of view.notes) {
     if (note.code !== OWN_NOTE) checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} /> });
   }
   return checks;

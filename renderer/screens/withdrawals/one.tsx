@@ -102,15 +102,15 @@ function Body({ one }: { one: Detail }): ReactNode {
         <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
-      {one.said_problem && (
+      {one.problem && (
         <Notice tone="warn" title={t('whyItWaits')}>
-          <Told said={one.said_problem} />
+          <Told said={one.problem} />
         </Notice>
       )}
-      {one.said_reason && (
+      {one.reason && (
         <Notice tone="quiet" title={t('whyItEnded')}>
           <p>
-            <Told said={one.said_reason} />
+            <Told said={one.reason} />
           </p>
           <p>{t('nothingPaid')}</p>
         </Notice>
@@ -148,9 +148,9 @@ function Versions({ one }: { one: Detail }): ReactNode {
                 </td>
                 <td>
                   {version.tx_id && <Hash text={version.tx_id} />}
-                  {version.said_problem && (
+                  {version.problem && (
                     <p className="warn">
-                      <Told said={version.said_problem} />
+                      <Told said={version.problem} />
                     </p>
                   )}
                 </td>

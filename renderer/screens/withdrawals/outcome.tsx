@@ -37,7 +37,7 @@ type Sent = Result<'withdrawal.approve'>['outcome'];
 
 function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
   const t = useText(TEXTS);
-  const problem = outcome?.said_problem ?? one?.said_problem;
+  const problem = outcome?.problem ?? one?.problem;
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {

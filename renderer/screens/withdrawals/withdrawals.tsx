@@ -235,9 +235,9 @@ function Row({ one, times, waiting, chosen, choose }: RowProps): ReactNode {
       </td>
       <td className="at-to">
         <Hash text={one.address} />
-        {isWaiting(one) && one.said_problem && one.state === 'approved' && (
+        {isWaiting(one) && one.problem && one.state === 'approved' && (
           <p className="warn">
-            <Told said={one.said_problem} />
+            <Told said={one.problem} />
           </p>
         )}
       </td>

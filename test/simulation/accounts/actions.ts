@@ -8,6 +8,7 @@ import { readInvoice } from '../../../daemon/app/invoices/views.ts';
 import { estimateHighestFee, requestWithdrawal } from '../../../daemon/app/withdrawals/request.ts';
 import type { Result } from '../../../daemon/contract/operator.ts';
 import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
+import { textIn } from '../../../daemon/domain/messages.ts';
 import { formatUnits } from '../../../daemon/domain/money.ts';
 import { presentInvoice } from '../../../daemon/http/merchant/present.ts';
 import { gasGrantOf } from '../../../daemon/operator/gas.ts';
@@ -219,7 +220,7 @@ async function carryOut(
   const what = `${proposal.kind} of withdrawal ${proposal.id}`;
   try {
     const { preview, why, collect } = await appliance.operator('withdrawal.propose', proposal);
-    if (!preview) return `${what} cannot be shown: ${why}`;
+    if (!preview) return `${what} cannot be shown: ${textIn(why)}`;
     const review = Review.of(preview, asked, time.wall(), collect);
     if (!review) return `${what}: nothing to approve`;
     const signed = await appliance.ask(() =>

@@ -42,7 +42,6 @@ const said = {
   speeds: [],
   warnings: [],
   notes: [],
-  said_notes: [],
 } as unknown as Preview;
 const stated = {
   chain: 'ETH',

@@ -12,6 +12,7 @@ import { EXIT } from '../../../daemon/cli/io.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
 import type { OperatorFile } from '../../../daemon/contract/operator.ts';
 import { proofOf } from '../../../daemon/contract/proof.ts';
+import { messageOf } from '../../../daemon/domain/messages.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
 import { cheapWallet } from '../../support/wallet.ts';
@@ -73,9 +74,7 @@ const withdrawal = (over: object = {}) => ({
   address: own('LTC', 0, 77).address,
   state: 'requested',
   reason: null,
-  said_reason: null,
   problem: null,
-  said_problem: null,
   approved_by: null,
   approved_at: null,
   deadline_at: null,
@@ -112,7 +111,6 @@ const previewOf = (order: ReturnType<typeof payment>) => ({
   vsize: 141,
   warnings: [],
   notes: [],
-  said_notes: [],
   speeds: [],
   until: Date.now() + 86_400_000,
 });
@@ -123,9 +121,9 @@ const methods = (): string[] => asked.map(({ method }) => method).filter((method
 describe('approving', () => {
   it('shows what the approval is made over, not what the service says of it', async () => {
     const order = payment('LTC', ['evil'], 140_000_000n);
-    const preview = { ...previewOf(order), notes: ['Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody'] };
+    const preview = { ...previewOf(order), notes: [messageOf('Withdrawal 1 is a refund\u001b[2J\n0 LTC to nobody')] };
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, said_why: null, collect: null }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }),
       'withdrawal.approve': () => ({ withdrawals: [withdrawal({ state: 'approved' })], outcome: null }),
       'withdrawal.show': () => ({
         withdrawal: { ...withdrawal({ state: 'broadcast' }), conflict_key: null, versions: [] },
@@ -144,7 +142,7 @@ describe('approving', () => {
       raw: unsignedTransaction(payment('LTC', ['x'], 5_000n).plan),
     };
     answers = {
-      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, said_why: null, collect: null }),
+      'withdrawal.propose': () => ({ withdrawals: [withdrawal()], preview, why: null, collect: null }),
     };
     const { code, err } = await approve();
     expect(code).not.toBe(0);
@@ -160,7 +158,6 @@ describe('approving', () => {
         withdrawals: [withdrawal()],
         preview: previewOf(order),
         why: null,
-        said_why: null,
         collect: null,
       }),
     };
@@ -175,10 +172,9 @@ describe('approving', () => {
     const preview = previewOf(payment('LTC', ['evil']));
     answers = {
       'withdrawal.propose': () => ({
-        withdrawals: [withdrawal({ state, reason: 'as it was' })],
+        withdrawals: [withdrawal({ state, reason: messageOf('as it was') })],
         preview,
         why: null,
-        said_why: null,
         collect: null,
       }),
     };
@@ -198,7 +194,6 @@ describe('approving a batch by a script', () => {
         withdrawals: pair,
         preview: previewOf(order),
         why: null,
-        said_why: null,
         collect: null,
       }),
       'withdrawal.approve': () => ({ withdrawals: pair, outcome: null }),
@@ -322,7 +317,6 @@ it('no secret is in anything that is sent', async () => {
       withdrawals: [withdrawal()],
       preview: previewOf(payment('LTC', ['one'])),
       why: null,
-      said_why: null,
       collect: null,
     }),
   };

@@ -1,7 +1,7 @@
 /** What the operator's program refuses to approve, and that it shows what it approves: the service lies in every field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
-import { message } from '../../../daemon/domain/messages.ts';
+import { messageOf } from '../../../daemon/domain/messages.ts';
 import { type Asked, type Authorize, type Expected, type Given, Review } from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { type Preview, viewOf } from '../../../daemon/operator/view.ts';
@@ -59,7 +59,6 @@ const said = {
   speeds: [],
   warnings: [],
   notes: [],
-  said_notes: [],
 };
 const textOf = (made: Review, more: object = {}): string => {
   const view = viewOf(made, { ...said, ...more } as unknown as Preview);
@@ -202,7 +201,7 @@ describe('a payment', () => {
   it('is shown without what a terminal obeys, whatever the service warns of', () => {
     const text = textOf(review(given(payment('LTC', ['one']))), {
       fee: '1\u001b[2J',
-      warnings: [{ code: 'new_address', text: '\u202ea\nb', said: message('warning.high_fee') }],
+      warnings: [{ code: 'new_address', text: messageOf('\u202ea\nb') }],
     });
     expect(text.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
   });
