@@ -145,11 +145,11 @@ describe('a refund by link', () => {
       expect(await read()).toMatchObject({
         state: 'given',
         withdrawal: null,
-        problem: { code: 'spend.insufficient', values: { text: expect.stringContaining('Insufficient') } },
+        problem: { code: 'withdrawal.insufficient', values: { text: expect.stringContaining('Insufficient') } },
       });
       await own.restart();
       const again = await boss.call('refundLink.prepare', { id: link.id });
-      expect(again.link.problem?.code).toBe('spend.insufficient');
+      expect(again.link.problem?.code).toBe('withdrawal.insufficient');
       const other = (await own.call<{ id: string }>('POST', '/invoice', { amount: 80, crypto: 'LTC' })).body.id;
       await own.call('POST', `/invoice/rp/${other}`, {});
       await own.call('POST', '/sandbox/pay', { invoice_id: other });
