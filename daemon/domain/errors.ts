@@ -59,3 +59,9 @@ export class Malformed extends Error {
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`);
 }
+
+/** A value that must be there. Throws if it is not: always a bug of this program. */
+export function present<T>(value: T | null | undefined, what: string): T {
+  if (value === null || value === undefined) throw new Error(`assertion failed: there is no ${what}`);
+  return value;
+}

@@ -65,7 +65,7 @@ function read(bytes: Uint8Array, at: number, limit: number, depth: number): { it
   if (!isList) {
     const content = bytes.slice(from, end);
     // a single small byte stands for itself
-    if (content.length === 1 && (content[0] ?? 0) < STRING) throw malformed();
+    if (content.length === 1 && content[0]! < STRING) throw malformed();
     return { item: content, end };
   }
   const items: Rlp[] = [];

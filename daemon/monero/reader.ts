@@ -23,7 +23,7 @@ export class Reader {
   }
 
   byte(): number {
-    return this.take(1)[0] ?? 0;
+    return this.take(1)[0]!;
   }
 
   varint(): bigint {

@@ -1,7 +1,7 @@
 /** Decodes unsigned bytes of Ethereum and BNB Smart Chain, independently of the code that made them. */
 import { hex } from '@scure/base';
 import type { AssetId, Network } from '../domain/assets.ts';
-import { Rejected } from '../domain/errors.ts';
+import { present, Rejected } from '../domain/errors.ts';
 import { chainIdOf, type EvmChain, NATIVE_COIN } from '../domain/evm.ts';
 import { parseTransaction } from '../domain/evm-transaction.ts';
 import { evmDestination } from '../wallet/signer/evm-address.ts';
@@ -18,7 +18,7 @@ export function evmReading(chain: EvmChain, network: Network, asset: AssetId): R
     feeAsset: NATIVE_COIN[chain],
     destination: evmDestination,
     bytes: (raw) => bytesOf(raw, { chain, network, asset }),
-    feeLimit: ({ gasLimit }) => gasFeeLimit(chain, gasLimit ?? 0n),
+    feeLimit: ({ gasLimit }) => gasFeeLimit(chain, present(gasLimit, 'gas limit')),
     change: (accountNo, { index, to }) => ({ chain, network, accountNo, index, to }),
   };
 }

@@ -7,6 +7,7 @@
  */
 import type { Result } from '../contract/operator.ts';
 import { type Asset, type AssetId, assetOf } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
 import type { Message } from '../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups, isFeeHigh } from '../domain/policy.ts';
@@ -155,7 +156,7 @@ export function viewOf(
   const rate = rateOf(preview, shownIn);
   const money = new Valued(asset, rate);
   const feeMoney = isApart ? new Valued(feeAsset, null) : money;
-  const fee = feeMoney.of(parseDecimal(preview.fee, feeAsset.decimals) ?? 0n);
+  const fee = feeMoney.of(unitsStated(preview.fee, feeAsset));
   const shown = payments.map(({ address, units, upTo, now }) => ({
     address,
     groups: inGroups(address),
@@ -190,7 +191,7 @@ export function viewOf(
     speeds: preview.speeds.map(({ speed, minutes, fee: cost }) => ({
       speed,
       minutes,
-      fee: feeMoney.of(parseDecimal(cost, feeAsset.decimals) ?? 0n),
+      fee: feeMoney.of(unitsStated(cost, feeAsset)),
     })),
     collect: collect &&
       granted && {
@@ -203,6 +204,13 @@ export function viewOf(
     warnings: preview.warnings,
     notes: preview.notes,
   };
+}
+
+/** An amount that the service states. Throws `Rejected('review.differs')` if it is none of the coin: it is never shown as 0. */
+function unitsStated(text: string, { symbol, decimals }: Asset): bigint {
+  const units = parseDecimal(text, decimals);
+  if (units === null) throw new Rejected('review.differs', `Nothing was approved. ${text} is no amount of ${symbol}`);
+  return units;
 }
 
 /** 1e-8 of a currency per coin, rounded up: no amount looks smaller than it is. */
@@ -231,7 +239,7 @@ function partsOfReview(review: Review, preview: Preview): Parts {
 
 function partsOfPreview(preview: Preview): Parts {
   const [asset, feeAsset] = [assetOf(preview.crypto as AssetId), assetOf(preview.fee_crypto as AssetId)];
-  const units = (text: string): bigint => parseDecimal(text, asset.decimals) ?? 0n;
+  const units = (text: string): bigint => unitsStated(text, asset);
   const paid = preview.outputs.filter(({ change }) => !change);
   const returned = preview.outputs.filter(({ change }) => change);
   return {
@@ -248,6 +256,6 @@ function partsOfPreview(preview: Preview): Parts {
       return { address: address ?? groups, units: pays, upTo: false, now: pays };
     }),
     back: returned.length === 0 ? null : returned.reduce((sum, { amount }) => sum + units(amount), 0n),
-    feeMax: parseDecimal(preview.fee_max, feeAsset.decimals) ?? 0n,
+    feeMax: unitsStated(preview.fee_max, feeAsset),
   };
 }

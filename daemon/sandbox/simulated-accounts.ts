@@ -163,9 +163,9 @@ function replace(
   if (!coin) throw new Rejected('broadcast.unknown_input', 'Its nonce is not the next one of its sender');
   if (coin.spentBy === null) return;
   const rival = tx.transactionById(coin.spentBy);
-  const isOpen = rival?.height === null && rival.raw !== null;
-  if (!isOpen || fee * 100n < decodeAccount(chain, rival.raw ?? '').fee * REPLACEMENT_PERCENT) {
-    const why = isOpen ? 'To replace, it must pay a tenth more' : 'Its nonce was used in a block';
+  const raw = rival?.height === null ? rival.raw : null;
+  if (raw === null || fee * 100n < decodeAccount(chain, raw).fee * REPLACEMENT_PERCENT) {
+    const why = raw === null ? 'Its nonce was used in a block' : 'To replace, it must pay a tenth more';
     throw new Rejected('broadcast.conflict', why);
   }
   for (const id of [...withDescendants(tx, coin.spentBy)].reverse()) if (tx.transactionById(id)) evict(tx, chain, id);

@@ -16,7 +16,7 @@ import {
   INPUTS_KEPT_MAX,
   type SpendSeen,
 } from '../domain/chain.ts';
-import { Unavailable } from '../domain/errors.ts';
+import { present, Unavailable } from '../domain/errors.ts';
 import { nonceOf } from '../domain/spend.ts';
 import { scriptAt } from './addresses.ts';
 import { tipOfChain } from './consensus.ts';
@@ -157,7 +157,7 @@ function leave(
   const { sender: targetId, at, block, watch, found } = into;
   const { txid, inputs, raw } = transaction;
   const time = block && { blockTime: block.time };
-  const key = inputs[0] ?? '';
+  const key = present(inputs[0], 'nonce of a transaction of ours');
   const sent = raw === null ? null : decodeAccount(chain, raw);
   const transfer = outputs.find(({ outpoint }) => outpoint === `${txid}:0`);
   const failed = sent !== null && sent.transfer !== null && !transfer;

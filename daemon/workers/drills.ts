@@ -94,9 +94,10 @@ export class Drills {
     } catch (error) {
       ended.error = (error as Error).message;
     }
-    ended.endedAt = this.#app.now();
+    const endedAt = this.#app.now();
+    ended.endedAt = endedAt;
     if (ended.report?.problems.length === 0) {
-      await this.#app.store.write((tx) => noteDrill(tx, ended.endedAt ?? 0)).catch(() => undefined);
+      await this.#app.store.write((tx) => noteDrill(tx, endedAt)).catch(() => undefined);
     }
     this.#last = ended;
     if (this.#current === current) this.#end();

@@ -7,7 +7,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { Rejected } from '../../domain/errors.ts';
+import { present, Rejected } from '../../domain/errors.ts';
 import { isThere, makeBackup } from './make.ts';
 
 const FOLDER = 'upgrades';
@@ -64,7 +64,7 @@ async function unfinished(folder: string): Promise<z.infer<typeof Unfinished> | 
 
 /** `made` is kept whatever the clock says. */
 async function dropOldest(folder: string, made: string): Promise<void> {
-  const madeAt = (name: string): string => NAME.exec(name)?.[1] ?? '';
+  const madeAt = (name: string): string => present(NAME.exec(name)?.[1], 'time in the name of a backup');
   const older = (await readdir(folder)).filter((name) => NAME.test(name) && name !== made);
   older.sort((a, b) => (madeAt(a) < madeAt(b) ? -1 : 1));
   for (const name of older.slice(0, Math.max(0, older.length + 1 - KEPT_MAX)))

@@ -138,8 +138,9 @@ export class Chains {
   /** The chain that takes a new payment now. Throws `Unavailable` when it is not configured, down or behind. */
   open(network: Network, asset: Asset, now: number): ChainRuntime {
     const runtime = this.sees(network, asset) ? this.find(chainKey(network, asset.chain)) : undefined;
-    const why = runtime ? runtime.withheld(now) : `${asset.symbol} is not connected to its network`;
-    if (why !== null || !runtime) throw new Unavailable(why ?? '', RETRY_AFTER_SECONDS);
+    if (!runtime) throw new Unavailable(`${asset.symbol} is not connected to its network`, RETRY_AFTER_SECONDS);
+    const why = runtime.withheld(now);
+    if (why !== null) throw new Unavailable(why, RETRY_AFTER_SECONDS);
     return runtime;
   }
 }

@@ -91,7 +91,7 @@ export class Reported {
         if (this.#isUseGone(use)) tx.run(dropUsedKey, use);
         else tx.run(saveUsedKey, { ...use, block_height: null, block_hash: null, failed: false });
       }
-      return page.length === PAGE ? { at, key: page.at(-1)?.conflict_key ?? '' } : { at: at + 1 };
+      return page.length === PAGE ? { at, key: page.at(-1)!.conflict_key } : { at: at + 1 };
     };
   }
 
@@ -99,7 +99,7 @@ export class Reported {
     return (tx, at, after) => {
       const page = tx.all(usedKeysUnconfirmed, { chain_key: this.#chainKey, after, limit: PAGE });
       for (const use of page) if (this.#isUseGone(use)) tx.run(dropUsedKey, use);
-      return page.length === PAGE ? { at, key: page.at(-1)?.conflict_key ?? '' } : null;
+      return page.length === PAGE ? { at, key: page.at(-1)!.conflict_key } : null;
     };
   }
 

@@ -3,7 +3,7 @@
  * the effects, all inside the caller's transaction.
  */
 import { type Asset, assetOf, type Network } from '../../domain/assets.ts';
-import { assert } from '../../domain/errors.ts';
+import { assert, present } from '../../domain/errors.ts';
 import type { InvoiceNews } from '../../domain/merchant.ts';
 import { message } from '../../domain/messages.ts';
 import {
@@ -74,7 +74,7 @@ export function mayCount(
   if (!holds(CREDITS_PER_INVOICE_MAX)) return true;
   if (holds(ANY_CREDITS_PER_INVOICE_MAX)) return false;
   const value = fiatValue(app, reader, network, credit);
-  const amount = reader.get(invoiceById, { id: credit.invoice_id })?.amount ?? 0n;
+  const { amount } = present(reader.get(invoiceById, { id: credit.invoice_id }), 'invoice of a credit');
   return value === null || value * SMALL_SHARE >= amount;
 }
 

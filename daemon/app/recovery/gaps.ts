@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { isWatchOnly } from '../../domain/chain.ts';
+import { present } from '../../domain/errors.ts';
 import { GAP, GAP_MAX } from '../../domain/indices.ts';
 import { message } from '../../domain/messages.ts';
 import { accountById } from '../../store/queries/businesses.ts';
@@ -80,7 +81,7 @@ async function measure(app: App, { id }: Account, known: Measured): Promise<{ me
       (left, range) => left - Math.max(0, Math.min(range.to_index, to) - Math.max(range.from_index, paid + 1)),
       to - paid,
     );
-  const end = next ?? 0;
+  const end = present(next, 'account');
   for (let from = paid + 1; from < end && distance(from) <= GAP_MAX; from += LOOKED_AT_ONCE) {
     const below = Math.min(end, from + LOOKED_AT_ONCE);
     for (const { idx } of app.store.all(paidIndices, { account_id: id, from, below })) {

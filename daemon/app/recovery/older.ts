@@ -10,6 +10,7 @@
  */
 import { isUtxo } from '../../chains/derive.ts';
 import { type BlockId, type ChainUpdate, type Checkpoint, type Credit, isWatchOnly } from '../../domain/chain.ts';
+import { present } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { type Message, message, textOf } from '../../domain/messages.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
@@ -144,7 +145,7 @@ export function unknownAddresses(app: App, chain: ChainRuntime, { credits }: Cha
       tx.afterCommit(() => app.wake.pool());
       return null;
     }
-    const address = tx.get(targetById, { id: found.targetId })?.address ?? '';
+    const { address } = present(tx.get(targetById, { id: found.targetId }), 'target of a credit');
     beginAsOlder(app, tx, message('older.address', { address, chain: chain.key }));
     return null;
   };
@@ -157,7 +158,7 @@ function isNeverGivenOut(reader: Reader, chain: ChainRuntime, { id, targetId, bl
   if (block === null || !target || target.invoice_id !== null) return false;
   if (target.branch === 1) {
     // of change, those behind a jump
-    const next = reader.get(accountById, { id: target.account_id })?.next_change ?? 0;
+    const { next_change: next } = present(reader.get(accountById, { id: target.account_id }), 'account of a target');
     if (!isUtxo(adapter.chain) || target.idx < next) return false;
   }
   if (isTaken(kinTarget(reader, target)) || reader.get(creditByOutpoint, { outpoint: id, chain_key: key }))

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
-import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { present, Rejected, Unavailable } from '../../domain/errors.ts';
 import { messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
@@ -89,7 +89,7 @@ async function ask(app: App, id: number, fee: bigint): Promise<void> {
 
 /** The withdrawal that a link with an address means. It waits for the merchant, whatever the policy. */
 function wantedOf(app: App, reader: Reader, link: RefundLinkRow): NewWithdrawal {
-  const address = link.address ?? '';
+  const address = present(link.address, 'address of an answered link');
   if (link.invoice_id === null) {
     const { credit } = refundableDeposit(app, reader, link.inbox_id!, link.id);
     const deposit = { outpoint: credit.outpoint, inboxId: link.inbox_id! };

@@ -94,7 +94,7 @@ async function claimAll(
 ): Promise<boolean> {
   const page = { chain_key: chain.key, limit: CLAIMED_PER_PASS_MAX };
   const tried = app.store.all(triedWithdrawalsAbove, { ...page, id: progress.after });
-  progress.after = tried.length === CLAIMED_PER_PASS_MAX ? (tried.at(-1)?.id ?? 0) : 0;
+  progress.after = tried.length === CLAIMED_PER_PASS_MAX ? tried.at(-1)!.id : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan made while the wallet is locked would be outdated when it is signed
   const common = held ?? (rows.length > 0 ? whyUnsigned(await statusFor(app, chain)) : null);

@@ -6,7 +6,7 @@
  * stored bytes are sent again, unless one of their conflict keys is gone or nodes refuse them.
  */
 
-import { Rejected } from '../../domain/errors.ts';
+import { present, Rejected } from '../../domain/errors.ts';
 import { shareOf } from '../../domain/money.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -166,7 +166,7 @@ function takenBy({ chain, asset }: Holder, version: VersionRow): bigint {
 }
 
 function concernedBy(reader: Reader, row: WithdrawalRow, kind: ReplaceRequest['kind']): WithdrawalRow[] {
-  const versions = reader.all(versionsOf, { spend_id: row.spend_id ?? 0 });
+  const versions = reader.all(versionsOf, { spend_id: present(row.spend_id, 'spend of a sent withdrawal') });
   const newest = versions.findLast(({ txid }) => txid !== null);
   const paid = newest ? paidBy(reader, newest) : [];
   const others = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;

@@ -48,14 +48,12 @@ export class Agreed {
     const payments = credits.map((credit) => this.#paymentOf(credit));
     const heights = [...new Set(payments.flatMap((one) => one?.block.height ?? []))];
     const headers = new Map<number, Header | null>();
-    for (const [i, header] of (await endpoint.headers(heights, signal)).entries())
-      headers.set(heights[i] ?? -1, header);
+    for (const [i, header] of (await endpoint.headers(heights, signal)).entries()) headers.set(heights[i]!, header);
     const isOnChain = ({ block }: Payment): boolean => headers.get(block.height)?.hash === block.hash;
     const sent = payments.filter((one) => one !== null).filter((one) => isOnChain(one) && !isInside(one.credit));
     const txids = [...new Set(sent.map(({ credit }) => credit.txid))];
     const receipts = new Map<string, Receipt | null>();
-    for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries())
-      receipts.set(txids[i] ?? '', receipt);
+    for (const [i, receipt] of (await endpoint.receipts(txids, signal)).entries()) receipts.set(txids[i]!, receipt);
     const found: boolean[] = [];
     const inside = new PaidInside({ endpoint, list: this.#list, reader: this.#reader, agreed }, signal);
     for (const payment of payments) {
@@ -83,7 +81,7 @@ export class Agreed {
     const hashes = txids.map((txid, i) => receipts[i]?.blockHash ?? txid);
     const headers = new Map<string, Header>();
     for (const [i, header] of (await endpoint.headersByHash(hashes, signal)).entries()) {
-      if (header && header.height <= height) headers.set(txids[i] ?? '', header);
+      if (header && header.height <= height) headers.set(txids[i]!, header);
     }
     const credits = coins.flatMap(({ outpoint: id, txid, targetId, asset, units }): Credit[] => {
       const header = headers.get(txid);

@@ -15,5 +15,5 @@ export function mayHold(bloom: string, values: readonly string[]): boolean {
 
 function bitsOf(value: string): number[] {
   const digest = keccak_256(Buffer.from(value.slice(2), 'hex'));
-  return [0, 2, 4].map((at) => (((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0)) & BITS_MASK);
+  return [0, 2, 4].map((at) => ((digest[at]! << 8) | digest[at + 1]!) & BITS_MASK);
 }

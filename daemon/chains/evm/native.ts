@@ -8,7 +8,7 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
+import { assert, present } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
@@ -99,7 +99,7 @@ export class NativeCoin {
     for (const [i, one] of listed.entries()) {
       const wait = pause();
       if (wait) await wait;
-      const balance = balances[i] ?? 0n;
+      const balance = present(balances[i], 'balance of a listed address');
       if (this.#isAsStored(one.id, balance, view)) continue;
       const out = this.#leftBy(one.id, view);
       const came = balance + out.left(tip.height);
@@ -162,7 +162,7 @@ export class NativeCoin {
     }
     const others = this.#list.page(this.#turn, OTHERS_PER_LOOK);
     for (const one of [...fresh, ...others]) chosen.set(one.id, one);
-    this.#turn = others.length < OTHERS_PER_LOOK ? 0 : (others.at(-1)?.id ?? 0);
+    this.#turn = others.length < OTHERS_PER_LOOK ? 0 : others.at(-1)!.id;
     return [...chosen.values()];
   }
 

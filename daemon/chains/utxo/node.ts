@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
-import { Unavailable } from '../../domain/errors.ts';
+import { present, Unavailable } from '../../domain/errors.ts';
 import { parseDecimal } from '../../domain/money.ts';
 import { BATCH_CALLS_MAX, type Call, type Reply, type Rpc, RpcError } from '../json-rpc.ts';
 import { slices } from '../slices.ts';
@@ -58,7 +58,7 @@ const coins = z
   .number()
   .min(0)
   .max(84e6)
-  .transform((value) => parseDecimal(value.toFixed(8), 8) ?? 0n);
+  .transform((value) => present(parseDecimal(value.toFixed(8), 8), 'amount in eight decimals'));
 const mempoolFloor = z.object({ mempoolminfee: coins, minrelaytxfee: coins.default(0n) });
 /** Bitcoin and Litecoin Core. `feerate` is absent if there is too little data. */
 const smartEstimate = z.object({ feerate: coins.optional() });

@@ -2,6 +2,7 @@
 import type { App } from '../../app/app.ts';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
+import { present } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
 import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
 import type { Answer } from '../answers.ts';
@@ -13,7 +14,7 @@ export function presentRefundLink(app: App, row: RefundLinkRow, invoice: string)
   return {
     refund_url: refundUrl(app, row),
     invoice_id: invoice,
-    amount: formatUnits(row.units ?? 0n, assetOf(row.asset)),
+    amount: formatUnits(present(row.units, 'amount of a link for an invoice'), assetOf(row.asset)),
     crypto: row.asset,
     expires_at: toIso(row.ends_at),
     created_at: toIso(row.created_at),

@@ -268,10 +268,10 @@ function judgePolicyTotal(
   moved: Moved,
   { memory, now }: Witness,
 ): Pick<Verdict, 'spent' | 'spentFee'> {
-  const byPolicy = entries.filter((entry) => entry.policyUnits !== null);
+  const byPolicy = entries.flatMap(({ policyUnits }) => policyUnits ?? []);
   if (byPolicy.length === 0) return { spent: null, spentFee: null };
   const rise = memory.policyFees.riseOf(subjectOf({ ...moved, asset: moved.feeAsset }), moved.conflictKeys, moved.fee);
-  const paid = byPolicy.reduce((total, { policyUnits }) => total + (policyUnits ?? 0n), 0n);
+  const paid = byPolicy.reduce((total, units) => total + units, 0n);
   const within = (asset: AssetId, units: bigint): PolicyUse => {
     const subject = subjectOf({ ...moved, asset });
     const spent = memory.policySpends

@@ -199,11 +199,16 @@ describe('a payment', () => {
   });
 
   it('is shown without what a terminal obeys, whatever the service warns of', () => {
-    const text = textOf(review(given(payment('LTC', ['one']))), {
-      fee: '1\u001b[2J',
+    const made = review(given(payment('LTC', ['one'])));
+    const text = textOf(made, {
       warnings: [{ code: 'new_address', text: messageOf('\u202ea\nb') }],
     });
     expect(text.replaceAll('\n', '')).not.toMatch(/\p{C}/u);
+  });
+
+  it.each(['1\u001b[2J', '0.000000001'])('is not shown with a fee that is no amount, %j', (fee) => {
+    const made = review(given(payment('LTC', ['one'])));
+    expect(() => textOf(made, { fee })).toThrow('is no amount of LTC');
   });
 
   it('of the sandbox has nothing to approve with', () => {

@@ -81,9 +81,9 @@ export class NodeSource implements MoneroSource {
       const reason = await node.send(raw, signal);
       return reason === null || (await node.transactions([id], signal)).has(id) ? null : reason;
     }, signal);
-    const refusal = reasons.find((reason) => reason !== null);
+    const [refusal] = reasons.filter((reason) => reason !== null);
     if (refusal === undefined) return;
-    if (!reasons.includes(null)) throw new Rejected('broadcast.refused', refusal ?? '');
+    if (!reasons.includes(null)) throw new Rejected('broadcast.refused', refusal);
     throw new Rejected('broadcast.disputed', `one node takes it and another one refuses it: ${refusal}`);
   }
 
