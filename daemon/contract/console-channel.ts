@@ -92,7 +92,7 @@ export const serviceProof = (code: string, { origin, page, nonce }: SignIn, serv
   mac(code, ['service', origin, page, nonce, service]);
 
 /** All that a channel's key depends on besides the secrets: public keys, the page's random text, and its origin. */
-export type Hello = { origin: string; page: string; service: string; ephemeral: string; nonce: string };
+type Hello = { origin: string; page: string; service: string; ephemeral: string; nonce: string };
 
 export class Channel {
   readonly #key: CryptoKey;

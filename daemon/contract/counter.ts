@@ -8,7 +8,7 @@ const ITEMS_AT_ONCE_MAX = 500;
 const QUANTITY_MAX = 9_999;
 const CLOSINGS_MAX = 50;
 /** Hundredths of a percent: 700 is 7 %. */
-export const VatRate = z.int().min(0).max(9_999).nullable();
+const VatRate = z.int().min(0).max(9_999).nullable();
 export const Price = z.string().regex(/^\d{1,9}(\.\d{1,8})?$/, 'must be an amount, such as 2.40');
 
 const line = (charactersMax: number) =>

@@ -7,7 +7,7 @@ const DAYS_MAX = 90;
 const DAYS_USUAL = 7;
 const Days = z.int().min(1).max(DAYS_MAX).default(DAYS_USUAL);
 
-export const RefundLinkShape = z.object({
+const RefundLinkShape = z.object({
   id: Id,
   url: z.string(),
   business_id: Id,

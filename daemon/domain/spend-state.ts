@@ -89,7 +89,7 @@ export const SPEND_STATES = {
 } as const;
 export type SpendState = keyof typeof SPEND_STATES;
 
-export type SpendDecision = {
+type SpendDecision = {
   state: SpendState;
   /** The version that the chain shows, by its place in `signed`; null: none. */
   seen: number | null;

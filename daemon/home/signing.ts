@@ -33,7 +33,7 @@ type SigningOptions = Pick<SignerOptions, 'autoLockMinutes' | 'source' | 'log'> 
   audit: Audit;
 };
 
-export type Audit = Pick<AuditOptions, 'env'> & {
+type Audit = Pick<AuditOptions, 'env'> & {
   /** Told what each look found. */
   told: (found: Look) => void;
   /** The mean time between two looks. */

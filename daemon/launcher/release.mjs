@@ -42,7 +42,7 @@ async function hashOf(path) {
 }
 
 /** Lists the hashes of a folder's files, and signs the list. Resolves to the names. */
-export async function signHashes(folder, keyFile) {
+async function signHashes(folder, keyFile) {
   const key = keyIn(keyFile);
   const own = new Set([LIST, `${LIST}.sig`, FEED]);
   const names = readdirSync(folder, { withFileTypes: true })

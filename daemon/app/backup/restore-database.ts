@@ -29,7 +29,7 @@ const Stamp = z.object({ at: z.number() }).nullable().catch(null);
 export type GivenWallet = { folder: string } | { words: string; mnemonicPassphrase: string; passphrase: string };
 
 /** `made_at`: the time to which the database reaches, to a minute. */
-export type TakenOver = { made_at: string; invoices: number; accounts: number };
+type TakenOver = { made_at: string; invoices: number; accounts: number };
 
 /**
  * Restores into a data directory without a service. `opened`: the keys of the wallet. Throws `Rejected`: `restore.not_empty`,

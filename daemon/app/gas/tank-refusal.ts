@@ -18,7 +18,7 @@ const ASK_TIMEOUT_MS = 20_000;
 const PAYERS_TRIED_MAX = 3;
 
 /** Why the tank cannot pay an asset to a recipient (null: to anybody); null: it can. Throws `Unavailable`. */
-export async function tankRefusal(app: App, holder: Holder, to: string | null): Promise<Rejected | null> {
+async function tankRefusal(app: App, holder: Holder, to: string | null): Promise<Rejected | null> {
   const { chain } = holder;
   const spending = chain.spending;
   const asset: AssetId = holder.asset;

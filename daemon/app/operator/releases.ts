@@ -91,7 +91,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-export type ReleaseState = Pick<Stored, 'wanted' | 'askedAt' | 'gotAt' | 'problem'> & {
+type ReleaseState = Pick<Stored, 'wanted' | 'askedAt' | 'gotAt' | 'problem'> & {
   version: string;
   /** Where it is asked for; null: nowhere, because this package names no feed and no key. */
   feed: string | null;

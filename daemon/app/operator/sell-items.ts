@@ -20,7 +20,7 @@ import { priceOf } from './items.ts';
 
 /** `item`: null for a typed amount. `price`: as the till showed it. */
 export type Line = { item: number | null; price: string; quantity: number; vat: number | null };
-export type CartSale = {
+type CartSale = {
   /** The till's own id of the sale. */
   request: string;
   /** The sum that the till showed, tip included. */

@@ -12,7 +12,7 @@ import type { Reader } from '../../store/store.ts';
 
 const ALIKE_MAX = 200;
 
-export type KnownAddress = {
+type KnownAddress = {
   address: string;
   /** In the address book. */
   label: string | null;

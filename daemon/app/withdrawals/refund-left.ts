@@ -51,7 +51,7 @@ export function heldByLinks(
   return links.reduce((total, { id, units }) => (id === but ? total : total + (units ?? 0n)), 0n);
 }
 
-export type Overpaid = {
+type Overpaid = {
   id: number;
   asset: AssetId;
   /** The part of it that is on the chain, confirmed or not, less the refunds of the invoice; smallest units, at least 0. */

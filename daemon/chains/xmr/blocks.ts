@@ -8,7 +8,7 @@ import type { Known, MoneroNode } from './node.ts';
 /** The rules of 2022 (view tags, Bulletproofs+). Later ones may have transactions of another form. */
 const RULES_KNOWN = 16;
 
-export type WholeBlock = { header: LinkedHeader; coinbase: Transaction; transactions: readonly Known[] };
+type WholeBlock = { header: LinkedHeader; coinbase: Transaction; transactions: readonly Known[] };
 
 /** A transaction in a block that cannot be read here, although its bytes are those of its id. */
 export type Odd = { txid: string; block: BlockId; reason: string };

@@ -63,7 +63,7 @@ export type Known = {
 };
 
 /** Called for a transaction that exists, and that nobody here can read. */
-export type OnOdd = (txid: string, reason: string) => void;
+type OnOdd = (txid: string, reason: string) => void;
 
 export class MoneroNode implements Endpoint, HeaderSource {
   readonly name: string;

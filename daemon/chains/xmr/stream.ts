@@ -28,7 +28,7 @@ const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;
 
 /** `base`: its stored form; absent: none is kept. */
-export type StreamTransaction = Omit<Read, 'place'> & { base?: () => Uint8Array };
+type StreamTransaction = Omit<Read, 'place'> & { base?: () => Uint8Array };
 /** The coinbase is first, unless one of the others could not be read. */
 export type StreamBlock = { header: LinkedHeader; transactions: StreamTransaction[]; receivers: readonly Receiver[] };
 
@@ -43,7 +43,7 @@ type Ahead = {
   ended: AbortController;
 };
 
-export type BlockStreamOptions = {
+type BlockStreamOptions = {
   /** Whose outputs are searched for. */
   receivers: () => readonly Receiver[];
   reading: Reading;

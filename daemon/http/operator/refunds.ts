@@ -23,7 +23,7 @@ import type { Context } from './context.ts';
 type Methods = {
   readonly [M in keyof typeof REFUNDS]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
 };
-export type RefundLinkJson = Result<'refundLink.make'>['link'];
+type RefundLinkJson = Result<'refundLink.make'>['link'];
 
 export const REFUND_METHODS: Methods = {
   'refundLink.list': ({ app }, { invoice, inbox, ...page }) => {
@@ -46,7 +46,7 @@ export const REFUND_METHODS: Methods = {
   }),
 };
 
-export function refundLinkJson(app: App, row: RefundLinkRow): RefundLinkJson {
+function refundLinkJson(app: App, row: RefundLinkRow): RefundLinkJson {
   return {
     id: row.id,
     url: refundUrl(app, row),

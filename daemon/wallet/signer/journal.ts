@@ -36,7 +36,7 @@ export class StaleJournal extends Unavailable {
   }
 }
 
-export type JournalOptions = {
+type JournalOptions = {
   /** Of words that were just made. */
   isFresh?: boolean;
   /** Called right before a line is written. If it throws, nothing is written. */
