@@ -198,6 +198,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   ): Promise<StepRead<EvmEndpoint>> {
     this.#newest = head;
     this.#secondLook.begin(tipOf(kept).height);
+    this.#native.begin((again[0] ?? tipOf(kept)).height, orphaned.length > 0);
     const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);
     const checkpoint = checkpointAfter(kept, step);
     const atHead = step.to >= head.height;

@@ -167,27 +167,33 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   }
 
   /** The headers at these heights; null where it has no block. */
-  async headers(heights: readonly number[], signal: AbortSignal): Promise<(Header | null)[]> {
-    const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
-    const replies = await this.#pacing.many(calls, signal);
-    return replies.map((reply, i) => {
-      const value = this.#result(reply);
-      if (value === null) return null;
-      const header = headerOf(value);
-      if (header.height !== heights[i]) throw new Malformed('a block of another height');
-      return header;
-    });
+  headers(heights: readonly number[], signal: AbortSignal): Promise<(Header | null)[]> {
+    return this.#blocksAt(heights, false, headerOf, signal);
   }
 
   /** The hashes of the blocks at these heights with the ids of their transactions; null where it has no block. */
-  async listings(heights: readonly number[], signal: AbortSignal): Promise<(ReturnType<typeof listingOf> | null)[]> {
-    const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), false]);
+  listings(heights: readonly number[], signal: AbortSignal): Promise<(ReturnType<typeof listingOf> | null)[]> {
+    return this.#blocksAt(heights, false, listingOf, signal);
+  }
+
+  /** The headers at these heights, each with what the transactions of its block send; null where it has no block. */
+  wholeBlocks(heights: readonly number[], signal: AbortSignal): Promise<((Header & { sendings: Sending[] }) | null)[]> {
+    return this.#blocksAt(heights, true, (value) => ({ ...headerOf(value), sendings: sendingsOf(value) }), signal);
+  }
+
+  async #blocksAt<T extends { height: number }>(
+    heights: readonly number[],
+    isWhole: boolean,
+    read: (value: unknown) => T,
+    signal: AbortSignal,
+  ): Promise<(T | null)[]> {
+    const calls = heights.map((height): Call => ['eth_getBlockByNumber', hexOf(height), isWhole]);
     const replies = await this.#pacing.many(calls, signal);
     return replies.map((reply, i) => {
       const value = this.#result(reply);
-      const listing = value === null ? null : listingOf(value);
-      if (listing && listing.height !== heights[i]) throw new Malformed('a block of another height');
-      return listing;
+      const block = value === null ? null : read(value);
+      if (block && block.height !== heights[i]) throw new Malformed('a block of another height');
+      return block;
     });
   }
 

@@ -4,7 +4,8 @@
  * difference.
  *
  * Invariant: the credits of an address, less its debits, sum up to its balance. A direct transfer is credited under its
- * transaction's ID; the rest of a block's difference is one credit under that block's hash.
+ * transaction's ID; the rest of a block's difference is one credit under that block's hash. Where an endpoint no longer has the
+ * state of blocks, direct transfers are searched in them (`dark-blocks.ts`); the rest is dated in the first block whose state it has.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
@@ -12,6 +13,7 @@ import { assert, present } from '../../domain/errors.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
 import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
+import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isOneAccount } from './transfers.ts';
 
@@ -56,6 +58,8 @@ type Books = {
 export class NativeCoin {
   readonly #asset: AssetId;
   readonly #list: ScriptList;
+  /** The height up to which balances were compared, by this process or by the one before; null: no step was read yet. */
+  #comparedTo: number | null = null;
   /** The position of the round through all addresses. */
   #turn = 0;
   /** The highest id whose balance was compared; null: none yet. */
@@ -70,6 +74,12 @@ export class NativeCoin {
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
     this.#list = list;
+  }
+
+  /** Called before each step. `height`: of the oldest block that is read anew. `isReorganised`: blocks above it left the chain. */
+  begin(height: number, isReorganised: boolean): void {
+    this.#comparedTo ??= height;
+    if (isReorganised) this.#comparedTo = Math.min(this.#comparedTo, height);
   }
 
   /**
@@ -95,7 +105,10 @@ export class NativeCoin {
     if (balances.includes(null)) return null;
     const credits: Credit[] = [];
     let explained = 0;
+    let isWhole = true;
     let compared = fresh.at(-1)?.id ?? null;
+    const addresses = new Set(listed.map(({ script }) => hexOfScript(script)));
+    const dark = new DarkBlocks({ endpoint, checkpoint: view.checkpoint, addresses, pause, signal });
     for (const [i, one] of listed.entries()) {
       const wait = pause();
       if (wait) await wait;
@@ -108,17 +121,17 @@ export class NativeCoin {
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
       if (explained === EXPLAINED_PER_LOOK_MAX) {
+        isWhole = false;
         // the next look begins with it
         if (compared !== null) compared = Math.min(compared, one.id - 1);
         continue;
       }
       explained++;
       const books = { credits: known, ...out };
-      for (const credit of await this.#explain(endpoint, one, books, view.checkpoint, signal)) {
-        const blockTime = credit.block ? view.timeOf(credit.block.hash) : undefined;
-        credits.push({ ...credit, ...(blockTime !== undefined && { blockTime }) });
-      }
+      for (const credit of await this.#explain(endpoint, one, books, dark, signal)) credits.push(credit);
     }
+    await dated(credits, endpoint, view, signal);
+    if (!only && isWhole) this.#comparedTo = Math.max(tip.height, this.#comparedTo ?? 0);
     if (compared !== null) this.#compared = Math.max(compared, this.#compared ?? 0);
     if (!only && view.atHead) this.#hasMore = compared !== null && this.#fresh().length > 0;
     if (!only) this.#settled = credits.length === 0 && explained === 0 ? { endpoint, hash: tip.hash } : null;
@@ -242,16 +255,17 @@ export class NativeCoin {
     endpoint: EvmEndpoint,
     one: ListedScript,
     books: Books,
-    checkpoint: Checkpoint,
+    dark: DarkBlocks,
     signal: AbortSignal,
   ): Promise<Credit[]> {
+    const { checkpoint } = dark;
     const address = hexOfScript(one.script);
-    // the total received up to a block, which never falls from one block to the next
-    const cameBy = async (block: BlockId): Promise<bigint> => {
+    // the total received up to a block, which never falls from one block to the next; null: the endpoint does not have that state
+    const cameBy = async (block: BlockId): Promise<bigint | null> => {
       const [balance] = await endpoint.balances([address], block, signal);
-      return balance === null || balance === undefined ? 0n : balance + books.left(block.height);
+      return balance === null || balance === undefined ? null : balance + books.left(block.height);
     };
-    const all = await cameBy(tipOf(checkpoint));
+    const all = (await cameBy(tipOf(checkpoint))) ?? 0n;
     const credits: Credit[] = [];
     let from = 0;
     let held = sumOf(books.credits);
@@ -259,7 +273,14 @@ export class NativeCoin {
       const found = await firstAbove(cameBy, held, checkpoint, from);
       const block = checkpoint[found.at];
       assert(block, 'the tip has the balance');
-      credits.push(...(await this.#inBlock(endpoint, one, block, { ...books, units: found.came - held }, signal)));
+      const units = found.came - held;
+      const compared = Math.min((this.#comparedTo ?? block.height) + 1, checkpoint[0]?.height ?? block.height);
+      const darkFrom = found.after < 0 ? compared : (checkpoint[found.after]?.height ?? block.height) + 1;
+      const isKnown = (sending: OwnSending): boolean =>
+        books.credits.get(`${sending.txid}:0`)?.hash === sending.block.hash;
+      const own = await dark.sendings(address, { from: darkFrom, to: block.height - 1 }, units, isKnown);
+      for (const sending of await endpoint.sendings(block, signal)) own.push({ ...sending, block });
+      credits.push(...(await this.#inBlock(endpoint, one, block, own, { ...books, units }, signal)));
       held = found.came;
       from = found.at + 1;
     }
@@ -267,38 +288,39 @@ export class NativeCoin {
   }
 
   /**
-   * The credits of a block that make up a difference of so many units, and that the books do not have there. A sending of the address in
-   * this block hides as much of what came, until another operator has confirmed it: so the endpoint's own word counts for it here.
+   * The credits that make up a difference of so many units, which a block shows, and that the books do not have. `sendings`: the
+   * transactions of that block and of those before it that may have brought it. A sending of the address hides as much of what came,
+   * until another operator has confirmed it: so the endpoint's own word counts for it here.
    */
   async #inBlock(
     endpoint: EvmEndpoint,
     { id, script }: ListedScript,
     block: BlockId,
+    sendings: readonly OwnSending[],
     { credits: known, hasLeft, units }: Books & { units: bigint },
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const address = hexOfScript(script);
-    const all = await endpoint.sendings(block, signal);
-    const own = all.filter(({ from, to, value }) => from === address || (to === address && value > 0n));
+    const own = sendings.filter(({ from, to, value }) => from === address || (to === address && value > 0n));
     const receipts = await endpoint.receipts(
       own.map(({ txid }) => txid),
       signal,
     );
-    const isKnown = (outpoint: string): boolean => known.get(outpoint)?.hash === block.hash;
-    const base = { targetId: id, block, inputs: [], replaceable: true };
+    const isKnown = (outpoint: string, { hash }: BlockId): boolean => known.get(outpoint)?.hash === hash;
+    const base = { targetId: id, inputs: [], replaceable: true };
     const direct: Credit[] = [];
     let rest = units;
-    for (const [i, { txid, from, to, value }] of own.entries()) {
+    for (const [i, { txid, from, to, value, block: at }] of own.entries()) {
       const receipt = receipts[i];
       // without it nobody can tell what was sent from inside a contract
-      if (receipt?.blockHash !== block.hash) return [];
+      if (receipt?.blockHash !== at.hash) return [];
       const moves = receipt.succeeded ? value : 0n;
       if (from === address && !hasLeft(txid)) rest += moves + receipt.fee;
-      if (to !== address || moves === 0n || isKnown(`${txid}:0`)) continue;
+      if (to !== address || moves === 0n || isKnown(`${txid}:0`, at)) continue;
       const sender = this.#list.targetIdOf(Buffer.from(from.slice(2), 'hex'));
       const moved = sender !== undefined && isOneAccount(this.#list, sender, id);
       const amount = { asset: this.#asset, units: moves };
-      direct.push({ ...base, id: `${txid}:0`, txid, amount, ...(moved && { moved }) });
+      direct.push({ ...base, id: `${txid}:0`, txid, block: at, amount, ...(moved && { moved }) });
     }
     const credits: Credit[] = [];
     for (const credit of direct) {
@@ -310,8 +332,9 @@ export class NativeCoin {
       const viaTxid = await endpoint.payerInside(address, block, rest, signal);
       credits.push({
         ...base,
-        id: insideId(block, id, (one) => isKnown(one) || (this.#list.unitsOf?.(one) ?? rest) !== rest),
+        id: insideId(block, id, (one) => isKnown(one, block) || (this.#list.unitsOf?.(one) ?? rest) !== rest),
         txid: block.hash,
+        block,
         ...(viaTxid !== null && { viaTxid }),
         amount: { asset: this.#asset, units: rest },
       });
@@ -339,26 +362,48 @@ function insideId({ hash }: BlockId, targetId: number, isTaken: (id: string) => 
 }
 
 /**
- * The first block of a checkpoint, from an index on, up to which more than `held` was received, and that amount. A
- * block whose state the endpoint no longer has is skipped, so that no credit is dated too early.
+ * The first block of a checkpoint, from an index on, up to which more than `held` was received by a state that the endpoint has, and that
+ * amount. A block whose state it no longer has is skipped. `after`: the last block below it up to which no more was received; -1: none is
+ * known to be.
  */
 async function firstAbove(
-  cameBy: (block: BlockId) => Promise<bigint>,
+  cameBy: (block: BlockId) => Promise<bigint | null>,
   held: bigint,
   checkpoint: Checkpoint,
   from: number,
-): Promise<{ at: number; came: bigint }> {
-  const cameAt = (index: number): Promise<bigint> => {
+): Promise<{ at: number; came: bigint; after: number }> {
+  const cameAt = (index: number): Promise<bigint | null> => {
     const block = checkpoint[index];
     assert(block, 'a block of the checkpoint');
     return cameBy(block);
   };
   let low = from;
   let high = checkpoint.length - 1;
+  let after = from - 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if ((await cameAt(middle)) > held) high = middle;
+    const came = await cameAt(middle);
+    if (came !== null && came > held) high = middle;
     else low = middle + 1;
+    if (came !== null && came <= held) after = middle;
   }
-  return { at: low, came: await cameAt(low) };
+  return { at: low, came: (await cameAt(low)) ?? held, after };
+}
+
+/** Gives credits the time of their blocks. An invoice's deadline goes by it, so that one of an earlier step has it, too. */
+async function dated(
+  credits: Credit[],
+  endpoint: EvmEndpoint,
+  { timeOf }: Pick<NativeView, 'timeOf'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const hashes = [...new Set(credits.flatMap(({ block }) => (block ? [block.hash] : [])))];
+  const unknown = hashes.filter((hash) => timeOf(hash) === undefined);
+  const headers = unknown.length === 0 ? [] : await endpoint.headersByHash(unknown, signal);
+  const times = new Map(headers.map((header, i) => [unknown[i], header?.timeMs]));
+  for (const credit of credits) {
+    const hash = credit.block?.hash ?? '';
+    const blockTime = timeOf(hash) ?? times.get(hash);
+    if (blockTime !== undefined) credit.blockTime = blockTime;
+  }
 }

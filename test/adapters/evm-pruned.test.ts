@@ -1,0 +1,112 @@
+/**
+ * Coins that came in an outage, at an endpoint that has the state of its newest blocks only: each direct payment is credited under its own
+ * transaction, in its own block and at its time.
+ */
+import { describe, expect, it } from 'vitest';
+import type { Credit } from '../../daemon/domain/chain.ts';
+import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import type { Behaviour } from '../nodes/evm/endpoint-proxy.ts';
+import { EndpointPair } from './evm-controls.ts';
+
+const COIN = 10n ** 18n;
+/** Blocks whose state the endpoint keeps. */
+const STATES = 12;
+
+type Block = { number: string; hash: string; timestamp: string };
+
+describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), () => {
+  const pair = new EndpointPair();
+  const refused = { error: { code: -32_000, message: 'missing trie node' } };
+
+  /** Has the state of its newest blocks, as a pruned node does. */
+  const pruned = (): Behaviour => ({
+    async instead({ method, params }) {
+      const { blockHash } = (params.at(-1) ?? {}) as { blockHash?: Json };
+      if (!['eth_getBalance', 'eth_call', 'eth_getTransactionCount'].includes(method) || !blockHash) return undefined;
+      const { anvil } = pair.scene;
+      const { number } = await anvil.rpc<Block>('eth_getBlockByHash', [blockHash, false]);
+      const newest = Number(await anvil.rpc<string>('eth_blockNumber', []));
+      return newest - Number(number) >= STATES ? refused : undefined;
+    },
+  });
+  const watching = async () => {
+    pair.scene.proxy.behaviour = pruned();
+    return pair.watching([pair.scene.proxy.url]);
+  };
+  /** Pays in a block of its own. Returns how the books should have it. */
+  const pay = async (address: string, units: bigint) => {
+    const txid = await pair.scene.payCoins([{ address, units }]);
+    await pair.scene.anvil.mine();
+    const { number, hash, timestamp } = await pair.scene.anvil.rpc<Block>('eth_getBlockByNumber', ['latest', false]);
+    const block = { height: Number(number), hash };
+    return { id: `${txid}:0`, txid, amount: { asset: 'ETH', units }, block, blockTime: Number(timestamp) * 1_000 };
+  };
+  const creditsOf = (id: number): Credit[] =>
+    [...pair.book.credits.values()]
+      .filter(({ targetId }) => targetId === id)
+      .sort((a, b) => (a.block?.height ?? 0) - (b.block?.height ?? 0));
+
+  it.each([
+    ['shorter than a checkpoint', 40],
+    ['longer than a checkpoint', 260],
+    ['so long that its headers are not read', 1_300],
+  ])('tells the direct payments of an outage that was %s', async (_, blocks) => {
+    const { adapter, address, id } = await watching();
+    await pair.scene.anvil.mine(10);
+    const first = await pay(address, COIN);
+    const second = await pay(address, COIN / 2n);
+    await pair.scene.anvil.mine(blocks);
+    await pair.book.catchUp(adapter);
+    expect(creditsOf(id)).toMatchObject([first, second]);
+    expect(creditsOf(id)).toHaveLength(2);
+    expect(pair.book.unitsAt(id, 'ETH')).toBe((COIN * 3n) / 2n);
+    // what comes afterwards is a payment of its own
+    const third = await pay(address, 7n);
+    await pair.book.catchUp(adapter);
+    expect(creditsOf(id)).toMatchObject([first, second, third]);
+  });
+
+  it('dates what contracts paid in the outage in the first block whose state it has, and nothing else', async () => {
+    const { adapter, address, id } = await watching();
+    const other = pair.scene.anvil.accounts[6] ?? '';
+    const direct = await pay(address, COIN);
+    await pair.scene.payCoins([
+      { address, units: 500n },
+      { address: other, units: 1n },
+    ]);
+    await pair.scene.anvil.mine(40);
+    const newest = Number(await pair.scene.anvil.rpc<string>('eth_blockNumber', []));
+    await pair.book.catchUp(adapter);
+    const lit = await pair.scene.anvil.rpc<Block>('eth_getBlockByNumber', [
+      `0x${(newest - STATES + 1).toString(16)}`,
+      false,
+    ]);
+    expect(creditsOf(id)).toMatchObject([
+      direct,
+      {
+        txid: lit.hash,
+        amount: { units: 500n },
+        block: { height: newest - STATES + 1 },
+        blockTime: Number(lit.timestamp) * 1_000,
+      },
+    ]);
+  });
+
+  it('reads no whole blocks while it has no outage behind it', async () => {
+    const { adapter, address, id } = await watching();
+    let whole = 0;
+    const { instead } = pruned();
+    pair.scene.proxy.behaviour = {
+      instead(request) {
+        if (request.method === 'eth_getBlockByNumber' && request.params[1] === true) whole++;
+        return instead?.(request);
+      },
+    };
+    for (let i = 0; i < 3; i++) {
+      await pay(address, COIN);
+      await pair.book.catchUp(adapter);
+    }
+    expect(pair.book.paid(id)).toHaveLength(3);
+    expect(whole).toBe(0);
+  });
+});
