@@ -13,7 +13,7 @@ import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
 import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { paidTo, partOf, type Shown, WHOLE } from './payable.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
-import { judgeUnshared } from './reserved.ts';
+import { judgeUnshared, sameSpend } from './reserved.ts';
 import { heed } from './rollback.ts';
 import { Fault, type Invoice, type World } from './world.ts';
 
@@ -183,6 +183,7 @@ export async function judgeEnd(world: World): Promise<void> {
   await judgeInvoices(world);
   await judgeWithdrawals(world);
   await judgeFees(world);
+  await judgeShownFees(world);
   await judgeFailed(world);
   for (const coin of world.coins) await judgeBalance(world, coin);
   await judgeSpendable(world);
@@ -353,6 +354,33 @@ async function judgeFees(world: World): Promise<void> {
       throw new Fault(`the books have a fee of ${booked.get(txid) ?? 0n} ${coin} for ${txid}: the chain has ${fee}`);
     }
   }
+}
+
+/** A withdrawal that has ended shows its part of the fee that the chain took: by its own payment, or by what ended it. */
+async function judgeShownFees(world: World): Promise<void> {
+  for (const { id, uuid, crypto, address, state, fee } of await withdrawals(world)) {
+    if ((state !== 'completed' && state !== 'failed') || world.uncertain.has(address)) continue;
+    const coin = crypto as UtxoChain;
+    const spend = sameSpend(world, new Set([uuid]));
+    const versions = [...spend].flatMap((one) => world.signed.get(one) ?? []);
+    const ender = versions.find(({ txid }) => world.network(coin).miner.blockOf(txid) !== null);
+    const part = ender ? partOfFee(world, coin, ender, { address, among: spend.size }) : 0n;
+    if (fee !== null && unitsOf(fee) === part) continue;
+    throw new Fault(`withdrawal ${id} is ${state} and shows a fee of ${fee}: its part of ${ender?.txid} is ${part}`);
+  }
+}
+
+/** A withdrawal's part of the fee of a transaction, rounded up; nothing, if that pays other withdrawals alone. */
+function partOfFee(
+  world: World,
+  coin: UtxoChain,
+  tx: Tx,
+  { address, among }: { address: string; among: number },
+): bigint {
+  const paid = tx.outputs.filter(({ script }) => !isOwn(world, coin, script)).map(({ script }) => script);
+  if (paid.length > 0 && !paid.includes(world.script(coin, address))) return 0n;
+  const parts = BigInt(paid.length || among);
+  return (world.network(coin).feeOf(tx) + parts - 1n) / parts;
 }
 
 /** By transaction, as the export for accounting has them. */

@@ -47,7 +47,7 @@ export function judgeUnshared(world: World, network: Network, uuids: ReadonlySet
  * The withdrawals of the spend to which these belong: a batch is one payment, and stays one when a later version pays
  * or cancels one withdrawal of it alone.
  */
-function sameSpend(world: World, uuids: ReadonlySet<string>): ReadonlySet<string> {
+export function sameSpend(world: World, uuids: ReadonlySet<string>): ReadonlySet<string> {
   const spend = new Set(uuids);
   const txids = new Set<string>();
   for (let size = -1; size < spend.size; ) {
