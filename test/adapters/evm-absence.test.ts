@@ -1,7 +1,8 @@
 /** Whether endpoints of two operators vouch for it that an address got nothing more, so that a deadline may end an invoice. */
 import { describe, expect, it } from 'vitest';
+import { ABSENCE_AHEAD } from '../../daemon/chains/evm/params.ts';
 import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import type { Behaviour, EndpointProxy, Request } from '../nodes/evm/endpoint-proxy.ts';
+import { type Behaviour, behindAt, type EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
 import { EndpointPair } from './evm-controls.ts';
 
 const COIN = 10n ** 18n;
@@ -87,6 +88,22 @@ describe.skipIf(!hasAnvil)(anvilTitle('what endpoints show of an address of an i
     expect(await shown()).toEqual(names());
     await pair.book.catchUp(pair.adapter!);
     // the books have it by one, and the other has less than they
+    expect(await shown()).toEqual(names());
+  });
+
+  it('is vouched for by nobody while one keeps back more than a minute of its newest blocks', async () => {
+    const { shown, address, id } = await watching();
+    pair.scene.proxy.behaviour = behindAt(pair.scene.proxy, pair.book.tip.height);
+    await pair.scene.payCoins([{ address, units: COIN }]);
+    await pair.scene.anvil.mine(ABSENCE_AHEAD.ETH);
+    await pair.book.catchUp(pair.adapter!);
+    expect(await shown()).toEqual(names());
+    await pair.scene.anvil.mine();
+    await pair.book.catchUp(pair.adapter!);
+    expect(await shown()).toBe(null);
+    pair.scene.proxy.behaviour = {};
+    await pair.book.catchUp(pair.adapter!);
+    expect(pair.book.unitsAt(id, 'ETH')).toBe(COIN);
     expect(await shown()).toEqual(names());
   });
 

@@ -1,7 +1,7 @@
 /**
  * Whether endpoints of two operators show no further payment to an address: after a block that was read here, both have no more there
  * than the books, of the coin and of each token. A deadline that cancels an invoice rests on this, and one endpoint alone may keep a
- * payment back.
+ * payment back, or its newest blocks.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint } from '../../domain/chain.ts';
@@ -12,7 +12,10 @@ import type { Token } from './params.ts';
 
 const WITNESSES = 2;
 
-/** `nothing`: it has no more than the books. `more`: it has more. `unknown`: it does not have that block, or not its state. */
+/**
+ * `nothing`: it has no more than the books. `more`: it has more. `unknown`: it does not have that block, or not its state, or it is so
+ * far ahead that its blocks must be read first.
+ */
 type Answer = 'nothing' | 'more' | 'unknown';
 
 type Parts = {
@@ -22,6 +25,8 @@ type Parts = {
   tokens: readonly Token[];
   /** Blocks below the newest one that was read, so that an endpoint that is a little behind has the block, too. */
   lag: number;
+  /** The most blocks that an endpoint may be ahead of the newest one that was read. */
+  ahead: number;
   /** Called with an address where an endpoint has more. */
   hasMore: (script: ListedScript) => void;
 };
@@ -60,7 +65,9 @@ export class EvmAbsence implements AbsenceSource {
     block: BlockId,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { list, native, tokens } = this.#parts;
+    const { list, native, tokens, lag, ahead } = this.#parts;
+    const head = await endpoint.head(signal);
+    if (head.height - block.height > lag + ahead) return 'unknown';
     const address = hexOfScript(script);
     if (!list.hadMoney(id)) {
       // one call, where the endpoint runs the program

@@ -22,6 +22,7 @@ import { Heads } from './heads.ts';
 import { NativeCoin } from './native.ts';
 import { OutgoingReader } from './outgoing.ts';
 import {
+  ABSENCE_AHEAD,
   ABSENCE_LAG,
   ARRIVAL_MS,
   BLOCK_MS,
@@ -152,6 +153,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
         native,
         tokens,
         lag: ABSENCE_LAG[chain],
+        ahead: ABSENCE_AHEAD[chain],
         hasMore: (script) => this.#secondLook.pin(script),
       });
     }

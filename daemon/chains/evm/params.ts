@@ -35,6 +35,12 @@ export const TOLD_MS: Readonly<Record<EvmChain, number>> = { ETH: 1_000, BSC: 0 
 /** Blocks by which another operator's endpoint may be behind, where it is asked whether an address got nothing more. */
 export const ABSENCE_LAG: Readonly<Record<EvmChain, number>> = { ETH: 0, BSC: 4 };
 
+/**
+ * Blocks of a minute, by which an endpoint may be ahead of what was read, where it is asked that. One in use that keeps back more of its
+ * newest blocks may keep back a payment.
+ */
+export const ABSENCE_AHEAD: Readonly<Record<EvmChain, number>> = { ETH: 5, BSC: 80 };
+
 /** The interval at which another operator is asked for the same blocks. */
 export const SECOND_LOOK_MS: Readonly<Record<EvmChain, number>> = { ETH: 60_000, BSC: 30_000 };
 
