@@ -6,6 +6,7 @@ import { balancesCall } from '../../daemon/chains/evm/balances-call.ts';
 import { BLOCK_MS } from '../../daemon/chains/evm/params.ts';
 import { anvilTitle, compiledYul, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { type Behaviour, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
+import { until } from './conformance.ts';
 import { EvmScene } from './evm-controls.ts';
 import { FactBook } from './fact-book.ts';
 
@@ -158,18 +159,49 @@ describe.skipIf(!hasAnvil)(anvilTitle("the calls of a block at mainnet's pace, t
 });
 
 describe.skipIf(!hasAnvil)(anvilTitle('an endpoint without EIP-1898'), () => {
-  it('is refused when it is connected, with the reason', async () => {
-    const scene = await EvmScene.start('ETH');
-    scene.proxy.behaviour = {
-      instead: ({ params }) =>
-        typeof params.at(-1) === 'object'
-          ? { error: { code: -32_602, message: 'invalid argument 1: hex string expected' } }
-          : undefined,
-    };
+  let scene: EvmScene;
+  beforeAll(async () => {
+    scene = await EvmScene.start('ETH');
+  });
+  afterAll(() => scene?.stop());
+
+  const isByHash = ({ params }: { params: Json[] }): boolean => typeof params.at(-1) === 'object';
+  const refusing = (code: number, text: string): Behaviour => ({
+    instead: (request) => (isByHash(request) ? { error: { code, message: text } } : undefined),
+  });
+  const ignoring: Behaviour = {
+    instead: ({ method, params }) =>
+      method === 'eth_getBalance' ? scene.proxy.pass({ method, params: [params[0] ?? null, 'latest'] }) : undefined,
+  };
+
+  it.each<[string, RegExp, Behaviour]>([
+    [
+      'refuses hashes',
+      /takes no hash of a block for the state \(EIP-1898\), so that it cannot be used: invalid argument 1/,
+      refusing(-32_602, 'invalid argument 1: hex string expected'),
+    ],
+    [
+      'refuses them with another code',
+      /does not tell the state of its newest block by its hash \(EIP-1898\): invalid block tag/,
+      refusing(-32_000, 'invalid block tag'),
+    ],
+    ['ignores them', /ignores the hash of a block for the state \(EIP-1898\)/, ignoring],
+  ])('that %s is refused when it is connected, with the reason in its state', async (_, reason, behaviour) => {
+    scene.proxy.behaviour = behaviour;
     const adapter = scene.connect(new FactBook(), [scene.proxy.url]);
-    await expect(adapter.begin(null, signal())).rejects.toThrow(/takes no hash of a block for the state \(EIP-1898\)/);
+    await expect(adapter.begin(null, signal())).rejects.toThrow(reason);
+    expect(adapter.servers()).toMatchObject([{ error: expect.stringMatching(reason) }]);
+    scene.proxy.behaviour = {};
+    await until(
+      () =>
+        adapter.begin(null, signal()).then(
+          () => true,
+          () => false,
+        ),
+      'the endpoint that answers now',
+    );
+    expect(adapter.servers()).toMatchObject([{ error: null }]);
     await adapter.close();
-    await scene.stop();
   });
 });
 

@@ -55,6 +55,8 @@ const USED_PER_CALL_MAX = 250;
 /** The same of balances: about 5,000 gas each. */
 const BALANCES_PER_CALL_MAX = 1_100;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+/** The hash of no block. */
+const NO_BLOCK = `0x${'1'.repeat(64)}`;
 /** JSON-RPC 2.0: the parameters have another form than the method's. */
 const INVALID_PARAMS = -32_602;
 /** `decimals()` of ERC-20. */
@@ -144,16 +146,26 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     if (chainId !== expected) throw this.#wrong(`is of the chain with the id ${chainId}, not ${expected}`);
   }
 
-  /** Balances are asked for by the hash of their block, so that they cannot be those of another branch. */
+  /**
+   * Balances are asked for by the hash of their block, so that they cannot be those of another branch. An endpoint that does not look at
+   * the hash answers for a block that there is not. Throws `ChainAlert`, or `Unavailable` where it may be able to answer later.
+   */
   async #needStateByHash(signal: AbortSignal): Promise<void> {
     const { hash } = await this.head(signal);
-    const at = { blockHash: hash, requireCanonical: true };
-    const [reply] = await this.#pacing.many([['eth_getBalance', ZERO_ADDRESS, at]], signal);
-    if (reply && 'error' in reply && reply.error.code === INVALID_PARAMS) {
-      throw this.#wrong(
-        `takes no hash of a block for the state (EIP-1898), so that it cannot be used: ${reply.error.message}`,
-      );
+    const calls = [hash, NO_BLOCK].map(
+      (blockHash): Call => ['eth_getBalance', ZERO_ADDRESS, { blockHash, requireCanonical: true }],
+    );
+    const [there, nowhere] = await this.#pacing.many(calls, signal);
+    if (nowhere && 'result' in nowhere && nowhere.result !== null) {
+      throw this.#wrong('ignores the hash of a block for the state (EIP-1898), so that it cannot be used');
     }
+    if (!there || 'result' in there) return;
+    const { code, message } = there.error;
+    if (code !== INVALID_PARAMS) {
+      const what = `does not tell the state of its newest block by its hash (EIP-1898): ${message}`;
+      throw new Unavailable(`${this.#options.label}: ${this.name} ${what}`, RETRY_SECONDS);
+    }
+    throw this.#wrong(`takes no hash of a block for the state (EIP-1898), so that it cannot be used: ${message}`);
   }
 
   async head(signal: AbortSignal): Promise<Header> {
