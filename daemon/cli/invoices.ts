@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { action } from './commands.ts';
+import { inboxAdvice, inboxText } from './inbox-text.ts';
 import { invoiceText } from './invoice-text.ts';
 import type { Io } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
@@ -44,7 +45,10 @@ export function invoiceCommands(root: Command, io: Io): void {
 
 export function inboxCommands(root: Command, io: Io): void {
   const inbox = root.command('inbox').description('deposits that no unpaid invoice claims');
-  paged(inbox.command('list')).description('list the deposits, newest first').action(action(io, listInbox));
+  paged(inbox.command('list'))
+    .option('--each', 'a row for each deposit, also where one transaction made several')
+    .description('list the deposits, newest first')
+    .action(action(io, listInbox));
   paged(inbox.command('tokens'))
     .description('list tokens that this program does not know: they have no price and count for nothing')
     .action(action(io, listUnknownTokens));
@@ -114,45 +118,12 @@ async function markPaid(session: Session, _: object, ref = '') {
   session.print(done, () => `Invoice ${done.invoice.slug} counts as paid.\n`);
 }
 
-async function listInbox(session: Session, options: PageOptions) {
+async function listInbox(session: Session, options: PageOptions & { each?: boolean }) {
   const found = await session.call('inbox.list', pageOf(options));
-  printPage(session, found, () =>
-    table(
-      ['>NO', 'BUSINESS', 'SINCE', '>AMOUNT', '>USD', 'WHY', 'STATE', 'INVOICE', 'ADDRESS', 'TRANSACTION'],
-      found.items.map((item) => [
-        `${item.id}`,
-        item.business,
-        when(item.created_at),
-        `${item.amount} ${item.crypto}`,
-        item.usd_value ?? '-',
-        item.reason,
-        inboxState(item),
-        item.invoice ?? '-',
-        item.address,
-        item.outpoint,
-      ]),
-      'The inbox is empty.',
-    ),
-  );
+  const isEach = options.each === true;
+  printPage(session, found, () => inboxText(found.items, isEach));
   if (session.json) return;
-  for (const { id, advice } of found.items) if (advice !== null) session.note(`${id}: ${advice}`);
-}
-
-type InboxItem = Result<'inbox.list'>['items'][number];
-
-const REFUND: Record<NonNullable<InboxItem['refund']>['state'], string> = {
-  requested: 'waits for your approval',
-  approved: 'approved, not sent yet',
-  signed: 'signed, not sent yet',
-  broadcast: 'on the way',
-  completed: 'sent back',
-  rejected: 'not sent: rejected',
-  failed: 'not sent: failed',
-};
-
-function inboxState({ gone, confirmed, state, refund }: InboxItem): string {
-  const decision = refund ? `${REFUND[refund.state]}: withdrawal ${refund.id}` : state;
-  return gone ? 'gone' : confirmed ? decision : `${decision}, unconfirmed`;
+  for (const line of inboxAdvice(found.items, isEach)) session.note(line);
 }
 
 async function listUnknownTokens(session: Session, options: PageOptions) {

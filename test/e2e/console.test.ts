@@ -366,6 +366,14 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
       gone: false,
       created_at: time,
     };
+    // one transaction made many
+    const together = Array.from({ length: 150 }, (_, i) => ({
+      ...item,
+      id: 1_000 - i,
+      reason: 'extra',
+      amount: '0.5',
+      outpoint: `0x${'3'.repeat(64)}:${i}`,
+    }));
     const names = ['USDT', '<img src=x onerror=alert(1)>', `${'W'.repeat(23)}…`, null];
     const tokens = names.map((symbol, id) => ({
       ...place,
@@ -382,7 +390,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     }));
     const page = await shop.open('home');
     const ends = [
-      instead('inbox.list', () => ({ items: [item], next: null })),
+      instead('inbox.list', () => ({ items: [item, ...together], next: null })),
       instead('inbox.unknownTokens', () => ({ tokens, next: null })),
     ];
     await shop.go(page, 'inbox');
@@ -390,6 +398,13 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByText('open the invoice and mark it as paid').waitFor();
     // a link for the payer, an address, and to keep it
     expect(await page.getByRole('radio').count()).toBe(3);
+    expect(await page.locator('.inbox-list a').filter({ visible: true }).count()).toBe(1);
+    expect((await page.locator('.inbox-together summary').allInnerTexts()).join()).toMatch(
+      /75(?:\.0+)?\s+USDT\s+150 payments in one transaction\s+It looks as if a customer paid twice\./,
+    );
+    await page.getByText('150 payments in one transaction').click();
+    expect(await page.locator('.inbox-list a').filter({ visible: true }).count()).toBe(151);
+    await page.getByText('150 payments in one transaction').click();
     await page.getByText('4 tokens that nobody knows').click();
     expect((await page.locator('.inbox-tokens tbody td:first-child').allInnerTexts()).join(' ')).toBe(
       `“USDT” “<img src=x onerror=alert(1)>” “${names[2]}” no name`,

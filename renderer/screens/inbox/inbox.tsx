@@ -1,5 +1,6 @@
 /** The inbox: money that no invoice claims, and the decision about each piece. */
 import type { ReactNode } from 'react';
+import { groupsOf, sumOf } from '../../../daemon/operator/inbox-groups.ts';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
@@ -96,22 +97,23 @@ function Tokens({ business, t }: { business: number; t: T }): ReactNode {
 
 function List({ items, current, t }: { items: Item[]; current: number | undefined; t: T }): ReactNode {
   const { short } = useTimes();
+  const row = (item: Item): ReactNode => (
+    <a href={href('inbox', `${item.id}`)} aria-current={item.id === current ? 'true' : undefined}>
+      <strong>
+        <Coin amount={item.amount} crypto={shortName(item.crypto)} />
+      </strong>
+      <span className="quiet">{short(item.created_at)}</span>
+      <span className="quiet">{item.refund ? <RefundState state={item.refund.state} /> : stateText(item, t)}</span>
+    </a>
+  );
   const part = (title: string, shown: Item[]): ReactNode =>
     shown.length > 0 && (
       <>
         <h2>{title}</h2>
         <ul>
-          {shown.map((item) => (
-            <li key={item.id}>
-              <a href={href('inbox', `${item.id}`)} aria-current={item.id === current ? 'true' : undefined}>
-                <strong>
-                  <Coin amount={item.amount} crypto={shortName(item.crypto)} />
-                </strong>
-                <span className="quiet">{short(item.created_at)}</span>
-                <span className="quiet">
-                  {item.refund ? <RefundState state={item.refund.state} /> : stateText(item, t)}
-                </span>
-              </a>
+          {groupsOf(shown).map((group) => (
+            <li key={group[0]?.id}>
+              {group.length === 1 ? row(group[0]!) : <Together group={group} current={current} row={row} t={t} />}
             </li>
           ))}
         </ul>
@@ -132,6 +134,29 @@ function List({ items, current, t }: { items: Item[]; current: number | undefine
         items.filter(({ state }) => state !== 'open' && state !== 'refunding'),
       )}
     </nav>
+  );
+}
+
+type TogetherProps = { group: Item[]; current: number | undefined; row: (item: Item) => ReactNode; t: T };
+
+/** The deposits of one transaction: one row, which opens to its parts. */
+function Together({ group, current, row, t }: TogetherProps): ReactNode {
+  const [first] = group as [Item];
+  return (
+    <details className="inbox-together" open={group.some(({ id }, i) => i > 0 && id === current)}>
+      <summary>
+        <strong>
+          <Coin amount={sumOf(group)} crypto={shortName(first.crypto)} />
+        </strong>
+        <span className="quiet">{t('together', { n: group.length })}</span>
+        <span className="quiet">{stateText(first, t)}</span>
+      </summary>
+      <ul>
+        {group.map((item) => (
+          <li key={item.id}>{row(item)}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
