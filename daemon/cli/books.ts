@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { csv, csvRows } from '../operator/csv.ts';
 import { action } from './commands.ts';
-import { EXIT, Failure, type Io, usage } from './io.ts';
+import { EXIT, Failure, type Io, usage, written } from './io.ts';
 import { day } from './parse.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
@@ -103,7 +103,7 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
   if (from > to) throw usage(`--from ${from} is after --to ${to}`);
   const pages = pagesOf(session, { from, to, business: options.business });
   if (options.file !== undefined) return exportInto(session, options.file, pages);
-  await writeRows(pages, session.json, async (text) => session.io.stdout.write(text));
+  await writeRows(pages, session.json, (text) => written(session.io, text));
 }
 
 /** Each page when it is asked for: no more of them is in memory. */

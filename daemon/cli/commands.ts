@@ -1,6 +1,6 @@
 /** Attaches commands to the program: an action gets a session, its options and its arguments. */
 import type { Command } from 'commander';
-import type { Io } from './io.ts';
+import { type Io, written } from './io.ts';
 import { wholeNumber } from './parse.ts';
 import { type GlobalOptions, Session } from './session.ts';
 
@@ -21,6 +21,8 @@ export function action<O>(io: Io, work: Work<O>) {
     // a wallet at home is of the service's user, if root set one up; the units themselves are root's
     const isForUnits = command.parent?.name() === 'service';
     await (session.server === null || isForUnits ? run() : session.asDataUser(run));
+    // a result that a full disk cut off is no success; a service that ran goes by its own state
+    if (command.name() !== 'start') await written(io, '');
   };
 }
 

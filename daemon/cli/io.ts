@@ -9,7 +9,13 @@ import type { Readable } from 'node:stream';
 import { SERVICE_ENVIRONMENT } from '../config/paths.ts';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
-type Output = { write(text: string): unknown; isTTY?: boolean };
+type Output = {
+  /** `taken`: called once the text was taken over, or cannot be. */
+  write(text: string, taken?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean;
+  /** The first failure; nothing is written after it. */
+  errored?: Error | null;
+};
 
 export type Io = {
   env: Readonly<Record<string, string | undefined>>;
@@ -40,8 +46,25 @@ export class Failure extends Error {
 /** The failure of a command whose arguments are wrong. */
 export const usage = (message: string): Failure => new Failure(message, EXIT.usage, 'usage');
 
-/** Ends a command with `EXIT.failed` when its own output says what is wrong. */
+/** Ends a command with `EXIT.failed` when its own output says what is wrong, or nobody reads it any more. */
 export class FaultShown extends Error {}
+
+/**
+ * Writes a part of a long result, and resolves once it was taken over: so no more of the result is in memory than the
+ * reader has asked for. Rejects if the reader went away, or the output takes no more.
+ */
+export function written({ stdout }: Pick<Io, 'stdout'>, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(text, (error) => (error ? reject(lost(stdout.errored ?? error)) : resolve()));
+  });
+}
+
+/** Why a result did not arrive. A reader that went away (`… | head`) knows it. */
+function lost({ code, message }: NodeJS.ErrnoException): Error {
+  if (code === 'EPIPE') return new FaultShown();
+  const why = code === 'ENOSPC' ? 'the disk is full (ENOSPC)' : (code ?? message);
+  return new Failure(`the output cannot be written: ${why}. The result is not whole`, EXIT.failed, 'output');
+}
 
 /**
  * Control and formatting characters (also those that change the direction of text), and line and paragraph separators.

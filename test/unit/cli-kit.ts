@@ -33,7 +33,13 @@ export function fakeIo(env: Record<string, string> = {}, answers: Answer[] | nul
     env,
     platform: 'linux',
     stdin,
-    stdout: { isTTY: answers !== null, write: (text) => (ran.out += text) },
+    stdout: {
+      isTTY: answers !== null,
+      write: (text, taken) => {
+        ran.out += text;
+        taken?.();
+      },
+    },
     stderr: {
       isTTY: answers !== null,
       write: (text) => {
