@@ -97,6 +97,8 @@ export type Daemon = {
   firstKeys: FirstKeys | null;
   /** To be called once `firstKeys` were shown. Until then each start makes a new key. */
   acknowledgeKeys(): Promise<void>;
+  /** Whether a sign-in link is to be printed although nobody is at a terminal: never again once a browser has signed in. */
+  wantsFirstLink: boolean;
   stop(): Promise<void>;
 };
 
@@ -163,7 +165,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     if (options.givesMemoryBack) cleanup.push(startHeapTrimming());
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
     const acknowledge = () => acknowledgeKeys(parts.app);
-    return { url, dataDir: options.dataDir, firstKeys, acknowledgeKeys: acknowledge, stop };
+    const { dataDir } = options;
+    // a damaged file is one, too: somebody had signed in
+    const wantsFirstLink = config.console.firstLink && !existsSync(join(dataDir, SESSIONS_FILE));
+    return { url, dataDir, firstKeys, acknowledgeKeys: acknowledge, wantsFirstLink, stop };
   } catch (error) {
     await stop();
     throw error;

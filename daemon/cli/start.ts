@@ -31,7 +31,7 @@ export async function start(session: Session, options: StartOptions): Promise<vo
     const daemon = await startDaemon({ dataDir, configFile: configFile(io, options), port, givesMemoryBack: true });
     const { stopWithParent } = await import('../launcher/parent.ts');
     stopWithParent(stop);
-    io.stdout.write(session.json ? readyJson(daemon) : `${readyText(daemon)}${await consoleText(session)}`);
+    io.stdout.write(session.json ? readyJson(daemon) : `${readyText(daemon)}${await consoleText(session, daemon)}`);
     if (daemon.firstKeys) await daemon.acknowledgeKeys();
     await asked;
     await stopInTime(session, daemon);
@@ -80,12 +80,16 @@ function onStop(stop: () => void): () => void {
   };
 }
 
-/** A sign-in link for the person at the terminal. Never into a log: whoever reads the link first is signed in. */
-async function consoleText(session: Session): Promise<string> {
-  if (session.io.stdout.isTTY !== true) return '';
+/**
+ * A sign-in link for the person at the terminal. Whoever reads the link first is signed in, so it goes into a log only if the operator
+ * asked for that, and only until a first browser has signed in.
+ */
+async function consoleText(session: Session, { wantsFirstLink }: Daemon): Promise<string> {
+  if (session.io.stdout.isTTY !== true && !wantsFirstLink) return '';
   try {
     const { url } = await session.call('console.open', {});
-    return `Open the console in a browser on this computer (the link works once, for ten minutes):\n\n  ${url}\n\n`;
+    const where = wantsFirstLink ? '' : ' on this computer';
+    return `Open the console in a browser${where} (the link works once, for ten minutes):\n\n  ${url}\n\n`;
   } catch (error) {
     return `The console could not be opened: ${(error as Error).message}\n`;
   }

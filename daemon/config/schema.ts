@@ -263,6 +263,8 @@ export const TREE = {
     /** Its address behind a proxy with TLS. */
     public_url: setting.publicUrl(),
     elsewhere: setting.flag(false, 'whether the console may be used from other machines, through a proxy with TLS'),
+    /** For a container, in which nobody has a terminal. */
+    first_link: setting.flag(false, 'whether each start prints a link to sign in, until a first browser has signed in'),
   },
   /** The counter for devices of the shop's network. It listens once a till is paired. */
   till: {

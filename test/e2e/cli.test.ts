@@ -5,9 +5,12 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LinkEnded } from '../../daemon/contract/console-client.ts';
 import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { createWords, seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { bundled } from '../support/bundles.ts';
+import { buildConsole } from '../support/console.ts';
+import { ConsolePage } from '../support/console-page.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { type Answer, cli } from '../unit/cli-kit.ts';
 
@@ -429,9 +432,9 @@ type Started = {
   ended: Promise<number | null>;
 };
 
-async function startProcess(argv: string[], dataDir?: string): Promise<Started> {
+async function startProcess(argv: string[], dataDir?: string, settings = ''): Promise<Started> {
   const own = dataDir ?? (await mkdtemp(join(folder, 'data-')));
-  if (!dataDir) await writeFile(join(own, 'countinghouse.toml'), CONFIG);
+  if (!dataDir) await writeFile(join(own, 'countinghouse.toml'), CONFIG + settings);
   const env = { PATH: process.env.PATH, HOME: folder, COUNTINGHOUSE_DATA_DIR: own };
   // the program strips the types of the browser's code, of which Node warns
   const flags = ['--disable-warning=ExperimentalWarning'];
@@ -510,6 +513,35 @@ describe('start', () => {
     // whoever supervises it goes away
     started.child.disconnect();
     expect(await started.ended).toBe(0);
+  });
+
+  it('prints a sign-in link without a terminal where it is asked to, until a browser has used one', async () => {
+    buildConsole();
+    const settings = '[console]\nport = 0\nfirst_link = true\n';
+    const linkIn = (out: string): string | undefined => /http:\S+#sign-in=\S+/.exec(out)?.[0];
+    const printed = (started: Started): Promise<string> =>
+      until('the link is printed', async () => linkIn(started.out()), READY_MS);
+    const unused = await startProcess(['start'], undefined, settings);
+    const first = await printed(unused);
+    unused.child.kill('SIGTERM');
+    expect(await unused.ended).toBe(0);
+
+    const used = await startProcess(['start'], unused.dataDir);
+    const second = await printed(used);
+    expect(second).not.toBe(first);
+    const page = await ConsolePage.signIn(second);
+    expect((await page.ask('/call/status')).status).toBe(200);
+    // a thief who reads the log later
+    await expect(ConsolePage.signIn(second)).rejects.toThrow(LinkEnded);
+    used.child.kill('SIGTERM');
+    expect(await used.ended).toBe(0);
+
+    const later = await startProcess(['start'], unused.dataDir);
+    await until('it is ready', async () => later.out().includes('Make more keys'), READY_MS);
+    await until('it answers', async () => (await cli(unused.dataDir, ['status'])).code === 0, READY_MS);
+    later.child.kill('SIGTERM');
+    expect(await later.ended).toBe(0);
+    expect(linkIn(later.out())).toBeUndefined();
   });
 
   it('ends with the code of what is wrong', async () => {

@@ -347,6 +347,7 @@ describe('start', () => {
       dataDir: '/data',
       stop: async () => {},
       acknowledgeKeys: async () => {},
+      wantsFirstLink: false,
     };
     const first = readyText({ ...daemon, firstKeys: { apiKey: 'ch_test_K', clientId: 'ch_client_C' } });
     expect(first).toContain('ch_client_C');
