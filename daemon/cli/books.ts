@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { csv, csvRows } from '../operator/csv.ts';
+import { memorySaver } from '../workers/heap.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage, written } from './io.ts';
 import { day } from './parse.ts';
@@ -108,10 +109,12 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
 
 /** Each page when it is asked for: no more of them is in memory. */
 async function* pagesOf(session: Session, asked: Omit<Params<'export.page'>, 'cursor'>): AsyncGenerator<Row[]> {
+  const saveMemory = memorySaver();
   let cursor: Params<'export.page'>['cursor'];
   do {
     const page: Result<'export.page'> = await session.call('export.page', { ...asked, cursor });
     yield page.rows;
+    saveMemory();
     cursor = page.next ?? undefined;
   } while (cursor);
 }

@@ -81,7 +81,7 @@ function onStop(stop: () => void): () => void {
 }
 
 /**
- * A sign-in link for the person at the terminal. Whoever reads the link first is signed in, so it goes into a log only if the operator
+ * A sign-in link for the person at the terminal. The first reader of it is signed in, so it goes into a log only if the operator
  * asked for that, and only until a first browser has signed in.
  */
 async function consoleText(session: Session, { wantsFirstLink }: Daemon): Promise<string> {

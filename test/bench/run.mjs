@@ -5,7 +5,7 @@
  *
  *   --quick            shorter, with a tenth of the invoices
  *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, monero-restore,
- *                      page, console or backup; repeatable
+ *                      page, console, export or backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
@@ -59,6 +59,7 @@ const { values: options } = parseArgs({
         'monero-restore',
         'page',
         'console',
+        'export',
         'backup',
       ],
     },
@@ -146,6 +147,7 @@ let restore = null;
 let page = null;
 let consoles = null;
 let backup = null;
+let exported = null;
 let years = null;
 
 function record(name, result) {
@@ -305,6 +307,8 @@ function aims() {
     ...(restore ? restoreAims(restore) : []),
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
+    ['export: memory above that of an export of nothing, MB', exported?.aboveMb, '≤', 60],
+    ['export: the same with a slow reader, MB', exported?.slowAboveMb, '≤', 60],
     ...(years ? yearsAims(years) : []),
   ];
 }
@@ -359,6 +363,8 @@ function print() {
     ...(restore ? restoreLines(restore) : []),
     ...(page ? pageLines(page) : []),
     ...(consoles ? consoleLines(consoles, many) : []),
+    [`export, ${count(exported?.lines ?? 0)} lines`, exported?.seconds, 's'],
+    ['export: memory at the most', exported?.mb, 'MB'],
     [`backup, ${many}`, backup?.makeSeconds, 's'],
     [`backup file of a database of ${show(backup?.databaseMegabytes)} MB`, backup?.megabytes, 'MB'],
     ['restore of it', backup?.restoreSeconds, 's'],
@@ -381,7 +387,7 @@ function prepare() {
 async function main() {
   prepare();
   if (!node) throw new Error('no Node that can run the daemon: run `npm start` once');
-  const stores = only.some((name) => ['load', 'start', 'console', 'backup'].includes(name))
+  const stores = only.some((name) => ['load', 'start', 'console', 'export', 'backup'].includes(name))
     ? await prepareStores(dist, INVOICES, say)
     : null;
   if (only.includes('start')) await measureStarts(stores);
@@ -438,6 +444,14 @@ async function main() {
   if (only.includes('console')) {
     say('Console …');
     consoles = await measureConsole(dist, stores.full.data, nodeFlags);
+  }
+  if (only.includes('export')) {
+    say('Export …');
+    const dataDir = workFolder(stores.full.data);
+    const server = await startDaemon(dist, dataDir, POOL, nodeFlags);
+    exported = await runTool('export.mjs', { dist, dataDir });
+    await server.stop();
+    dropFolder(dataDir);
   }
   if (only.includes('backup')) {
     say('Backup …');
