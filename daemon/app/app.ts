@@ -10,6 +10,7 @@ import type { HoldsMemory } from './invoices/looked-at.ts';
 import type { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
 import type { OperatorEvents } from './notifications/operator-events.ts';
 import type { Directory } from './shops/directory.ts';
+import type { IgnoredFields } from './shops/ignored.ts';
 import type { KeyRing } from './shops/keys.ts';
 import type { Wake } from './wake.ts';
 
@@ -24,6 +25,7 @@ export type App = {
   readonly holds: HoldsMemory;
   readonly operatorEvents: OperatorEvents;
   readonly unstored: UnstoredAlerts;
+  readonly ignored: IgnoredFields;
   /** The signer process. */
   readonly signer: Signer;
   readonly log: Log;

@@ -6,6 +6,7 @@ import { HoldsMemory } from './invoices/looked-at.ts';
 import { InvoiceSubscribers } from './notifications/invoice-subscribers.ts';
 import { OperatorEvents } from './notifications/operator-events.ts';
 import { Directory } from './shops/directory.ts';
+import { IgnoredFields } from './shops/ignored.ts';
 import { KeyRing } from './shops/keys.ts';
 
 /** The parts that the caller opens or chooses. */
@@ -23,5 +24,6 @@ export function createApp(given: Given): App {
     holds: new HoldsMemory(now),
     operatorEvents: new OperatorEvents(now),
     unstored: new UnstoredAlerts(),
+    ignored: new IgnoredFields(now),
   };
 }

@@ -76,6 +76,24 @@ export const SHOP = {
   /** The OpenAPI document of the merchant and browser APIs. */
   'api.show': reads(z.strictObject({}), z.object({ document: z.record(z.string(), z.unknown()) })),
   /**
+   * Fields of the shop's latest requests that no operation knows, and that were ignored, the latest first. `operation`: of the OpenAPI
+   * document. `meant`: the field that it may have meant. Names alone, since the start, and a few.
+   */
+  'api.ignored': reads(
+    z.strictObject({ business: Text }),
+    z.object({
+      fields: z.array(
+        z.object({
+          operation: z.string(),
+          field: z.string(),
+          meant: z.string().nullable(),
+          times: z.int(),
+          at: z.string(),
+        }),
+      ),
+    }),
+  ),
+  /**
    * Sends one request of the OpenAPI document to this service's own API, for a business of the sandbox alone. `parameters`: those of
    * the document by their names. `body`: as it is sent. `key`: an API key of the sandbox, which is not kept; without one the call has
    * a key that exists for its duration only. Throws `Rejected`: `params`, `key.network`, `key.not_found`, `client.not_found`.

@@ -47,6 +47,7 @@ const SAMPLES: Partial<Record<Method, object>> = {
   'invoice.show': { invoice: ABSENT },
   'counter.sale': { invoice: ABSENT },
   'invoice.find': { text: ABSENT },
+  'api.ignored': { business: '1' },
   'item.list': { business: '1' },
   'closing.next': { business: '1' },
   'closing.list': { business: '1' },

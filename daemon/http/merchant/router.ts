@@ -96,17 +96,20 @@ function create(app: App): InvoiceOperations['create'] {
       metadata: body.metadata,
     };
   };
-  return (business, sent) =>
-    app.store.write((tx: Tx) =>
+  return (business, sent) => {
+    app.ignored.note(business.id, 'createInvoice', sent.body, schemaFor(business).shape);
+    return app.store.write((tx: Tx) =>
       once(app, tx, idempotent(business, sent, '/invoice'), () => {
         const invoice = createInvoice(app, business, wanted(business, sent.body), tx);
         return { status: 201, body: JSON.stringify(presentCreated(app, invoice)) };
       }),
     );
+  };
 }
 
 function request(app: App): InvoiceOperations['request'] {
   return (business, sent, name) => {
+    app.ignored.note(business.id, 'requestPayment', sent.body, requestPaymentSchema.shape);
     const choice = () => check(requestPaymentSchema, sent.body).crypto;
     return withAddress(app, (tx, waited) => {
       const invoice = findInvoiceOf(tx, business, name);

@@ -170,6 +170,7 @@ function refusal(error: unknown, _request: Request, response: Response, next: Ne
 function withdraw(app: App): RequestHandler {
   return async (request, response) => {
     const business = callerOf(response);
+    app.ignored.note(business.id, 'withdraw', request.body, withdrawSchema.shape);
     const asked = { ...idempotent(business, request, '/withdraw'), forever: true };
     const fee = await estimateHighestFee(app, business, () => wanted(app, business, request.body));
     const answer = await app.store.write((tx) =>
@@ -187,6 +188,7 @@ function refund(app: App): RequestHandler {
   return async (request, response) => {
     const business = callerOf(response);
     const name = (request.params as { invoice: string }).invoice;
+    app.ignored.note(business.id, 'refundInvoice', request.body, refundSchema.shape);
     const given = check(refundSchema, request.body);
     const { address } = given;
     const wanted = (reader: Reader): NewWithdrawal => {

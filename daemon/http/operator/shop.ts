@@ -73,6 +73,10 @@ async function play({ app, extra: { sandbox } }: Context, action: Parsed<'sandbo
 export const SHOP_METHODS: Methods = {
   'sandbox.play': async (context, action) => ({ tx_id: await play(context, action) }),
   'api.show': ({ app }) => ({ document: openApi(app) as Record<string, unknown> }),
+  'api.ignored': ({ app }, { business }) => {
+    const fields = app.ignored.list(findBusiness(app, business).id);
+    return { fields: fields.map((field) => ({ ...field, at: toIso(field.at) })) };
+  },
   'api.try': tryApi,
   'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
     const wanted = { ...rest, orderId, origin: 'operator' as const };

@@ -12,9 +12,36 @@ export function Log({ business, t }: { business: Business; t: T }): ReactNode {
   return (
     <>
       <Endpoints business={business} t={t} />
+      <Ignored business={business} t={t} />
       <Deliveries business={business} t={t} />
       <Webhooks t={t} />
     </>
+  );
+}
+
+/** Misspelt fields: the API ignores them, so that nobody else tells of them. */
+function Ignored({ business, t }: { business: Business; t: T }): ReactNode {
+  const { full } = useTimes();
+  const { data } = useCall('api.ignored', { business: `${business.id}` });
+  if (!data || data.fields.length === 0) return null;
+  return (
+    <Section title={t('ignored')}>
+      <p className="quiet">{t('ignoredNote')}</p>
+      <ul className="rows">
+        {data.fields.map(({ operation, field, meant, times, at }) => (
+          <li key={`${operation} ${field}`}>
+            <span className="mono">
+              {operation} <Foreign text={field} />
+            </span>
+            <span className="warn">{meant !== null && t('ignoredMeant', { field: meant })}</span>
+            <span className="quiet">
+              {full(at)}
+              {times > 1 && `, ${t('ignoredTimes', { n: times })}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 

@@ -20,6 +20,7 @@ addressBook.remove      changes  page     -         spends
 alert.list              reads    page     -         -
 alert.seen              changes  page     -         -
 alert.test              changes  page     -         -
+api.ignored             reads    page     -         -
 api.show                reads    page     -         -
 api.try                 changes  page     -         -
 backup.drill            changes  browser  -         -
