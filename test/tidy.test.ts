@@ -64,6 +64,8 @@ const TOP_LEVEL = new Set([
   'test',
   'README.md',
   // where their tools insist on finding them
+  'Containerfile',
+  'compose.yaml',
   'package-lock.json',
   'tsconfig.json',
   'biome.json',

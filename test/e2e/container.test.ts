@@ -1,0 +1,215 @@
+/**
+ * The image of the Containerfile, built by buildah on a bare Debian and run as its user on a read-only file system. Asked for by a
+ * variable, because it takes minutes: debootstrap, npm and the build of the console.
+ */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/daemon.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const MIRROR = 'http://deb.debian.org/debian';
+const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
+const LIMIT_MS = 1_500_000;
+const READY_MS = 120_000;
+const USER = 8480;
+
+const has = (program: string): boolean =>
+  PATH.split(':').some((folder) => folder !== '' && existsSync(join(folder, program)));
+const isPossible =
+  process.env.COUNTINGHOUSE_TEST_CONTAINER === '1' &&
+  process.getuid?.() === 0 &&
+  ['buildah', 'debootstrap', 'npm', 'setpriv', 'unshare'].every(has);
+const TITLE = isPossible
+  ? 'the image'
+  : 'the image (skipped: needs a networked machine, root, buildah, debootstrap, and COUNTINGHOUSE_TEST_CONTAINER=1)';
+
+const exec = promisify(execFile);
+const run = async (program: string, args: readonly string[]): Promise<string> => {
+  const limits = { timeout: LIMIT_MS, maxBuffer: 100_000_000 };
+  return (await exec(program, args, { ...limits, cwd: ROOT, env: { ...process.env, PATH } })).stdout.trim();
+};
+
+/** Calls of buildah with storage of their own, and what is made with them. */
+class Images {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  buildah = (...args: string[]): Promise<string> => {
+    const [store, runs] = ['store', 'run'].map((name) => join(this.folder, name));
+    return run('buildah', ['--root', store!, '--runroot', runs!, '--storage-driver', 'vfs', ...args]);
+  };
+
+  /** `localhost/base`: a bare Debian; `localhost/build`: the same with npm, and with the authorities that this machine trusts. */
+  async base(): Promise<void> {
+    const debian = join(this.folder, 'debian');
+    const packages = '--include=ca-certificates,libatomic1';
+    await run('debootstrap', ['--variant=minbase', packages, 'bookworm', debian, MIRROR]);
+    const bare = await this.buildah('from', 'scratch');
+    await this.buildah('add', '--quiet', bare, debian, '/');
+    await this.buildah('commit', '--quiet', bare, 'localhost/base');
+    await rm(debian, { recursive: true });
+    await this.buildah('add', '--quiet', bare, process.execPath, '/usr/local/bin/node');
+    const npm = join(await run('npm', ['root', '--global']), 'npm');
+    await this.buildah('add', '--quiet', bare, npm, '/usr/local/lib/node_modules/npm');
+    const link = ['ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm'];
+    await this.buildah('run', '--isolation', 'chroot', bare, ...link);
+    const authorities = process.env.NODE_EXTRA_CA_CERTS;
+    if (authorities !== undefined) {
+      await this.buildah('add', '--quiet', bare, authorities, '/etc/authorities.pem');
+      await this.buildah('config', '--env', 'NODE_EXTRA_CA_CERTS=/etc/authorities.pem', bare);
+    }
+    await this.buildah('commit', '--quiet', bare, 'localhost/build');
+    await this.buildah('rm', bare);
+  }
+
+  async build(): Promise<void> {
+    const images = ['BUILD_IMAGE=localhost/build', 'BASE_IMAGE=localhost/base'];
+    const options = ['--isolation', 'chroot', '--format', 'docker', '--tag', 'localhost/countinghouse'];
+    await this.buildah('build', ...options, ...images.flatMap((image) => ['--build-arg', image]), ROOT);
+  }
+}
+
+/** As buildah tells it; only what is asked for below. */
+type Docker = {
+  architecture: string;
+  config: {
+    User: string;
+    Env: string[];
+    Cmd: string[];
+    Entrypoint: string[];
+    Volumes: Record<string, unknown>;
+    Healthcheck: { Test: string[] };
+  };
+};
+
+describe.skipIf(!isPossible)(TITLE, { timeout: LIMIT_MS }, () => {
+  let folder: string;
+  let images: Images;
+  let docker: Docker;
+  let rootFs: string;
+  let container: string;
+  const running: { stop(): Promise<number | null> }[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'countinghouse-container-'));
+    images = new Images(folder);
+    await images.base();
+    await images.build();
+    docker = (
+      JSON.parse(await images.buildah('inspect', '--type', 'image', 'localhost/countinghouse')) as { Docker: Docker }
+    ).Docker;
+    container = await images.buildah('from', 'localhost/countinghouse');
+    rootFs = await images.buildah('mount', container);
+  }, LIMIT_MS);
+  afterAll(async () => {
+    for (const one of running) await one.stop();
+    if (container) await images.buildah('umount', container);
+    await rm(folder, { recursive: true, force: true });
+  }, LIMIT_MS);
+
+  /** The command that runs `argv` as a runtime of containers would: the image's variables and user, and nothing to write but the volume. */
+  function inContainer(data: string, argv: string[], environment: Record<string, string>): string[] {
+    const env = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+    const inside = ['env', '-i', ...docker.config.Env, ...env, ...argv];
+    const as = [
+      'setpriv',
+      `--reuid=${USER}`,
+      `--regid=${USER}`,
+      '--clear-groups',
+      '--bounding-set=-all',
+      '--no-new-privs',
+    ];
+    const script = `set -e
+      mount --rbind "$1" "$1"; mount --bind "$2" "$1/data"; mount -t tmpfs tmpfs "$1/tmp"; mount --rbind /dev "$1/dev"
+      mount -t proc proc "$1/proc"; mount -o remount,bind,ro "$1"; root="$1"; shift 2
+      exec chroot "$root" ${as.join(' ')} "$@"`;
+    const alone = ['--mount', '--pid', '--fork', '--kill-child=SIGTERM', '--propagation', 'private'];
+    return ['unshare', ...alone, 'sh', '-c', script, 'sh', rootFs, data, ...inside];
+  }
+
+  async function newVolume(): Promise<string> {
+    const data = await mkdtemp(join(folder, 'data-'));
+    await chown(data, USER, USER);
+    return data;
+  }
+
+  async function start(data: string) {
+    const { Entrypoint, Cmd } = docker.config;
+    const ports = { COUNTINGHOUSE_PORT: '8480', COUNTINGHOUSE_CONSOLE_PORT: '0' };
+    const [program, ...args] = inContainer(data, [...Entrypoint, ...Cmd], ports);
+    const child = spawn(program!, args, { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    child.stdout.on('data', (part) => (out += part));
+    child.stderr.on('data', (part) => (out += part));
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const one = {
+      out: () => out,
+      /** Ends it as a runtime does: by a signal to its first process. */
+      stop: () => {
+        const pid = spawnSync('pgrep', ['-P', `${child.pid}`], { encoding: 'utf8' }).stdout.trim();
+        if (child.exitCode === null && pid) process.kill(Number(pid), 'SIGTERM');
+        return ended;
+      },
+    };
+    running.push(one);
+    await until(`it is ready: ${out}`, async () => out.includes('Countinghouse is running'), READY_MS);
+    return one;
+  }
+
+  const command = (data: string, argv: string[]): string => {
+    const [program, ...args] = inContainer(data, argv, {});
+    const { status, stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: { PATH } });
+    return `${status} ${stdout}${stderr}`;
+  };
+
+  it('has a user that is not root, one volume, and a build for this processor', () => {
+    expect(docker.config.User).toBe(`${USER}:${USER}`);
+    expect(Object.keys(docker.config.Volumes)).toEqual(['/data']);
+    expect(docker.architecture).toBe(process.arch === 'x64' ? 'amd64' : 'arm64');
+    const found = spawnSync('find', [rootFs, '-xdev', '-perm', '/6000', '-path', '*countinghouse*'], {
+      encoding: 'utf8',
+    });
+    expect(found.stdout).toBe('');
+  });
+
+  it('runs by buildah as its user', async () => {
+    const version = await images.buildah('run', '--isolation', 'chroot', container, '--', 'countinghouse', '--version');
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(await images.buildah('run', '--isolation', 'chroot', container, '--', 'id', '-u')).toBe(`${USER}`);
+  });
+
+  it('serves from a read-only file system, is healthy, and keeps its data over a new container', async () => {
+    const data = await newVolume();
+    const first = await start(data);
+    expect(first.out()).toMatch(/http:\S+#sign-in=[\w-]{43}/);
+    expect(command(data, ['sh', '-c', 'touch /opt/x'])).toMatch(/^1 .*Read-only file system/);
+    const [kind, ...health] = docker.config.Healthcheck.Test;
+    expect(kind).toBe('CMD');
+    await until('it is healthy', async () => command(data, health).startsWith('0'), READY_MS);
+    const [, key = ''] = /API key +(\S+)/.exec(first.out()) ?? [];
+    const made = await fetch('http://127.0.0.1:8480/api/v1/merchant/invoice', {
+      method: 'POST',
+      headers: { 'mb-api-key': key, 'content-type': 'application/json' },
+      body: '{"amount":25}',
+    });
+    expect(made.status).toBe(201);
+    const { id } = (await made.json()) as { id: string };
+    expect(await first.stop()).toBe(0);
+    expect(command(data, health)).not.toMatch(/^0/);
+
+    const second = await start(data);
+    const found = await fetch(`http://127.0.0.1:8480/api/v1/merchant/invoice/${id}`, {
+      headers: { 'mb-api-key': key },
+    });
+    expect([found.status, ((await found.json()) as { id: string }).id]).toEqual([200, id]);
+    expect(await second.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,69 @@
+/** What the image and compose.yaml say, against what the service takes. `e2e/container.test.ts` builds and runs the image. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../daemon/config/config.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const IMAGE = textOf('Containerfile');
+const COMPOSE = textOf('compose.yaml');
+
+/** The service's variables: as the image sets them, then as compose.yaml does. */
+function variables(): Record<string, string> {
+  const names = { PAY_NAME: 'pay.shop.com', CONSOLE_NAME: 'console.shop.com' };
+  const inImage = [...IMAGE.matchAll(/\b(COUNTINGHOUSE_\w+)=(\S+)/g)];
+  const inCompose = [...COMPOSE.matchAll(/^ +(COUNTINGHOUSE_\w+): (.+)$/gm)];
+  const value = (text: string): string =>
+    text.replace(/^"(.*)"$/, '$1').replace(/\$\{(\w+)[^}]*\}/g, (_, name: keyof typeof names) => names[name]);
+  return Object.fromEntries([...inImage, ...inCompose].map(([, name, text]) => [name!, value(text!)]));
+}
+
+it('compose.yaml configures a service for payers and a console behind Caddy', () => {
+  const { COUNTINGHOUSE_DATA_DIR: dataDir, ...env } = variables();
+  expect(dataDir).toBe('/data');
+  const config = loadConfig({ dataDir: join(ROOT, 'no-such-folder'), env, flags: {} });
+  expect(config).toMatchObject({
+    host: '0.0.0.0',
+    port: 8480,
+    publicUrl: 'https://pay.shop.com',
+    console: {
+      host: '0.0.0.0',
+      port: 8481,
+      publicUrl: 'https://console.shop.com',
+      elsewhere: true,
+      approvals: false,
+      firstLink: true,
+    },
+  });
+  const [caddy] = config.trustedProxies;
+  const own = [...COMPOSE.matchAll(/ipv4_address: (\S+)/g)].map(([, address]) => address);
+  expect(own).toEqual(['172.30.84.2', caddy]);
+});
+
+it("Caddy's file passes on to the ports that the image names", () => {
+  const passed = [...textOf('resources/proxies/Caddyfile-container').matchAll(/countinghouse:(\d+)/g)];
+  expect(passed.map(([, port]) => port)).toEqual(/^EXPOSE (\d+) (\d+)$/m.exec(IMAGE)?.slice(1));
+  expect(COMPOSE).toContain('./resources/proxies/Caddyfile-container:/etc/caddy/Caddyfile:ro');
+  expect(existsSync(join(ROOT, 'resources/proxies/Caddyfile-container'))).toBe(true);
+});
+
+it('the image runs as a user that is not root, and compose.yaml with nothing to write but the volume', () => {
+  expect(/^USER (\d+):(\d+)$/m.exec(IMAGE)?.slice(1).map(Number)).toEqual([8480, 8480]);
+  for (const line of ['read_only: true', 'cap_drop: [ALL]', 'security_opt: ["no-new-privileges:true"]']) {
+    expect(COMPOSE).toContain(line);
+  }
+});
+
+it('every library with a build for 64-bit x86 under Linux has one for ARM', () => {
+  const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  const installed = Object.keys(packages).filter((path) => !packages[path]?.dev);
+  const builds = (processor: string): string[] =>
+    installed
+      .filter((path) => path.includes('linux') && path.includes(processor))
+      .map((path) => path.replace(processor, ''));
+  expect(builds('x64').length).toBeGreaterThan(0);
+  expect(builds('arm64')).toEqual(expect.arrayContaining(builds('x64')));
+  const compiled = join(ROOT, 'node_modules/better-sqlite3/prebuilds');
+  expect(['linux-x64.node', 'linux-arm64.node'].filter((name) => !existsSync(join(compiled, name)))).toEqual([]);
+});
