@@ -380,8 +380,8 @@ async function work({ app, sandbox, timetable, instance }: Parts, cleanup: Clean
   liveRates.begin();
   const jobs = new Jobs(app);
   app.wake.on({
-    pool() {
-      jobs.fill();
+    pool(account) {
+      jobs.fill(account);
       instance.touch();
     },
     business() {

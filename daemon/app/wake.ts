@@ -2,7 +2,8 @@
 
 /** The reactions of one worker, by the kind of work. */
 type Listener = Partial<
-  Record<'webhooks' | 'shopEvents' | 'pool' | 'business' | 'allWithdrawals', () => void> &
+  Record<'webhooks' | 'shopEvents' | 'business' | 'allWithdrawals', () => void> &
+    Record<'pool', (account?: number) => void> &
     Record<'chain' | 'withdrawals', (key: string) => void>
 >;
 
@@ -26,9 +27,9 @@ export class Wake {
     for (const listener of this.#listeners) listener.shopEvents?.();
   }
 
-  /** An account has fewer addresses ready, or more to watch. */
-  pool(): void {
-    for (const listener of this.#listeners) listener.pool?.();
+  /** An account has fewer addresses ready, or more to watch. `account`: its id; absent: it may be any. */
+  pool(account?: number): void {
+    for (const listener of this.#listeners) listener.pool?.(account);
   }
 
   /** A business was added or changed: it may need a chain, or rates, that none needed before. */

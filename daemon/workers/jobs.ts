@@ -39,6 +39,8 @@ export class Jobs {
   readonly #refundLinks = { before: Number.MAX_SAFE_INTEGER };
   #filling: Promise<void> | null = null;
   #isFillWanted = false;
+  /** The accounts that may have fewer addresses than they should; null: all of them. */
+  #short: Set<number> | null = null;
   #stopped = false;
   readonly #abort = new AbortController();
 
@@ -121,12 +123,19 @@ export class Jobs {
     this.#app.log.info(freed, 'old rows were removed');
   }
 
-  /** Fills every account's address pool; once more after the present time, if that is running. */
-  fill(): void {
+  /**
+   * Fills an account's address pool, or every account's; once more after the present time, if that is running. Only accounts that
+   * gave an address away are looked at: of a hundred businesses, one has a payment.
+   */
+  fill(account?: number): void {
+    if (account === undefined) this.#short = null;
+    else this.#short?.add(account);
     this.#isFillWanted = true;
     if (this.#filling || this.#stopped) return;
     this.#filling = this.#fillAll()
       .catch((error: unknown) => {
+        // the next time looks at those, too, that this one did not come to
+        this.#short = null;
         if (!this.#stopped) this.#app.log.error({ error }, 'addresses could not be derived ahead');
       })
       .finally(() => {
@@ -144,15 +153,18 @@ export class Jobs {
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
     this.#isFillWanted = false;
+    const short = this.#short;
+    this.#short = new Set();
+    const accounts = this.#app.directory.accounts().filter(({ id }) => short === null || short.has(id));
     const { addressPool } = this.#app.config.payments;
     // every account gets its first addresses before any account gets all of them
     for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
-      for (const account of this.#app.directory.accounts()) {
+      for (const account of accounts) {
         if (this.#stopped) return;
         if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
       }
     }
-    for (const account of this.#app.directory.accounts()) {
+    for (const account of accounts) {
       await deriveSkipped(this.#app, account, () => this.#stopped);
     }
   }

@@ -188,8 +188,8 @@ export class Appliance {
   /** Passes work on to the workers. */
   #listen(workers: ReadonlyMap<string, WithdrawalWorker>): void {
     this.app.wake.on({
-      pool: () => {
-        this.#jobs?.fill();
+      pool: (account) => {
+        this.#jobs?.fill(account);
         this.#instance?.touch();
       },
       business: () => {

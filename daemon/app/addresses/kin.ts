@@ -27,8 +27,13 @@ export const isTaken = (target: TargetRow | undefined): boolean => target !== un
 /** Whether the other chain gave the address of this target out, or retired it. */
 export const isGivenOutByKin = (reader: Reader, target: Address): boolean => isTaken(kinTarget(reader, target));
 
-/** Retires the same address on the other chain, because this one was given out. */
-export function retireKin(tx: Tx, target: Address): void {
+/**
+ * Retires the same address on the other chain, because this one was given out. Returns the account that has one less; null if there is
+ * none.
+ */
+export function retireKin(tx: Tx, target: Address): number | null {
   const kin = kinTarget(tx, target);
-  if (kin && !isTaken(kin)) tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
+  if (!kin || isTaken(kin)) return null;
+  tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
+  return kin.account_id;
 }

@@ -79,8 +79,11 @@ export function takeAddress(app: App, account: Account, invoiceId: number, waite
   if (!target) throw new PoolEmpty(account);
   tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
   tx.run(insertGiven, { target_id: target.id });
-  retireKin(tx, target);
-  tx.afterCommit(() => app.wake.pool());
+  const kin = retireKin(tx, target);
+  tx.afterCommit(() => {
+    app.wake.pool(account.id);
+    if (kin !== null) app.wake.pool(kin);
+  });
   return target;
 }
 
