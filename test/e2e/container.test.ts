@@ -4,9 +4,9 @@
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/daemon.ts';
@@ -18,8 +18,11 @@ const LIMIT_MS = 1_500_000;
 const READY_MS = 120_000;
 const USER = 8480;
 
-const has = (program: string): boolean =>
-  PATH.split(':').some((folder) => folder !== '' && existsSync(join(folder, program)));
+const placeOf = (program: string): string | undefined =>
+  PATH.split(':')
+    .map((folder) => join(folder || '/', program))
+    .find(existsSync);
+const has = (program: string): boolean => placeOf(program) !== undefined;
 const isPossible =
   process.env.COUNTINGHOUSE_TEST_CONTAINER === '1' &&
   process.getuid?.() === 0 &&
@@ -57,7 +60,8 @@ class Images {
     await this.buildah('commit', '--quiet', bare, 'localhost/base');
     await rm(debian, { recursive: true });
     await this.buildah('add', '--quiet', bare, process.execPath, '/usr/local/bin/node');
-    const npm = join(await run('npm', ['root', '--global']), 'npm');
+    // its folder, of which bin/npm-cli.js is the program
+    const npm = dirname(dirname(await realpath(placeOf('npm')!)));
     await this.buildah('add', '--quiet', bare, npm, '/usr/local/lib/node_modules/npm');
     const link = ['ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm'];
     await this.buildah('run', '--isolation', 'chroot', bare, ...link);
