@@ -51,7 +51,7 @@ type SourceContext = {
   leftOut: (targetId: number, message: string) => void;
   /** Monero: called for a transaction in a block that cannot be read here. */
   onOdd: (odd: Odd) => void;
-  /** Monero: whether a long way is read in a thread of its own. Default: yes. */
+  /** Monero: whether many blocks are read in a separate thread. Default: yes. */
   hasThread?: boolean;
 };
 

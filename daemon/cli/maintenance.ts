@@ -102,7 +102,7 @@ async function compactNow(session: Session): Promise<void> {
 
 /** Throws `Failure` if the disk takes no more, or refuses it: then the database is what it was. */
 async function rewrite(db: Database, dataDir: string): Promise<void> {
-  // SQLite's temporary file: by itself it lies in /var/tmp, whose room nobody has looked at
+  // SQLite's temporary file: by default it is in /var/tmp, whose free space was not checked
   process.env.SQLITE_TMPDIR = dataDir;
   try {
     db.exec('VACUUM');

@@ -1,5 +1,5 @@
 /**
- * The drill of a backup as a process of its own: it opens the wallet with the operator's passphrase, which reaches it
+ * The drill of a backup, in a separate process: it opens the wallet with the operator's passphrase, which reaches it
  * sealed to its own key, and checks the backup. So the daemon gets neither passphrase nor keys, and its event loop stays
  * free. It prints its key, reads one sealed passphrase, prints the report, and ends.
  *

@@ -41,7 +41,7 @@ export async function backupHeader(file: string): Promise<SealedHeader> {
   }
 }
 
-/** Checks a backup file as far as possible without its key. Throws `Rejected`: `backup.format`, `backup.damaged`. */
+/** Checks what can be checked of a backup file without its key. Throws `Rejected`: `backup.format`, `backup.damaged`. */
 export const inspectBackup = (file: string): Promise<SealedHeader> => inspectSealed(file);
 
 /** Opens it, because access(2) asks for the real user, who may be root. */

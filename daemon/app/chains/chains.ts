@@ -57,7 +57,7 @@ export class ChainRuntime {
     throw new Rejected('withdrawal.unsupported', `This release does not spend on ${chain} yet`, 'crypto');
   }
 
-  /** Whether the store has everything that the source has, as far as is known. */
+  /** Whether the store has everything that the source is known to have. */
   get isCurrent(): boolean {
     return this.syncedAt !== 0 && !this.away;
   }

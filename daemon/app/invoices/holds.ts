@@ -106,7 +106,7 @@ function release(app: App, tx: Tx, rows: readonly { invoice_id: number; quote_en
   }
 }
 
-/** In a write of its own, because the refused one leaves nothing. */
+/** In a separate write, because a refused write leaves nothing. */
 function alertFull(app: App, invoice: InvoiceRow, clientId: number): void {
   const { name, network } = app.directory.business(invoice.business_id);
   const areLinks = clientId === linksOfBusinessAsClient(invoice.business_id);

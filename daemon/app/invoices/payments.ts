@@ -97,7 +97,7 @@ function quoteFor(
   return { quote, rates: ratesJson(app, business, asset.symbol, now) };
 }
 
-/** The contract's `rates` of a payment: the value of one coin as a JSON object in text, as far as known. */
+/** The contract's `rates` of a payment: the value of one coin as a JSON object in text; coins without a known rate are left out. */
 function ratesJson(app: App, business: Business, asset: AssetId, now: number): string {
   const known = Object.entries(app.rates.shownKnown(business.network, asset, now));
   return `{${known.map(([fiat, decimal]) => `"${fiat}":${decimal}`).join(',')}}`;
@@ -260,7 +260,7 @@ export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt
 }
 
 /**
- * Makes that quote for the same address, in a transaction of its own. Without a rate, or while the chain is behind, the
+ * Makes that quote for the same address, in a separate transaction. Without a rate, or while the chain is behind, the
  * payment stays unchanged and shows its quote as ended, so that a read never fails for that reason.
  */
 export function refreshQuote(app: App, business: Business, invoiceId: number, tx: Tx): void {

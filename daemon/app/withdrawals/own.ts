@@ -1,6 +1,6 @@
 /**
  * Payments to ourselves on an account chain: collecting a deposit address into the tank, and funding it with gas before.
- * Each is a spend of its own, which pays no withdrawal.
+ * Each is a separate spend, which pays no withdrawal.
  *
  * Invariant: at most one of them is open for an address. So each can be begun again after a crash, and is done once.
  */

@@ -35,7 +35,7 @@ export type Proposal =
 type Approvals = ReadonlyMap<string, GivenApproval>;
 
 /**
- * `outcome`: the result of a transaction that is signed and sent at once, as far as known after some seconds; else
+ * `outcome`: the result of a transaction that is signed and sent at once, if it is known after some seconds; else
  * null.
  */
 type Approved = { rows: WithdrawalRow[]; outcome: Outcome | null };

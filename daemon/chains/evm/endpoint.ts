@@ -295,7 +295,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return this.#balancesOfEach(addresses, block, signal);
   }
 
-  /** The answers of a program, as far as the endpoint ran it. */
+  /** The answers of the part of a program that the endpoint ran. */
   async #run<T>(
     runs: readonly { data: string; read: (answer: unknown) => T[] | null }[],
     block: BlockId,

@@ -16,7 +16,7 @@ export class ProgramSize {
     this.#addresses = most;
   }
 
-  /** Whether the endpoint runs programs, as far as is known. */
+  /** Whether the endpoint is known to run programs. */
   get isRunning(): boolean {
     return performance.now() >= this.#refusedUntilMs;
   }

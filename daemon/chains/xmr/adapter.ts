@@ -42,7 +42,7 @@ export type MoneroOptions = {
   onOdd: (odd: Odd) => void;
   pollMs?: number;
   blocksPerStep?: number;
-  /** Whether a long way is read in a thread of its own. Default: yes. */
+  /** Whether many blocks are read in a separate thread. Default: yes. */
   hasThread?: boolean;
   /** The time limit of one request to a node. */
   requestTimeoutMs?: number;

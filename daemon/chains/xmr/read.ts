@@ -23,7 +23,7 @@ export type Found = Received & {
   isProved: boolean;
 };
 
-/** A transaction as far as it concerns us. */
+/** The parts of a transaction that concern us. */
 export type Read = Pick<Transaction, 'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages'> & {
   found: Found[];
   /** Its place on the chain, and its bytes, for its stored form. Null: nothing in it is ours, or it is a coinbase. */

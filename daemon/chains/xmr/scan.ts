@@ -97,7 +97,7 @@ export class Scanner {
     return this.#list.targetIdOf(script);
   }
 
-  /** The spends of our coins by a transaction, as far as their key images are known. */
+  /** The spends of our coins by a transaction, of coins whose key image is known. */
   spends(transaction: Pick<Transaction, 'id' | 'keyImages'>, where: Where): SpendSeen[] {
     return transaction.keyImages.flatMap((image): SpendSeen[] => {
       const outpoint = this.#list.coinOfKeyImage?.(image);

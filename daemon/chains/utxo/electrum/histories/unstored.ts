@@ -70,7 +70,7 @@ export class UnstoredTransactions {
     return this.#held.get(outpoint.slice(0, split))?.outputs.find(({ n }) => n === vout);
   }
 
-  /** The inputs of a transaction that spend coins of ours, as far as nobody has looked at their signatures. */
+  /** The inputs of a transaction that spend coins of ours and whose signatures nobody has checked. */
   unchecked(held: UnstoredTransaction): string[] {
     return this.#spendsOf(held).filter((outpoint) => !held.signed.has(outpoint));
   }
