@@ -27,6 +27,7 @@ export function renderChoice(model: InvoicePage, state: Choose, locale: Locale):
 <ul class="offers">
 ${[...rows, ...shut]}</ul>
 ${open.length === 0 ? html`<p class="note">${words.nothingOffered}</p>` : begin(open, fixed, heading, locale)}
+${open.some(({ seconds }) => seconds !== null) ? html`<p class="quiet">${words.timesHint}</p>` : null}
 </form>`;
 }
 
@@ -41,16 +42,18 @@ function openRows(open: readonly OpenOffer[], model: InvoicePage, locale: Locale
 }
 
 const row = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${offerSummary(offer, networkOf(offer), model, locale)}</button></li>\n`;
+  html`<li data-key="${offer.asset.priceSymbol}"><button type="submit" name="crypto" value="${offer.asset.symbol}" class="offer">${offerSummary(offer, wayOf(offer, locale), model, locale)}</button></li>\n`;
 
 const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
-  html`<li class="offer">${offerSummary(offer, networkOf(offer), model, locale)}</li>\n`;
+  html`<li class="offer">${offerSummary(offer, wayOf(offer, locale), model, locale)}</li>\n`;
 
 /** A coin, then its networks. */
 function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
   const { words } = locale;
-  const network = ({ asset, units }: OpenOffer): Html =>
-    html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer">${line(format.networkOf(asset), units, asset)}</button></li>\n`;
+  const network = (one: OpenOffer): Html => {
+    const { asset, units } = one;
+    return html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer"><span>${line(format.networkOf(asset), units, asset)}<span class="line quiet">${timeOf(one, locale)}</span></span></button></li>\n`;
+  };
   return html`<li data-key="${offers[0]!.asset.priceSymbol}"><details class="networks"><summary class="offer">${offerSummary(offers[0]!, html`${words.chooseNetwork}`, model, locale)}</summary>
 <ul class="offers">
 ${offers.map(network)}</ul></details></li>
@@ -73,6 +76,16 @@ function networkOf({ asset }: Offer): Part {
   return network === format.plainName(asset) ? null : html`<bdi>${network}</bdi>`;
 }
 
+/** "≈ 8 min": how long the coin's confirmations usually take. */
+const timeOf = ({ seconds }: OpenOffer, { tag }: Locale): Part =>
+  seconds === null ? null : html`<bdi>≈ ${format.shortDuration(seconds, tag)}</bdi>`;
+
+/** The network and the usual time of an offer. */
+function wayOf(offer: OpenOffer, locale: Locale): Part {
+  const [network, time] = [networkOf(offer), timeOf(offer, locale)];
+  return network === null || time === null ? (network ?? time) : html`${network} · ${time}`;
+}
+
 /**
  * Another coin instead of the one that was chosen, behind a line that opens. The page behind it shows its price. Without
  * scripts, the line leads to a page that does not reload, because reloading would close the list.
@@ -84,7 +97,7 @@ export function changeForm({ root, slug, query, others, changing }: InvoicePage,
     const below = network === null ? null : html` <bdi class="quiet">${network}</bdi>`;
     return html`<li><button name="change" value="${asset.symbol}" class="offer"><b>${format.plainName(asset)}</b>${below}</button></li>\n`;
   });
-  const link = `${root}${slug}${query === '' ? '?' : `${query}&`}change=1`;
+  const link = askLink({ root, slug, query }, 'change');
   const opening = changing
     ? html`<details class="change" open>`
     : html`<p class="change still"><a href="${link}">${words.changeCoin}</a></p>
@@ -98,6 +111,10 @@ ${rows}</ul>
 </details>
 `;
 }
+
+/** The address of the page that shows something else without scripts. */
+export const askLink = ({ root, slug, query }: Pick<InvoicePage, 'root' | 'slug' | 'query'>, what: string): string =>
+  `${root}${slug}${query === '' ? '?' : `${query}&`}${what}=1`;
 
 function shutRow(offer: Offer, locale: Locale): Html {
   const { asset, withheld } = offer;

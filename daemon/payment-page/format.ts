@@ -96,16 +96,19 @@ export const timeHtml = (at: number, locale: string): Html =>
   html`<time datetime="${isoOf(at)}" data-local>${instant(at, locale)}</time>`;
 
 /** "8 minutes", "2 hours": whole units, rounded up, at least a minute. */
-export function duration(seconds: number, locale: string): string {
+export function duration(seconds: number, locale: string, unitDisplay: 'long' | 'short' = 'long'): string {
   const minutes = Math.max(1, Math.ceil(seconds / SECONDS_PER_MINUTE));
   const long = minutes > 2 * MINUTES_PER_HOUR;
   const unit = long ? 'hour' : 'minute';
   const format = kept(
-    `${locale} ${unit}`,
-    () => new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }),
+    `${locale} ${unit} ${unitDisplay}`,
+    () => new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay }),
   );
   return format.format(long ? Math.ceil(minutes / MINUTES_PER_HOUR) : minutes);
 }
+
+/** "8 min", "2 hr": the same in few letters. */
+export const shortDuration = (seconds: number, locale: string): string => duration(seconds, locale, 'short');
 
 /** The same for the receipt, which names the time zone. */
 export const keptTimeHtml = (at: number, locale: string): Html =>

@@ -10,7 +10,7 @@ import { isTooSmall, mayChangeCoin } from '../app/invoices/payments.ts';
 import { refunded } from '../app/invoices/refunded.ts';
 import { arrived } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
-import type { InvoiceView, PaymentView } from '../app/invoices/views.ts';
+import { expectedConfirmations, type InvoiceView, type PaymentView } from '../app/invoices/views.ts';
 import type { Business } from '../app/shops/directory.ts';
 import { type Asset, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
@@ -23,9 +23,9 @@ const REDIRECT_MS_MAX = 15 * 60_000;
 /** Shorter than for real payments, for those who try the sandbox's buttons. */
 const SANDBOX_REFRESH_SECONDS = 3;
 
-/** A coin that a payer may choose with its current price, or why it is not available. */
+/** A coin that a payer may choose with its current price and the usual time of its confirmations, or why it is not available. */
 export type Offer = { asset: Asset } & (
-  | { units: bigint; rate: bigint; withheld: null }
+  | { units: bigint; rate: bigint; seconds: number | null; withheld: null }
   | { withheld: 'chain' | 'rate' | 'wallet' | 'small' }
 );
 
@@ -90,6 +90,8 @@ export type InvoicePage = {
   others: Asset[];
   /** True on the page for choosing another coin without scripts: the coins are shown, and nothing reloads. */
   changing: boolean;
+  /** True once the payer, without scripts, asked the page to look for the payment: it reloads. */
+  watching: boolean;
   /** The problem with the choice that was just sent. */
   notice: Notice;
   /** Until when an overdue payment still counts; null while it is not overdue. */
@@ -107,14 +109,33 @@ export type ProblemPage = { page: 'problem'; root: string; query: string; proble
 
 export type PageModel = InvoicePage | ProblemPage;
 
-/** Seconds until the page refreshes itself; null if nothing can change, or if a choice would be lost. */
-export function refreshSeconds({ state, sandbox, changing }: InvoicePage): number | null {
-  if (changing) return null;
-  const changes =
-    state.is === 'waiting' || state.is === 'partial' || state.is === 'detected' || state.is === 'withheld';
-  if (!changes) return null;
+/** True while there is something to copy or to scan: a page that reloads would take the selection away. */
+export const isPayable = ({ state }: InvoicePage): boolean => state.is === 'waiting' || state.is === 'partial';
+
+/**
+ * Seconds until the page refreshes itself without scripts; null if nothing can change, or if a choice or a selection would
+ * be lost.
+ */
+export function refreshSeconds(model: InvoicePage): number | null {
+  const { state, sandbox, changing, watching } = model;
+  const changes = isPayable(model) ? watching : state.is === 'detected' || state.is === 'withheld';
+  if (!changes || changing) return null;
   return sandbox ? SANDBOX_REFRESH_SECONDS : REFRESH_SECONDS;
 }
+
+/**
+ * The one deadline that the payer has to keep. Of an overdue payment it is the end of the price or of the time to pay,
+ * whichever comes first; null where nothing is to be done in time.
+ */
+export function deadlineOf({ state, dueAt, payableUntil }: InvoicePage): Deadline | null {
+  if (state.is === 'waiting' || state.is === 'partial') {
+    const last = payableUntil !== null && payableUntil <= state.quoteEndsAt;
+    return last ? { is: 'payable', at: payableUntil } : { is: 'price', at: state.quoteEndsAt };
+  }
+  const open = state.is === 'choose' || (state.is === 'withheld' && state.why !== 'over');
+  return open ? { is: 'due', at: dueAt } : null;
+}
+export type Deadline = { is: 'due' | 'price' | 'payable'; at: number };
 
 /** The current price in `asset`, or why it is not available. */
 function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, now: number): Offer {
@@ -127,7 +148,9 @@ function offer(app: App, business: Business, invoice: InvoiceRow, asset: Asset, 
   if (!rate) return { asset, withheld: 'rate' };
   const units = cryptoFor(invoice.amount, asset, rate.scaled);
   if (isTooSmall(app, business, asset, units)) return { asset, withheld: 'small' };
-  return { asset, units, rate: rate.scaled, withheld: null };
+  const needed = expectedConfirmations(app, business, invoice, asset);
+  const seconds = expectedSeconds(business.network, asset.chain, needed, app.config.sandbox.blockSeconds);
+  return { asset, units, rate: rate.scaled, seconds, withheld: null };
 }
 
 /** The assets that a business takes, its favourites first. */
@@ -215,13 +238,16 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
   return payment ? payState(app, found, payment, now) : chooseState(app, found, now);
 }
 
+/** Where the page is answered, and what its address asks for. */
+type Place = Pick<InvoicePage, 'root' | 'query'> & { plays: boolean; change: boolean; watch: boolean };
+
 export type Notice = 'mustChoose' | 'notNow' | 'soldOut' | null;
 
-/** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `notice`: what was wrong with the choice that was just sent. */
+/** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `watch`: the payer asked to look for the payment. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(
   app: App,
   found: InvoiceView,
-  { root, query, plays, change }: Pick<InvoicePage, 'root' | 'query'> & { plays: boolean; change: boolean },
+  { root, query, plays, change, watch }: Place,
   notice: Notice = null,
 ): InvoicePage {
   const { invoice, business, payment } = found;
@@ -245,6 +271,7 @@ export function invoicePage(
     state,
     others,
     changing: change && others.length > 0,
+    watching: watch,
     notice,
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),
@@ -274,9 +301,9 @@ function sandboxOf(app: App, { invoice, payment }: InvoiceView): InvoicePage['sa
 /** The time between two blocks that each chain's rules aim at. BSC's is below one second since 2025, and rounded up. */
 const BLOCK_SECONDS: Readonly<Record<ChainId, number>> = { BTC: 600, BCH: 600, LTC: 150, XMR: 120, ETH: 12, BSC: 1 };
 
-/** The seconds that so many more blocks usually take; null where a person mines them. */
+/** The seconds that so many more blocks usually take; null where a person mines them, and for none. */
 function expectedSeconds(network: Network, chain: ChainId, blocks: number, sandboxBlockSeconds: number): number | null {
-  if (network === 'regtest') return null;
+  if (network === 'regtest' || blocks === 0) return null;
   if (network !== 'sandbox') return blocks * BLOCK_SECONDS[chain];
   return sandboxBlockSeconds === 0 ? null : blocks * sandboxBlockSeconds;
 }

@@ -1,11 +1,12 @@
 /** The part of the page that shows how to pay: amount, network, address, QR code, and how long the price is valid. */
 import { fiatFor, formatUnits } from '../domain/money.ts';
 import { inGroups } from '../domain/policy.ts';
+import { askLink } from './choose.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { coin } from './icons.ts';
 import { fill, type Locale, plural, rich } from './locale.ts';
-import type { InvoicePage, State } from './model.ts';
+import { deadlineOf, type InvoicePage, type State } from './model.ts';
 import { qrSvg } from './qr.ts';
 
 type Open = Extract<State, { is: 'waiting' | 'partial' }>;
@@ -31,10 +32,18 @@ ${way.uri === null ? null : html`<p class="open"><a class="main" href="${way.uri
 <div class="box"><p class="address mono pick" dir="ltr" translate="no" data-part="address">${groups(way.address)}</p>${copyButton(way.address, words.copyAddress, locale)}</div>
 ${only(state, locale)}</div>
 ${scan(state, locale)}<div class="quote quiet">
-${price(state, locale)}<p>${neededText(state, locale)}${words.feesHint}</p>
+${price(model, locale)}<p>${neededText(state, locale)}${words.feesHint}</p>
 </div>
 </section>
-`;
+${watch(model, locale)}`;
+}
+
+/** Without scripts the page looks for the payment once it is asked to, since reloading would lose what is selected. */
+function watch(model: InvoicePage, { words }: Locale): Html {
+  if (!model.watching)
+    return html`<p class="still"><a class="second" href="${askLink(model, 'watch')}">${words.lookNow}</a></p>\n`;
+  const { root, slug, query } = model;
+  return html`<p class="still"><a class="second" href="${root}${slug}${query}">${words.lookStop}</a></p>\n`;
 }
 
 /** Needs the page's script, which makes it visible. */
@@ -91,13 +100,15 @@ ${contract}</div>
 `;
 }
 
-/** Until when the price is valid. The page's script counts down. */
-function price({ quoteEndsAt }: Open, { words, tag }: Locale): Html {
-  const until = rich(words.priceUntil, { time: format.timeHtml(quoteEndsAt, tag) });
+/** Until when the price is valid, unless the time to pay ends before. The page's script counts down. */
+function price(model: InvoicePage, { words, tag }: Locale): Part {
+  const deadline = deadlineOf(model);
+  if (deadline?.is !== 'price') return null;
+  const until = rich(words.priceUntil, { time: format.timeHtml(deadline.at, tag) });
   return html`<p><span id="holds">${until}</span> ${words.newPriceHint}</p>\n`;
 }
 
-/** The confirmations that the payment will need and their usual time, if known. */
+/** The confirmations that the payment will need with their usual time, if known. */
 function neededText({ funds }: Open, locale: Locale): Part {
   if (funds.expectedSeconds === null) return null;
   const time = format.duration(funds.expectedSeconds, locale.tag);

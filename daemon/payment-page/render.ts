@@ -3,6 +3,7 @@
  * open; the page's script replaces it with a new rendering. Without scripts the browser reloads the page.
  */
 import { createHash } from 'node:crypto';
+import { type Accent, accentOn } from '../domain/accent.ts';
 import {
   contactOf,
   entry,
@@ -14,14 +15,13 @@ import {
   renderWithheld,
   siteOf,
 } from './after.ts';
-import { accentStyle } from './brand.ts';
 import { changeForm, renderChoice } from './choose.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { CROSS, TICK, TIME_BAR } from './icons.ts';
 import { LANGUAGES } from './languages/index.ts';
 import { fill, type Locale, rich } from './locale.ts';
-import { type InvoicePage, type PageModel, type ProblemPage, refreshSeconds, type State } from './model.ts';
+import { deadlineOf, type InvoicePage, type PageModel, type ProblemPage, refreshSeconds, type State } from './model.ts';
 import { renderPay } from './pay.ts';
 import { sandboxPanel } from './sandbox.ts';
 import { SCRIPT_PATH, SDK_PATH } from './script.ts';
@@ -91,6 +91,13 @@ export function linkHead(page: Pick<InvoicePage, 'business' | 'root'>, nonce: st
 ${styleOf(page, nonce)}`;
 }
 
+/** The style rules for an accent colour, light and dark. */
+export function accentStyle(accent: string): string {
+  const { light, dark } = accentOn(accent);
+  const rule = ({ fill, ink, text }: Accent): string => `:root{--fill:${fill};--fill-ink:${ink};--main:${text}}`;
+  return `${rule(light)}@media (prefers-color-scheme:dark){${rule(dark)}}`;
+}
+
 /** The merchant's colour. */
 function styleOf({ business: { accent } }: Pick<InvoicePage, 'business'>, nonce: string): Part {
   return accent === null ? null : html`<style nonce="${nonce}">${accentStyle(accent)}</style>\n`;
@@ -115,7 +122,11 @@ export const clip = (text: string): string => {
 /** The changing part of the page, and a hash of it. */
 export function renderView(model: InvoicePage, locale: Locale): { view: Html; version: string } {
   const { state, backUrl } = model;
-  const ends = 'quoteEndsAt' in state ? html` data-quoted="${state.quotedAt}" data-ends="${state.quoteEndsAt}"` : null;
+  const deadline = deadlineOf(model);
+  const ends =
+    'quoteEndsAt' in state && deadline !== null
+      ? html` data-quoted="${state.quotedAt}" data-ends="${deadline.at}"`
+      : null;
   const leaves = state.is === 'paid' && state.redirect && backUrl !== null;
   const redirect = leaves ? html` data-redirect="${backUrl}" data-seconds="${REDIRECT_SECONDS}"` : null;
   const view = html`<div id="view" class="view ${TONES[state.is]}" data-state="${state.is}" data-flags="${flagsOf(model)}" data-title="${titleOf(model, locale)}" data-say="${sayOf(model, locale)}"${ends}${redirect}>
@@ -187,9 +198,11 @@ function about(model: InvoicePage, locale: Locale): Part {
   const { state, backUrl } = model;
   if (state.is === 'paid') return null;
   const open = state.is !== 'canceled';
-  const due = open
-    ? html`<p class="quiet">${rich(words.dueBy, { time: format.timeHtml(model.dueAt, tag) })}</p>\n`
-    : null;
+  const deadline = deadlineOf(model);
+  const due =
+    deadline?.is === 'due'
+      ? html`<p class="quiet">${rich(words.dueBy, { time: format.timeHtml(deadline.at, tag) })}</p>\n`
+      : null;
   const back =
     backUrl === null || state.is === 'canceled'
       ? null
@@ -234,7 +247,8 @@ function statusLine(state: Exclude<State, { is: 'choose' }>, { words }: Locale):
 }
 
 /** Notices beside the state, the most urgent first. */
-function notices({ state, payableUntil, behind, notice }: InvoicePage, { words, tag }: Locale): Html[] {
+function notices(model: InvoicePage, { words, tag }: Locale): Html[] {
+  const { state, payableUntil, behind, notice } = model;
   if (state.is === 'choose') return [];
   const notes: Html[] = [];
   const add = (name: string, text: Html | string): void => {
@@ -244,7 +258,8 @@ function notices({ state, payableUntil, behind, notice }: InvoicePage, { words, 
   const { funds } = state;
   const waits = state.is === 'waiting' || state.is === 'partial';
   if (payableUntil !== null && waits) {
-    add('overdue', rich(words.overdue, { time: format.timeHtml(payableUntil, tag) }));
+    const until = html`<span id="holds">${rich(words.overdue, { time: format.timeHtml(payableUntil, tag) })}</span>`;
+    add('overdue', deadlineOf(model)?.is === 'payable' ? until : words.overdueSoon);
   }
   if (behind && funds && state.is !== 'withheld') {
     add('behind', rich(words.behind, { network: format.networkOf(funds.asset) }));

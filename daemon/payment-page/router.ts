@@ -103,8 +103,8 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
-    const change = request.query.change !== undefined;
-    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, change }, notice);
+    const asks = { change: request.query.change !== undefined, watch: request.query.watch !== undefined };
+    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, ...asks }, notice);
     const render = (nonce: string): string => renderPage(model, locale, nonce);
     await send(request, response, status, { render, ancestors: frameAncestors(app, found.invoice, plays) });
   };
@@ -151,7 +151,7 @@ function status(app: App): RequestHandler {
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
     const place = { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale) };
-    const model = invoicePage(app, found, { ...place, plays, change: false });
+    const model = invoicePage(app, found, { ...place, plays, change: false, watch: false });
     const { view, version } = renderView(model, locale);
     const { invoice } = found;
     const known = request.query.version === version;

@@ -117,7 +117,7 @@ function named(credit: CreditRow): { txid: string; internal: boolean } {
 }
 
 /** The confirmations that one transaction needs if it pays the whole invoice. */
-function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
+export function expectedConfirmations(app: App, business: Business, invoice: InvoiceRow, asset: Asset): number {
   const perDollar = app.rates.perDollar(business.network, invoice.currency, app.now());
   const dollars = perDollar === null ? null : dollarsFor(invoice.amount, perDollar);
   const required = confirmationsFor(app.config.networks[business.network][asset.symbol].confirmations, dollars);

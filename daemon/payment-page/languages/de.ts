@@ -17,6 +17,7 @@ export const de: Words = {
   testBanner: 'Testnetz: Die Münzen hier haben keinen Wert',
   chooseHeading: 'Womit möchten Sie zahlen?',
   chooseHint: 'Das lässt sich ändern, bis die Zahlung zu sehen ist.',
+  timesHint: 'Die Zeiten sagen, wie lange Bestätigungen gewöhnlich dauern.',
   changeCoin: 'Andere Währung wählen',
   changeHint:
     'Sie bekommen eine neue Adresse und einen neuen Betrag. Wenn Sie schon etwas gesendet haben, warten Sie: Es erscheint hier.',
@@ -76,6 +77,7 @@ export const de: Words = {
     other: 'Die Zahlung ist nach {count} Bestätigungen durch das Netzwerk vollständig, meist in etwa {time}.',
   },
   overdue: 'Die Zahlung ist überfällig. Sie ist noch bis {time} möglich. Bitte zahlen Sie bald.',
+  overdueSoon: 'Die Zahlung ist überfällig. Bitte zahlen Sie bald.',
   behind:
     'Unsere Verbindung zu {network} hinkt im Moment hinterher: Eine Zahlung erscheint hier später als sonst. Sie ist nicht verloren, senden Sie also nicht zweimal.',
   late: 'Die Zahlung kam nach der Frist.',
@@ -94,6 +96,8 @@ export const de: Words = {
   redirecting: 'In wenigen Sekunden geht es zurück zum Shop.',
   stay: 'Auf dieser Seite bleiben',
   refreshes: 'Diese Seite sieht alle paar Sekunden von selbst nach Neuigkeiten.',
+  lookNow: 'Ich habe gezahlt: nach der Zahlung sehen',
+  lookStop: 'Anhalten, um etwas zu kopieren',
   offline: 'Keine Verbindung zum Zahlungsdienst. Neuer Versuch…',
   online: 'Wieder verbunden.',
   sandboxHeading: 'Sandbox-Steuerung',

@@ -19,6 +19,7 @@ export const en = {
 
   chooseHeading: 'Choose how to pay',
   chooseHint: 'You can change it until a payment is seen.',
+  timesHint: 'The times say how long confirmations usually take.',
   changeCoin: 'Choose another coin',
   changeHint: 'You get a new address and amount. If you have sent something already, wait: it is shown here.',
   fixedHint: 'You get an address and the exact amount on the next page.',
@@ -77,6 +78,7 @@ export const en = {
     other: 'The payment is complete after {count} confirmations by the network, usually in about {time}.',
   },
   overdue: 'The payment is overdue. It can still be paid until {time}. Please pay soon.',
+  overdueSoon: 'The payment is overdue. Please pay soon.',
   behind:
     'Our connection to {network} is behind at the moment: a payment is shown here later than usual. It is not lost, so do not send it twice.',
   late: 'The payment came after the time it was due.',
@@ -96,6 +98,8 @@ export const en = {
   redirecting: 'You are taken back to the shop in a few seconds.',
   stay: 'Stay on this page',
   refreshes: 'This page looks for news every few seconds by itself.',
+  lookNow: 'I have paid: look for the payment',
+  lookStop: 'Stop looking, to copy something',
   offline: 'No connection to the payment service. Trying again…',
   online: 'Connected again.',
 

@@ -17,6 +17,7 @@ export const fr: Words = {
   testBanner: 'Réseau de test : les pièces n’ont ici aucune valeur',
   chooseHeading: 'Choisissez comment payer',
   chooseHint: 'Ce choix peut être changé tant qu’aucun paiement n’est visible.',
+  timesHint: 'Les durées indiquent le temps habituel des confirmations.',
   changeCoin: 'Choisir une autre monnaie',
   changeHint:
     'Vous recevrez une nouvelle adresse et un nouveau montant. Si vous avez déjà envoyé quelque chose, attendez : cela apparaîtra ici.',
@@ -75,6 +76,7 @@ export const fr: Words = {
     other: 'Le paiement est complet après {count} confirmations par le réseau, en général en {time} environ.',
   },
   overdue: 'Le paiement est en retard. Il reste possible jusqu’au {time}. Veuillez payer rapidement.',
+  overdueSoon: 'Le paiement est en retard. Veuillez payer rapidement.',
   behind:
     'Notre connexion à {network} est en retard pour le moment : un paiement apparaît ici plus tard que d’habitude. Il n’est pas perdu, ne l’envoyez donc pas deux fois.',
   late: 'Le paiement est arrivé après l’échéance.',
@@ -93,6 +95,8 @@ export const fr: Words = {
   redirecting: 'Retour à la boutique dans quelques secondes.',
   stay: 'Rester sur cette page',
   refreshes: 'Cette page cherche d’elle-même des nouvelles toutes les quelques secondes.',
+  lookNow: 'J’ai payé : chercher le paiement',
+  lookStop: 'Arrêter la recherche pour copier quelque chose',
   offline: 'Aucune connexion au service de paiement. Nouvelle tentative…',
   online: 'Connexion rétablie.',
   sandboxHeading: 'Commandes du bac à sable',

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pictureOf } from '../../../daemon/app/shops/branding.ts';
 import {
-  accentStyle,
   BLACK,
   CONTRAST_MIN,
   contrast,
@@ -12,7 +11,8 @@ import {
   LIGHT_GROUNDS,
   readableOn,
   WHITE,
-} from '../../../daemon/payment-page/brand.ts';
+} from '../../../daemon/domain/accent.ts';
+import { accentStyle } from '../../../daemon/payment-page/render.ts';
 import { STYLE } from '../../../daemon/payment-page/style.ts';
 
 const colour = fc.integer({ min: 0, max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`);

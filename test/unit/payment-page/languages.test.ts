@@ -80,6 +80,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       },
       others: [],
       changing: false,
+      watching: false,
       notice: null,
       payableUntil: null,
       behind: true,

@@ -50,12 +50,18 @@ export function readableOn(colour: string, grounds: readonly string[], towards: 
 /** Black or white, whichever has more contrast: one of them has at least 4.58 to 1 on every colour. */
 export const inkOn = (colour: string): string => (contrast(colour, WHITE) >= CONTRAST_MIN ? WHITE : BLACK);
 
-/** The style rules for an accent colour, light and dark. */
-export function accentStyle(accent: string): string {
-  const light = readableOn(accent, LIGHT_GROUNDS, BLACK);
-  const dark = readableOn(accent, DARK_GROUNDS, WHITE);
-  const rule = (fill: string, text: string): string => `:root{--fill:${fill};--fill-ink:${inkOn(fill)};--main:${text}}`;
-  // a fill too close to its ground would not look like a button: use the readable colour
-  const fillOn = (readable: string, ground: string): string => (contrast(accent, ground) >= 3 ? accent : readable);
-  return `${rule(fillOn(light, WHITE), light)}@media (prefers-color-scheme:dark){${rule(fillOn(dark, DARK_GROUNDS[0]!), dark)}}`;
+/** The colours that the payment page makes of an accent: of a button, of its letters, and of coloured text. */
+export type Accent = { fill: string; ink: string; text: string };
+
+/** The colours of an accent on light and on dark grounds. */
+export function accentOn(accent: string): { light: Accent; dark: Accent } {
+  const on = (text: string, ground: string): Accent => {
+    // a fill too close to its ground would not look like a button: use the readable colour
+    const fill = contrast(accent, ground) >= 3 ? accent : text;
+    return { fill, ink: inkOn(fill), text };
+  };
+  return {
+    light: on(readableOn(accent, LIGHT_GROUNDS, BLACK), WHITE),
+    dark: on(readableOn(accent, DARK_GROUNDS, WHITE), DARK_GROUNDS[0]!),
+  };
 }
