@@ -7,6 +7,7 @@ import { useLanguage } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
 import { currencyOf } from '../../parts/currencies.ts';
 import { byCoin, CoinName, Problem, Section } from '../../parts/parts.tsx';
+import { LookPreview } from './look.tsx';
 import type { T } from './settings.tsx';
 
 const DEFAULT_ACCENT = '#1c57c8';
@@ -142,6 +143,11 @@ export function BrandForm({ business, t, step }: BrandProps): ReactNode {
         onChange={(event) => setAccent(event.target.value)}
       />
       <Logo has={business.brand.logo !== null} chosen={logo} choose={setLogo} t={t} />
+      <LookPreview
+        look={{ name, accent, contact, logo, has: business.brand.logo !== null }}
+        currency={currency}
+        t={t}
+      />
       {brand.error && <Problem error={brand.error} />}
       {!step && (
         <div className="actions">
