@@ -172,6 +172,8 @@ export const InvoiceShape = z.object({
       sweep: SweepCostShape.nullable(),
     })
     .nullable(),
+  /** The time to pay ended without money. */
+  expired: z.boolean(),
   /** The amounts that went back by refunds with a confirmation. */
   refunded: z.array(z.object({ crypto: z.string(), amount: Decimal })),
   /** The part that it got beyond its amount and tolerance, while nobody has decided about it. `inbox`: its item there. */

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { CHAINS, NETWORKS } from '../domain/assets.ts';
 import { SCOPES } from '../domain/merchant.ts';
-import { INVOICE_STATUSES } from '../domain/payment.ts';
+import { INVOICE_GROUPS, INVOICE_STATUSES } from '../domain/payment.ts';
 import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
 import { COUNTER } from './counter.ts';
@@ -26,6 +26,7 @@ import {
   HighestUsed,
   Id,
   InboxShape,
+  Instant,
   InvoiceDetailShape,
   InvoiceShape,
   KeyShape,
@@ -180,6 +181,8 @@ export const OPERATOR = {
     Page.extend({
       business: BusinessRef.optional(),
       status: z.enum(INVOICE_STATUSES).optional(),
+      /** `needs-you`: money came, and somebody must decide. `expired`: the time to pay ended without money. */
+      only: z.enum(INVOICE_GROUPS).optional(),
       /** Exactly as the shop wrote it. */
       order_id: Text.optional(),
       /** The coin of its payment. */
@@ -189,6 +192,27 @@ export const OPERATOR = {
       to: z.iso.date().optional(),
     }),
     z.object({ invoices: z.array(InvoiceShape), next }),
+  ),
+  /** How many invoices of a business each state and group has; no higher number than `most` is counted. */
+  'invoice.counts': reads(
+    z.strictObject({ business: BusinessRef }),
+    z.object({
+      unpaid: z.int(),
+      paid: z.int(),
+      canceled: z.int(),
+      'needs-you': z.int(),
+      expired: z.int(),
+      most: z.int(),
+    }),
+  ),
+  /** The paid ones among the invoices that were made between two times, both included. `whole`: none was left out. */
+  'invoice.sums': reads(
+    z.strictObject({ business: BusinessRef, from: Instant, to: Instant }),
+    z.object({
+      payments: z.int(),
+      amounts: z.array(z.object({ currency: z.string(), amount: z.string() })),
+      whole: z.boolean(),
+    }),
   ),
   'invoice.show': reads(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
   'invoice.cancel': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),

@@ -11,6 +11,9 @@ import { assert } from './errors.ts';
 
 export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
+/** Groups of invoices that lists show, beside those of a status. */
+export const INVOICE_GROUPS = ['needs-you', 'expired'] as const;
+export type InvoiceGroup = (typeof INVOICE_GROUPS)[number];
 export const PAYMENT_STATUSES = ['pending', 'paid', 'overdue'] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 

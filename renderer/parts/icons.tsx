@@ -21,6 +21,7 @@ const OUTLINES = {
   lock: 'M4.500 9h11v8h-11zM7 9V6.500a3 3 0 0 1 6 0V9',
   unlocked: 'M4.500 9h11v8h-11zM7 9V6a3 3 0 0 1 5.800-1',
   plus: 'M10 4v12M4 10h12',
+  calendar: 'M4 5.5h12v11H4zM4 9h12M7 3.5v3.5M13 3.5v3.5',
   close: 'M5 5l10 10M15 5 5 15',
   back: 'M12.500 4.500 7 10l5.500 5.500',
   down: 'M5.500 8 10 12.500 14.500 8',

@@ -10,23 +10,23 @@ export type Invoice = Result<'invoice.list'>['invoices'][number];
 type Detail = Result<'invoice.show'>['invoice'];
 type Look = Omit<StateProps, 'children'> & { word: keyof (typeof TEXTS)['en'] };
 
+type Shown = Pick<Invoice, 'status' | 'payment' | 'expired'>;
+
 const DONE: Look = { shape: 'done', tone: 'good', word: 'paid' };
 const ENDED: Look = { shape: 'ended', tone: 'quiet', word: 'cancelled' };
 
-function lookOf(invoice: Pick<Invoice, 'status' | 'payment'>): Look {
+function lookOf(invoice: Shown): Look {
   const { status, payment } = invoice;
   if (status === 'paid') return DONE;
+  if (invoice.expired) return { ...ENDED, word: 'expired' };
   if (status === 'canceled') return ENDED;
-  if (!payment || isZero(payment.received)) {
-    const over = payment?.status === 'overdue';
-    return over ? { ...ENDED, word: 'expired' } : { shape: 'waiting', tone: 'quiet', word: 'waiting' };
-  }
+  if (!payment || isZero(payment.received)) return { shape: 'waiting', tone: 'quiet', word: 'waiting' };
   if (payment.status === 'overdue') return { shape: 'warning', tone: 'warn', word: 'late' };
   if (scaled(payment.received) < scaled(payment.amount)) return { shape: 'warning', tone: 'warn', word: 'short' };
   return { shape: 'seen', tone: 'main', word: 'seen' };
 }
 
-export function InvoiceState({ invoice }: { invoice: Pick<Invoice, 'status' | 'payment'> }): ReactNode {
+export function InvoiceState({ invoice }: { invoice: Shown }): ReactNode {
   const t = useText(TEXTS);
   const { word, ...look } = lookOf(invoice);
   return <State {...look}>{t(word)}</State>;

@@ -46,6 +46,8 @@ const SAMPLES: Partial<Record<Method, object>> = {
   'business.nextAccount': { network: 'sandbox' },
   'invoice.show': { invoice: ABSENT },
   'counter.sale': { invoice: ABSENT },
+  'invoice.counts': { business: '1' },
+  'invoice.sums': { business: '1', from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' },
   'invoice.find': { text: ABSENT },
   'api.ignored': { business: '1' },
   'item.list': { business: '1' },

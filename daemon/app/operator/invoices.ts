@@ -1,10 +1,12 @@
 /** The operator's view of invoices: lists, and all data of one. */
-import type { Decision, InvoiceStatus } from '../../domain/payment.ts';
+import { type Decision, INVOICE_STATUSES, type InvoiceGroup, type InvoiceStatus } from '../../domain/payment.ts';
 import { absenceOf } from '../../store/queries/absence.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
-import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import {
+  countOfStatus,
+  expiredBetween,
   invoicesBetween,
   invoicesOfStatus,
   newestAttemptsOf,
@@ -12,6 +14,9 @@ import {
   newestInvoice,
   newestInvoiceUntil,
   oldestInvoiceSince,
+  paidBetween,
+  shortInvoices,
+  undecidedInvoices,
 } from '../../store/queries/operator.ts';
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Row } from '../../store/schema.ts';
@@ -105,6 +110,85 @@ export async function listInvoices(
     await new Promise(setImmediate);
   }
   return { lines: rows.map((invoice) => lineOf(app, invoice)), next: below > first ? below : null };
+}
+
+/** Whether the time to pay ended without money, as the statement of the group `expired` has it. */
+export function hasExpired(
+  { status, updated_at: at, due_at: due }: InvoiceRow,
+  payment: Pick<PaymentRow, 'deadline_at' | 'status' | 'received'> | undefined,
+): boolean {
+  if (status === 'canceled') return at >= (payment?.deadline_at ?? due);
+  return status === 'unpaid' && payment?.status === 'overdue' && payment.received === 0n;
+}
+
+/** The highest number of invoices that a count or a sum looks at. */
+export const INVOICES_COUNTED_MAX = 10_000;
+
+/** The ids of the invoices whose money waits for somebody: a part came, or the inbox has some of it. Newest first. */
+function waitingFor(store: Reader, { id }: Business): number[] {
+  const asked = { business_id: id, limit: INVOICES_COUNTED_MAX };
+  const found = [...store.all(shortInvoices, asked), ...store.all(undecidedInvoices, asked)];
+  return [...new Set(found.map((one) => one.id))].sort((a, b) => b - a);
+}
+
+/** A page of one group of a business's invoices, as `listInvoices` has pages of all. */
+export async function listGroup(
+  app: App,
+  business: Business,
+  { only, limit, before }: { only: InvoiceGroup; limit: number; before: number | null },
+): Promise<{ lines: InvoiceLine[]; next: number | null }> {
+  const { store } = app;
+  if (only === 'needs-you') {
+    const below = before ?? Number.MAX_SAFE_INTEGER;
+    const ids = waitingFor(store, business).filter((id) => id < below);
+    const shown = ids.slice(0, limit);
+    const lines = shown.flatMap((id) => store.get(invoiceById, { id }) ?? []).map((invoice) => lineOf(app, invoice));
+    return { lines, next: ids.length > limit ? (shown.at(-1) ?? null) : null };
+  }
+  let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
+  const last = Math.max(1, below - INVOICES_SCANNED_MAX);
+  const rows: InvoiceRow[] = [];
+  while (below > last && rows.length < limit) {
+    const from = Math.max(last, below - INVOICES_PER_SLICE);
+    rows.push(...store.all(expiredBetween, { from, below, business_id: business.id, limit: limit - rows.length }));
+    below = rows.length === limit ? (rows.at(-1)?.id ?? from) : from;
+    await new Promise(setImmediate);
+  }
+  return { lines: rows.map((invoice) => lineOf(app, invoice)), next: below > 1 ? below : null };
+}
+
+export type Counts = Record<InvoiceStatus | InvoiceGroup, number>;
+
+/** How many invoices of a business each state and group has, counted up to `INVOICES_COUNTED_MAX`. */
+export function countInvoices({ store }: App, business: Business): Counts {
+  const limit = INVOICES_COUNTED_MAX;
+  const counts: Counts = {
+    unpaid: 0,
+    paid: 0,
+    canceled: 0,
+    expired: 0,
+    'needs-you': waitingFor(store, business).length,
+  };
+  for (const status of INVOICE_STATUSES) {
+    const found = store.get(countOfStatus, { business_id: business.id, status, limit });
+    counts[status] = found?.n ?? 0;
+    counts.expired += found?.expired ?? 0;
+  }
+  return counts;
+}
+
+/** The sum of each currency of the paid invoices that were made between two times, in 1e-8. */
+export function sumInvoices(
+  { store }: App,
+  { id }: Business,
+  from: number,
+  to: number,
+): { payments: number; amounts: { currency: string; amount: bigint }[]; whole: boolean } {
+  const rows = store.all(paidBetween, { business_id: id, from, to, limit: INVOICES_COUNTED_MAX });
+  const sums = new Map<string, bigint>();
+  for (const { currency, amount } of rows) sums.set(currency, (sums.get(currency) ?? 0n) + amount);
+  const amounts = [...sums].map(([currency, amount]) => ({ currency, amount }));
+  return { payments: rows.length, amounts, whole: rows.length < INVOICES_COUNTED_MAX };
 }
 
 export type WebhookView = { webhook: WebhookRow; attempts: WebhookAttemptRow[] };

@@ -3,7 +3,15 @@ import type { App } from '../../app/app.ts';
 import { freeRows } from '../../app/maintenance.ts';
 import { openBusiness } from '../../app/operator/businesses.ts';
 import { findBusiness, findClient, keyOf } from '../../app/operator/find.ts';
-import { decide, listInvoices, showInvoice } from '../../app/operator/invoices.ts';
+import {
+  countInvoices,
+  decide,
+  INVOICES_COUNTED_MAX,
+  listGroup,
+  listInvoices,
+  showInvoice,
+  sumInvoices,
+} from '../../app/operator/invoices.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import { changeBrand } from '../../app/shops/branding.ts';
 import { birthdayAtHeight, changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
@@ -24,7 +32,7 @@ import { GAS_METHODS } from './gas.ts';
 import { LINK_METHODS } from './links.ts';
 import { MACHINE_METHODS } from './machines.ts';
 import { alertList, alertSeen, doctor, inboxList, status, unknownTokens } from './overview.ts';
-import { businessJson, clientJson, detailJson, invoiceJson, keyJson, webhookJson } from './present.ts';
+import { businessJson, clientJson, detailJson, fiat, invoiceJson, keyJson, webhookJson } from './present.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
 import { REACH_METHODS } from './reach.ts';
 import { RECOVERY_METHODS } from './recovery.ts';
@@ -123,6 +131,7 @@ export const METHODS: Methods = {
     {
       business: ref,
       status: wanted = null,
+      only = null,
       order_id: orderId = null,
       crypto: asset = null,
       from,
@@ -132,12 +141,28 @@ export const METHODS: Methods = {
     },
   ) => {
     const business = businessOrAll(app, ref);
+    if (only !== null) {
+      if (!business || wanted || orderId || asset || from !== undefined || to !== undefined) {
+        throw new Rejected('params', '`only` takes a business, and no other filter', 'only');
+      }
+      const { lines, next } = await listGroup(app, business, { only, limit, before });
+      return { invoices: lines.map((line) => invoiceJson(app, line)), next };
+    }
     const timeZone = business?.timeZone ?? 'UTC';
     const createdFrom = from === undefined ? null : dayBounds(from, timeZone).from;
     const createdTo = to === undefined ? null : dayBounds(to, timeZone).to;
     const filter = { business, status: wanted, orderId, asset, createdFrom, createdTo, limit, before };
     const { lines, next } = await listInvoices(app, filter);
     return { invoices: lines.map((line) => invoiceJson(app, line)), next };
+  },
+  'invoice.counts': ({ app }, { business }) => ({
+    ...countInvoices(app, findBusiness(app, business)),
+    most: INVOICES_COUNTED_MAX,
+  }),
+  'invoice.sums': ({ app }, { business, from, to }) => {
+    const found = sumInvoices(app, findBusiness(app, business), Date.parse(from), Date.parse(to));
+    const amounts = found.amounts.map(({ currency, amount }) => ({ currency, amount: fiat(amount) }));
+    return { ...found, amounts };
   },
   'invoice.show': ({ app }, { invoice }) => ({ invoice: detailJson(app, showInvoice(app, invoice)) }),
   'invoice.cancel': async ({ app }, { invoice }) => ({

@@ -4,7 +4,7 @@ import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts'
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
 import { refunded } from '../../app/invoices/refunded.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
-import type { InvoiceDetails, InvoiceLine } from '../../app/operator/invoices.ts';
+import { hasExpired, type InvoiceDetails, type InvoiceLine } from '../../app/operator/invoices.ts';
 import type { NamedWebhook } from '../../app/operator/lists.ts';
 import { possibleAssets } from '../../app/shops/businesses.ts';
 import type { Business } from '../../app/shops/directory.ts';
@@ -30,7 +30,8 @@ type SweepJson = NonNullable<InvoiceJson['payment']>['sweep'];
 type WebhookJson = Result<'webhook.list'>['webhooks'][number];
 
 const isoOrNull = (at: number | null): string | null => (at === null ? null : toIso(at));
-const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
+/** An amount of fiat money, from 1e-8. */
+export const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 const fiatOrNull = (scaled: bigint | null): string | null => (scaled === null ? null : fiat(scaled));
 const crypto = (units: bigint, asset: AssetId): string => formatUnits(units, assetOf(asset));
 
@@ -101,7 +102,7 @@ export function clientJson(app: App, row: ClientRow): ClientJson {
   };
 }
 
-function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | 'over' | 'refunded'> {
+function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | 'over' | 'refunded' | 'expired'> {
   return {
     id: row.id,
     slug: row.slug,
@@ -123,6 +124,7 @@ function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | '
 export function invoiceJson(app: App, { invoice, payment }: InvoiceLine): InvoiceJson {
   return {
     ...invoiceBase(app, invoice),
+    expired: hasExpired(invoice, payment),
     over: overJson(app, invoice, payment),
     refunded: refundedJson(app, invoice),
     payment: payment
@@ -159,6 +161,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     app.chains.find(credit.chain_key)?.confirmations(credit.block_height) ?? 0;
   return {
     ...invoiceBase(app, invoice),
+    expired: hasExpired(invoice, payment?.row),
     over: overJson(app, invoice, payment?.row),
     refunded: refundedJson(app, invoice),
     invoice_url: `${app.publicUrl}/pay/${invoice.slug}`,

@@ -1,7 +1,7 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import type { InvoiceStatus } from '../../domain/payment.ts';
-import { find, sqlite, statement } from '../statement.ts';
+import { find, NO, sqlite, statement } from '../statement.ts';
 
 /** The number of the newest invoice. */
 export const newestInvoice = statement((_: Record<never, never>) =>
@@ -100,6 +100,92 @@ export const invoicesOfStatus = statement(
       .where('deleted_at', 'is', null)
       .orderBy('id', 'desc')
       .limit(p.limit),
+);
+
+/** Whether the time to pay ended without money; one that a person canceled before has not expired. */
+const hasExpired = sql<boolean>`CASE status
+  WHEN 'canceled' THEN updated_at >= coalesce((SELECT deadline_at FROM payment WHERE invoice_id = invoice.id), due_at)
+  WHEN 'unpaid' THEN EXISTS (SELECT 1 FROM payment WHERE invoice_id = invoice.id AND status = 'overdue' AND received = '0')
+  ELSE 0 END`;
+
+/** Of the invoices with these ids, the expired ones, newest first. */
+export const expiredBetween = statement((p: { from: number; below: number; business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('invoice')
+    .selectAll()
+    .where('id', '>=', p.from)
+    .where('id', '<', p.below)
+    // not by the index of its business, whose rows are not in the order of their ids
+    .where(sql<boolean>`+business_id = ${p.business_id}`)
+    .where('deleted_at', 'is', null)
+    .where(hasExpired)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+);
+
+/** How many of a business's newest invoices of a status there are, up to a limit; and how many of these have expired. */
+export const countOfStatus = statement((p: { business_id: number; status: InvoiceStatus; limit: number }) =>
+  sqlite
+    .selectFrom((from) =>
+      from
+        .selectFrom('invoice')
+        .select(hasExpired.as('expired'))
+        .where('business_id', '=', p.business_id)
+        .where('status', '=', p.status)
+        .where('deleted_at', 'is', null)
+        .orderBy('id', 'desc')
+        .limit(p.limit)
+        .as('some'),
+    )
+    .select(({ fn }) => [fn.countAll<number>().as('n'), sql<number>`coalesce(sum(expired), 0)`.as('expired')]),
+);
+
+/** Unpaid invoices that got less than they ask for, among the newest unpaid ones up to a limit. */
+export const shortInvoices = statement((p: { business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom((from) =>
+      from
+        .selectFrom('invoice')
+        .select('id')
+        .where('business_id', '=', p.business_id)
+        .where('status', '=', sql.lit('unpaid'))
+        .where('deleted_at', 'is', null)
+        .orderBy('id', 'desc')
+        .limit(p.limit)
+        .as('some'),
+    )
+    .innerJoin('payment', 'payment.invoice_id', 'some.id')
+    .select('some.id')
+    .where('payment.received', '<>', sql.lit('0') as never)
+    .where(
+      sql<boolean>`(length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`,
+    ),
+);
+
+/** Invoices whose money waits for a decision in the inbox, up to a limit. */
+export const undecidedInvoices = statement((p: { business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('inbox')
+    .innerJoin('invoice', 'invoice.id', 'inbox.invoice_id')
+    .select('invoice.id')
+    .where('inbox.state', '=', sql.lit('open'))
+    .where('inbox.silent', '=', NO)
+    .where('inbox.business_id', '=', p.business_id)
+    .where('invoice.deleted_at', 'is', null)
+    .limit(p.limit),
+);
+
+/** The amounts of the paid invoices that were made between two times, up to a limit. */
+export const paidBetween = statement((p: { business_id: number; from: number; to: number; limit: number }) =>
+  sqlite
+    .selectFrom('invoice')
+    .select(['amount', 'currency'])
+    .where('business_id', '=', p.business_id)
+    .where('created_at', '>=', p.from)
+    .where('created_at', '<=', p.to)
+    .where('deleted_at', 'is', null)
+    .where(sql<boolean>`+status = 'paid'`)
+    .limit(p.limit),
 );
 
 /** Payments of a business, newest first; of one chain, or of all (null). */

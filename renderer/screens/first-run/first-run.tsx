@@ -3,13 +3,13 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
-import { type Business, useBusinesses } from '../../frame/business.tsx';
+import { type Business, nameOf, useBusinesses } from '../../frame/business.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { exampleOf } from '../../parts/currencies.ts';
 import { fiat, scaled } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { perDollar, useCurrency } from '../../parts/money.ts';
-import { Answer, Notice, Problem } from '../../parts/parts.tsx';
+import { Answer, Foreign, Notice, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
@@ -197,6 +197,9 @@ function Watched({ invoice, business, onAgain, t }: WatchedProps): ReactNode {
   return (
     <div className="first-columns">
       <div className="panel first-customer">
+        <p>
+          <Foreign text={nameOf(business)} />
+        </p>
         <p className="first-amount">{amount}</p>
         {begun ? (
           <p className={`first-seen ${paid ? 'good' : 'main'}`}>

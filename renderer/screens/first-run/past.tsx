@@ -2,6 +2,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import { useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
+import { DayField } from '../../parts/day-field.tsx';
 import TEXTS from './live-texts.ts';
 
 /** Since when imported words were used: a day (YYYY-MM-DD), or a block of Monero. */
@@ -24,13 +25,7 @@ export function usePast(): PastForm {
     isRight: fault === undefined,
     fields: (
       <>
-        <Field
-          label={t('birthday')}
-          hint={t('birthdayHint')}
-          type="date"
-          value={birthday}
-          onChange={(event) => setBirthday(event.target.value)}
-        />
+        <DayField label={t('birthday')} hint={t('birthdayHint')} value={birthday} onChange={setBirthday} />
         <Field
           label={t('height')}
           hint={t('heightHint')}

@@ -40,7 +40,10 @@ export default function Home(): ReactNode {
   const { long, clock } = useTimes();
   const business = useBusiness();
   const now = Date.now();
-  const actions = (
+  const latest = useCall('invoice.list', { business: `${business?.id}`, limit: LATEST }, { enabled: !!business });
+  // an empty home says below how to begin, once
+  const isEmpty = latest.data?.invoices.length === 0;
+  const actions = !isEmpty && (
     <>
       <a className="button wide-only" href={href('counter')}>
         <Icon name="counter" /> {t('openCounter')}
@@ -52,15 +55,14 @@ export default function Home(): ReactNode {
   );
   return (
     <Page title={t('home')} note={<span className="wide-only">{`${long(now)}, ${clock(now)}`}</span>} actions={actions}>
-      {business && <Inside business={business} t={t} />}
+      {business && <Inside business={business} isEmpty={isEmpty} t={t} />}
     </Page>
   );
 }
 
-function Inside({ business, t }: { business: Business; t: T }): ReactNode {
+function Inside({ business, isEmpty, t }: { business: Business; isEmpty: boolean; t: T }): ReactNode {
   const money = useMoney();
-  const latest = useCall('invoice.list', { business: `${business.id}`, limit: LATEST });
-  if (latest.data?.invoices.length === 0) {
+  if (isEmpty) {
     return (
       <>
         <Start business={business} t={t} />

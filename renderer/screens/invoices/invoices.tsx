@@ -32,8 +32,8 @@ export default function Invoices(): ReactNode {
       <button type="button" className="button" onClick={() => setExporting(true)}>
         {t('export')}
       </button>
-      <a className="button" href={href('invoices', NEW)}>
-        <Icon name="plus" /> {t('newInvoice')}
+      <a className="button" href={href('invoices', NEW)} aria-label={t('newInvoice')}>
+        <Icon name="plus" /> <span className="wide-only">{t('newInvoice')}</span>
       </a>
     </>
   );

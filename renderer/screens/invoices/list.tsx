@@ -3,7 +3,7 @@ import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { Result } from '../../bridge.ts';
-import { useData } from '../../data.tsx';
+import { useCall, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { fiat, sum, useTimes } from '../../parts/format.ts';
@@ -79,7 +79,17 @@ export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: L
     const full = (pages.data?.pages.length ?? 0) >= PAGES_KEPT_MAX * PAGE;
     if (!given && pages.hasNextPage && !pages.isFetchingNextPage && !full) void pages.fetchNextPage();
   };
-  return <Rows rows={rows} isWhole={!pages.hasNextPage || given !== undefined} more={more} slug={slug} t={t} />;
+  const isAll = !given && filter.crypto === '' && (filter.status === 'all' || filter.status === 'paid');
+  return (
+    <Rows
+      summed={isAll ? business : undefined}
+      rows={rows}
+      isWhole={!pages.hasNextPage || given !== undefined}
+      more={more}
+      slug={slug}
+      t={t}
+    />
+  );
 }
 
 /** Whether a pressed key belongs to what has the focus: an amount, a choice, a day. */
@@ -112,7 +122,9 @@ function linesOf(rows: readonly Invoice[], isWhole: boolean): Line[] {
   const days = new Map<string, Invoice[]>();
   for (const invoice of rows) {
     const day = new Date(invoice.created_at).toDateString();
-    days.set(day, [...(days.get(day) ?? []), invoice]);
+    const known = days.get(day);
+    if (known) known.push(invoice);
+    else days.set(day, [invoice]);
   }
   return [...days].flatMap(([day, invoices], at): Line[] => {
     const paid = isWhole || at < days.size - 1 ? invoices.filter(({ status }) => status === 'paid') : null;
@@ -120,9 +132,17 @@ function linesOf(rows: readonly Invoice[], isWhole: boolean): Line[] {
   });
 }
 
-type RowsProps = { rows: Invoice[]; isWhole: boolean; more(): void; slug: string | undefined; t: T };
+/** `summed`: whose days are shown with the sums of all of their invoices. */
+type RowsProps = {
+  summed: Business | undefined;
+  rows: Invoice[];
+  isWhole: boolean;
+  more(): void;
+  slug: string | undefined;
+  t: T;
+};
 
-function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
+function Rows({ summed, rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => linesOf(rows, isWhole), [rows, isWhole]);
   const list = useVirtualizer({
@@ -157,7 +177,7 @@ function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
                 {'invoice' in line ? (
                   <Row invoice={line.invoice} open={line.invoice.slug === slug} t={t} />
                 ) : (
-                  <Day day={line.day} paid={line.paid} t={t} />
+                  <Day day={line.day} paid={line.paid} business={summed} t={t} />
                 )}
               </li>
             );
@@ -172,19 +192,41 @@ function Rows({ rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   );
 }
 
+const DAY_MS = 86_400_000;
+
+/** Of a whole day of a business, as the service adds it up, also where the list has read only some of its invoices. */
+function useSums(business: Business | undefined, day: string): Sums | null {
+  const from = new Date(day);
+  // a day may have 23 or 25 hours
+  const next = new Date(from.getTime() + DAY_MS + DAY_MS / 2).setHours(0, 0, 0, 0);
+  const asks = { business: `${business?.id}`, from: from.toISOString(), to: new Date(next - 1).toISOString() };
+  return useCall('invoice.sums', asks, { enabled: business !== undefined }).data ?? null;
+}
+type Sums = Pick<Result<'invoice.sums'>, 'payments' | 'amounts' | 'whole'>;
+
+/** Of invoices that the list has read. */
+function sumsOf(paid: Invoice[]): Sums {
+  const by = Map.groupBy(paid, ({ currency }) => currency);
+  const amounts = [...by].map(([currency, each]) => ({ currency, amount: sum(each.map(({ amount }) => amount)) }));
+  return { payments: paid.length, amounts, whole: true };
+}
+
+type DayProps = { day: string; paid: Invoice[] | null; business: Business | undefined; t: T };
+
 /** A day and the sum of its paid invoices, if they are of one currency. */
-function Day({ day, paid, t }: { day: string; paid: Invoice[] | null; t: T }): ReactNode {
+function Day({ day, paid, business, t }: DayProps): ReactNode {
   const { long } = useTimes();
   const language = useLanguage();
-  const currencies = new Set(paid?.map(({ currency }) => currency));
-  const [currency] = currencies;
-  const n = paid?.length ?? 0;
-  const amount = currency === undefined ? '' : fiat(sum(paid?.map((one) => one.amount) ?? []), currency, language);
+  const whole = useSums(business, day);
+  const sums = business === undefined ? paid && sumsOf(paid) : whole;
+  const [only, ...others] = sums?.whole ? sums.amounts : [];
+  const n = sums?.whole ? sums.payments : 0;
+  const amount = only === undefined ? '' : fiat(only.amount, only.currency, language);
   return (
     <p className="invoice-day">
       {day === new Date().toDateString() && <strong>{t('today')}</strong>}
       <span>{long(day)}</span>
-      {n > 0 && <span>{currencies.size === 1 ? t('dayTotal', { n, amount }) : t('dayPaid', { n })}</span>}
+      {n > 0 && <span>{others.length === 0 ? t('dayTotal', { n, amount }) : t('dayPaid', { n })}</span>}
     </p>
   );
 }

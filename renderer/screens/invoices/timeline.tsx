@@ -91,7 +91,7 @@ function ending(invoice: Detail, t: T, language: Language): Step[] {
           ...(answered ? {} : { shape: 'warning' as const, tone: 'warn' }),
         },
       ]
-    : [];
+    : [tellingOf(invoice, t)];
   if (status === 'paid') {
     const title = t(payment?.marked_paid ? 'markedPaid' : 'paidStep');
     return [{ key: 'paid', title, at: invoice.updated_at, shape: 'done', tone: 'good' }, ...shop];
@@ -109,12 +109,14 @@ function ending(invoice: Detail, t: T, language: Language): Step[] {
     return [short, ...overdue, { key: 'paid', title: t('paidStep'), when: t('whenRest') }];
   }
   const when = t('whenConfirmed', { n: payment.required_confirmations });
-  return [
-    ...overdue,
-    { key: 'paid', title: t('paidStep'), when },
-    { key: 'told', title: t('told'), when: t('whenPaid') },
-  ];
+  return [...overdue, { key: 'paid', title: t('paidStep'), when }, tellingOf(invoice, t)];
 }
+
+/** That the shop will be told; or that there is none to tell. */
+const tellingOf = ({ webhook_url: url, status }: Detail, t: T): Step =>
+  url === null
+    ? { key: 'told', title: t('noShop'), note: t('noShopNote'), when: '' }
+    : { key: 'told', title: t('told'), when: status === 'paid' ? '' : t('whenPaid') };
 
 /** Each refund: asked for, approved, and how far it is. */
 function refundsOf(invoice: Detail, t: T, parts: Translate<`refund_${WithdrawalState}`>, language: Language): Step[] {

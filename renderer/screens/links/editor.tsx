@@ -7,6 +7,7 @@ import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Field, Segments, Select, Sure } from '../../parts/controls.tsx';
+import { DayField } from '../../parts/day-field.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { useCurrency } from '../../parts/money.ts';
 import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
@@ -220,13 +221,7 @@ function Editor({ draft, setDraft, isNew = false, address, busy, save, t, childr
         <h2>{t('what')}</h2>
         {isNew && <KindChoice draft={draft} set={set} t={t} />}
         <Price draft={draft} set={set} t={t} />
-        <Field
-          label={t('ends')}
-          type="date"
-          value={draft.ends}
-          hint={t('endsHint')}
-          onChange={(event) => set({ ends: event.target.value })}
-        />
+        <DayField label={t('ends')} value={draft.ends} hint={t('endsHint')} onChange={(ends) => set({ ends })} />
         {children}
       </div>
       <aside className="links-side">

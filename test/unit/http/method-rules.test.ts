@@ -72,6 +72,7 @@ inbox.list              reads    page     -         -
 inbox.refund            changes  page     -         -
 inbox.unknownTokens     reads    page     -         -
 invoice.cancel          changes  page     -         -
+invoice.counts          reads    page     -         -
 invoice.create          changes  page     -         -
 invoice.explain         reads    page     -         -
 invoice.find            reads    page     -         -
@@ -79,6 +80,7 @@ invoice.list            reads    page     -         -
 invoice.markPaid        changes  page     -         -
 invoice.refund          changes  page     -         -
 invoice.show            reads    page     -         -
+invoice.sums            reads    page     -         -
 item.add                changes  page     -         -
 item.change             changes  page     -         -
 item.list               reads    page     business  -
