@@ -30,8 +30,8 @@ ${expected}<p class="quiet">${words.closeHint}</p>
 ${renderDetails(funds, locale)}`;
 }
 
-export function renderCanceled({ backUrl }: InvoicePage, { arrived }: Canceled, { words }: Locale): Html {
-  const received = arrived.length > 0 ? format.sumHtml(arrived) : null;
+export function renderCanceled({ backUrl }: InvoicePage, { arrived }: Canceled, { words, tag }: Locale): Html {
+  const received = arrived.length > 0 ? format.sumHtml(arrived, tag) : null;
   const mine = received === null ? null : html`<p class="note">${rich(words.canceledReceived, { received })}</p>\n`;
   return html`${mine}<p class="note">${words.canceledHint}</p>\n${backLink(backUrl, words)}`;
 }
@@ -87,21 +87,21 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
   return html`<section class="receipt" aria-labelledby="receipt">
 <h3 id="receipt">${words.receipt}</h3>
 <dl>
-${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds))}${entry(words.refunded, settled.refunded.length === 0 ? null : format.sumHtml(settled.refunded))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
+${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds, tag))}${entry(words.refunded, settled.refunded.length === 0 ? null : format.sumHtml(settled.refunded, tag))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
 <button type="button" class="print second live">${words.print}</button>
 </section>
 `;
 }
 
 /** The received amount with the transactions' ids. */
-export function renderDetails(funds: Funds, { words }: Locale): Part {
+export function renderDetails(funds: Funds, { words, tag }: Locale): Part {
   if (funds.transactions.length === 0) return null;
   const rows = funds.transactions.map(
     ({ txid, asset, units }) =>
-      html`<li><span class="mono txid" dir="ltr" translate="no">${txid}</span> ${format.cryptoHtml(units, asset)}</li>\n`,
+      html`<li><span class="mono txid" dir="ltr" translate="no">${txid}</span> ${format.cryptoHtml(units, asset, tag)}</li>\n`,
   );
   return html`<section class="details">
-<h3>${words.received}: ${format.receivedHtml(funds)}</h3>
+<h3>${words.received}: ${format.receivedHtml(funds, tag)}</h3>
 <details><summary>${words.transactions} (${funds.transactions.length})</summary>
 <ul>
 ${rows}</ul>

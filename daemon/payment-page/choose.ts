@@ -1,5 +1,4 @@
 /** The form for choosing a coin with one tap or, if the invoice fixes the coin, for starting the payment. */
-import type { Asset } from '../domain/assets.ts';
 import * as format from './format.ts';
 import { type Html, html, type Part } from './html.ts';
 import { coin } from './icons.ts';
@@ -51,8 +50,8 @@ const fixedRow = (offer: OpenOffer, model: InvoicePage, locale: Locale): Html =>
 function networksRow(offers: readonly OpenOffer[], model: InvoicePage, locale: Locale): Html {
   const { words } = locale;
   const network = (one: OpenOffer): Html => {
-    const { asset, units } = one;
-    return html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer"><span>${line(format.networkOf(asset), units, asset)}<span class="line quiet">${timeOf(one, locale)}</span></span></button></li>\n`;
+    const { asset } = one;
+    return html`<li><button type="submit" name="crypto" value="${asset.symbol}" class="offer"><span>${line(format.networkOf(asset), one, locale.tag)}<span class="line quiet">${timeOf(one, locale)}</span></span></button></li>\n`;
   };
   return html`<li data-key="${offers[0]!.asset.priceSymbol}"><details class="networks"><summary class="offer">${offerSummary(offers[0]!, html`${words.chooseNetwork}`, model, locale)}</summary>
 <ul class="offers">
@@ -62,13 +61,13 @@ ${offers.map(network)}</ul></details></li>
 
 /** The coin's mark and name with the amount; below, its network with the rate. */
 function offerSummary(offer: OpenOffer, below: Part, { currency }: InvoicePage, { tag }: Locale): Html {
-  const { asset, units, rate } = offer;
+  const { asset, rate } = offer;
   const price = html`<bdi class="figure" dir="ltr">1 ${format.tickerOf(asset)} = ${format.fiat(rate, currency, tag)}</bdi>`;
-  return html`${coin(asset.symbol)}<span class="names">${line(format.plainName(asset), units, asset)} <span class="line quiet"><span>${below}</span> ${price}</span></span>`;
+  return html`${coin(asset.symbol)}<span class="names">${line(format.plainName(asset), offer, tag)} <span class="line quiet"><span>${below}</span> ${price}</span></span>`;
 }
 
-const line = (name: string, units: bigint, asset: Asset): Html =>
-  html`<span class="line"><b>${name}</b> <b class="figure">${format.cryptoHtml(units, asset)}</b></span>`;
+const line = (name: string, { units, asset }: OpenOffer, tag: string): Html =>
+  html`<span class="line"><b>${name}</b> <b class="figure">${format.cryptoHtml(units, asset, tag)}</b></span>`;
 
 /** Empty if the network is named after the coin. A coin on one network needs no name of a token standard. */
 function networkOf({ asset }: Offer): Part {

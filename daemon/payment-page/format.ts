@@ -34,16 +34,42 @@ export const plainNetwork = (asset: Asset): string => asset.networkName.replace(
 export const networkOf = (asset: Asset): string =>
   asset.contract === undefined ? plainNetwork(asset) : asset.networkName.replace(/ network\)$/, ')');
 
+/** The most decimals of an asset. */
+const COIN_DIGITS = 18;
+
+const coinFormat = (locale: string): Intl.NumberFormat =>
+  kept(`${locale} coins`, () => new Intl.NumberFormat(locale, { maximumFractionDigits: COIN_DIGITS }));
+
+/** An amount of an asset with every decimal that it has, in the reader's language: "1.234,5". */
+function digits(units: bigint, asset: Asset, locale: string): string {
+  return coinFormat(locale).format(formatUnits(units, asset) as Intl.StringNumericLiteral);
+}
+
 /** "0.0123 LTC" */
-export const crypto = (units: bigint, asset: Asset): string => `${formatUnits(units, asset)} ${tickerOf(asset)}`;
+export const crypto = (units: bigint, asset: Asset, locale: string): string =>
+  `${digits(units, asset, locale)} ${tickerOf(asset)}`;
+
+/**
+ * The digits of an amount that is to be copied into a wallet: a comma is drawn over the point, so that a copy has the point,
+ * which every wallet takes. Elsewhere "1,234" could be read as a thousand.
+ */
+export function copiedHtml(units: bigint, asset: Asset, locale: string): Html {
+  const [whole, part] = formatUnits(units, asset).split('.') as [string, string?];
+  if (part === undefined) return html`${whole}`;
+  const isComma = coinFormat(locale).format(0.5).includes(',');
+  return isComma ? html`${whole}<span class="comma">.</span>${part}` : html`${whole}.${part}`;
+}
 
 /** The same as markup that is always read from left to right. */
-export const cryptoHtml = (units: bigint, asset: Asset): Html => html`<bdi dir="ltr">${crypto(units, asset)}</bdi>`;
+export const cryptoHtml = (units: bigint, asset: Asset, locale: string): Html =>
+  html`<bdi dir="ltr">${crypto(units, asset, locale)}</bdi>`;
 
 /** Amounts of several coins: "0.5 LTC + 0.001 BTC". */
-const sum = (parts: readonly Received[]): string => parts.map(({ asset, units }) => crypto(units, asset)).join(' + ');
+const sum = (parts: readonly Received[], locale: string): string =>
+  parts.map(({ asset, units }) => crypto(units, asset, locale)).join(' + ');
 
-export const sumHtml = (parts: readonly Received[]): Html => html`<bdi dir="ltr">${sum(parts)}</bdi>`;
+export const sumHtml = (parts: readonly Received[], locale: string): Html =>
+  html`<bdi dir="ltr">${sum(parts, locale)}</bdi>`;
 
 /** The sum of each coin that came for a payment. */
 function receivedIn({ asset, received, transactions }: Funds): Received[] {
@@ -55,8 +81,8 @@ function receivedIn({ asset, received, transactions }: Funds): Received[] {
   }));
 }
 
-export const received = (funds: Funds): string => sum(receivedIn(funds));
-export const receivedHtml = (funds: Funds): Html => sumHtml(receivedIn(funds));
+export const received = (funds: Funds, locale: string): string => sum(receivedIn(funds), locale);
+export const receivedHtml = (funds: Funds, locale: string): Html => sumHtml(receivedIn(funds), locale);
 
 /** A fiat amount (1e-8) in its currency's usual form. Further digits are cut off; a small rate has 6 digits. */
 export function fiat(scaled: bigint, currency: string, locale: string): string {

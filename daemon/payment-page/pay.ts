@@ -17,13 +17,13 @@ export function renderPay(model: InvoicePage, state: Open, locale: Locale): Html
   const { asset } = funds;
   const partial = state.is === 'partial';
   const hint = rich(words.partialHint, {
-    received: format.receivedHtml(funds),
-    amount: format.cryptoHtml(remaining, asset),
+    received: format.receivedHtml(funds, locale.tag),
+    amount: format.cryptoHtml(remaining, asset, locale.tag),
   });
   return html`${partial ? html`<p class="more">${hint}</p>\n` : null}<section class="send" aria-labelledby="how">
 <div class="what">
 <h3 id="how">${partial ? words.sendMore : words.sendExactly}</h3>
-<p class="amount"><span dir="ltr"><span class="mono pick" data-part="amount">${formatUnits(remaining, asset)}</span> <span class="ticker">${format.tickerOf(asset)}</span></span>${copyButton(formatUnits(remaining, asset), words.copyAmount, locale)}</p>
+<p class="amount"><span dir="ltr"><span class="mono pick" data-part="amount">${format.copiedHtml(remaining, asset, locale.tag)}</span> <span class="ticker">${format.tickerOf(asset)}</span></span>${copyButton(formatUnits(remaining, asset), words.copyAmount, locale)}</p>
 <p class="chip" data-part="network">${coin(asset.symbol)}<span>${rich(words.onNetwork, { network: format.networkOf(asset) })}</span></p>
 <p class="quiet">${worth(model, state, locale)}</p>
 ${way.uri === null ? null : html`<p class="open"><a class="main" href="${way.uri}">${words.openWallet}</a></p>\n`}</div>
@@ -64,7 +64,10 @@ function worth({ amount, currency }: InvoicePage, state: Open, { tag }: Locale):
 /** The QR code; on account chains also, behind a switch, one that not every wallet can read. */
 function scan({ funds: { asset }, way, remaining }: Open, locale: Locale): Html {
   const { words } = locale;
-  const label = fill(words.qrLabel, { amount: format.crypto(remaining, asset), name: format.plainName(asset) });
+  const label = fill(words.qrLabel, {
+    amount: format.crypto(remaining, asset, locale.tag),
+    name: format.plainName(asset),
+  });
   const plain = qrSvg(way.uri ?? way.address, label, asset.symbol, 'plain');
   const full = way.ethereumUri === null ? null : qrSvg(way.ethereumUri, label, asset.symbol, 'full');
   const holds =

@@ -157,21 +157,21 @@ function flagsOf({ state, payableUntil, behind }: InvoicePage): string {
 }
 
 /** The announcement for screen readers, made when it differs from the last one. */
-function sayOf(model: InvoicePage, { words }: Locale): string {
+function sayOf(model: InvoicePage, { words, tag }: Locale): string {
   const { state } = model;
   if (state.is === 'choose') return words.chooseHeading;
   const told: string[] = [words[state.is]];
   if (state.is === 'waiting') {
-    told.push(`${words.sendExactly}: ${format.crypto(state.remaining, state.funds.asset)}`);
+    told.push(`${words.sendExactly}: ${format.crypto(state.remaining, state.funds.asset, tag)}`);
   } else if (state.is === 'partial') {
     const values = {
-      received: format.received(state.funds),
-      amount: format.crypto(state.remaining, state.funds.asset),
+      received: format.received(state.funds, tag),
+      amount: format.crypto(state.remaining, state.funds.asset, tag),
     };
     told.push(fill(words.partialHint, values));
   }
   if (state.funds?.overpaid) {
-    told.push(fill(words.overpaid, { received: format.received(state.funds) }));
+    told.push(fill(words.overpaid, { received: format.received(state.funds, tag) }));
   }
   return told.join('. ').replaceAll('!.', '!');
 }
@@ -265,7 +265,7 @@ function notices(model: InvoicePage, { words, tag }: Locale): Html[] {
     add('behind', rich(words.behind, { network: format.networkOf(funds.asset) }));
   }
   if (funds?.overpaid) {
-    add('overpaid', rich(words.overpaid, { received: format.receivedHtml(funds) }));
+    add('overpaid', rich(words.overpaid, { received: format.receivedHtml(funds, tag) }));
   }
   if (funds?.late && state.is !== 'canceled') add('late', words.late);
   return notes;

@@ -18,6 +18,7 @@ import { type Asset, makeAsset, serveAsset } from '../http/assets/asset.ts';
 import { networksOf } from '../http/limits.ts';
 import { mayPlay } from '../http/requests.ts';
 import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send, sendProblem } from './answer.ts';
+import { askLink } from './choose.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
 import { eventStreams } from './events.ts';
 import { addLinkRoutes } from './links/router.ts';
@@ -60,12 +61,12 @@ function slugOf(request: Request): string {
   return slug;
 }
 
-const toInvoice = (request: Request, response: Response, slug: string): void => {
-  response
-    .status(303)
-    .location(`${rootOf(request)}${slug}${queryOf(localeOf(request))}`)
-    .end();
-};
+/** `ask`: what the page shows besides, without scripts. */
+function toInvoice(request: Request, response: Response, slug: string, ask: 'watch' | null = null): void {
+  const page = { root: rootOf(request), slug, query: queryOf(localeOf(request)) };
+  const address = ask === null ? `${page.root}${slug}${page.query}` : askLink(page, ask);
+  response.status(303).location(address).end();
+}
 
 /** Styles and the script: their names change with their content, so they may be kept. */
 function addAssets(router: Router): void {
@@ -126,7 +127,8 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
       // pressed twice, or on an old page: the page shows the current state
       if (!(error instanceof Rejected) || typeof answersTo(error.code).page === 'number') throw error;
     });
-    toInvoice(request, response, slug);
+    // what was pressed may take a moment
+    toInvoice(request, response, slug, 'watch');
   };
 
   addLinkRoutes(router, app, reads);

@@ -62,6 +62,8 @@ button.offer:hover, summary.offer:hover { border-color: var(--main); background:
 .box { display: grid; gap: .6rem; margin-block: .4rem .5rem; padding: .75rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--field); }
 .address { font-size: 1.05rem; line-height: 1.7; overflow-wrap: normal; font-variant-ligatures: none; }
 .mono span { margin-inline-end: .5em; white-space: nowrap; }
+.mono .comma { margin: 0; font-size: 0; }
+.comma::before { content: ","; content: "," / ""; font-size: clamp(1.3rem, 6.2vw, 1.75rem); }
 .where { font-size: .95rem; }
 .net { padding: .75rem; border: 1px solid var(--warn-line); border-radius: .75rem; background: var(--warn-ground); }
 .net bdi { white-space: nowrap; }

@@ -190,7 +190,8 @@ describe('choosing', () => {
     const page = await get(slug);
     expect(page.text.replace(/<\/?span>|<wbr>/g, '')).toContain(`>${address}</p>`);
     expect(page.text).toContain(`href="litecoin:${address}?amount=1.25"`);
-    expect(page.text).toContain('<meta http-equiv="refresh"');
+    expect(page.text).not.toContain('<meta http-equiv="refresh"');
+    expect((await get(`${slug}?watch=1`)).text).toContain('<meta http-equiv="refresh"');
   });
 
   it('asks again when nothing that can be had was chosen', async () => {
@@ -299,7 +300,7 @@ describe('a payment', () => {
   it('goes by the sandbox buttons from half to all, to confirmed, to the shop', async () => {
     const slug = await requested({ close_url: 'https://shop.example/?a=1&b=2', automatic_redirect: true });
     const half = await post(`${slug}/sandbox`, 'do=half');
-    expect([half.status, target(half, `${slug}/sandbox`)]).toEqual([303, `${service.url}/pay/${slug}`]);
+    expect([half.status, target(half, `${slug}/sandbox`)]).toEqual([303, `${service.url}/pay/${slug}?watch=1`]);
     const partly = await showing(slug, 'Part of it has arrived');
     expect(partly.text).toContain('>0.625 LTC</bdi></bdi> arrived. Please send <bdi><bdi dir="ltr">0.625 LTC<');
     expect(partly.text).toContain('?amount=0.625"');

@@ -49,7 +49,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), () 
     expect(await page.getByText('This price holds until').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Pay half' }).click();
     await heading('Part of it has arrived');
-    // a page that reloads would lose what is selected: it does so once it is asked to look for the payment
+    // a page that reloads would lose what is selected: it does so only while it is asked to look for the payment
+    await page.getByRole('link', { name: 'Stop looking, to copy something' }).click();
+    await page.getByRole('link', { name: 'I have paid: look for the payment' }).waitFor();
     expect(await reloads.count()).toBe(0);
     await page.getByRole('link', { name: 'I have paid: look for the payment' }).click();
     await page.getByRole('link', { name: 'Stop looking, to copy something' }).waitFor();
@@ -160,6 +162,26 @@ describe.skipIf(!hasChromium)(chromiumTitle('an unusual visit in Chromium'), () 
     expect((await focus(page)).name).toBe('Paid. Thank you!');
     await tabTo(page, 'Print or save as PDF');
     await tabTo(page, 'en');
+    await visit.end();
+  });
+
+  it('writes amounts as the reader does, and gives wallets a point', async () => {
+    const slug = await stage.requested({ amount: 50 });
+    const visit = await stage.visit({ locale: 'de-DE' });
+    await visit.open(slug);
+    const { page } = visit;
+    const shown = page.locator('[data-part="amount"]');
+    expect(await page.locator('#view').getAttribute('data-say')).toContain('0,625 LTC');
+    expect(await page.locator('.qr').first().getAttribute('aria-label')).toContain('0,625 LTC');
+    // drawn, so that who selects it copies the point
+    const drawn = `getComputedStyle(document.querySelector('.comma'), '::before').content`;
+    expect(await page.evaluate(drawn)).toMatch(/^","/);
+    await shown.click();
+    await page.keyboard.press('Control+c');
+    expect(await page.evaluate('getSelection().selectAllChildren(document.querySelector("[data-part=amount]"))')).toBe(
+      undefined,
+    );
+    expect(await page.evaluate('String(getSelection())')).toBe('0.625');
     await visit.end();
   });
 

@@ -39,7 +39,7 @@ const CHANGES: ReadonlySet<RefundLinkState> = new Set(['given', 'approved', 'sen
 export function renderRefund(page: RefundPage, locale: Locale, nonce: string): string {
   const { root, slug, business, asset, units, order } = page;
   const { words, tag } = locale;
-  const total = units === null ? null : html`<h1 class="total">${format.cryptoHtml(units, asset)}</h1>\n`;
+  const total = units === null ? null : html`<h1 class="total">${format.cryptoHtml(units, asset, tag)}</h1>\n`;
   const about = order === null ? null : html`<p>${words.order}: <bdi>${order}</bdi></p>\n`;
   const until =
     page.state === 'waits'

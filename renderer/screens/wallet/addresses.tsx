@@ -110,7 +110,7 @@ function Rows({ addresses }: { addresses: readonly Given[] }): ReactNode {
   const { short } = useTimes();
   return (
     <div className="table-box">
-      <table className="table">
+      <table className="table wallet-given">
         <thead>
           <tr>
             <th scope="col">{t('given')}</th>

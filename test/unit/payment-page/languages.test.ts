@@ -92,8 +92,9 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
     expect(markup).toContain(`>${words.detected}</h2>`);
     expect(markup).toContain(`<option value="${language}" lang="${language}" selected>`);
     expect(markup).toContain(`/status?lang=${language}"`);
-    // amounts stand as wallets write them
-    expect(markup).toContain('<bdi dir="ltr">0.62375 LTC</bdi>');
+    // amounts stand as the reader writes them, in digits that every wallet knows
+    const sign = new Intl.NumberFormat(locale.tag).format(0.5)[1];
+    expect(markup).toContain(`<bdi dir="ltr">0${sign}62375 LTC</bdi>`);
     expect(markup).not.toMatch(/[{}]|undefined|\[object/);
   });
 });

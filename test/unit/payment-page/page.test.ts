@@ -3,7 +3,7 @@ import { contractOf, ethereumUri, paymentUri } from '../../../daemon/app/invoice
 import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
 import { browserCode } from '../../../daemon/http/assets/asset.ts';
 import { en } from '../../../daemon/payment-page/languages/en.ts';
-import { DEFAULT_LOCALE } from '../../../daemon/payment-page/locale.ts';
+import { DEFAULT_LOCALE, localeFor } from '../../../daemon/payment-page/locale.ts';
 import type { Funds, InvoicePage, Offer, PageModel, Problem, State } from '../../../daemon/payment-page/model.ts';
 import { renderPage as render } from '../../../daemon/payment-page/render.ts';
 import { SCRIPT } from '../../../daemon/payment-page/script.ts';
@@ -352,6 +352,15 @@ describe('the way to pay', () => {
     const shown = /<p class="address[^>]*>(.*?)<\/p>/.exec(renderPage(page(waiting)))![1]!;
     expect(shown.replace(/<\/?span>|<wbr>/g, '')).toBe(ADDRESS);
     expect(shown).toContain('<span>ltc1</span><wbr><span>qw50</span>');
+  });
+
+  it('writes amounts as the reader does, but with a point where they are copied', () => {
+    const german = localeFor('de', undefined);
+    const markup = render(page(open('partial', 123_456_000_000n, some())), german, NONCE);
+    expect(words(markup)).toContain('0,2 LTC sind angekommen. Bitte senden Sie noch 1.234,56 LTC');
+    expect(markup).toContain('data-part="amount">1234<span class="comma">.</span>56</span>');
+    expect(markup).toContain('data-copy="1234.56"');
+    expect(renderPage(page(open('partial', 123_456_000_000n, some())))).toContain('data-part="amount">1234.56</span>');
   });
 
   it('links to the wallet with the amount that remains', () => {
