@@ -67,6 +67,7 @@ import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
 import { LiveRates } from './workers/live-rates.ts';
 import { SyncLoops } from './workers/loops.ts';
+import { ReceiptWorker } from './workers/receipts.ts';
 import { ReleaseNotices } from './workers/releases.ts';
 import { ShopEventWorker } from './workers/shop-events.ts';
 import { Timetable } from './workers/timetable.ts';
@@ -228,6 +229,17 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   return { app, sandbox, sandboxAccounts, machines, timetable: new Timetable(app), instance };
 }
 
+/** Starts what tells the operator of alerts, and what sends payers their receipts. */
+function startMessages({ app }: Parts, timetable: Timetable, cleanup: Cleanup): AlertWorker {
+  const alerts = new AlertWorker(as(app, 'alerts'));
+  cleanup.push(() => alerts.stop());
+  alerts.start(timetable);
+  const receipts = new ReceiptWorker(as(app, 'alerts'));
+  cleanup.push(async () => receipts.stop());
+  receipts.start(timetable);
+  return alerts;
+}
+
 /** Opens the servers and returns the address of the public one. */
 async function serve(parts: Parts, options: DaemonOptions, startedAt: number, cleanup: Cleanup): Promise<string> {
   const { app, sandbox, timetable } = parts;
@@ -263,9 +275,7 @@ async function serve(parts: Parts, options: DaemonOptions, startedAt: number, cl
   cleanup.push(() => shopEvents.stop());
   shopEvents.start();
 
-  const alerts = new AlertWorker(as(app, 'alerts'));
-  cleanup.push(() => alerts.stop());
-  alerts.start(timetable);
+  const alerts = startMessages(parts, timetable, cleanup);
   const backups = new Backups(as(app, 'backup'), dataDir, version());
   await backups.start(timetable);
   cleanup.push(() => backups.stop());

@@ -194,7 +194,7 @@ const CHANNEL_KEYS = [
 ];
 
 /** Of each way to tell alerts: the keys that it needs, all or none. A wrong value counts as given. */
-function needChannels({ alerts }: Config, reader: Reader): void {
+function needChannels({ alerts, payments }: Config, reader: Reader): void {
   const wrong = reader.problems.map(({ key }) => key);
   const isMissing = (key: string): boolean => {
     const value = alerts[camel(key) as keyof typeof alerts];
@@ -204,6 +204,9 @@ function needChannels({ alerts }: Config, reader: Reader): void {
     const missing = keys.filter(isMissing);
     if (missing.length === keys.length) continue;
     for (const key of missing) reader.problem(`alerts.${key}`, `${keys.join(' and ')} go together: it is missing`);
+  }
+  if (payments.emailReceipts && alerts.smtp === null) {
+    reader.problem('payments.email_receipts', 'it needs alerts.smtp, over which receipts are sent');
   }
   if (alerts.ntfyToken !== null && alerts.ntfy === null)
     reader.problem('alerts.ntfy_token', 'without ntfy it says nothing');

@@ -175,6 +175,7 @@ export const TREE = {
     quote_minutes: setting.whole(0, 1_440, 60, 'minutes; 0 = until the due date'),
     tolerance_percent: setting.percent(5, 1),
     grace_hours: setting.whole(0, 720, 24, 'hours'),
+    email_receipts: setting.flag(false, 'whether payers may have a receipt by e-mail, over alerts.smtp'),
     address_pool: setting.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
   },
   webhook: { allow_hosts: setting.hostPorts(), socks_proxy: setting.socksProxy() },

@@ -34,6 +34,7 @@ export type RejectCode =
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
   | 'rates.unknown'
+  | `receipt.${'email' | 'none'}`
   | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`
   | `refund_link.${'not_found' | 'over'}`
   | `restore.${'none' | 'not_empty' | 'not_ready'}`
@@ -91,6 +92,8 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'link.field': { exit: 2 },
   'link.sold_out': { page: 'asks', ...CONFLICT },
   'rates.unknown': { api: [404, 'error'] },
+  'receipt.email': { page: 'asks' },
+  'receipt.none': { page: 'shows', ...CONFLICT },
   'idempotency.conflict': { api: [409, 'message'], withdrawal: 409 },
   'sandbox.unknown_tx': { page: 'shows' },
   'sandbox.already_mined': { page: 'shows' },

@@ -89,7 +89,20 @@ function receipt(model: InvoicePage, { funds, settled }: Paid, locale: Locale): 
 <dl>
 ${entry(words.payTo, html`<bdi class="clip">${model.business.name}</bdi>`)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}${orderEntries(model, locale)}${entry(words.date, format.keptTimeHtml(settled.at, tag))}${entry(words.amount, html`<bdi>${format.price(model.amount, currency, tag)}</bdi>`)}${entry(words.received, funds && format.receivedHtml(funds, tag))}${entry(words.refunded, settled.refunded.length === 0 ? null : format.sumHtml(settled.refunded, tag))}${entry(words.rate, rate)}${entry(words.network, funds && html`<bdi>${format.networkOf(funds.asset)}</bdi>`)}${entry(words.transactions, transactions)}</dl>
 <button type="button" class="print second live">${words.print}</button>
-</section>
+${mailForm(model, locale)}</section>
+`;
+}
+
+/** Asks for an address to which the receipt is sent, and says what becomes of the address. */
+function mailForm({ mail, root, slug, query }: InvoicePage, { words }: Locale): Part {
+  if (mail === 'asked') return html`<p class="mail quiet" role="status">${words.mailAsked}</p>\n`;
+  if (mail !== 'offered') return null;
+  return html`<form method="post" action="${root}${slug}/receipt${query}" class="mail">
+<label for="email">${words.mailAddress}</label>
+<input id="email" name="email" type="email" required maxlength="254" autocomplete="email">
+<button type="submit" class="second">${words.mailSend}</button>
+<p class="quiet">${words.mailNote}</p>
+</form>
 `;
 }
 

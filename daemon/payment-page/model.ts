@@ -11,6 +11,7 @@ import { refunded } from '../app/invoices/refunded.ts';
 import { arrived } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import { expectedConfirmations, type InvoiceView, type PaymentView } from '../app/invoices/views.ts';
+import { type ReceiptState, receiptState } from '../app/notifications/receipts.ts';
 import type { Business } from '../app/shops/directory.ts';
 import { type Asset, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
@@ -94,6 +95,8 @@ export type InvoicePage = {
   watching: boolean;
   /** The problem with the choice that was just sent. */
   notice: Notice;
+  /** Whether a receipt can be asked for by e-mail; null: never. */
+  mail: ReceiptState | null;
   /** Until when an overdue payment still counts; null while it is not overdue. */
   payableUntil: number | null;
   /** True if the chain's source is behind. */
@@ -241,7 +244,7 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
 /** Where the page is answered, and what its address asks for. */
 type Place = Pick<InvoicePage, 'root' | 'query'> & { plays: boolean; change: boolean; watch: boolean };
 
-export type Notice = 'mustChoose' | 'notNow' | 'soldOut' | null;
+export type Notice = 'mustChoose' | 'notNow' | 'soldOut' | 'mailInvalid' | 'mailNotNow' | null;
 
 /** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `watch`: the payer asked to look for the payment. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(
@@ -272,6 +275,8 @@ export function invoicePage(
     others,
     changing: change && others.length > 0,
     watching: watch,
+    // sandbox money is free, so that only those who may play with it get mail
+    mail: business.network === 'sandbox' && !plays ? null : receiptState(app, app.store, invoice),
     notice,
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),

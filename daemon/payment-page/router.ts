@@ -11,6 +11,7 @@ import { findInvoice } from '../app/invoices/invoices.ts';
 import { changeCoin, requestPayment } from '../app/invoices/payments.ts';
 import type { SandboxControls } from '../app/invoices/sandbox.ts';
 import { readInvoice } from '../app/invoices/views.ts';
+import { askReceipt } from '../app/notifications/receipts.ts';
 import { findLogo } from '../app/shops/branding.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import { answersTo } from '../domain/rejections.ts';
@@ -24,6 +25,7 @@ import { eventStreams } from './events.ts';
 import { addLinkRoutes } from './links/router.ts';
 import { invoicePage, type Notice } from './model.ts';
 import { reachPage } from './reach.ts';
+import { receiptMail } from './receipt-mail.ts';
 import { addRefundRoutes } from './refunds/router.ts';
 import { renderPage, renderView } from './render.ts';
 import { press } from './sandbox.ts';
@@ -131,12 +133,20 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     toInvoice(request, response, slug, 'watch');
   };
 
+  const mail: RequestHandler = async (request, response) => {
+    const slug = slugOf(request);
+    const notice = await askMail(app, slug, request);
+    if (notice === null) toInvoice(request, response, slug);
+    else await show(request, response, 422, notice);
+  };
+
   addLinkRoutes(router, app, reads);
   router.route('/reach/:code').get(reads, reachPage(app, rootOf)).all(onlyMethods('GET, HEAD'));
   addRefundRoutes(router, app, reads);
   router.route('/:slug').get(reads, read).post(writes, form, choose).all(onlyMethods('GET, HEAD, POST'));
   router.route('/:slug/status').get(looks, status(app)).all(onlyMethods('GET, HEAD'));
   router.route('/:slug/events').get(looks, eventStreams(app, slugOf)).all(onlyMethods('GET, HEAD'));
+  router.route('/:slug/receipt').post(writes, form, mail).all(onlyMethods('POST'));
   router.route('/:slug/sandbox').post(presses, form, control).all(onlyMethods('POST'));
   router.use((request, response) => sendProblem(request, response, 404, 'notFound'));
   router.use(problemHandler(app));
@@ -203,6 +213,25 @@ async function ask(app: App, slug: string, request: Request, response: Response)
     if (typeof page === 'number') throw error;
     if (error.code === 'link.sold_out') return 'soldOut';
     return page === 'shows' ? null : 'mustChoose';
+  }
+}
+
+/** Stores the receipt that a payer asks for, as it is now and in the payer's language. Returns what was wrong, or null. */
+async function askMail(app: App, slug: string, request: Request): Promise<Notice> {
+  const found = await readInvoice(app, null, slug);
+  const locale = localeOf(request);
+  const plays = mayPlay(app, found.business, request);
+  const place = { root: rootOf(request), query: queryOf(locale), plays, change: false, watch: false };
+  const model = invoicePage(app, found, place);
+  const text = receiptMail(model, locale);
+  if (text === null || model.mail === null) return 'mailNotNow';
+  const email = fieldOf(request, 'email')?.trim() ?? '';
+  try {
+    await app.store.write((tx) => askReceipt(app, tx, findInvoice(tx, slug), { email, ...text }));
+    return null;
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    return error.code === 'receipt.email' ? 'mailInvalid' : 'mailNotNow';
   }
 }
 

@@ -93,6 +93,11 @@ button.offer:hover, summary.offer:hover { border-color: var(--main); background:
 .txid { display: block; font-size: .9375rem; }
 .going { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: center; margin-block-start: .75rem; text-align: center; }
 .receipt { margin-block-start: 1.5rem; padding-block-start: 1.25rem; border-block-start: 1px solid var(--line); }
+.mail { margin-block-start: 1.25rem; }
+.mail label { font-weight: 600; }
+.mail input { inline-size: 100%; min-block-size: 2.75rem; padding: .4rem .75rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--field); }
+.mail .second { display: block; margin-block: .5rem; }
+@media print { .mail { display: none; } }
 dl > div { display: grid; grid-template-columns: fit-content(45%) minmax(0, 1fr); gap: .75rem; padding-block: .45rem; border-block-end: 1px solid var(--line); }
 dt { color: var(--quiet); overflow-wrap: break-word; }
 dd { text-align: end; }

@@ -58,6 +58,7 @@ import { GIVEN } from './migrations/0060-given.ts';
 import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
 import { MESSAGES } from './migrations/0062-messages.ts';
 import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
+import { RECEIPTS } from './migrations/0065-receipts.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -114,6 +115,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0061-entries-by-time', ENTRIES_BY_TIME],
   ['0062-messages', MESSAGES],
   ['0063-plan-messages', PLAN_MESSAGES],
+  ['0065-receipts', RECEIPTS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -335,6 +335,18 @@ export const TABLES = {
     /** The part of the deposit that an invoice got beyond its amount. Null: the whole deposit. */
     units: maybe(units),
   },
+  /** A receipt that a payer asked for by e-mail. `email`, `subject`, `body`, `next_at`: null once it was sent or given up. */
+  receipt: {
+    invoice_id: int,
+    /** How often one was asked for. */
+    asked: int,
+    asked_at: time,
+    email: maybe(text),
+    subject: maybe(text),
+    body: maybe(text),
+    tries: int,
+    next_at: maybe(time),
+  },
   webhook: {
     id: made(int),
     invoice_id: int,

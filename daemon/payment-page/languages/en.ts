@@ -89,6 +89,13 @@ export const en = {
 
   receipt: 'Receipt',
   print: 'Print or save as PDF',
+  mailAddress: 'Receipt by e-mail to',
+  mailSend: 'Send the receipt',
+  mailNote: 'The address is kept only until the receipt was sent.',
+  mailAsked: 'The receipt is on its way by e-mail.',
+  mailInvalid: 'Please type one e-mail address.',
+  mailNotNow: 'No receipt can be sent now. Please print it.',
+  mailWhy: 'Somebody asked for this receipt on the payment page. Nothing else is sent to you.',
   date: 'Date',
   amount: 'Amount',
   received: 'Received',

@@ -1,10 +1,13 @@
 /** E-mail over SMTP. The library is loaded with the first message. */
 import { loginOf } from '../../kit/login.ts';
-import type { Channel } from './channel.ts';
+import type { Channel, Message } from './channel.ts';
 
 const CONNECT_MS_MAX = 10_000;
 const SILENT_MS_MAX = 15_000;
 
+type Mailer = Pick<Channel, 'name'> & {
+  send(message: Pick<Message, 'title' | 'text' | 'urgent'>, signal: AbortSignal): Promise<void>;
+};
 type Mailbox = { server: string; from: string; to: readonly string[] };
 
 /** nodemailer's codes in words. The server's text is omitted, because it may repeat a login. */
@@ -19,7 +22,8 @@ const WHY: Readonly<Record<string, string>> = {
   EMESSAGE: 'refused the message',
 };
 
-export function email({ server, from, to }: Mailbox): Channel {
+/** A mailbox as a channel; it needs nothing of a message but title and text. */
+export function email({ server, from, to }: Mailbox): Mailer {
   const url = new URL(server);
   const { protocol, hostname, port } = url;
   const { user, password: pass } = loginOf(url);

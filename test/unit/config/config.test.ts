@@ -54,6 +54,7 @@ rpc = ["http://127.0.0.1:8545"]
     const config = load(EXAMPLE);
     expect(config.publicUrl).toBe('https://pay.example.com');
     expect(config.payments).toEqual({
+      emailReceipts: false,
       quoteMinutes: 60,
       tolerancePercent: { ppm: 10_000n },
       graceHours: 24,

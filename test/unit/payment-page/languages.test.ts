@@ -81,6 +81,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       others: [],
       changing: false,
       watching: false,
+      mail: null,
       notice: null,
       payableUntil: null,
       behind: true,

@@ -65,6 +65,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   others: [],
   changing: false,
   watching: false,
+  mail: null,
   notice: null,
   state,
   payableUntil: null,
@@ -274,6 +275,19 @@ describe('each state says what it should', () => {
         'ab'.repeat(32),
       ],
       not: ['Due by', 'taken back', 'More than'],
+      refresh: null,
+    },
+    {
+      name: 'paid, with a receipt by e-mail',
+      model: page({ is: 'paid', funds: some(), redirect: false, settled }, { mail: 'offered' }),
+      says: ['Receipt by e-mail to', 'The address is kept only until the receipt was sent.'],
+      refresh: null,
+    },
+    {
+      name: 'paid, and the receipt was asked for',
+      model: page({ is: 'paid', funds: some(), redirect: false, settled }, { mail: 'asked' }),
+      says: ['The receipt is on its way by e-mail.'],
+      not: ['Receipt by e-mail to'],
       refresh: null,
     },
     {

@@ -1,0 +1,45 @@
+/** Sends the receipts that payers asked for, one after the other, over the server that alerts use. */
+import type { App } from '../app/app.ts';
+import { nextReceipts, recordReceipt, sendsReceipts } from '../app/notifications/receipts.ts';
+import { email } from './alerts/email.ts';
+import type { Timetable } from './timetable.ts';
+
+const EVERY_MS = 5_000;
+const SEND_MS_MAX = 30_000;
+
+export class ReceiptWorker {
+  readonly #app: App;
+  readonly #abort = new AbortController();
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  start(timetable: Timetable): void {
+    if (sendsReceipts(this.#app)) timetable.every('receipts', EVERY_MS, () => this.work());
+  }
+
+  /** Sends what is due. */
+  async work(): Promise<void> {
+    const { store, config, log } = this.#app;
+    const { smtp: server, emailFrom: from } = config.alerts;
+    for (const receipt of server === null || from === null ? [] : nextReceipts(this.#app)) {
+      if (this.#abort.signal.aborted) return;
+      const channel = email({ server: server!, from: from!, to: [receipt.email!] });
+      const message = { title: receipt.subject!, text: receipt.body!, urgent: false };
+      let taken = true;
+      try {
+        await channel.send(message, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(SEND_MS_MAX)]));
+      } catch (error) {
+        if (this.#abort.signal.aborted) return;
+        taken = false;
+        log.warn({ invoice: receipt.invoice_id, why: (error as Error).message }, 'a receipt could not be sent');
+      }
+      await store.write((tx) => recordReceipt(this.#app, tx, receipt, taken));
+    }
+  }
+
+  stop(): void {
+    this.#abort.abort();
+  }
+}
