@@ -205,6 +205,8 @@ export const MESSAGES = {
   'warning.left_behind': '{amount} {asset} stay on {count} other addresses, because {reason}',
   'warning.left_behind_one': '{amount} {asset} stay on 1 other address, because {reason}',
   'warning.lookalike': 'The address of withdrawal {id} begins and ends like {addresses}, and is another one',
+  'warning.one_end':
+    'The address of withdrawal {id} begins or ends like {addresses}, which may be chance: compare all of it',
   'warning.may_be_paid':
     'Withdrawal {id} may have been paid after the backup that this service was restored from, and not be on the chain yet',
   'warning.new_address': 'You have never approved a payment to the address of withdrawal {id} that was completed',

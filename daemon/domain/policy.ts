@@ -51,6 +51,16 @@ export function lookalikeKeyOf(address: string): string {
   return `${rest.slice(0, COMPARED_START)}…${rest.slice(-COMPARED_END)}`.toLowerCase();
 }
 
+/**
+ * Whether two such keys share the beginning or the end alone. That happens by chance, too: one in 32,000 for either end of an
+ * address in base 32.
+ */
+export function sharesOneEnd(key: string, other: string): boolean {
+  const [start, end] = key.split('…');
+  const [otherStart, otherEnd] = other.split('…');
+  return (start === otherStart) !== (end === otherEnd);
+}
+
 /** An address in pieces for comparing all of it: its prefix (CashAddr's, or 0x), then groups of four. Joined, it is the address. */
 export function inGroups(address: string): string[] {
   const prefix = /^(?:[a-z]+:|0x)/.exec(address)?.[0] ?? '';

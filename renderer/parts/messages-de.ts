@@ -234,6 +234,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'warning.left_behind': '{amount} {asset} bleiben auf {count} anderen Adressen, weil {reason}',
   'warning.left_behind_one': '{amount} {asset} bleiben auf 1 anderen Adresse, weil {reason}',
   'warning.lookalike': 'Die Adresse der Auszahlung {id} beginnt und endet wie {addresses} und ist eine andere',
+  'warning.one_end':
+    'Die Adresse der Auszahlung {id} beginnt oder endet wie {addresses}, was Zufall sein kann: Vergleichen Sie sie ganz',
   'warning.may_be_paid':
     'Auszahlung {id} kann nach der Sicherung, aus der dieser Dienst wiederhergestellt wurde, bezahlt worden sein, ohne schon in der Blockchain zu stehen',
   'warning.new_address': 'Sie haben noch keine abgeschlossene Zahlung an die Adresse der Auszahlung {id} genehmigt',

@@ -106,3 +106,21 @@ it('no approval and no label takes the warning from an address that looks like a
   expect(await recipient(fake)).toMatchObject({ label: 'Roastery', lookalikes: [{ address: known }] });
   expect(await recipient(known)).toMatchObject({ label: 'Roastery', lookalikes: [{ address: fake }] });
 });
+
+it('one that shares the beginning alone is named more quietly, and the policy lets it go', async () => {
+  const { prefix, words } = bech32.decode(known as `${string}1${string}`);
+  const beginsAlike = bech32.encode(
+    prefix,
+    words.map((word, at) => (at === 1 + COMPARED_WORDS ? word ^ 1 : word)),
+  );
+  expect(lookalikeKeyOf(beginsAlike).slice(0, 3)).toBe(lookalikeKeyOf(known).slice(0, 3));
+  const id = await ask('2', beginsAlike);
+  const { warnings } = await operator.preview(id);
+  expect(warnings.map(({ said: { code } }) => code)).toEqual(['warning.new_address', 'warning.one_end']);
+  expect(`${warnings[1]!.said.values.addresses}`.split(', ').sort()).toEqual([known, fake].sort());
+  expect(await recipient(beginsAlike)).toMatchObject({ lookalikes: [] });
+  const small = await ask('0.2', beginsAlike);
+  expect((await operator.show(small)).said_problem).toBeNull();
+  await completed(small);
+  await operator.call('withdrawal.reject', { id });
+});

@@ -5,12 +5,14 @@
  * A payment that a policy let go says nothing about who is paid: whoever has a key that withdraws can have it made.
  */
 import type { ChainId } from '../../domain/assets.ts';
-import { lookalikeKeyOf } from '../../domain/policy.ts';
-import { addressesByLookalikeKey, addressInBook } from '../../store/queries/policies.ts';
-import { allPayees, approvedPayees } from '../../store/queries/withdrawals.ts';
+import { lookalikeKeyOf, sharesOneEnd } from '../../domain/policy.ts';
+import { addressesByLookalikeKey, addressInBook, bookEntries } from '../../store/queries/policies.ts';
+import { allPayees, approvedPayees, trustedPayees } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 
 const ALIKE_MAX = 200;
+/** Of the addresses that are compared by one end alone. */
+const COMPARED_MAX = 1_000;
 
 type KnownAddress = {
   address: string;
@@ -58,7 +60,18 @@ export type AddressReport = KnownAddress & {
   isNew: boolean;
   /** Other known addresses with the same beginning and end. Of a trusted address: those that are trusted, too. */
   lookalikes: KnownAddress[];
+  /** Of a new address without lookalikes: the addresses known to the operator that share its beginning or its end alone. */
+  oneEnd: string[];
 };
+
+/** The trusted addresses that share one end alone with an address; only so many are compared. */
+function sharingOneEnd(reader: Reader, business: number, address: string): string[] {
+  const key = lookalikeKeyOf(address);
+  const asked = { business_id: business, limit: COMPARED_MAX };
+  const known = [...reader.all(bookEntries, asked), ...reader.all(trustedPayees, asked)];
+  const found = known.filter((one) => sharesOneEnd(key, one.lookalike_key)).map((one) => one.address);
+  return [...new Set(found)];
+}
 
 /** `chain`: of the address book's entry, because a book may have the same address on several chains. */
 export function reportAddress(reader: Reader, { business, chain }: Place, address: string): AddressReport {
@@ -69,7 +82,8 @@ export function reportAddress(reader: Reader, { business, chain }: Place, addres
   all.delete(address);
   const trusted = isTrusted(known);
   const lookalikes = [...all.values()].filter((one) => !trusted || isTrusted(one));
-  return { ...known, isNew: !trusted, lookalikes };
+  const oneEnd = trusted || lookalikes.length > 0 ? [] : sharingOneEnd(reader, business, address);
+  return { ...known, isNew: !trusted, lookalikes, oneEnd };
 }
 
 /** Whether it could be mistaken for another address that was paid or is in the book, and is itself not known to the operator. */

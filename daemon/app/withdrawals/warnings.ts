@@ -22,6 +22,7 @@ export type Warning = {
     | 'new_address'
     | 'own_address'
     | 'lookalike'
+    | 'one_end'
     | 'high_fee'
     | 'dear_fee'
     | 'fee_lowered'
@@ -70,7 +71,7 @@ export function ownAddressWarning(
 }
 
 export function warningsOf(
-  { isNew, unasked, lookalikes }: AddressReport,
+  { isNew, unasked, lookalikes, oneEnd }: AddressReport,
   { id, state, may_be_paid }: WithdrawalRow,
 ): Warning[] {
   const warnings: Warning[] = [];
@@ -87,6 +88,9 @@ export function warningsOf(
   if (lookalikes.length > 0) {
     const addresses = lookalikes.map((one) => one.address).join(', ');
     warnings.push({ code: 'lookalike', said: message('warning.lookalike', { id, addresses }) });
+  }
+  if (oneEnd.length > 0) {
+    warnings.push({ code: 'one_end', said: message('warning.one_end', { id, addresses: oneEnd.join(', ') }) });
   }
   return warnings;
 }

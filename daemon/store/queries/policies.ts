@@ -57,6 +57,15 @@ export const addressesByLookalikeKey = statement((p: { business_id: number; look
     .limit(p.limit),
 );
 
+/** Entries of the address book of a business, up to a limit. */
+export const bookEntries = statement((p: { business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('address_book')
+    .select(['address', 'label', 'lookalike_key'])
+    .where('business_id', '=', p.business_id)
+    .limit(p.limit),
+);
+
 export const addressById = find('address_book', 'id');
 
 export const dropAddress = remove('address_book', 'id');

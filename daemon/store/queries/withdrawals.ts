@@ -264,6 +264,18 @@ export const approvedPayees = statement((p: Alike) =>
   payees(p).where('approved_by', '=', word('operator')).where('state', '=', word('completed')).groupBy('address'),
 );
 
+/** The addresses of a business that the operator approved a completed payment to, up to a limit. */
+export const trustedPayees = statement((p: { business_id: number; limit: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select(['lookalike_key', 'address'])
+    .where('business_id', '=', p.business_id)
+    .where('approved_by', '=', word('operator'))
+    .where('state', '=', word('completed'))
+    .groupBy(['lookalike_key', 'address'])
+    .limit(p.limit),
+);
+
 /** All of them, by address, approval and state. */
 export const allPayees = statement((p: Alike) =>
   payees(p).select(['approved_by', 'state']).groupBy(['address', 'approved_by', 'state']),

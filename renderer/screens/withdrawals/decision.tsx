@@ -118,7 +118,10 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
         verdict.firstAt === null ? first(verdict) : t('firstApproved', { day: times.day(verdict.firstAt) });
       return [{ shape: 'failed', tone: 'bad', text: t('looksLike', { name }) }, warn(before)];
     }
-    if (verdict.kind === 'new') return [warn(first(verdict)), good(t('notSimilar'))];
+    if (verdict.kind === 'new') {
+      const isSimilar = view.warnings.some(({ code }) => code === 'one_end');
+      return [warn(first(verdict)), ...(isSimilar ? [] : [good(t('notSimilar'))])];
+    }
     if (verdict.kind === 'listed') return [good(t('isInBook')), warn(first(verdict))];
     if (verdict.kind === 'changed') return [warn(<strong>{t('addressChanged')}</strong>)];
     const day = verdict.firstAt === null ? '' : times.day(verdict.firstAt);

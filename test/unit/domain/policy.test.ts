@@ -8,6 +8,7 @@ import {
   MANUAL,
   type Policy,
   type PolicyCase,
+  sharesOneEnd,
   WITHOUT_ASKING,
   whyAsk,
 } from '../../../daemon/domain/policy.ts';
@@ -60,6 +61,16 @@ describe('an address', () => {
     expect(lookalikeKeyOf('bc1qar0zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzmdq')).toBe(
       lookalikeKeyOf('bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq'),
     );
+  });
+
+  it.each([
+    ['ar0…mdq', 'ar0…mdp', true],
+    ['ar0…mdq', 'ar2…mdq', true],
+    ['ar0…mdq', 'ar0…mdq', false],
+    ['ar0…mdq', 'ar2…mdp', false],
+  ])('%s and %s share one end alone: %s', (one, other, expected) => {
+    expect(sharesOneEnd(one, other)).toBe(expected);
+    expect(sharesOneEnd(other, one)).toBe(expected);
   });
 
   it('in groups is the whole address', () => {
