@@ -225,9 +225,12 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByLabel('Coin', { exact: true }).selectOption('BCH');
     await page.getByText('1 shown').waitFor();
     await page.getByLabel('From').fill('2001-01-01');
+    await page.keyboard.press('Enter');
     await page.getByLabel('To').fill('2001-12-31');
+    await page.keyboard.press('Enter');
     await page.getByText('No invoice is like this').waitFor();
     await page.getByLabel('To').fill('2099-12-31');
+    await page.keyboard.press('Enter');
     await page.locator(`[data-slug="${paid}"]`).click();
     await page.locator('.timeline').waitFor();
     await page.getByText('1 shown').waitFor();
