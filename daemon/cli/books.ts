@@ -2,6 +2,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { BOOK_COLUMNS, type BookRow } from '../operator/book-columns.ts';
 import { csv, csvRows } from '../operator/csv.ts';
 import { memorySaver } from '../workers/heap.ts';
 import { action } from './commands.ts';
@@ -11,29 +12,10 @@ import type { Session } from './session.ts';
 import { table } from './table.ts';
 
 type Proved = Result<'ledger.prove'>['chains'][number];
-type Row = Result<'export.page'>['rows'][number];
 type ExportOptions = { from?: string; to?: string; business?: string; file?: string };
 
 const DAY_MS = 86_400_000;
 const DAY_CHARS = 'YYYY-MM-DD'.length;
-const COLUMNS = [
-  'at',
-  'day',
-  'kind',
-  'business',
-  'network',
-  'crypto',
-  'amount',
-  'currency',
-  'value',
-  'usd_value',
-  'reference',
-  'address',
-  'tx_id',
-  'order_id',
-  'description',
-  'refund_of',
-] as const;
 
 export function bookCommands(root: Command, io: Io): void {
   root
@@ -108,7 +90,7 @@ async function exportRows(session: Session, options: ExportOptions): Promise<voi
 }
 
 /** Each page when it is asked for: no more of them is in memory. */
-async function* pagesOf(session: Session, asked: Omit<Params<'export.page'>, 'cursor'>): AsyncGenerator<Row[]> {
+async function* pagesOf(session: Session, asked: Omit<Params<'export.page'>, 'cursor'>): AsyncGenerator<BookRow[]> {
   const saveMemory = memorySaver();
   let cursor: Params<'export.page'>['cursor'];
   do {
@@ -121,15 +103,15 @@ async function* pagesOf(session: Session, asked: Omit<Params<'export.page'>, 'cu
 
 /** Resolves to the number of rows. `json`: one object with all rows, else CSV. */
 async function writeRows(
-  pages: AsyncIterable<Row[]>,
+  pages: AsyncIterable<BookRow[]>,
   json: boolean,
   write: (text: string) => Promise<unknown>,
 ): Promise<number> {
   let count = 0;
-  await write(json ? '{"rows":[' : csv(COLUMNS, []));
+  await write(json ? '{"rows":[' : csv(BOOK_COLUMNS, []));
   for await (const rows of pages) {
     if (rows.length === 0) continue;
-    const lines = json ? rows.map((row) => JSON.stringify(row)).join(',') : csvRows(COLUMNS, rows);
+    const lines = json ? rows.map((row) => JSON.stringify(row)).join(',') : csvRows(BOOK_COLUMNS, rows);
     await write(json && count > 0 ? `,${lines}` : lines);
     count += rows.length;
   }
@@ -138,7 +120,7 @@ async function writeRows(
 }
 
 /** The file has its name only once it is whole: until then it is empty, and `.part` beside it grows. */
-async function exportInto(session: Session, file: string, pages: AsyncIterable<Row[]>): Promise<void> {
+async function exportInto(session: Session, file: string, pages: AsyncIterable<BookRow[]>): Promise<void> {
   const refused = ({ code }: NodeJS.ErrnoException): never => {
     throw new Failure(`${file} cannot be written (${code})`, EXIT.failed, 'export.file');
   };

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BOOK_COLUMNS } from '../../daemon/operator/book-columns.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { stranger } from '../support/money.ts';
@@ -248,7 +249,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const books = await booksComing;
     const month = /^books-(\d{4}-\d{2})\.csv$/.exec(books.suggestedFilename())?.[1];
-    const [, ...days] = (await readFile(await books.path(), 'utf8')).trim().split('\r\n');
+    const [columns, ...days] = (await readFile(await books.path(), 'utf8')).trim().split('\r\n');
+    expect(columns).toBe(BOOK_COLUMNS.join(','));
     expect(days.filter((one) => one.split(',')[1]?.startsWith(`${month}-`)).length).toBe(days.length);
     expect(days.some((one) => one.includes('receipt,') && one.includes(',BCH,'))).toBe(true);
     await page.getByRole('button', { name: 'Refund…' }).click();

@@ -1,5 +1,6 @@
 /** Exports as files of comma-separated values: the invoices of the list, or receipts, payments and fees for the books. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { BOOK_COLUMNS, type BookRow } from '../../../daemon/operator/book-columns.ts';
 import { csv } from '../../../daemon/operator/csv.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
@@ -29,26 +30,8 @@ const INVOICE_COLUMNS = [
   'origin',
   'due_at',
 ] as const;
-const BOOK_COLUMNS = [
-  'at',
-  'day',
-  'kind',
-  'business',
-  'network',
-  'crypto',
-  'amount',
-  'currency',
-  'value',
-  'usd_value',
-  'reference',
-  'address',
-  'tx_id',
-  'order_id',
-  'description',
-] as const;
 
 type Invoice = Result<'invoice.list'>['invoices'][number];
-type BookRow = Result<'export.page'>['rows'][number];
 
 const rowOf = (one: Invoice): Record<(typeof INVOICE_COLUMNS)[number], string> => ({
   invoice: one.slug,
