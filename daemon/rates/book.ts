@@ -168,6 +168,17 @@ export class RateBook {
     });
   }
 
+  /**
+   * The market rate found nearest to `time`, at most `withinMs` away from it on either side; a currency's may be as old as it is valid.
+   * Null if none is stored.
+   */
+  rateNear(network: Network, asset: AssetId, fiat: string, time: number, withinMs: number): Rate | null {
+    return this.#rateBy(network, asset, fiat, time, (table, code, limitMs) => {
+      const near = this.#timeline.nearest(table, code, time, withinMs);
+      return near ?? (table === 'fiat' ? this.#timeline.find(table, code, time, limitMs) : null);
+    });
+  }
+
   /** A coin's value in the shown currencies. Throws `Unavailable` if one is missing. */
   shown(network: Network, asset: AssetId, now: number): ShownRates {
     const [usd, eur, gbp] = SHOWN_FIAT.map((fiat) =>

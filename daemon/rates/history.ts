@@ -56,6 +56,18 @@ export class RateTimeline {
     return null;
   }
 
+  /** The rate found nearest to `time`, at most `withinMs` away from it on either side, or null. Of two, the earlier. */
+  nearest(table: RateTable, code: string, time: number, withinMs: number): { scaled: bigint; at: number } | null {
+    let best: { scaled: bigint; at: number } | null = null;
+    for (const { at, [table]: rates } of this.#snapshots) {
+      const scaled = rates[code];
+      const isNear = Math.abs(at - time) <= withinMs;
+      if (scaled === undefined || !isNear) continue;
+      if (best === null || Math.abs(at - time) < Math.abs(best.at - time)) best = { scaled, at };
+    }
+    return best;
+  }
+
   #trim(): void {
     const oldest = (this.newestAt ?? 0) - HISTORY_KEPT_MS;
     this.#snapshots = this.#snapshots.filter((kept) => kept.at >= oldest).slice(-SNAPSHOTS_MAX);

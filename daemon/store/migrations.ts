@@ -59,6 +59,7 @@ import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
 import { MESSAGES } from './migrations/0062-messages.ts';
 import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
 import { RECEIPTS } from './migrations/0065-receipts.ts';
+import { BOOKS_CURRENCY } from './migrations/0067-books-currency.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -116,6 +117,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0062-messages', MESSAGES],
   ['0063-plan-messages', PLAN_MESSAGES],
   ['0065-receipts', RECEIPTS],
+  ['0067-books-currency', BOOKS_CURRENCY],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -20,6 +20,7 @@ import {
   units,
 } from './columns.ts';
 import { ALERT_TABLES } from './schema-alerts.ts';
+import { BOOKED } from './schema-books.ts';
 import { CORRECTION_TABLES } from './schema-corrections.ts';
 import { COUNTER_TABLES } from './schema-counter.ts';
 import { EVENT_TABLES } from './schema-events.ts';
@@ -245,6 +246,7 @@ export const TABLES = {
     spent_block_height: maybe(int),
     /** 1 for change of a transaction of ours, which counts before it confirms. */
     own_change: flag,
+    ...BOOKED,
   },
   /** A transaction that pays us. */
   paying_tx: {
@@ -297,6 +299,7 @@ export const TABLES = {
     at: maybe(time),
     /** The value of a whole coin at that time, 1e-8 US dollars; null if unknown. */
     usd_rate: maybe(units),
+    ...BOOKED,
   },
   /** A token that this program does not know, at an address of ours. It has no price and never counts. */
   unknown_token: {

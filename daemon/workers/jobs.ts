@@ -2,6 +2,7 @@
 import { fillPool, isLow } from '../app/addresses/pool.ts';
 import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';
+import { rateLate } from '../app/books/rating.ts';
 import { proveByClock } from '../app/books/reconcile.ts';
 import { tellAway } from '../app/chains/away.ts';
 import { within } from '../app/deadline.ts';
@@ -83,6 +84,7 @@ export class Jobs {
       'late jobs': () => tellLate(app),
       clock: () => tellClock(app),
       gaps: () => tellGaps(app),
+      'late rates': () => rateLate(app),
       'gas prices': () => noteGasPrices(app),
       size: () => noteSize(app),
     };

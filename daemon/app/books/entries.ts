@@ -30,10 +30,12 @@ import { spendById, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { type Rated, ratedAt, UNRATED } from './rating.ts';
 
 type Holding = { account_id: number; asset: AssetId; target_id: number };
 
-type NewDebit = Omit<DebitRow, 'id' | 'at' | 'usd_rate'>;
+type Value = Pick<DebitRow, 'at' | 'usd_rate'> & Rated;
+type NewDebit = Omit<DebitRow, 'id' | keyof Value>;
 
 /** The amount that one transaction takes from one account, smallest units of one asset. */
 type Taken = { account_id: number; asset: AssetId; units: bigint; block: BlockId | null };
@@ -211,14 +213,20 @@ export class Entries {
   }
 
   /** The time of the first block that held it, and its value at that time: the stored ones, or the current ones. */
-  #valued({ block_hash, asset }: NewDebit, { valued, blockTime }: Known): Pick<DebitRow, 'at' | 'usd_rate'> {
-    if (valued && valued.at !== null) return { at: valued.at, usd_rate: valued.usd_rate };
-    if (block_hash === null) return { at: null, usd_rate: null };
+  #valued(debit: NewDebit, { valued, blockTime }: Known): Value {
+    const { block_hash, asset } = debit;
+    if (valued && valued.at !== null) {
+      const { at, usd_rate, book_currency, book_rate, book_rate_at } = valued;
+      const isOwn = valued.account_id === debit.account_id;
+      const rated = isOwn ? { book_currency, book_rate, book_rate_at } : ratedAt(this.#app, debit, valued.at);
+      return { at, usd_rate, ...rated };
+    }
+    if (block_hash === null) return { at: null, usd_rate: null, ...UNRATED };
     const told = blockTime ?? this.#timeOf(block_hash) ?? this.#timeInStore(block_hash);
     // a block's time may be ahead of our clock
     const at = Math.min(told ?? this.#app.now(), this.#app.now());
     const rate = this.#app.rates.rateAt(this.#chain.adapter.network, asset, 'USD', at);
-    return { at, usd_rate: rate?.scaled ?? null };
+    return { at, usd_rate: rate?.scaled ?? null, ...ratedAt(this.#app, debit, at) };
   }
 
   #timeInStore(block_hash: string): number | null {

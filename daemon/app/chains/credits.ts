@@ -14,6 +14,7 @@ import { type PayingRow, payingTx, savePayingTx } from '../../store/queries/payi
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Entries } from '../books/entries.ts';
+import { ratedCredit } from '../books/rating.ts';
 import type { ChainRuntime } from './chains.ts';
 import { dollarValue, fiatValue, losesQuote, requiredConfirmations } from './valuation.ts';
 
@@ -93,6 +94,7 @@ export class CreditBook {
       chain_key: this.#chain.key,
       value: fiatValue(this.#app, this.#tx, this.#network, credit),
       usd_value: usd,
+      ...ratedCredit(this.#app, this.#tx, credit),
       required: 0,
       confirmed: false,
       settled: false,

@@ -13,13 +13,18 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 
 const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
 
-/** The rate (1e-8) of the quote in an asset that was open at a time, or null. */
-function quoteRateAt(reader: Reader, payment: PaymentRow, asset: AssetId, at: number): bigint | null {
+/** The rate (1e-8) of the quote in an asset that was open at a time, and when it was made; null: none was. */
+export function quoteAt(
+  reader: Reader,
+  payment: PaymentRow,
+  asset: AssetId,
+  at: number,
+): { rate: bigint; issuedAt: number } | null {
   const { invoice_id, quote_issued_at, quote_ends_at } = payment;
   const current = payment.asset === asset && at >= quote_issued_at && at <= quote_ends_at;
-  if (current) return payment.quote_rate;
+  if (current) return { rate: payment.quote_rate, issuedAt: quote_issued_at };
   const past = reader.get(pastQuoteAt, { invoice_id, asset, at });
-  return past?.rate ?? null;
+  return past ? { rate: past.rate, issuedAt: past.issued_at } : null;
 }
 
 /** The rate when the deposit was seen; else the current one, which is the first known since. */
@@ -47,7 +52,7 @@ export function fiatValue(
   for (const [seenAt, units] of partsOf(credit)) {
     const starved = isStarved(credit.block_time, seenAt);
     const rate =
-      (starved ? null : quoteRateAt(reader, payment, asset.symbol, seenAt)) ??
+      (starved ? null : quoteAt(reader, payment, asset.symbol, seenAt))?.rate ??
       marketRate(app, network, asset.symbol, invoice.currency, starved ? credit.block_time! : seenAt);
     if (rate === null) return null;
     value += fiatFor(units, asset, rate);

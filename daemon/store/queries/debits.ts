@@ -34,7 +34,11 @@ export const debitsByTime = statement((p: { at: number; id: number; limit: numbe
 export const insertDebit = insert('debit', columnsBut('debit', 'id'));
 
 /** Updates all columns of a debit that can change. */
-export const updateDebit = update('debit', ['units', 'block_height', 'block_hash', 'at', 'usd_rate'], 'id');
+export const updateDebit = update(
+  'debit',
+  ['units', 'block_height', 'block_hash', 'at', 'usd_rate', 'book_currency', 'book_rate', 'book_rate_at'],
+  'id',
+);
 
 export const deleteDebit = remove('debit', 'id');
 

@@ -111,7 +111,7 @@ export const insertPastQuote = insert('past_quote', columnsBut('past_quote'), 'i
 export const pastQuoteAt = statement((p: { invoice_id: number; asset: AssetId; at: number }) =>
   sqlite
     .selectFrom('past_quote')
-    .select('rate')
+    .select(['rate', 'issued_at'])
     .where('invoice_id', '=', p.invoice_id)
     .where('asset', '=', p.asset)
     .where('issued_at', '<=', p.at)

@@ -1,6 +1,8 @@
 /** What nobody needs any more is removed, in bounded steps; what somebody may still need stays. */
+
 import { describe, expect, it, vi } from 'vitest';
 import { end, raise } from '../../../daemon/app/alerts.ts';
+import { UNRATED } from '../../../daemon/app/books/rating.ts';
 import { reconcile } from '../../../daemon/app/books/reconcile.ts';
 import { expireAnswers } from '../../../daemon/app/idempotency.ts';
 import { cancelForgotten } from '../../../daemon/app/invoices/invoices.ts';
@@ -229,6 +231,7 @@ describe('a night', () => {
           block_hash: 'x',
           at,
           usd_rate: null,
+          ...UNRATED,
         };
         tx.run(insertDebit, { ...debit, ref: `${txid}:paid`, kind: 'paid', units: 1n });
         tx.run(insertDebit, { ...debit, ref: `${txid}:fee`, kind: 'fee', units: n === 0 ? 2n : 1n });

@@ -1,0 +1,96 @@
+/**
+ * The rate of an entry at its time, in the currency that its business had then.
+ *
+ * Invariants. A rate is stored once and never changed, so a later change of the currency or of the market changes no value. It is never
+ * invented: where no rate was found at most an hour away from the entry, the rate stays empty. A deposit within a quote in that
+ * currency has the quote's rate, at which the payer was told to pay; every other entry has the market's.
+ */
+import type { AssetId } from '../../domain/assets.ts';
+import {
+  setCreditRate,
+  setDebitRate,
+  type UnratedRow,
+  unratedCredits,
+  unratedDebits,
+} from '../../store/queries/booked.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import type { DebitRow } from '../../store/queries/debits.ts';
+import { invoiceById, paymentOf } from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import { quoteAt } from '../chains/valuation.ts';
+
+/** In which a business reckons that has chosen no currency. */
+export const DEFAULT_CURRENCY = 'USD';
+/** How far from an entry a rate may have been found that it gets later. */
+const NEAR_MS = MS_PER_HOUR;
+/** As long as past rates are kept. Fixed prices have no past; they count for as long. */
+const PAST_MS = 72 * MS_PER_HOUR;
+const PAGE = 500;
+
+export type Rated = Pick<DebitRow, 'book_currency' | 'book_rate' | 'book_rate_at'>;
+type Entry = { account_id: number; asset: AssetId };
+
+/** Of an entry that is in no export. */
+export const UNRATED: Rated = { book_currency: null, book_rate: null, book_rate_at: null };
+
+const businessOf = (app: App, { account_id }: Entry) =>
+  app.directory.business(app.directory.businessOfAccount(account_id));
+
+/** The market's rate of an entry at a time, milliseconds since 1970. */
+export function ratedAt(app: App, entry: Entry, at: number): Rated {
+  const { network, brand } = businessOf(app, entry);
+  const book_currency = brand.currency ?? DEFAULT_CURRENCY;
+  const rate = app.now() - at > PAST_MS ? null : app.rates.rateAt(network, entry.asset, book_currency, at);
+  return { book_currency, book_rate: rate?.scaled ?? null, book_rate_at: rate?.at ?? null };
+}
+
+/** The rate of a deposit when it was first seen. Change of a transaction of ours has none. */
+export function ratedCredit(
+  app: App,
+  reader: Reader,
+  credit: Entry & Pick<CreditRow, 'invoice_id' | 'first_seen_at' | 'own_change'>,
+): Rated {
+  if (credit.own_change) return UNRATED;
+  const { invoice_id, asset, first_seen_at: at } = credit;
+  const invoice = invoice_id === null ? undefined : reader.get(invoiceById, { id: invoice_id });
+  const payment = invoice && reader.get(paymentOf, { invoice_id: invoice.id });
+  const book_currency = businessOf(app, credit).brand.currency ?? DEFAULT_CURRENCY;
+  const quote = payment && invoice.currency === book_currency ? quoteAt(reader, payment, asset, at) : null;
+  return quote ? { book_currency, book_rate: quote.rate, book_rate_at: quote.issuedAt } : ratedAt(app, credit, at);
+}
+
+/**
+ * Gives entries that were made while prices were away the nearest rate that is stored, at most an hour away. It waits until that hour is
+ * over, so that no nearer one can come. Returns how many got one.
+ */
+export async function rateLate(app: App): Promise<number> {
+  const parts = [
+    { read: unratedCredits, set: setCreditRate },
+    { read: unratedDebits, set: setDebitRate },
+  ];
+  let count = 0;
+  for (const { read, set } of parts) {
+    const until = app.now() - NEAR_MS;
+    let last = { at: app.now() - PAST_MS, id: 0 };
+    for (let full = true; full; ) {
+      const rows = await app.store.write((tx) => {
+        const page: UnratedRow[] = tx.all(read, { ...last, until, limit: PAGE });
+        count += page.filter((row) => rateOne(app, tx, set, row)).length;
+        return page;
+      });
+      const end = rows.at(-1);
+      if (end) last = { at: end.at ?? 0, id: end.id };
+      full = rows.length === PAGE;
+    }
+  }
+  return count;
+}
+
+function rateOne(app: App, tx: Tx, set: typeof setCreditRate, row: UnratedRow): boolean {
+  const { id, asset, book_currency, at } = row;
+  const { network } = businessOf(app, row);
+  const rate = app.rates.rateNear(network, asset, `${book_currency}`, at ?? 0, NEAR_MS);
+  if (rate) tx.run(set, { id, book_rate: rate.scaled, book_rate_at: rate.at });
+  return rate !== null;
+}
