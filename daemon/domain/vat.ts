@@ -1,6 +1,13 @@
 /** VAT that is included in prices, and refunds that are taken off several rates. */
 
+import { FIAT } from './currencies.ts';
+import { FIAT_DECIMALS } from './money.ts';
+
 const RATE_SCALE = 10_000n;
+const DECIMALS_DEFAULT = 2;
+
+/** The smallest unit of a currency, 1e-8. */
+export const stepOf = (currency: string): bigint => 10n ** BigInt(FIAT_DECIMALS - (FIAT[currency] ?? DECIMALS_DEFAULT));
 
 /**
  * The tax in a gross amount, in the same unit; the rate is hundredths of a percent. `step`: of the currency's smallest unit. Rounded to

@@ -174,6 +174,16 @@ describe('a day at the counter', () => {
         kept_tips: '0.93',
       },
     ]);
+    const { rows } = await call()('export.page', { business: shop, from: '2020-01-01', to: '2100-01-01' });
+    expect(rows.map((row) => [row.kind, row.currency, row.book_currency, row.vat])).toEqual([
+      ['receipt', 'EUR', 'EUR', '7:4.8:0.31 19:4.5:0.72 tip:0.93:0'],
+      ['receipt', 'EUR', 'EUR', '7:2.4:0.16'],
+      ['receipt', 'EUR', 'EUR', 'none:7.7:0'],
+    ]);
+    // the quote's rate: 80 dollars a coin, 0.92 euros a dollar
+    for (const { book_rate, book_value, value, book_rate_at } of rows) {
+      expect([book_rate, book_value, book_rate_at]).toEqual(['73.6', value, expect.stringMatching(/Z$/)]);
+    }
     const { closing: made } = await call()('closing.make', { business: shop, number: 1 });
     expect({ ...made, to: '' }).toEqual({ ...closing, to: '' });
     expect(await refusal(daemon.dataDir, 'closing.make', { business: shop, number: 1 })).toMatchObject({
@@ -220,6 +230,17 @@ describe('a day at the counter', () => {
     expect(scaled(part!.refunds.sum)).toBeGreaterThan(0n);
     expect(sum([part!.kept_tips, ...part!.taxes.map(({ gross }) => gross)])).toBe(scaled(part!.taken));
     expect(part!.fees).toEqual([{ crypto: 'LTC', amount: expect.stringMatching(/^0\.\d+$/) }]);
+    const { rows } = await call()('export.page', { business: shop, from: '2020-01-01', to: '2100-01-01' });
+    const [refund] = rows.filter(({ refund_of }) => refund_of === slug);
+    // 0.05 LTC at 73.6 euros, shared out as the sale was: 4.80, 4.50 and a tip of 0.93
+    expect(refund).toMatchObject({ kind: 'withdrawal', amount: '0.05', value: '3.67999999', book_value: '3.68' });
+    const cells = refund!.vat.split(' ').map((cell) => cell.split(':'));
+    expect(cells.map(([rate, , tax]) => [rate, tax])).toEqual([
+      ['7', '-0.11'],
+      ['19', '-0.26'],
+      ['tip', '0'],
+    ]);
+    expect(rows.find(({ kind }) => kind === 'fee')).toMatchObject({ book_currency: 'EUR', book_rate: '73.6' });
     await call()('closing.make', { business: shop, number: 2 });
     await daemon.restart();
     expect(await next()).toMatchObject({ number: 3, parts: [] });

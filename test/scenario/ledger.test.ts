@@ -150,13 +150,14 @@ describe.skipIf(!hasLitecoind).each(SOURCES.map((source) => [title(source), sour
     expect(done).toMatchObject({ code: 0, out: expect.stringContaining('4 lines') });
     const lines = (await readFile(file, 'utf8')).split('\r\n');
     expect(lines[0]).toBe(
-      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description,refund_of',
+      'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description,refund_of,' +
+        'book_currency,book_rate,book_value,book_rate_at,vat',
     );
     expect(lines).toHaveLength(6);
     const line = lines.find((text) => text.includes(txid));
     expect(line).toMatch(
       new RegExp(
-        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid},A-1001,'=1\\+1,$`,
+        `^20\\d\\d-.*Z,20\\d\\d-\\d\\d-\\d\\d,receipt,"'=Shop, ""the best""",regtest,LTC,1,USD,80,80,${id},rltc1q[a-z0-9]+,${txid},A-1001,'=1\\+1,,USD,80,80,20\\d\\d-.*Z,none:80:0$`,
       ),
     );
     const early = await cli(service.dataDir, ['export', '--to', '2020-01-01']);

@@ -3,14 +3,15 @@
  * the time. The rows are the ledger's entries (`entries.ts`) that are in blocks, without moves within an account. In
  * every asset, receipts less withdrawals less fees, with the corrections, equal the holdings.
  *
- * A receipt has the value that it counted for when it was first seen. A payment or fee has the market value when the
- * first block held it, or the value when the withdrawal was requested if no rate was known then. No entry is valued
- * again here. All values are rounded down to 1e-8 of the currency unit.
+ * A receipt has the value that it counted for when it was first seen. A payment or fee has the market value in dollars when the
+ * first block held it, or the value when the withdrawal was requested if no rate was known then. The `book_` columns have the business's
+ * currency, by the rate that `rating.ts` stored. No entry is valued again here. All values are rounded down to 1e-8 of the currency unit.
  */
 import { type Asset, assetOf } from '../../domain/assets.ts';
-import { compareDays, type Day, dayOf } from '../../domain/calendar.ts';
+import { compareDays, type Day, dayOf, toIso } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { stepOf, taxIn } from '../../domain/vat.ts';
 import { type DebitRow, debitsByTime } from '../../store/queries/debits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import { type CreditEntry, creditsByTime } from '../../store/queries/ledger.ts';
@@ -19,6 +20,8 @@ import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
+import type { Rated } from './rating.ts';
+import { type Taxed, taxedReceipt, taxedRefund } from './taxed.ts';
 
 const PAGE = 500;
 const MS_PER_DAY = 86_400_000;
@@ -51,7 +54,19 @@ export type ExportRow = {
   description: string;
   /** The id of the invoice that a withdrawal refunds; empty for everything else. */
   refund_of: string;
+  /** The currency of the business when the entry was recorded, and the rate then: of a whole coin, empty if none was known. */
+  book_currency: string;
+  book_rate: string;
+  /** `amount` at `book_rate`, rounded toward zero to 1e-8. */
+  book_value: string;
+  /** When that rate was found. */
+  book_rate_at: string;
+  /** Of receipts and refunds of invoices, in `currency`: RATE:GROSS:TAX for each rate, with a space between. */
+  vat: string;
 };
+
+/** A row, and its figures as integers. `book`: 1e-8 of `book_currency`; null: no rate was known. */
+export type Line = { row: ExportRow; asset: Asset; units: bigint; book: bigint | null; taxed: Taxed[] };
 
 /** The last entry before a page. At the same time, receipts come before spends. `at`: milliseconds since 1970. */
 export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: number };
@@ -65,10 +80,16 @@ type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: Ex
 /** The first instant at which the day has begun anywhere. */
 const beginOf = ({ year, month, day }: Day): number => Date.UTC(year, month - 1, day) - ZONE_MS_MAX;
 
-type Entry = { at: number; id: number; part: ExportCursor['part']; rows(): ExportRow[] };
+type Entry = { at: number; id: number; part: ExportCursor['part']; lines(): Line[] };
 
 /** The rows of one page, which may be empty, and the cursor of the next one, or null. `cursor` null: from the beginning. */
 export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[]; next: ExportCursor | null } {
+  const { lines, next } = linesPage(app, request);
+  return { rows: lines.map(({ row }) => row), next };
+}
+
+/** The same with the figures. */
+export function linesPage(app: App, request: ExportRequest): { lines: Line[]; next: ExportCursor | null } {
   const entries = entriesAfter(
     app,
     request,
@@ -78,7 +99,7 @@ export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[
   const page = entries.slice(0, PAGE).filter(({ at }) => at < end);
   const last = page.at(-1);
   return {
-    rows: page.flatMap((entry) => entry.rows()),
+    lines: page.flatMap((entry) => entry.lines()),
     next: last && page.length === PAGE ? { at: last.at, part: last.part, after: last.id } : null,
   };
 }
@@ -88,10 +109,10 @@ function entriesAfter(app: App, request: ExportRequest, { at, part, after }: Exp
   const isReceipt = part === 'receipts';
   const receipts = app.store
     .all(creditsByTime, { at, id: isReceipt ? after : Number.MAX_SAFE_INTEGER, limit: PAGE })
-    .map((row): Entry => ({ at: row.at, id: row.id, part: 'receipts', rows: () => receipt(app, request, row) }));
+    .map((row): Entry => ({ at: row.at, id: row.id, part: 'receipts', lines: () => receipt(app, request, row) }));
   const spends = app.store
     .all(debitsByTime, { at, id: isReceipt ? 0 : after, limit: PAGE })
-    .map((row): Entry => ({ at: row.at ?? 0, id: row.id, part: 'spends', rows: () => debited(app, request, row) }));
+    .map((row): Entry => ({ at: row.at ?? 0, id: row.id, part: 'spends', lines: () => debited(app, request, row) }));
   // a stable sort: both are in their order, and receipts come first
   return [...receipts, ...spends].sort((a, b) => a.at - b.at);
 }
@@ -126,25 +147,61 @@ const orderOf = (invoice: InvoiceRow | null) => ({
   refund_of: '',
 });
 
-function receipt(app: App, request: ExportRequest, row: CreditEntry): ExportRow[] {
+const percent = (rate: number): string => formatDecimal(BigInt(rate), 2);
+
+/** The tax of each rate is rounded to the currency's smallest unit, a half away from zero. */
+function vatCell(taxed: readonly Taxed[], currency: string): string {
+  const cells = taxed.map(({ rate, gross }) => {
+    const isRate = typeof rate === 'number';
+    const tax = isRate ? taxIn(gross, rate, stepOf(currency)) : 0n;
+    return `${isRate ? percent(rate) : (rate ?? 'none')}:${fiat(gross)}:${fiat(tax)}`;
+  });
+  return cells.join(' ');
+}
+
+/** The value of an entry by its stored rate; entries of releases before have one in dollars, `usd` or by `usdRate`, or none. */
+function booked(
+  { book_currency, book_rate, book_rate_at }: Rated,
+  asset: Asset,
+  units: bigint,
+  old: { usd: bigint | null; usdRate: bigint | null },
+) {
+  const rate = book_currency === null ? old.usdRate : book_rate;
+  const book = rate !== null ? fiatFor(units, asset, rate) : book_currency === null ? old.usd : null;
+  return {
+    book,
+    cells: {
+      book_currency: book_currency ?? (book === null ? '' : 'USD'),
+      book_rate: fiat(rate),
+      book_value: fiat(book),
+      book_rate_at: book_rate_at === null ? '' : toIso(book_rate_at),
+    },
+  };
+}
+
+function receipt(app: App, request: ExportRequest, row: CreditEntry): Line[] {
   if (row.moved) return [];
   const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
-  return [
-    {
-      ...fields,
-      kind: 'receipt',
-      amount: formatUnits(row.units, asset),
-      ...(invoice && { currency: invoice.currency, value: fiat(row.value) }),
-      usd_value: fiat(row.usd_value),
-      reference: invoice?.slug ?? '',
-      address: row.address,
-      tx_id: shownTransaction(row).tx_id,
-      ...orderOf(invoice ?? null),
-    },
-  ];
+  const taxed = invoice ? taxedReceipt(app.store, invoice, row) : [];
+  const { units } = row;
+  const { book, cells } = booked(row, asset, units, { usd: row.usd_value, usdRate: null });
+  const shown: ExportRow = {
+    ...fields,
+    kind: 'receipt',
+    amount: formatUnits(units, asset),
+    ...(invoice && { currency: invoice.currency, value: fiat(row.value) }),
+    usd_value: fiat(row.usd_value),
+    reference: invoice?.slug ?? '',
+    address: row.address,
+    tx_id: shownTransaction(row).tx_id,
+    ...orderOf(invoice ?? null),
+    ...cells,
+    vat: vatCell(taxed, invoice?.currency ?? ''),
+  };
+  return [{ row: shown, asset, units, book, taxed }];
 }
 
 /** A refund has the value at which its invoice counted the money, so that receipts and refunds of an invoice add up. */
@@ -155,35 +212,44 @@ function refundFields(app: App, row: DebitRow, units: bigint, invoice: InvoiceRo
 }
 
 /**
- * The rows of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
+ * The lines of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
  * fee.
  */
-function debited(app: App, request: ExportRequest, row: DebitRow): ExportRow[] {
+function debited(app: App, request: ExportRequest, row: DebitRow): Line[] {
   if (row.kind === 'moved' || row.at === null) return [];
   const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const rate = row.usd_rate;
-  const line = (units: bigint, of: WithdrawalRow | null, usd: bigint | null): ExportRow => ({
-    ...fields,
-    kind: row.kind === 'fee' ? 'fee' : 'withdrawal',
-    amount: formatUnits(units, asset),
-    usd_value: fiat(rate === null ? usd : fiatFor(units, asset, rate)),
-    reference: of === null ? '' : `${of.id}`,
-    address: row.kind === 'fee' ? '' : (of?.address ?? ''),
-    tx_id: row.txid,
-    ...refundFields(app, row, units, of && refundedInvoice(app.store, of)),
-  });
+  const kind = isAdopted(row) ? 'correction' : row.kind === 'fee' ? 'fee' : 'withdrawal';
+  const line = (units: bigint, of: WithdrawalRow | null, usd: bigint | null): Line => {
+    const invoice = of && refundedInvoice(app.store, of);
+    const taxed = of && invoice && kind === 'withdrawal' ? taxedRefund(app.store, invoice, of) : [];
+    const { book, cells } = booked(row, asset, units, { usd: null, usdRate: rate });
+    const shown: ExportRow = {
+      ...fields,
+      kind,
+      amount: formatUnits(units, asset),
+      usd_value: fiat(rate === null ? usd : fiatFor(units, asset, rate)),
+      reference: of === null ? '' : `${of.id}`,
+      address: kind === 'fee' ? '' : (of?.address ?? ''),
+      tx_id: row.txid,
+      ...refundFields(app, row, units, invoice),
+      ...cells,
+      vat: vatCell(taxed, invoice?.currency ?? ''),
+    };
+    return { row: shown, asset, units, book, taxed };
+  };
   const { units } = row;
-  if (isAdopted(row)) return [{ ...line(-units, null, null), kind: 'correction' }];
+  if (kind === 'correction') return [line(-units, null, null)];
   const payouts = payoutsBy(app, row);
-  if (row.kind === 'fee') {
+  if (kind === 'fee') {
     const [only] = payouts.length === 1 ? payouts : [];
     return [line(units, only?.to ?? null, payouts[0] ? shareOf(payouts[0], row) : null)];
   }
   const rest = units - payouts.reduce((sum, paid) => sum + paid.units, 0n);
-  const rows = payouts.map((paid) => line(paid.units, paid.to, paid.to.usd_value));
-  return rest === 0n ? rows : [...rows, line(rest, null, null)];
+  const lines = payouts.map((paid) => line(paid.units, paid.to, paid.to.usd_value));
+  return rest === 0n ? lines : [...lines, line(rest, null, null)];
 }
 
 type Payout = { units: bigint; to: WithdrawalRow };

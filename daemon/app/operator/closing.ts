@@ -5,9 +5,7 @@
  * the items and the tips add up to the sales, the coins add up to the same, and the rates of tax and the tips to what was taken.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import { FIAT } from '../../domain/currencies.ts';
-import { FIAT_DECIMALS } from '../../domain/money.ts';
-import { shared, taxIn } from '../../domain/vat.ts';
+import { shared, stepOf, taxIn } from '../../domain/vat.ts';
 import {
   closingsOf,
   insertClosedRefund,
@@ -119,7 +117,7 @@ class Sums {
 
   part(): Part {
     const { currency, sales, tips, refunds, difference } = this;
-    const step = 10n ** BigInt(FIAT_DECIMALS - (FIAT[currency] ?? 2));
+    const step = stepOf(currency);
     const taxes = [...this.#gross]
       .sort(([a], [b]) => (b ?? -1) - (a ?? -1))
       .map(([rate, gross]) => {

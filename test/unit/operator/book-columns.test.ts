@@ -5,7 +5,8 @@ import { BOOK_COLUMNS } from '../../../daemon/operator/book-columns.ts';
 
 it('has the columns that imports rely on, in this order', () => {
   expect(BOOK_COLUMNS.join(',')).toBe(
-    'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description,refund_of',
+    'at,day,kind,business,network,crypto,amount,currency,value,usd_value,reference,address,tx_id,order_id,description,refund_of,' +
+      'book_currency,book_rate,book_value,book_rate_at,vat',
   );
 });
 

@@ -1,0 +1,66 @@
+/**
+ * The gross amounts by VAT rate in what an invoice received and in its refunds, by the lines of its sale, 1e-8 of the invoice's currency.
+ *
+ * Invariant: all parts of an invoice's receipts and refunds add up to what is kept of its price. Each part depends on the receipts or refunds
+ * before it alone, so a later one changes no part. Money beyond the price is in no part, and neither is its refund.
+ */
+import { maxOf, minOf } from '../../domain/money.ts';
+import { shared } from '../../domain/vat.ts';
+import { linesOfInvoice, saleOfInvoice } from '../../store/queries/counter.ts';
+import type { CreditRow } from '../../store/queries/credits.ts';
+import { type InvoiceRow, paymentOf } from '../../store/queries/invoices.ts';
+import { refundedOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import { creditsFor } from '../invoices/payment-targets.ts';
+import { refundValue } from '../withdrawals/refund.ts';
+
+/** `rate`: hundredths of a percent; null: none was given; 'tip': a tip, without VAT. A refund's amounts are below 0. */
+export type Taxed = { rate: number | 'tip' | null; gross: bigint };
+
+/** No invoice has more refunds that count here. */
+const REFUNDS_MAX = 1_000;
+
+/** Shares an amount out by what the lines and the tip cost: rounded down, and the rest goes to the largest. */
+function parted(reader: Reader, { id }: InvoiceRow, amount: bigint): Taxed[] {
+  if (amount === 0n) return [];
+  const sale = reader.get(saleOfInvoice, { invoice_id: id });
+  const lines = sale ? reader.all(linesOfInvoice, { invoice_id: id }) : [];
+  const weighed: Taxed[] = lines.map(({ vat, price, quantity }) => ({ rate: vat, gross: price * BigInt(quantity) }));
+  if (sale && sale.tip > 0n) weighed.push({ rate: 'tip', gross: sale.tip });
+  if (weighed.length === 0) return [{ rate: null, gross: amount }];
+  const sign = amount < 0n ? -1n : 1n;
+  const shares = shared(
+    sign * amount,
+    weighed.map(({ gross }) => gross),
+  );
+  const sums = new Map<Taxed['rate'], bigint>();
+  for (const [at, { rate }] of weighed.entries()) sums.set(rate, (sums.get(rate) ?? 0n) + sign * shares[at]!);
+  return [...sums].map(([rate, gross]) => ({ rate, gross })).filter(({ gross }) => gross !== 0n);
+}
+
+const counted = (reader: Reader, { id }: InvoiceRow): CreditRow[] => {
+  const payment = reader.get(paymentOf, { invoice_id: id });
+  return payment ? creditsFor(reader, payment).filter(({ claim, gone }) => claim === 'invoice' && !gone) : [];
+};
+
+const worth = (rows: readonly CreditRow[]): bigint => rows.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+
+/** Of a receipt that its invoice counts. An invoice that is not paid has none yet. */
+export function taxedReceipt(reader: Reader, invoice: InvoiceRow, { id, value }: CreditRow): Taxed[] {
+  const rows = counted(reader, invoice);
+  if (invoice.status !== 'paid' || value === null || !rows.some((row) => row.id === id)) return [];
+  const before = worth(rows.filter((row) => row.id < id));
+  const { amount } = invoice;
+  return parted(reader, invoice, minOf(amount, before + value) - minOf(amount, before));
+}
+
+/** Of a completed refund: first the overpaid part went back. Its value is what the invoice counted for the money. */
+export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow): Taxed[] {
+  const received = worth(counted(reader, invoice));
+  const worthOf = ({ asset, units }: Pick<WithdrawalRow, 'asset' | 'units'>): bigint =>
+    refundValue(reader, invoice, asset, units) ?? 0n;
+  const refunds = reader.all(refundedOf, { invoice_id: invoice.id, limit: REFUNDS_MAX });
+  const before = refunds.filter(({ id }) => id < refund.id).reduce((sum, one) => sum + worthOf(one), 0n);
+  const kept = (sentBack: bigint): bigint => minOf(invoice.amount, maxOf(0n, received - sentBack));
+  return parted(reader, invoice, kept(before + worthOf(refund)) - kept(before));
+}
