@@ -31,6 +31,7 @@ import { serviceCommands } from './service.ts';
 import { signerCommands } from './signer.ts';
 import { sourceCommands } from './sources.ts';
 import { start } from './start.ts';
+import { statementCommand } from './statement.ts';
 import { printStatus } from './status.ts';
 import { walletCommands } from './unlock.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -109,6 +110,7 @@ function program(io: Io, json: boolean): Command {
   serviceCommands(root, io);
   backupCommands(root, io);
   bookCommands(root, io);
+  statementCommand(root, io);
   releaseCommands(root, io);
   root
     .command('config')

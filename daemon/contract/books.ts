@@ -45,6 +45,15 @@ const Proved = z.object({
   error: z.string().nullable(),
 });
 
+const Flows = z.object({
+  takings: z.string(),
+  received: z.string(),
+  refunds: z.string(),
+  withdrawals: z.string(),
+  fees: z.string(),
+  corrected: z.string(),
+});
+
 export const BOOKS = {
   /** Reconciles one chain (`mainnet:BTC`), or all connected ones. A node may take minutes. */
   'ledger.prove': changes(z.strictObject({ chain: Text.optional() }), z.object({ chains: z.array(Proved) })),
@@ -53,6 +62,33 @@ export const BOOKS = {
    * no money.
    */
   'ledger.adopt': changes(z.strictObject({ chain: Text }), z.object({ chains: z.array(Proved) })),
+  /**
+   * The statement of a month of the business's calendar, decimals. `coins`: whole coins; opening + takings + received - refunds - withdrawals -
+   * fees + corrected = closing. `values`: the same in the currency that the entries were recorded in; `unrated` lines are in no sum.
+   * `taxes`: in the invoices' currency, after refunds; `rate`: hundredths of a percent, 'tip', or null where none was given.
+   */
+  'books.statement': reads(
+    z.strictObject({
+      business: Text,
+      month: z.string().regex(/^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$/, 'must be a month, such as 2026-10'),
+    }),
+    z.object({
+      business: z.string(),
+      month: z.string(),
+      time_zone: z.string(),
+      coins: z.array(z.object({ crypto: z.string(), opening: z.string(), closing: z.string(), flows: Flows })),
+      values: z.array(z.object({ currency: z.string(), lines: z.int(), unrated: z.int(), flows: Flows })),
+      taxes: z.array(
+        z.object({
+          currency: z.string(),
+          rate: z.union([z.int(), z.literal('tip')]).nullable(),
+          net: z.string(),
+          tax: z.string(),
+          gross: z.string(),
+        }),
+      ),
+    }),
+  ),
   /** Receipts, payments and fees in the order of time, in pages that may be short, even empty; `next` is the cursor of the next call. */
   'export.page': reads(
     z.strictObject({

@@ -55,6 +55,7 @@ const SAMPLES: Partial<Record<Method, object>> = {
   'closing.list': { business: '1' },
   'takings.list': { business: '1', by: 'day', periods: 1 },
   'gas.forecast': { business: '1', chain: 'ETH' },
+  'books.statement': { business: '1', month: '2026-01' },
   'export.page': { from: '2026-01-01', to: '2026-01-02' },
   'withdrawal.show': { id: '999' },
   'withdrawal.recipient': { business: '1', crypto: 'LTC', address: 'x' },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 const RATES = '[networks.sandbox.rates]\nLTC = "80"\nBTC = "97000"\nEUR = "0.92"\n';
@@ -241,6 +242,36 @@ describe('a day at the counter', () => {
       ['tip', '0'],
     ]);
     expect(rows.find(({ kind }) => kind === 'fee')).toMatchObject({ book_currency: 'EUR', book_rate: '73.6' });
+    // the month has the three sales that are closed, these two, and the refund, which went to an address of the shop
+    const month = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Berlin' }).format(Date.now()).slice(0, 7);
+    const { coins, values, taxes } = await call()('books.statement', { business: shop, month });
+    expect(coins).toMatchObject([{ crypto: 'LTC', opening: '0', flows: { refunds: '0.05', withdrawals: '0' } }]);
+    expect(values).toMatchObject([{ currency: 'EUR', unrated: 0, flows: { refunds: '3.68', received: '3.68' } }]);
+    // what the coin's last digit brought above the price goes back first, without VAT
+    const beyond = scaled(rows.find(({ reference }) => reference === slug)!.value) - scaled('10.23');
+    const kept = scaled('40.79') - (scaled('3.67999999') - beyond);
+    expect(sum(taxes.map(({ gross }) => gross))).toBe(kept);
+    expect(taxes.map(({ currency, rate, tax }) => [currency, rate, tax])).toEqual([
+      ['EUR', 1900, '1.9'],
+      ['EUR', 700, '0.99'],
+      ['EUR', null, '0'],
+      ['EUR', 'tip', '0'],
+    ]);
+    const text = await cli(daemon.dataDir, ['statement', '--month', month, '--business', shop]);
+    expect(text.out).toMatch(/^LTC +0 +[\d.]+ +0\.05 +0\.05 +0 +0\.0\d+ +0 +[\d.]+$/m);
+    expect(text.out).toMatch(/^19 +EUR +[\d.]+ +1\.9 +[\d.]+$/m);
+    const file = await cli(daemon.dataDir, ['statement', '--month', month, '--business', shop, '--csv']);
+    expect(file.out.split('\r\n')).toEqual(
+      expect.arrayContaining([
+        'month,business,part,unit,name,amount,net,vat',
+        `${month},Cafe,coin,LTC,opening,0,,`,
+        `${month},Cafe,value,EUR,refunds,3.68,,`,
+        expect.stringMatching(new RegExp(`^${month},Cafe,vat,EUR,19,[\\d.]+,[\\d.]+,1\\.9$`)),
+      ]),
+    );
+    expect(await cli(daemon.dataDir, ['statement', '--month', '2026-13'])).toMatchObject({ code: 2 });
+    const wrong = { business: shop, month: '2026-13' };
+    expect(await refusal(daemon.dataDir, 'books.statement', wrong)).toMatchObject({ status: 422, code: 'params' });
     await call()('closing.make', { business: shop, number: 2 });
     await daemon.restart();
     expect(await next()).toMatchObject({ number: 3, parts: [] });

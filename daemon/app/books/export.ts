@@ -65,8 +65,18 @@ export type ExportRow = {
   vat: string;
 };
 
-/** A row, and its figures as integers. `book`: 1e-8 of `book_currency`; null: no rate was known. */
-export type Line = { row: ExportRow; asset: Asset; units: bigint; book: bigint | null; taxed: Taxed[] };
+/**
+ * A row, and its figures as integers. `book`: 1e-8 of `book_currency`; null: no rate was known. `counts`: it is a receipt that its invoice
+ * counts.
+ */
+export type Line = {
+  row: ExportRow;
+  asset: Asset;
+  units: bigint;
+  book: bigint | null;
+  taxed: Taxed[];
+  counts: boolean;
+};
 
 /** The last entry before a page. At the same time, receipts come before spends. `at`: milliseconds since 1970. */
 export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: number };
@@ -201,7 +211,7 @@ function receipt(app: App, request: ExportRequest, row: CreditEntry): Line[] {
     ...cells,
     vat: vatCell(taxed, invoice?.currency ?? ''),
   };
-  return [{ row: shown, asset, units, book, taxed }];
+  return [{ row: shown, asset, units, book, taxed, counts: row.claim === 'invoice' }];
 }
 
 /** A refund has the value at which its invoice counted the money, so that receipts and refunds of an invoice add up. */
@@ -238,7 +248,7 @@ function debited(app: App, request: ExportRequest, row: DebitRow): Line[] {
       ...cells,
       vat: vatCell(taxed, invoice?.currency ?? ''),
     };
-    return { row: shown, asset, units, book, taxed };
+    return { row: shown, asset, units, book, taxed, counts: false };
   };
   const { units } = row;
   if (kind === 'correction') return [line(-units, null, null)];

@@ -3,7 +3,9 @@ import type { App } from '../../app/app.ts';
 import { shownDifference } from '../../app/books/adopt.ts';
 import { correctionsOf } from '../../app/books/corrections.ts';
 import { exportPage } from '../../app/books/export.ts';
+
 import { adoptBalances, type Reconciliation, reconcile } from '../../app/books/reconcile.ts';
+import { FLOWS, type Flow, type Flows, statementOf } from '../../app/books/statement.ts';
 import type { ChainRuntime } from '../../app/chains/chains.ts';
 import { deadline } from '../../app/deadline.ts';
 import { findBusiness } from '../../app/operator/find.ts';
@@ -12,7 +14,7 @@ import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { type Day, toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
+import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { Context } from './context.ts';
 
 type Own = Method & keyof typeof BOOKS;
@@ -20,6 +22,8 @@ type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => R
 type Proved = Result<'ledger.prove'>['chains'][number];
 
 const PROOF_TIMEOUT_MS = 3_600_000;
+
+const fiat = (scaled: bigint): string => formatDecimal(scaled, FIAT_DECIMALS);
 
 export const BOOKS_METHODS: Methods = {
   'ledger.prove': async ({ app }, { chain }) => {
@@ -39,6 +43,27 @@ export const BOOKS_METHODS: Methods = {
     }
     return { chains: [await proof(app, one, adoptBalances)] };
   },
+  'books.statement': async ({ app }, { business: ref, month: text }) => {
+    const business = findBusiness(app, ref);
+    const [year = 0, month = 0] = text.split('-').map(Number);
+    const { coins, values, taxes } = await statementOf(app, business, year, month);
+    return {
+      business: business.name,
+      month: text,
+      time_zone: business.timeZone,
+      coins: coins.map(({ asset, opening, closing, flows }) => {
+        const shown = (units: bigint): string => formatUnits(units, assetOf(asset));
+        return { crypto: asset, opening: shown(opening), closing: shown(closing), flows: shownFlows(flows, shown) };
+      }),
+      values: values.map(({ flows, ...rest }) => ({ ...rest, flows: shownFlows(flows, fiat) })),
+      taxes: taxes.map(({ net, tax, gross, ...rest }) => ({
+        ...rest,
+        net: fiat(net),
+        tax: fiat(tax),
+        gross: fiat(gross),
+      })),
+    };
+  },
   'export.page': ({ app }, { business, from, to, cursor }) => {
     const only = business === undefined ? null : findBusiness(app, business);
     const request = { business: only, from: dayFrom(from), to: dayFrom(to), cursor };
@@ -46,6 +71,10 @@ export const BOOKS_METHODS: Methods = {
     return { rows: rows.map((row) => ({ ...row, at: toIso(row.at) })), next };
   },
 };
+
+/** Every flow in its form for clients. */
+const shownFlows = (flows: Flows, shown: (amount: bigint) => string) =>
+  Object.fromEntries(FLOWS.map((flow) => [flow, shown(flows[flow])])) as Record<Flow, string>;
 
 const dayFrom = (text: string): Day => {
   const [year = 0, month = 0, day = 0] = text.split('-').map(Number);

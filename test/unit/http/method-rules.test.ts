@@ -28,6 +28,7 @@ backup.drillOpen        changes  browser  -         spends
 backup.drillStatus      reads    page     -         -
 backup.drilled          changes  page     -         -
 backup.make             changes  browser  -         -
+books.statement         reads    page     -         -
 business.add            changes  page     -         spends
 business.brand          changes  page     -         -
 business.change         changes  page     -         -
