@@ -6,7 +6,7 @@ import type { HashRoute } from './router.ts';
 type Screen = () => Promise<{ default: ComponentType }>;
 
 export type Route = {
-  name: IconName | 'first' | 'items' | 'closing';
+  name: IconName | 'first' | 'items' | 'closing' | 'statement';
   screen: ComponentType;
   /** Where the menu has it: above the gap, below it, in the phone's bottom bar too, or nowhere. */
   place: 'bar' | 'above' | 'below' | 'hidden';
@@ -26,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   route('counter', 'bar', () => import('./screens/counter/counter.tsx'), true),
   route('items', 'hidden', () => import('./screens/items/items.tsx')),
   route('closing', 'hidden', () => import('./screens/closing/closing.tsx')),
+  route('statement', 'hidden', () => import('./screens/statement/statement.tsx')),
   route('invoices', 'bar', () => import('./screens/invoices/invoices.tsx')),
   route('links', 'above', () => import('./screens/links/links.tsx')),
   route('inbox', 'bar', () => import('./screens/inbox/inbox.tsx')),

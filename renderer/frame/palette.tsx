@@ -28,11 +28,14 @@ const AMOUNT = /^\d{1,9}([.,]\d{1,2})?$/;
 const has = (name: string): boolean => ROUTES.some((route) => route.name === name);
 
 const WORDY = ['home', 'counter', 'invoices', 'inbox', 'withdrawals', 'gas', 'wallet', 'sources', 'rates'] as const;
-const WORDY_TOO = ['alerts', 'developers', 'settings', 'first', 'items', 'closing'] as const;
+const WORDY_TOO = ['alerts', 'developers', 'settings', 'first', 'items', 'closing', 'statement'] as const;
 const wordsOf = (name: string, t: Translate<keyof (typeof TEXTS)['en']>): string => {
   const known = [...WORDY, ...WORDY_TOO].find((one) => one === name);
   return known ? t(`w_${known}`) : '';
 };
+
+const iconOf = (name: (typeof ROUTES)[number]['name']): IconName =>
+  name === 'first' ? 'home' : name === 'items' || name === 'closing' || name === 'statement' ? 'counter' : name;
 
 function useCommands(text: string): { go: Command[]; do: Command[] } {
   const t = useText(TEXTS);
@@ -46,7 +49,7 @@ function useCommands(text: string): { go: Command[]; do: Command[] } {
   const screens = ROUTES.map(
     ({ name }): Command => ({
       id: name,
-      icon: name === 'first' ? 'home' : name === 'items' || name === 'closing' ? 'counter' : name,
+      icon: iconOf(name),
       text: t(name as 'home'),
       words: wordsOf(name, t),
       run: to(href(name)),

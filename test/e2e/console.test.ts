@@ -31,6 +31,7 @@ const SCREENS = [
   'first/live',
   'items',
   'closing',
+  'statement',
 ];
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -49,6 +49,9 @@ export default function ClosingScreen(): ReactNode {
       {made && <Notice tone="good" title={t('closed', { n: made.number })} />}
       <Answer of={next}>{() => shown && <Shown closing={shown} isOpen={isOpen} t={t} />}</Answer>
       <Earlier closings={list.data?.closings ?? []} t={t} />
+      <p className="closing-files">
+        <a href={href('statement')}>{t('statement')}</a>
+      </p>
     </Page>
   );
 }

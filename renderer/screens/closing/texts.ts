@@ -48,6 +48,7 @@ export default texts(
     noRate: 'No rate given',
     tips: 'Tips, no tax',
     earlier: 'Earlier closings',
+    statement: 'Statement of a month',
     closing: 'Number {n}',
   },
   {
@@ -97,6 +98,7 @@ export default texts(
     noRate: 'Ohne Satz',
     tips: 'Trinkgeld, ohne Steuer',
     earlier: 'Frühere Abschlüsse',
+    statement: 'Monatsaufstellung',
     closing: 'Nummer {n}',
   },
 );
