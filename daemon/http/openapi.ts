@@ -84,12 +84,15 @@ function operation({ id, summary, body, answers, idempotent }: Operation): Json 
   };
 }
 
-const inPath = (name: string, description: string): Json => ({
+/** A slug or a UUID: no other word in its place names an invoice, such as `rp` of Request payment. */
+const INVOICE_ID = '^([A-Za-z0-9]{12}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$';
+
+const inPath = (name: string, description: string, pattern?: string): Json => ({
   name,
   in: 'path',
   required: true,
   description,
-  schema: { type: 'string' },
+  schema: pattern === undefined ? { type: 'string' } : { type: 'string', pattern },
 });
 
 /** The parameters of a query, from its schema. */
@@ -102,7 +105,7 @@ function queryOf(query: z.ZodType): Json[] {
 const ANY_BUSINESS = { timeZone: 'UTC', enabled: [] } as unknown as Business;
 
 function invoicePaths(app: App): Record<string, Json> {
-  const invoice = inPath('invoice_id', 'The slug, or the UUID of the record');
+  const invoice = inPath('invoice_id', 'The slug, or the UUID of the record', INVOICE_ID);
   const missing = answer('Invoice not found', 'Error');
   return {
     '/merchant/invoice': {
@@ -283,7 +286,7 @@ function withdrawalPaths(): Record<string, Json> {
   return {
     '/merchant/withdraw': { post: withdraw },
     '/merchant/invoice/{invoice_id}/refund': {
-      parameters: [inPath('invoice_id', 'The slug, or the UUID of the record')],
+      parameters: [inPath('invoice_id', 'The slug, or the UUID of the record', INVOICE_ID)],
       post: refund,
     },
     '/merchant/withdrawal/{id}': { parameters: [inPath('id', 'As Withdraw gave it')], get },

@@ -9,6 +9,7 @@ import { cli } from '../unit/cli-kit.ts';
 import { strictCaller } from './operator-raw.ts';
 
 type Json = Record<string, unknown>;
+type Parameter = { name: string; schema: { pattern?: string } };
 type Description = {
   tags: { name: string }[];
   paths: Record<string, Record<string, { tags?: string[]; operationId?: string }>>;
@@ -93,4 +94,23 @@ it('shows each event as it is sent', async () => {
     crypto: 'LTC',
     address: stranger('LTC', 7),
   });
+});
+
+it('describes ids so that no path matches what another one names', async () => {
+  const { paths } = described as unknown as { paths: Record<string, { parameters?: Parameter[] }> };
+  const ids = Object.entries(paths)
+    .filter(([path]) => path.includes('{invoice_id}') && path.startsWith('/merchant/'))
+    .map(([path, { parameters = [] }]) => [path, parameters.find(({ name }) => name === 'invoice_id')] as const);
+  expect(ids.map(([path]) => path).sort()).toEqual([
+    '/merchant/invoice/rp/{invoice_id}',
+    '/merchant/invoice/{invoice_id}',
+    '/merchant/invoice/{invoice_id}/refund',
+  ]);
+  const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 25 });
+  for (const [, parameter] of ids) {
+    const pattern = new RegExp(parameter?.schema.pattern ?? '');
+    expect(['rp', 'refund', `${body.id}x`, ''].filter((word) => pattern.test(word))).toEqual([]);
+    expect(pattern.test(body.id)).toBe(true);
+    expect(pattern.test(crypto.randomUUID())).toBe(true);
+  }
 });
