@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { assetOf } from '../domain/assets.ts';
+import { assetOf, nativeAsset } from '../domain/assets.ts';
 import { NATIVE_COIN } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { Held } from '../wallet/signer/register.ts';
@@ -41,12 +41,13 @@ async function showLimits(session: Session): Promise<void> {
     {
       policies: limits.policies.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
       gas: limits.gas.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
+      forwards: limits.forwards.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
     },
     () => textOf(limits),
   );
 }
 
-function textOf({ policies, gas }: Held): string {
+function textOf({ policies, gas, forwards }: Held): string {
   const rows = policies.map(({ grant, used }) => {
     const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
     const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(asset));
@@ -59,8 +60,14 @@ function textOf({ policies, gas }: Held): string {
     const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(coin));
     return [`${network}/${accountNo}`, `gas on ${chain}`, '-', amount(feeMax), amount(used), 'own', at(until)];
   });
+  const forwardRows = forwards.map(({ grant, used }) => {
+    const { network, accountNo, asset, address, feeDay, issuedAt } = grant;
+    const coin = nativeAsset(assetOf(asset).chain);
+    const fees = (units: string | bigint): string => `${formatUnits(BigInt(units), coin)} ${coin.symbol} fees`;
+    return [`${network}/${accountNo}`, `forward ${asset}`, 'any', fees(feeDay), fees(used), address, at(issuedAt)];
+  });
   const heads = ['ACCOUNT', 'CRYPTO', '>EACH', '>IN 24 HOURS', '>USED', 'TO', 'SINCE (GAS: UNTIL)'];
-  return table(heads, [...rows, ...gasRows], 'The wallet signs nothing without asking.');
+  return table(heads, [...rows, ...gasRows, ...forwardRows], 'The wallet signs nothing without asking.');
 }
 
 /** Says what a separate signer signs without asking from now on: the service could have named another account. */
@@ -83,12 +90,12 @@ export async function nextDate(session: Session): Promise<number> {
 export async function endLimits(
   session: Session,
   options: PassphraseOption,
-  kind: 'policies' | 'gas',
+  kind: keyof Held,
 ): Promise<PassphraseOption> {
   const { signerSocket: socket, dataDir, walletFolder: folder } = session;
   const limits = socket === null ? null : await held(session);
   if (socket === null || !limits || limits[kind].length === 0) return options;
-  const ending: Held = { policies: [], gas: [], [kind]: limits[kind] };
+  const ending: Held = { policies: [], gas: [], forwards: [], [kind]: limits[kind] };
   if (!session.json) session.note(`The wallet itself is told first to end:\n${textOf(ending).trimEnd()}`);
   await confirm(session.io, session.yes, 'End them, of every account?');
   const passphrase = await passphraseOf(session, options);

@@ -75,6 +75,7 @@ export function minuteOfDay(at: number, timeZone: string): number {
   return wall.getUTCHours() * 60 + wall.getUTCMinutes();
 }
 
+const MS_PER_DAY = 86_400_000;
 /** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 
@@ -91,6 +92,19 @@ export function endOfDay(day: Day, timeZone: string): number {
   return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
 }
 
+/**
+ * When a local time comes on a day, in milliseconds since 1970. If the clocks are put forward over it, it comes that much later:
+ * 02:40 becomes 03:40. If they are put back, it is the first of the two. `minute`: since midnight.
+ */
+export function instantOf({ year, month, day }: Day, minute: number, timeZone: string): number {
+  const wall = Date.UTC(year, month - 1, day, 0, minute);
+  if (timeZone === 'UTC') return wall;
+  // a day away the clocks are not changed a second time
+  const [before, after] = [wall - MS_PER_DAY, wall + MS_PER_DAY].map((at) => wall - (wallClock(at, timeZone) - at));
+  const right = [before!, after!].filter((at) => wallClock(at, timeZone) === wall);
+  return right.length > 0 ? Math.min(...right) : before!;
+}
+
 /** The first and the last millisecond of a day such as `2026-11-22`, in a time zone. */
 export function dayBounds(date: string, timeZone: string): { from: number; to: number } {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
@@ -101,7 +115,6 @@ export function dayBounds(date: string, timeZone: string): { from: number; to: n
   return { from, to: endOfDay({ year, month, day }, timeZone) + last };
 }
 
-const MS_PER_DAY = 86_400_000;
 /** Eleven years: more than the invoices of a shop are of. */
 const DAYS_KEPT_MAX = 4_096;
 /** Two-digit numbers as text, made once because every answer contains several. */

@@ -20,6 +20,7 @@ const UNITS = 10n ** 11n;
 const NOTHING_SIGNED: Memory = {
   grants: new Map(),
   gasGrants: new Map(),
+  forwardGrants: new Map(),
   tanks: new Map(),
   gasUsed: new Map(),
   policySpends: [],

@@ -80,6 +80,7 @@ async function controls(chain: 'ETH' | 'BSC', isToken: boolean): Promise<Spendin
         epochs: [null],
         signed: new Map(isCancel ? [[intent.uuid, known]] : []),
         gasGrants: new Map([[gasSubjectOf(grant), grant]]),
+        forwardGrants: new Map(),
         tanks: new Map(),
       };
       const approval =

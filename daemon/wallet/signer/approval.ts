@@ -60,6 +60,14 @@ const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
   feeAsset === asset ? feeMax : `${feeMax} ${feeAsset}`;
 
 export function grantMac(key: Uint8Array, epoch: Epoch, grant: Grant): string {
+  if ('kind' in grant && grant.kind === 'forward') {
+    const { network, accountNo, asset, address, feeSharePpm, feeMax, feeDay, issuedAt } = grant;
+    return mac(
+      key,
+      ['forward grant', network, accountNo, asset, address, feeSharePpm, feeMax, feeDay, issuedAt],
+      epoch,
+    );
+  }
   if ('kind' in grant) {
     const { network, accountNo, chain, feeMax, until, issuedAt, tank } = grant;
     const named = tank === undefined ? [] : ['tank', tank];

@@ -22,11 +22,12 @@ import {
 import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts';
 import { addressOf, checksummed, evmDestination } from './evm-address.ts';
 import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
+import { judgePayments } from './forward.ts';
 import { gasSubjectOf, judgeGas, needWithinReach } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
 import { gasFeeLimit } from './limits.ts';
-import { judgeWithdrawals, type Moved, type Witness } from './permission.ts';
+import type { Moved, Witness } from './permission.ts';
 import { ADDRESS_SELF, type EvmOrder } from './port.ts';
 
 /** The gas of the cheapest transaction. */
@@ -82,7 +83,7 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
   const verdict =
     approval.by === 'gas'
       ? judgeGas(intent, { purpose, toSelf, moved, funded }, witness)
-      : judgeWithdrawals(order, moved, witness);
+      : judgePayments(order, moved, witness);
   if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
   return { verdict, conflictKeys };
 }

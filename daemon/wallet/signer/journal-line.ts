@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
 import { exists } from '../files.ts';
 import { HEAD_FILE, JOURNAL_FILE } from './files.ts';
-import { EpochShape, GasGrantShape, GrantShape } from './wire.ts';
+import { EpochShape, ForwardGrantShape, GasGrantShape, GrantShape } from './wire.ts';
 
 export const LINE_BYTES_MAX = 4 * 1024 * 1024;
 export const MAC_CHARS = 64;
@@ -32,6 +32,8 @@ const signFields = {
   spent: Use.optional(),
   /** The fee, counted against the grant of its own asset; absent if it is part of `spent`. */
   spentFee: Use.optional(),
+  /** A grant of forwarding allowed it: the fee, counted against that. */
+  spentForward: Use.optional(),
   /** Absent in release 0.1.0, and without change. */
   change: Change.optional(),
   /** The fee, counted against a grant of gas. `funded`: what a deposit address gets; absent in release 0.1.0. */
@@ -67,6 +69,7 @@ export const Line = z.union([
   z.object({ kind: z.literal('sealed'), at: z.number() }),
   z.object({ kind: z.literal('grant'), at: z.number(), grant: GrantShape }),
   z.object({ kind: z.literal('gas'), at: z.number(), grant: GasGrantShape }),
+  z.object({ kind: z.literal('forward'), at: z.number(), grant: ForwardGrantShape }),
   /**
    * Begins a new epoch. After a restore the signatures made since the backup are unknown. So earlier approvals and
    * limits are no longer valid, and a kept approval cannot pay a second time.

@@ -2,10 +2,11 @@
 import { maxOf } from '../../domain/money.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
+import { forwardSubjectOf } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
 import { DAY_MS, type Memory, type PolicySpend, type Signed, type SignedChange, subjectOf } from './permission.ts';
-import type { GasGrant, PolicyGrant } from './port.ts';
+import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
 
 type SignLine = Extract<Line, { kind: 'sign' }>;
 
@@ -17,6 +18,7 @@ export class JournalMemory implements Memory {
   readonly changes = new Map<string, SignedChange>();
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
+  readonly forwardGrants = new Map<string, ForwardGrant>();
   readonly tanks = new Map<string, number>();
   readonly gasUsed = new Map<string, bigint>();
   readonly gasFunded = new Map<string, bigint>();
@@ -43,12 +45,16 @@ export class JournalMemory implements Memory {
         this.epochs.push(line.epoch);
         this.grants.clear();
         this.gasGrants.clear();
+        this.forwardGrants.clear();
         return;
       case 'grant':
         this.#grant(line.grant, isBeside);
         return;
       case 'gas':
         this.#grantGas(line.grant, isBeside);
+        return;
+      case 'forward':
+        this.#grantForward(line.grant, isBeside);
         return;
       case 'sign':
         this.#sign(line, epoch);
@@ -82,6 +88,14 @@ export class JournalMemory implements Memory {
     if (reached) this.fundedBefore.set(subject, reached);
   }
 
+  #grantForward(grant: ForwardGrant, isBeside: boolean): void {
+    const subject = forwardSubjectOf(grant);
+    const before = this.forwardGrants.get(subject)?.issuedAt ?? 0;
+    const isNewest = !isBeside && grant.issuedAt >= before;
+    const known = isNewest ? grant : { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeDay: '0' };
+    this.forwardGrants.set(subject, known);
+  }
+
   #fund(subject: string, index: number, units: bigint): void {
     this.gasFunded.set(subject, (this.gasFunded.get(subject) ?? 0n) + units);
     const highest = Math.max(index, this.#funded.get(subject)?.index ?? 0);
@@ -112,11 +126,16 @@ export class JournalMemory implements Memory {
         feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
         ...fundedOf(before, line),
+        ...((line.spentForward ?? before?.forwarded) && { forwarded: true as const }),
       });
     }
     const feeUse = line.spentFee ?? line.spent;
-    if (feeUse) this.policyFees.add(feeUse.subject, line.inputs, BigInt(line.fee));
-    for (const { subject, units } of [line.spent, line.spentFee].filter((use) => use !== undefined)) {
+    for (const use of [feeUse, line.spentForward]) {
+      if (use) this.policyFees.add(use.subject, line.inputs, BigInt(line.fee));
+    }
+    for (const { subject, units } of [line.spent, line.spentFee, line.spentForward].filter(
+      (use) => use !== undefined,
+    )) {
       // relative to the newest line, so that a clock that was set back does not drop recent spends
       this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * DAY_MS);
       this.policySpends.push({ at: line.at, subject, units: BigInt(units) });

@@ -15,6 +15,7 @@ import {
   ADDRESS_SELF,
   type Approval,
   type ApprovalPurpose,
+  type ForwardGrant,
   type GasGrant,
   type Intent,
   type PolicyGrant,
@@ -45,6 +46,8 @@ export type Signed = {
   policyFee: bigint | null;
   /** The most that a deposit address got by it under a grant of gas; absent: nothing. */
   funded?: bigint;
+  /** A grant of forwarding approved it. */
+  forwarded?: true;
 };
 
 export type SignedChange = { index: number; epochs: number };
@@ -62,6 +65,8 @@ export type Memory = {
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;
   gasGrants: ReadonlyMap<string, GasGrant>;
+  /** By subject of a grant of forwarding. */
+  forwardGrants: ReadonlyMap<string, ForwardGrant>;
   /** By subject of a grant of gas: the index of the tank that the operator named last. None: 0. It outlives grants and epochs. */
   tanks: ReadonlyMap<string, number>;
   /** The highest fees that count against each grant of gas, wei. */
@@ -70,7 +75,7 @@ export type Memory = {
   gasFunded: ReadonlyMap<string, bigint>;
   /** By subject of a grant of gas: the highest index that got gas before it, and how many epochs there were then. */
   fundedBefore: ReadonlyMap<string, SignedChange>;
-  /** The fees of all transactions that a policy let go, by the subject of the fee's asset. */
+  /** The fees of all transactions that a policy let go, by the subject of the fee's asset, and of those that were forwarded, by theirs. */
   policyFees: Pick<FeeCover, 'riseOf'>;
   /** Includes at least those of the last 24 hours. */
   policySpends: readonly PolicySpend[];
@@ -105,7 +110,7 @@ type GasUse = PolicyUse & { funded?: { index: number; units: bigint } };
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
  * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`. `spentGas`: the
- * use of a grant of gas.
+ * use of a grant of gas. `spentForward`: the fee, counted against a grant of forwarding.
  */
 export type Verdict = {
   entries: Entry[];
@@ -113,6 +118,7 @@ export type Verdict = {
   spent: PolicyUse | null;
   spentFee: PolicyUse | null;
   spentGas?: GasUse;
+  spentForward?: PolicyUse;
 };
 
 /** The effect of a transaction, derived by the judge of its family. */
@@ -128,7 +134,7 @@ export type Moved = {
   conflictKeys: readonly string[];
 };
 
-const noApproval = (why: string): Rejected => new Rejected('signer.approval', `Refused to sign: ${why}`);
+export const noApproval = (why: string): Rejected => new Rejected('signer.approval', `Refused to sign: ${why}`);
 export const overLimit = (why: string): Rejected => new Rejected('signer.limit', `It needs the operator: ${why}`);
 
 export const subjectOf = ({ network, accountNo, asset }: Pick<Intent, 'network' | 'accountNo' | 'asset'>): string =>
@@ -193,7 +199,7 @@ export function needConflict({ uuid }: Intent, { versions }: Signed, keys: Reado
  * Whether an unknown version from before this epoch could confirm beside this one. An unknown version shares a coin
  * with each version known before it. So it cannot confirm if this transaction spends all coins of one of those.
  */
-function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
+export function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
   const before = versions.filter(({ epoch }) => epoch !== epochs.at(-1));
   const isCovered = before.some((version) => version.keys.every((key) => keys.has(key)));
   return before.length > 0 && !isCovered;
@@ -201,6 +207,7 @@ function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }:
 
 function first(intent: Intent, approval: Approval, witness: Witness): Entry {
   if (approval.by === 'gas') throw noApproval('a grant of gas pays nobody');
+  if (approval.by === 'forward') throw noApproval('a grant of forwarding is judged alone');
   const entry = { intent, identity: identityText(intent) };
   if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
   checkMac(['pay'], intent, approval, witness);
@@ -274,9 +281,7 @@ function judgePolicyTotal(
   const paid = byPolicy.reduce((total, units) => total + units, 0n);
   const within = (asset: AssetId, units: bigint): PolicyUse => {
     const subject = subjectOf({ ...moved, asset });
-    const spent = memory.policySpends
-      .filter((spend) => spend.subject === subject && spend.at > now - DAY_MS)
-      .reduce((total, earlier) => total + earlier.units, 0n);
+    const spent = spentInDay(memory.policySpends, subject, now);
     const perDay = BigInt(memory.grants.get(subject)?.perDay ?? 0);
     if (units > 0n && spent + units > perDay) throw overLimit('it is above what is left of the limit for 24 hours');
     return { subject, units };
@@ -284,3 +289,9 @@ function judgePolicyTotal(
   if (moved.feeAsset === moved.asset) return { spent: within(moved.asset, paid + rise), spentFee: null };
   return { spent: within(moved.asset, paid), spentFee: within(moved.feeAsset, rise) };
 }
+
+/** The use of a grant in the last 24 hours. */
+export const spentInDay = (spends: readonly PolicySpend[], of: string, now: number): bigint =>
+  spends
+    .filter(({ subject, at }) => subject === of && at > now - DAY_MS)
+    .reduce((total, { units }) => total + units, 0n);

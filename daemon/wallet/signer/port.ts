@@ -78,9 +78,14 @@ export type Intent = {
 /**
  * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until`
  * (milliseconds since 1970, at most seven days ahead). After `until` the approval cannot begin a payment. `policy`: the
- * operator granted the limit beforehand. `gas`: the operator granted a `GasGrant` for moves between our own addresses.
+ * operator granted the limit beforehand. `gas`: the operator granted a `GasGrant` for moves between our own addresses. `forward`: the
+ * operator granted a `ForwardGrant` for payments to one address.
  */
-export type Approval = { by: 'operator'; until: number; mac: string } | { by: 'policy' } | { by: 'gas' };
+export type Approval =
+  | { by: 'operator'; until: number; mac: string }
+  | { by: 'policy' }
+  | { by: 'gas' }
+  | { by: 'forward' };
 
 /**
  * `pay`: pays the intents; a speed-up is a `pay` whose withdrawals were signed before. `cancel`: pays everything back
@@ -174,7 +179,27 @@ export type GasGrant = {
   issuedAt: number;
 };
 
-export type Grant = PolicyGrant | GasGrant;
+/**
+ * Payments of any amount of one asset to one address, which is the merchant's own. A thief who uses it can burn the fees, and no
+ * more. Amounts are smallest units as decimals; those of fees are of the asset that the fee is paid in.
+ */
+export type ForwardGrant = {
+  kind: 'forward';
+  network: Network;
+  accountNo: number;
+  asset: AssetId;
+  address: string;
+  /** The highest fee of a payment in millionths of its amount, where both are the same asset; null: any share. */
+  feeSharePpm: number | null;
+  /** The highest fee of a payment; null: any. One of the two is given. */
+  feeMax: string | null;
+  /** The highest fees in any 24 hours; "0" ends the earlier grant. */
+  feeDay: string;
+  /** Milliseconds since 1970: a grant replaces only an older one. */
+  issuedAt: number;
+};
+
+export type Grant = PolicyGrant | GasGrant | ForwardGrant;
 
 /**
  * A task with the wallet's secrets for a client that cannot reach the vault's folder, such as a browser. `reply`: the

@@ -6,15 +6,17 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { exists, isMissing } from '../files.ts';
 import { ENDED_FILE, JOURNAL_FILE } from './files.ts';
+import { forwardSubjectOf, isForwarding } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { LINE_BYTES_MAX, Line, MAC_CHARS } from './journal-line.ts';
 import { JournalMemory } from './journal-memory.ts';
 import { readLines } from './lines.ts';
-import { DAY_MS, subjectOf } from './permission.ts';
-import type { GasGrant, Grant, PolicyGrant } from './port.ts';
+import { spentInDay, subjectOf } from './permission.ts';
+import type { ForwardGrant, GasGrant, Grant, PolicyGrant } from './port.ts';
 
-/** `used`: smallest units, of a policy in the last 24 hours, of gas since it was granted. */
-export type Held = { policies: { grant: PolicyGrant; used: bigint }[]; gas: { grant: GasGrant; used: bigint }[] };
+type Of<G> = { grant: G; used: bigint }[];
+/** `used`: smallest units, of a policy and of forwarding (fees) in the last 24 hours, of gas since it was granted. */
+export type Held = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Of<ForwardGrant> };
 
 async function memoryIn(folder: string): Promise<JournalMemory> {
   const memory = new JournalMemory();
@@ -31,31 +33,37 @@ async function memoryIn(folder: string): Promise<JournalMemory> {
 
 /** The newest date of a limit, milliseconds since 1970; 0: there was none. Throws as `limitsHeldIn`. */
 export async function newestDateIn(folder: string): Promise<number> {
-  const { grants, gasGrants } = await memoryIn(folder);
-  return [...grants.values(), ...gasGrants.values()].reduce((newest, { issuedAt }) => Math.max(newest, issuedAt), 0);
+  const { grants, gasGrants, forwardGrants } = await memoryIn(folder);
+  const all = [...grants.values(), ...gasGrants.values(), ...forwardGrants.values()];
+  return all.reduce((newest, { issuedAt }) => Math.max(newest, issuedAt), 0);
 }
 
 /** The limits under which something can be signed. Throws as the file system, and for a line of another release. */
 export async function limitsHeldIn(folder: string, now: number): Promise<Held> {
   // the next signer ends them before it signs anything
-  if (await exists(join(folder, ENDED_FILE))) return { policies: [], gas: [] };
+  if (await exists(join(folder, ENDED_FILE))) return { policies: [], gas: [], forwards: [] };
   const memory = await memoryIn(folder);
   const policies = [...memory.grants.values()].map((grant) => {
-    const spends = memory.policySpends.filter(({ subject, at }) => subject === subjectOf(grant) && at > now - DAY_MS);
-    return { grant, used: spends.reduce((sum, { units }) => sum + units, 0n) };
+    return { grant, used: spentInDay(memory.policySpends, subjectOf(grant), now) };
   });
   const gas = [...memory.gasGrants.values()].map((grant) => {
     return { grant, used: memory.gasUsed.get(gasSubjectOf(grant)) ?? 0n };
   });
+  const forwards = [...memory.forwardGrants.values()].map((grant) => {
+    return { grant, used: spentInDay(memory.policySpends, forwardSubjectOf(grant), now) };
+  });
   return {
     policies: policies.filter(({ grant }) => grant.perWithdrawal !== '0' && grant.perDay !== '0'),
     gas: gas.filter(({ grant }) => grant.feeMax !== '0' && grant.until > now),
+    forwards: forwards.filter(({ grant }) => isForwarding(grant)),
   };
 }
 
 /** Replaces a grant by one that allows nothing. Its date is later than that of every grant that the operator signed before. */
 export function endOf(grant: Grant, now: number): Grant {
   const issuedAt = Math.max(now, grant.issuedAt + 1);
-  if ('kind' in grant) return { ...grant, feeMax: '0', issuedAt };
+  if ('kind' in grant) {
+    return grant.kind === 'forward' ? { ...grant, feeDay: '0', issuedAt } : { ...grant, feeMax: '0', issuedAt };
+  }
   return { ...grant, perWithdrawal: '0', perDay: '0', addresses: null, issuedAt };
 }

@@ -14,12 +14,13 @@ import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
 import { judgeOrder } from './families.ts';
 import { VAULT_FILE } from './files.ts';
+import { forwardSubjectOf } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { Journal, newEpoch, StaleJournal } from './journal.ts';
 import type { Line } from './journal-line.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
-import { subjectOf, type Witness } from './permission.ts';
+import { type Memory, subjectOf, type Witness } from './permission.ts';
 import type { Grant, ImagesRequest, SignOrder } from './port.ts';
 
 /** How far the operator's clock may be ahead of this machine's for a grant. */
@@ -139,8 +140,7 @@ export class Session {
 
   async #grant(grant: Grant, mac: string): Promise<void> {
     const now = this.#now();
-    const { grants, gasGrants } = this.#journal.memory;
-    const before = 'kind' in grant ? gasGrants.get(gasSubjectOf(grant)) : grants.get(subjectOf(grant));
+    const before = inForce(this.#journal.memory, grant);
     const right = grantMac(this.#approvalKey, this.#epoch, grant);
     if (!sameMac(mac, right) || grant.issuedAt > now + GRANT_AHEAD_MS) {
       throw new Rejected('signer.approval', "The operator's approval does not belong to these limits");
@@ -152,6 +152,10 @@ export class Session {
     const network = realNetwork(grant);
     if (!('kind' in grant)) {
       await this.#journal.append({ kind: 'grant', at: now, grant: { ...grant, network } });
+      return;
+    }
+    if (grant.kind === 'forward') {
+      await this.#journal.append({ kind: 'forward', at: now, grant: { ...grant, network } });
       return;
     }
     if (grant.until > now + GAS_GRANT_MS_MAX + GRANT_AHEAD_MS) {
@@ -182,6 +186,12 @@ export class Session {
   }
 }
 
+/** The grant that another one would replace. */
+function inForce({ grants, gasGrants, forwardGrants }: Memory, grant: Grant): Grant | undefined {
+  if (!('kind' in grant)) return grants.get(subjectOf(grant));
+  return grant.kind === 'gas' ? gasGrants.get(gasSubjectOf(grant)) : forwardGrants.get(forwardSubjectOf(grant));
+}
+
 function realNetwork({ network }: Grant): 'mainnet' | 'testnet' | 'regtest' {
   if (network === 'sandbox') throw new Rejected('signer.unsupported', 'The sandbox asks for no approval');
   return network;
@@ -199,7 +209,7 @@ function lineOf(
   { txid, fee }: SignedSpend,
   at: number,
 ): Line {
-  const { entries, spent, spentFee, spentGas } = verdict;
+  const { entries, spent, spentFee, spentGas, spentForward } = verdict;
   return {
     kind: 'sign',
     at,
@@ -216,6 +226,7 @@ function lineOf(
     })),
     ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),
     ...(spentFee ? { spentFee: { ...spentFee, units: spentFee.units.toString() } } : {}),
+    ...(spentForward && { spentForward: { ...spentForward, units: spentForward.units.toString() } }),
     ...(spentGas ? { spentGas: gasUseOf(spentGas) } : {}),
   };
 }

@@ -61,6 +61,7 @@ const ApprovalShape = z.discriminatedUnion('by', [
   z.strictObject({ by: z.literal('operator'), until: Whole, mac: z.string().max(64) }),
   z.strictObject({ by: z.literal('policy') }),
   z.strictObject({ by: z.literal('gas') }),
+  z.strictObject({ by: z.literal('forward') }),
 ]);
 
 const Branch = z.union([z.literal(0), z.literal(1)]);
@@ -192,6 +193,23 @@ export const GasGrantShape = z.strictObject({
   issuedAt: Whole,
 });
 
+/** A whole. */
+const PPM_MAX = 1_000_000;
+
+export const ForwardGrantShape = z.strictObject({
+  kind: z.literal('forward'),
+  network: RealNetwork,
+  accountNo: Index,
+  asset: Asset,
+  address: Text,
+  feeSharePpm: Whole.max(PPM_MAX).nullable(),
+  feeMax: Units.nullable(),
+  feeDay: Units,
+  issuedAt: Whole,
+});
+
+const AnyGrant = z.union([GrantShape, GasGrantShape, ForwardGrantShape]);
+
 /** The operator's request for MACs. A sealed one also has the passphrase. */
 export const AuthorizationShape = z.strictObject({
   approvals: z
@@ -206,7 +224,7 @@ export const AuthorizationShape = z.strictObject({
       to: Script,
     })
     .nullable(),
-  grants: z.array(z.union([GrantShape, GasGrantShape])).max(LIST_MAX),
+  grants: z.array(AnyGrant).max(LIST_MAX),
 });
 
 export const SealedShape = z.strictObject({
@@ -232,7 +250,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({
     id: Whole,
     call: z.literal('grant'),
-    grant: z.union([GrantShape, GasGrantShape]),
+    grant: AnyGrant,
     mac: z.string().max(64),
   }),
   z.strictObject({ id: Whole, call: z.literal('revoke'), next: EpochShape, mac: z.string().max(64) }),

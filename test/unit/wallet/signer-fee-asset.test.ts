@@ -52,6 +52,7 @@ function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given
     policySpends: spent,
     epochs: [null],
     gasGrants: new Map(),
+    forwardGrants: new Map(),
     tanks: new Map(),
     gasUsed: new Map(),
     changes: new Map(),

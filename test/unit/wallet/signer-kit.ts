@@ -17,7 +17,7 @@ import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
-import type { Approval, Intent, PolicyGrant, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
+import type { Approval, Grant, Intent, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 
@@ -93,7 +93,7 @@ export function coin(
 export function approve(intent: Intent, until = soon(), purpose: SignPurpose = 'pay'): Approval {
   return { by: 'operator', until, mac: intentMac(KEY, epoch, purpose, intent, until) };
 }
-export const grantOf = (grant: PolicyGrant): [PolicyGrant, string] => [grant, grantMac(KEY, epoch, grant)];
+export const grantOf = <G extends Grant>(grant: G): [G, string] => [grant, grantMac(KEY, epoch, grant)];
 
 /** A payment to each address: three coins of 0.5 in, change to index 3, a fee of 2,000 of at most 5,000. */
 export function payment(

@@ -14,9 +14,10 @@ import { keyImageOf, Point, pointOf, scalarBytes, sharedSecret } from '../../../
 import { readKept } from '../../../monero/kept.ts';
 import { type OpenedOutput, openOutput } from '../../../monero/output.ts';
 import { type ImportedMonero, type MoneroSecret, moneroAccount, moneroSecretOf } from '../../accounts.ts';
+import { judgePayments } from '../forward.ts';
 import { differs, type Judged, needPaid } from '../judged.ts';
 import { moneroFeeLimit } from '../limits.ts';
-import { judgeWithdrawals, type Witness } from '../permission.ts';
+import type { Witness } from '../permission.ts';
 import { ADDRESS_SELF, type MoneroOrder } from '../port.ts';
 import { destinationOf } from './destination.ts';
 import { signMonero } from './sign.ts';
@@ -63,7 +64,7 @@ export function judgeMonero(order: MoneroOrder, keys: Keys, witness: Witness): J
   if (fee > limit) throw feeTooHigh(fee, limit);
   const conflictKeys = spent.map(({ keyImage }) => keyImage);
   const moved = { network, chain: 'XMR' as const, accountNo, asset: 'XMR' as const, fee, feeAsset: 'XMR' as const };
-  const verdict = judgeWithdrawals(order, { ...moved, conflictKeys }, witness);
+  const verdict = judgePayments(order, { ...moved, conflictKeys }, witness);
   if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
   return { verdict, conflictKeys, sign: () => signMonero(plan, owner, spent) };
 }

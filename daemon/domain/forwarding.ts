@@ -1,0 +1,108 @@
+/** When a plan sends the takings on, and how much. Everything here is pure. */
+import { type Day, dayOf, instantOf } from './calendar.ts';
+import { minOf } from './money.ts';
+
+/** `reached`: as soon as the sum is there. */
+export const FORWARD_TIMES = ['reached', 'day', 'week'] as const;
+export type ForwardTime = (typeof FORWARD_TIMES)[number];
+
+/** `minute`: since midnight in the business's time zone; 0 for `reached`. `weekday`: 0 is Sunday; null unless it is each week. */
+export type ForwardSchedule = { every: ForwardTime; minute: number; weekday: number | null };
+
+const DAYS_OF_WEEK = 7;
+export const DAY_MS = 86_400_000;
+
+/** The next time after `after`, in milliseconds since 1970. A plan that waits for its sum alone has no times: `after` itself. */
+export function nextDue({ every, minute, weekday }: ForwardSchedule, after: number, timeZone: string): number {
+  if (every === 'reached') return after;
+  const today = dayOf(after, timeZone);
+  // from yesterday, because a time that the clocks are put forward over may come on the next day
+  for (let ahead = -1; ahead <= DAYS_OF_WEEK + 1; ahead++) {
+    const { day, ofWeek } = dayAfter(today, ahead);
+    if (every === 'week' && ofWeek !== weekday) continue;
+    const at = instantOf(day, minute, timeZone);
+    if (at > after) return at;
+  }
+  throw new Error('assertion failed: a week has each of its days');
+}
+
+/** When a plan tries again after a payment of it did not come about: at its next time, or a day later. */
+export function nextTry(schedule: ForwardSchedule, now: number, timeZone: string): number {
+  return schedule.every === 'reached' ? now + DAY_MS : nextDue(schedule, now, timeZone);
+}
+
+function dayAfter({ year, month, day }: Day, days: number): { day: Day; ofWeek: number } {
+  const date = new Date(Date.UTC(year, month - 1, day + days));
+  const found = { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+  return { day: found, ofWeek: date.getUTCDay() };
+}
+
+/** The money of an account in one asset, smallest units. */
+export type Purse = {
+  /** The confirmed money that one transaction could spend, without deposits that nobody decided about. */
+  spendable: bigint;
+  /** The balance, less what open withdrawals reserve. */
+  available: bigint;
+  /** The part of open withdrawals that has no coins of its own yet. */
+  waiting: bigint;
+  /** The sum that refund links promise to payers. */
+  promised: bigint;
+  /** Deposits that nobody decided about. */
+  undecided: bigint;
+};
+
+/** The money that nobody else needs, less what the plan keeps; at least 0. */
+export function freeUnits({ spendable, available, waiting, promised, undecided }: Purse, keep: bigint): bigint {
+  const free = minOf(spendable - waiting, available - undecided) - promised - keep;
+  return free > 0n ? free : 0n;
+}
+
+const SHARE_SCALE = 1_000_000n;
+
+/** The fees that a plan may pay. `sharePpm`: millionths of the amount. Amounts are smallest units of the fee's asset; null: any. */
+export type FeeLimits = { sharePpm: bigint | null; max: bigint | null; day: bigint };
+
+/** Whether a fee is within a share of an amount in the same asset. */
+export const isWithinShare = (fee: bigint, units: bigint, sharePpm: bigint): boolean =>
+  fee * SHARE_SCALE <= units * sharePpm;
+
+/** The highest fee within the limits for a payment of a sum that also pays the fee, if it is in the same asset. Rounded down. */
+export function feeAllowed(
+  { sharePpm, max, day }: FeeLimits,
+  { sum, usedToday, sameAsset }: { sum: bigint; usedToday: bigint; sameAsset: boolean },
+): bigint {
+  const limits = [day > usedToday ? day - usedToday : 0n];
+  if (max !== null) limits.push(max);
+  if (sharePpm !== null && sameAsset) limits.push((sum * sharePpm) / (SHARE_SCALE + sharePpm));
+  return limits.reduce(minOf);
+}
+
+/** The fee at the price of now, and the highest that is reserved, since prices may rise before it is signed. */
+export type Fees = { now: bigint; highest: bigint };
+
+/** `less`: fewer than `least`. `dear`: the fee is above what the plan allows. */
+export type Run =
+  | { kind: 'send'; units: bigint; feeMax: bigint }
+  | { kind: 'less' }
+  | { kind: 'dear'; fee: bigint; allowed: bigint };
+
+/** `sameAsset`: the fee is paid from the sum. */
+export type RunCase = {
+  /** From `freeUnits`. */
+  free: bigint;
+  least: bigint;
+  fees: Fees;
+  limits: FeeLimits;
+  usedToday: bigint;
+  sameAsset: boolean;
+};
+
+/** Decides what a plan sends now. `units`: they arrive. They and the highest fee together are at most what is free. */
+export function runOf({ free, least, fees, limits, usedToday, sameAsset }: RunCase): Run {
+  if (free === 0n || free < least) return { kind: 'less' };
+  const allowed = feeAllowed(limits, { sum: free, usedToday, sameAsset });
+  if (fees.now > allowed) return { kind: 'dear', fee: fees.now, allowed };
+  const feeMax = minOf(fees.highest > fees.now ? fees.highest : fees.now, allowed);
+  const units = sameAsset ? free - feeMax : free;
+  return units > 0n ? { kind: 'send', units, feeMax } : { kind: 'less' };
+}

@@ -1,0 +1,78 @@
+/**
+ * Decides whether a payment may be signed under a grant of forwarding: it pays the granted address and our own change, its fee is
+ * within the limit of one payment, and with those of the last 24 hours within the limit of a day.
+ *
+ * Invariants. A grant lets nothing go but to its address. Each transaction that could confirm beside the others counts with its
+ * whole fee before a signature leaves, so that many small payments burn no more than the limit of a day.
+ */
+import { Rejected } from '../../domain/errors.ts';
+import { isWithinShare } from '../../domain/forwarding.ts';
+import { identityText } from './approval.ts';
+import {
+  judgeWithdrawals,
+  type Moved,
+  mayMissOne,
+  needConflict,
+  needSameAccount,
+  noApproval,
+  overLimit,
+  spentInDay,
+  subjectOf,
+  type Verdict,
+  type Witness,
+} from './permission.ts';
+import type { ForwardGrant, Intent, SignOrder } from './port.ts';
+
+/** The subject of a grant of forwarding in the journal. */
+export const forwardSubjectOf = (of: Pick<ForwardGrant, 'network' | 'accountNo' | 'asset'>): string =>
+  `forward/${subjectOf(of)}`;
+
+/** Whether a grant lets anything go. */
+export const isForwarding = ({ feeDay }: ForwardGrant): boolean => feeDay !== '0';
+
+/** Judges the payments of an order, whoever approves them. Throws `Rejected`. */
+export function judgePayments(order: SignOrder, moved: Moved, witness: Witness): Verdict {
+  const isForwarded = order.withdrawals.some(({ approval }) => approval.by === 'forward');
+  return isForwarded ? judgeForward(order, moved, witness) : judgeWithdrawals(order, moved, witness);
+}
+
+function judgeForward({ withdrawals, purpose }: SignOrder, moved: Moved, { memory, now }: Witness): Verdict {
+  const [only, ...others] = withdrawals;
+  if (!only || others.length > 0) throw refused('what is forwarded stands alone');
+  if (purpose !== 'pay') throw noApproval('a grant of forwarding cancels nothing');
+  const { intent } = only;
+  needSameAccount(intent, moved);
+  if (intent.sweep || intent.coins !== null) throw refused('what is forwarded is a plain payment');
+  const identity = identityText(intent);
+  const known = memory.signed.get(intent.uuid);
+  if (known) {
+    const keys = new Set(moved.conflictKeys);
+    needConflict(intent, known, keys);
+    if (known.identity !== identity || !known.forwarded) throw refused(`${intent.uuid} was signed as another payment`);
+    if (mayMissOne(known, keys, memory)) throw noApproval('it may have been paid by what was signed after the backup');
+  }
+  const subject = forwardSubjectOf(moved);
+  const rise = memory.policyFees.riseOf(subject, moved.conflictKeys, moved.fee);
+  // what was signed before is signed again, also after the grant ended: its fee was counted
+  if (!known || rise > 0n) needGranted(memory.forwardGrants.get(subject), intent, moved.fee);
+  const used = spentInDay(memory.policySpends, subject, now);
+  const perDay = BigInt(memory.forwardGrants.get(subject)?.feeDay ?? 0);
+  if (rise > 0n && used + rise > perDay) throw overLimit('the fees of 24 hours would be above their limit');
+  const entry = { intent, identity, feeMax: 0n, policyUnits: null };
+  const spentForward = { subject, units: rise };
+  return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentForward };
+}
+
+function needGranted(grant: ForwardGrant | undefined, { address, units, asset, feeAsset }: Intent, fee: bigint): void {
+  if (!grant || !isForwarding(grant)) throw overLimit('nothing is forwarded from this account in this coin');
+  if (grant.address !== address) throw overLimit(`what is forwarded goes to ${grant.address} only`);
+  const { feeSharePpm, feeMax } = grant;
+  if (feeSharePpm === null && feeMax === null) throw overLimit('the grant limits no fee');
+  if (feeMax !== null && fee > BigInt(feeMax)) throw overLimit('the fee is above the limit of one payment');
+  if (feeSharePpm === null) return;
+  // a share of an amount in another coin would mean nothing
+  if ((feeAsset ?? asset) !== asset) throw overLimit('a share limits no fee in another coin');
+  if (!isWithinShare(fee, BigInt(units), BigInt(feeSharePpm))) throw overLimit('the fee is too large a share');
+}
+
+const refused = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);

@@ -1,0 +1,144 @@
+/** When a plan sends the takings on, over changes of the clocks, and how much. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type FeeLimits,
+  type ForwardSchedule,
+  feeAllowed,
+  freeUnits,
+  isWithinShare,
+  nextDue,
+  nextTry,
+  runOf,
+} from '../../../daemon/domain/forwarding.ts';
+
+const at = (iso: string): number => Date.parse(iso);
+const daily = (minute: number): ForwardSchedule => ({ every: 'day', minute, weekday: null });
+const weekly = (weekday: number, minute: number): ForwardSchedule => ({ every: 'week', minute, weekday });
+const due = (schedule: ForwardSchedule, after: string, zone: string): string =>
+  new Date(nextDue(schedule, at(after), zone)).toISOString().replace('.000Z', 'Z');
+
+describe('the next time of a plan', () => {
+  it.each([
+    ['today, if the hour is to come', daily(120), '2026-01-10T00:30:00Z', 'UTC', '2026-01-10T02:00:00Z'],
+    ['tomorrow, from the hour itself on', daily(120), '2026-01-10T02:00:00Z', 'UTC', '2026-01-11T02:00:00Z'],
+    ["by the business's clock", daily(120), '2026-01-10T00:30:00Z', 'Europe/Berlin', '2026-01-10T01:00:00Z'],
+    ['by its date', daily(60), '2026-01-10T12:00:00Z', 'Pacific/Kiritimati', '2026-01-11T11:00:00Z'],
+    ['in summer', daily(120), '2026-07-10T01:00:00Z', 'Europe/Berlin', '2026-07-11T00:00:00Z'],
+    [
+      'later, if the clocks are put forward over it',
+      daily(150),
+      '2026-03-28T12:00:00Z',
+      'Europe/Berlin',
+      '2026-03-29T01:30:00Z',
+    ],
+    ['the day after that as ever', daily(150), '2026-03-29T01:30:00Z', 'Europe/Berlin', '2026-03-30T00:30:00Z'],
+    ['first of two, if they are put back', daily(150), '2026-10-24T12:00:00Z', 'Europe/Berlin', '2026-10-25T00:30:00Z'],
+    ['and not the second of them', daily(150), '2026-10-25T00:30:00Z', 'Europe/Berlin', '2026-10-26T01:30:00Z'],
+    ['first of two half hours', daily(105), '2026-04-04T10:00:00Z', 'Australia/Lord_Howe', '2026-04-04T14:45:00Z'],
+    ['on its day of the week', weekly(1, 240), '2026-11-25T12:00:00Z', 'America/New_York', '2026-11-30T09:00:00Z'],
+    [
+      'a week later, from the hour on',
+      weekly(3, 240),
+      '2026-11-25T09:00:00Z',
+      'America/New_York',
+      '2026-12-02T09:00:00Z',
+    ],
+    ['over the new year', weekly(5, 0), '2026-12-26T00:00:00Z', 'UTC', '2027-01-01T00:00:00Z'],
+    [
+      'on a Sunday that is put forward',
+      weekly(0, 150),
+      '2026-03-23T00:00:00Z',
+      'Europe/Berlin',
+      '2026-03-29T01:30:00Z',
+    ],
+    ['where a day was left out', daily(600), '2011-12-29T23:00:00Z', 'Pacific/Apia', '2011-12-30T20:00:00Z'],
+  ])('is %s', (_, schedule, after, zone, wanted) => {
+    expect(due(schedule, after, zone)).toBe(wanted);
+  });
+
+  it('has no gap of two days and none of a week more, and is never in the past', () => {
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu');
+    const whole = fc.record({
+      after: fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2030-01-01T00:00:00Z') }),
+      minute: fc.integer({ min: 0, max: 1_439 }),
+      weekday: fc.integer({ min: 0, max: 6 }),
+      zones,
+    });
+    fc.assert(
+      fc.property(whole, ({ after, minute, weekday, zones: zone }) => {
+        const day = nextDue(daily(minute), after, zone) - after;
+        const week = nextDue(weekly(weekday, minute), after, zone) - after;
+        const hour = 3_600_000;
+        return day > 0 && day <= 25 * hour && week > 0 && week <= (7 * 24 + 1) * hour;
+      }),
+    );
+  });
+
+  it('of one that waits for its sum alone is now, and after a payment that did not come about a day later', () => {
+    const reached: ForwardSchedule = { every: 'reached', minute: 0, weekday: null };
+    expect(nextDue(reached, 5, 'UTC')).toBe(5);
+    expect(nextTry(reached, 5, 'UTC')).toBe(86_400_005);
+    expect(nextTry(daily(1), 5, 'UTC')).toBe(60_000);
+  });
+});
+
+const units = fc.bigInt({ min: 0n, max: 10n ** 20n });
+const purse = fc.record({ spendable: units, available: units, waiting: units, promised: units, undecided: units });
+const limits: fc.Arbitrary<FeeLimits> = fc.record({
+  sharePpm: fc.option(fc.bigInt({ min: 0n, max: 1_000_000n })),
+  max: fc.option(units),
+  day: units,
+});
+
+describe('what a plan sends', () => {
+  it('leaves what open withdrawals, refunds and decisions need, and what it keeps', () => {
+    const whole = fc.record({ purse, keep: units, least: units, limits, now: units, highest: units, usedToday: units });
+    fc.assert(
+      fc.property(whole, fc.boolean(), (one, sameAsset) => {
+        const free = freeUnits(one.purse, one.keep);
+        const { least, usedToday } = one;
+        const fees = { now: one.now, highest: one.highest };
+        const run = runOf({ free, least, fees, limits: one.limits, usedToday, sameAsset });
+        if (run.kind !== 'send') return true;
+        const { spendable, available, waiting, promised, undecided } = one.purse;
+        const taken = run.units + (sameAsset ? run.feeMax : 0n);
+        const { sharePpm, max, day } = one.limits;
+        return (
+          run.units > 0n &&
+          free >= least &&
+          spendable - taken >= waiting + promised + one.keep &&
+          available - taken >= undecided + promised + one.keep &&
+          run.feeMax >= one.now &&
+          usedToday + run.feeMax <= day &&
+          (max === null || run.feeMax <= max) &&
+          (sharePpm === null || !sameAsset || isWithinShare(run.feeMax, run.units, sharePpm))
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  const wide: FeeLimits = { sharePpm: null, max: null, day: 1_000n };
+  const base = { free: 100n, least: 0n, fees: { now: 2n, highest: 5n }, limits: wide, usedToday: 0n, sameAsset: true };
+  it.each([
+    ['everything but the highest fee', {}, { kind: 'send', units: 95n, feeMax: 5n }],
+    ['everything, if the fee is in another coin', { sameAsset: false }, { kind: 'send', units: 100n, feeMax: 5n }],
+    ['nothing below the least', { least: 101n }, { kind: 'less' }],
+    ['something at the least', { least: 100n }, { kind: 'send', units: 95n, feeMax: 5n }],
+    ['nothing of nothing', { free: 0n }, { kind: 'less' }],
+    ['nothing of what only pays its fee', { free: 5n }, { kind: 'less' }],
+    ['within a share', { limits: { ...wide, sharePpm: 30_000n } }, { kind: 'send', units: 98n, feeMax: 2n }],
+    ['nothing above the share', { limits: { ...wide, sharePpm: 10_000n } }, { kind: 'dear', fee: 2n, allowed: 0n }],
+    ['within a ceiling', { limits: { ...wide, max: 3n } }, { kind: 'send', units: 97n, feeMax: 3n }],
+    ['nothing above the ceiling', { limits: { ...wide, max: 1n } }, { kind: 'dear', fee: 2n, allowed: 1n }],
+    ['nothing above what is left of the day', { usedToday: 999n }, { kind: 'dear', fee: 2n, allowed: 1n }],
+    ['with what is left of the day', { usedToday: 997n }, { kind: 'send', units: 97n, feeMax: 3n }],
+  ])('is %s', (_, given, wanted) => {
+    expect(runOf({ ...base, ...given })).toEqual(wanted);
+  });
+
+  it('allows no fee once the day has more than its limit', () => {
+    expect(feeAllowed(wide, { sum: 10n, usedToday: 2_000n, sameAsset: true })).toBe(0n);
+  });
+});
