@@ -12,6 +12,7 @@ import { BOOKS } from './books.ts';
 import { CONSOLE } from './console.ts';
 import { COUNTER } from './counter.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { FORWARDING } from './forwarding.ts';
 import { GAS } from './gas.ts';
 import { LINKS } from './links.ts';
 import { type AnyMethod, changes, reads } from './method.ts';
@@ -238,6 +239,7 @@ export const OPERATOR = {
   ...WALLET,
   ...WITHDRAWALS,
   ...GAS,
+  ...FORWARDING,
   ...ENDPOINTS,
   ...SOURCES,
   ...SHOP,

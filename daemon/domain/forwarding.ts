@@ -39,8 +39,9 @@ function dayAfter({ year, month, day }: Day, days: number): { day: Day; ofWeek: 
 
 /** The money of an account in one asset, smallest units. */
 export type Purse = {
-  /** The confirmed money that one transaction could spend, without deposits that nobody decided about. */
+  /** The confirmed money that can be spent, without deposits that nobody decided about; and as much of it as one transaction moves. */
   spendable: bigint;
+  most: bigint;
   /** The balance, less what open withdrawals reserve. */
   available: bigint;
   /** The part of open withdrawals that has no coins of its own yet. */
@@ -51,8 +52,11 @@ export type Purse = {
   undecided: bigint;
 };
 
-/** The money that nobody else needs, less what the plan keeps; at least 0. */
-export function freeUnits({ spendable, available, waiting, promised, undecided }: Purse, keep: bigint): bigint {
+/** The money that nobody else needs, less what the plan keeps; at least 0. One transaction may move less of it. */
+export function freeUnits(
+  { spendable, available, waiting, promised, undecided }: Omit<Purse, 'most'>,
+  keep: bigint,
+): bigint {
   const free = minOf(spendable - waiting, available - undecided) - promised - keep;
   return free > 0n ? free : 0n;
 }
@@ -88,8 +92,9 @@ export type Run =
 
 /** `sameAsset`: the fee is paid from the sum. */
 export type RunCase = {
-  /** From `freeUnits`. */
+  /** From `freeUnits`. `most`: what one transaction moves. */
   free: bigint;
+  most: bigint;
   least: bigint;
   fees: Fees;
   limits: FeeLimits;
@@ -98,11 +103,12 @@ export type RunCase = {
 };
 
 /** Decides what a plan sends now. `units`: they arrive. They and the highest fee together are at most what is free. */
-export function runOf({ free, least, fees, limits, usedToday, sameAsset }: RunCase): Run {
-  if (free === 0n || free < least) return { kind: 'less' };
-  const allowed = feeAllowed(limits, { sum: free, usedToday, sameAsset });
+export function runOf({ free, most, least, fees, limits, usedToday, sameAsset }: RunCase): Run {
+  const sum = minOf(free, most);
+  if (sum <= 0n || free < least) return { kind: 'less' };
+  const allowed = feeAllowed(limits, { sum, usedToday, sameAsset });
   if (fees.now > allowed) return { kind: 'dear', fee: fees.now, allowed };
   const feeMax = minOf(fees.highest > fees.now ? fees.highest : fees.now, allowed);
-  const units = sameAsset ? free - feeMax : free;
+  const units = sameAsset ? sum - feeMax : sum;
   return units > 0n ? { kind: 'send', units, feeMax } : { kind: 'less' };
 }

@@ -58,6 +58,7 @@ import { GIVEN } from './migrations/0060-given.ts';
 import { ENTRIES_BY_TIME } from './migrations/0061-entries-by-time.ts';
 import { MESSAGES } from './migrations/0062-messages.ts';
 import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
+import { FORWARDING } from './migrations/0064-forwarding.ts';
 import { RECEIPTS } from './migrations/0065-receipts.ts';
 import { BOOKS_CURRENCY } from './migrations/0067-books-currency.ts';
 
@@ -116,6 +117,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0061-entries-by-time', ENTRIES_BY_TIME],
   ['0062-messages', MESSAGES],
   ['0063-plan-messages', PLAN_MESSAGES],
+  ['0064-forwarding', FORWARDING],
   ['0065-receipts', RECEIPTS],
   ['0067-books-currency', BOOKS_CURRENCY],
 ];

@@ -1,5 +1,6 @@
 /** The tables of withdrawals. See `schema.ts` for the other tables. */
 import type { AssetId } from '../domain/assets.ts';
+import type { ForwardTime } from '../domain/forwarding.ts';
 import type { Message } from '../domain/messages.ts';
 import type { Purpose, VersionKind } from '../domain/spend-state.ts';
 import type { Speed, WithdrawalState } from '../domain/withdrawal.ts';
@@ -14,7 +15,7 @@ export const WITHDRAWAL_TABLES = {
     account_id: int,
     chain_key: text,
     asset: only<AssetId>(),
-    /** 'merchant', 'operator', 'inbox' or 'refund'. */
+    /** 'merchant', 'operator', 'inbox', 'refund' or 'forward'. */
     origin: text,
     /** The recipient's amount. For a sweep that is not planned yet: everything that it takes, fee included. */
     units: units,
@@ -39,7 +40,7 @@ export const WITHDRAWAL_TABLES = {
     usd_value: maybe(units),
     /** The fee rate is asked for accordingly when it is planned. */
     speed: made(only<Speed>()),
-    approved_by: maybe(only<'operator' | 'policy' | 'sandbox' | 'restore'>()),
+    approved_by: maybe(only<'operator' | 'policy' | 'forward' | 'sandbox' | 'restore'>()),
     approved_at: maybe(time),
     /** The approval as the signer gets it. */
     approval: maybe(text),
@@ -163,6 +164,35 @@ export const WITHDRAWAL_TABLES = {
     halted: flag,
     /** The newest spend that halted it; 0: none. It halts no plan again. */
     halted_by: int,
+  },
+  /** A plan that sends the takings of a business in one coin on to an address. Amounts are smallest units. */
+  forward_plan: {
+    id: made(int),
+    business_id: int,
+    account_id: int,
+    chain_key: text,
+    asset: only<AssetId>(),
+    address: text,
+    /** It leaves so much, and sends from so much on. */
+    keep: units,
+    least: units,
+    every: only<ForwardTime>(),
+    /** Since midnight in the business's time zone. */
+    minute: int,
+    /** 0 is Sunday; null unless it is each week. */
+    weekday: maybe(int),
+    /** The limits of its grant: of one payment, in millionths and in the fee's asset, and of 24 hours. */
+    fee_share_ppm: maybe(int),
+    fee_max: maybe(units),
+    fee_day: units,
+    /** It begins no payment before. */
+    next_at: time,
+    /** The payment that is under way, or whose end it has not seen yet. */
+    withdrawal_id: maybe(int),
+    /** Why it waits, for the operator. */
+    problem: maybe(json<Message>()),
+    created_at: time,
+    updated_at: time,
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

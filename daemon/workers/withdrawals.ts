@@ -5,6 +5,7 @@
 import { raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import type { ChainRuntime } from '../app/chains/chains.ts';
+import { passForwards } from '../app/forwarding/pass.ts';
 import { passGas } from '../app/gas/pass.ts';
 import { type Progress, tendWithdrawals } from '../app/withdrawals/tend.ts';
 import { Unavailable } from '../domain/errors.ts';
@@ -55,7 +56,8 @@ export class WithdrawalWorker {
       this.#pause.begin();
       let waits = true;
       try {
-        const hasPlan = await passGas(this.#app, this.#chain);
+        const collects = await passGas(this.#app, this.#chain);
+        const hasPlan = (await passForwards(this.#app, this.#chain)) || collects;
         const isDue = ({ id }: { id: number }): boolean => this.#isDue(id);
         waits = (await tendWithdrawals(this.#app, this.#chain, this.#progress, isDue)) || hasPlan;
       } catch (error) {

@@ -60,6 +60,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     '{business}: Die Adresse für Ereignisse {id} ({url}) wurde abgeschaltet: {reason}. Sobald sie wieder geht: countinghouse endpoint enable {id}',
   'endpoint.gone': 'Sie antwortete 410 Gone',
   'endpoint.silent': 'Drei Tage lang kam nichts an',
+  'forward.waits': '{business}: Die Einnahmen in {asset} werden nicht weitergeleitet: {reason}',
+  'forward.dear':
+    'Die Netzwerkgebühr von {fee_now} {coin} liegt über den {fee_allowed} {coin}, die der Plan jetzt zulässt',
+  'forward.address': '{address} steht nicht mehr im Adressbuch',
   'gas.cost_reached': 'Seine höchsten Kosten sind erreicht',
   'gas.dear': 'Gas ist teurer, als der Plan erlaubt',
   'gas.halted':
@@ -189,6 +193,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ended.canceled': 'Sie wurde abgebrochen.',
   'ended.conflict': 'Eine andere Transaktion hat ihr Geld ausgegeben.',
   'ended.expired': 'Ihre Frist ist abgelaufen.',
+  'ended.forward': 'Der Plan, der sie weiterleitete, wurde beendet oder geändert.',
   'ended.rejected': 'Sie wurde abgelehnt.',
   'ended.rejected_why': 'Sie wurde abgelehnt: {reason}.',
   'ended.reverted': 'Ihre Transaktion ist fehlgeschlagen.',

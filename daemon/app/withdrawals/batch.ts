@@ -9,6 +9,7 @@ import type { App } from '../app.ts';
 import { approvedFields, describePlan, type GivenApproval, heldWithin, type Preview } from './approve.ts';
 import { claim } from './claim.ts';
 import { feeRateNow, needApprovable } from './fees.ts';
+import { isUnasked } from './payment.ts';
 import { holderOf, overtakenIsRejected, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, findWithdrawal, withdrawalOf } from './rows.ts';
@@ -90,7 +91,7 @@ async function batched(app: App, names: readonly string[], feeMaxOf: (row: Withd
     payouts: rows.map(({ address, units }) => ({ address, units })),
     feeRate: await feeRateNow(holder.chain),
     feeMax: rows.reduce((sum, row) => sum + feeMaxOf(row), 0n),
-    settledOnly: rows.some(({ approved_by }) => approved_by === 'policy'),
+    settledOnly: rows.some(({ approved_by }) => isUnasked(approved_by)),
   });
   return { holder, rows, planned };
 }

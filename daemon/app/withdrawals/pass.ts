@@ -97,7 +97,7 @@ async function claimAll(
   progress.after = tried.length === CLAIMED_PER_PASS_MAX ? tried.at(-1)!.id : 0;
   const rows = [...app.store.all(untriedWithdrawals, page), ...tried];
   // a plan made while the wallet is locked would be outdated when it is signed
-  const common = held ?? (rows.length > 0 ? whyUnsigned(await statusFor(app, chain)) : null);
+  const common = held ?? (rows.length > 0 ? await whyUnsigned(app, chain) : null);
   let waits = false;
   for (const row of rows) {
     const why = common ?? (await claimOne(app, row));
@@ -115,7 +115,8 @@ async function statusFor(app: App, chain: ChainRuntime): Promise<SignerStatus | 
 }
 
 /** Why nothing can be signed now; null: it can. */
-function whyUnsigned(status: SignerStatus | null): Message | null {
+export async function whyUnsigned(app: App, chain: ChainRuntime): Promise<Message | null> {
+  const status = await statusFor(app, chain);
   return whyAway(status) ?? (status === null || status.state === 'unlocked' ? null : message('wait.locked'));
 }
 

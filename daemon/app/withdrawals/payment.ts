@@ -43,7 +43,7 @@ export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.
 export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
-  const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: approved_by === 'policy' };
+  const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by) };
   if (outpoint === null)
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };
   const { chain } = holderOf(app, row);
@@ -58,6 +58,9 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
   if (chain.adapter.accountBased) return { ...wanted, inputsMax: least(coin.units, inputsMaxOf(row)) };
   return { ...wanted, only: [outpoint] };
 }
+
+/** Whether the signer lets it go by itself: then it takes no money that somebody could still take back. */
+export const isUnasked = (by: WithdrawalRow['approved_by']): boolean => by === 'policy' || by === 'forward';
 
 /** Null: no limit. */
 const least = (a: bigint | null, b: bigint | null): bigint | null =>

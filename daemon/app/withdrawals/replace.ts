@@ -19,6 +19,7 @@ import { addVersion, needReplaceable, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
+import { isUnasked } from './payment.ts';
 import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
@@ -151,7 +152,7 @@ async function replacement(
     ...(pays.length === 0 || isSweep ? { only: [] } : {}),
     // a faster sweep takes no money that came after its approval
     ...(isSweep ? { inputsMax: takenBy(holder, open.known.at(-1)!.version) } : {}),
-    settledOnly: pays.some(({ approved_by }) => approved_by === 'policy'),
+    settledOnly: pays.some(({ approved_by }) => isUnasked(approved_by)),
     feeRate: await replacingRate(holder, fees, feeRate),
     feeMin: fees.reduce((most, { fee }) => (fee > most ? fee : most), 0n),
     feeMax,

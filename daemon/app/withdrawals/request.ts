@@ -43,7 +43,9 @@ export type NewWithdrawal = {
   /** Null: everything less the fee. */
   units: bigint | null;
   address: string;
-  origin: 'merchant' | 'operator' | 'inbox' | 'refund';
+  origin: 'merchant' | 'operator' | 'inbox' | 'refund' | 'forward';
+  /** Of a payment that a plan forwards: the highest fee within the limits of its grant. */
+  feeMax?: bigint;
   /** For a refund: the only deposit that it may spend. */
   deposit?: { outpoint: string; inboxId: number };
   /** The invoice that it refunds. */
@@ -134,7 +136,7 @@ export function requestWithdrawal(
     held: true,
     reason: null,
     usd_value: usd,
-    approved_by: approved ? (explicit ? 'policy' : 'sandbox') : null,
+    approved_by: approved ? (origin === 'forward' ? origin : explicit ? 'policy' : 'sandbox') : null,
     approved_at: approved ? now : null,
     approval: null,
     deadline_at: now + APPROVAL_HOLDS_MS,
@@ -160,9 +162,11 @@ function whyApprove(
   app: App,
   reader: Reader,
   business: Business,
-  { asset, address, units, deposit, invoice, typed, usd }: NewWithdrawal & { usd: bigint | null },
+  { asset, address, units, origin, deposit, invoice, typed, usd }: NewWithdrawal & { usd: bigint | null },
 ): Message | null {
   if (quarantineOf(reader)) return message('ask.restored');
+  // the signer judges it by the grant
+  if (origin === 'forward') return null;
   if (invoice) return message('ask.refund', { invoice: invoice.slug });
   if (typed) return message('ask.typed');
   const why = whyByHand(app, reader, business, { chain: asset.chain, address, usd });
@@ -214,7 +218,7 @@ function measured(app: App, tx: Tx, { business, account, chain, wanted, feeRate 
   if (wanted.units !== null && spending.isDust(address, wanted.units)) {
     throw new Rejected('withdrawal.minimum', 'The amount is too small for the network to carry.', 'amount');
   }
-  const fee = estimatedFee(tx, { business, account, chain, wanted, feeRate });
+  const fee = wanted.feeMax ?? estimatedFee(tx, { business, account, chain, wanted, feeRate });
   const { feeAsset } = spending;
   const inAsset = feeAsset === asset.symbol ? fee : 0n;
   // a deposit that is refunded may still be unconfirmed: then it is not in the balance yet

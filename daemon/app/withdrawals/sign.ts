@@ -80,7 +80,8 @@ export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval
 /** The stored approval of a payment to ourselves. It includes the intent, because there is no withdrawal. */
 export type StoredOwn = { intent: Intent; approval: Approval };
 
-function approvalOf({ approval }: WithdrawalRow): Approval {
+function approvalOf({ approval, approved_by }: WithdrawalRow): Approval {
+  if (approved_by === 'forward') return { by: 'forward' };
   if (approval === null) return { by: 'policy' };
   const { until, mac } = JSON.parse(approval) as StoredApproval;
   return { by: 'operator', until, mac };
@@ -251,6 +252,7 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
+    else if (row.approved_by === 'forward') applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
     else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
   }
   if (error.code === 'signer.limit') return;

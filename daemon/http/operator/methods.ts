@@ -28,6 +28,7 @@ import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
 import { COUNTER_METHODS } from './counter.ts';
 import { ENDPOINT_METHODS } from './endpoints.ts';
+import { FORWARD_METHODS } from './forwarding.ts';
 import { GAS_METHODS } from './gas.ts';
 import { LINK_METHODS } from './links.ts';
 import { MACHINE_METHODS } from './machines.ts';
@@ -56,6 +57,7 @@ export const METHODS: Methods = {
   ...WALLET_METHODS,
   ...WITHDRAWAL_METHODS,
   ...GAS_METHODS,
+  ...FORWARD_METHODS,
   ...ENDPOINT_METHODS,
   ...SOURCE_METHODS,
   ...SHOP_METHODS,

@@ -128,8 +128,9 @@ function AskedFor({ proposed }: { proposed: Proposed }): ReactNode {
   return t('askedBy', { by: t(`by_${originOf(one.origin)}`), at: times.short(one.created_at) });
 }
 
-const originOf = (origin: string): 'merchant' | 'operator' | 'inbox' | 'refund' =>
-  origin === 'merchant' || origin === 'inbox' || origin === 'refund' ? origin : 'operator';
+const ORIGINS = ['merchant', 'inbox', 'refund', 'forward'] as const;
+const originOf = (origin: string): (typeof ORIGINS)[number] | 'operator' =>
+  ORIGINS.find((one) => one === origin) ?? 'operator';
 
 /** The service shows something else than what would be signed: a bug, or somebody has taken it over. */
 function Refused({ text }: { text: string }): ReactNode {

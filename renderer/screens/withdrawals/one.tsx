@@ -123,12 +123,13 @@ function Body({ one }: { one: Detail }): ReactNode {
   );
 }
 
-const APPROVERS = ['policy', 'sandbox', 'restore'] as const;
+const APPROVERS = ['policy', 'forward', 'sandbox', 'restore'] as const;
 const approverOf = (name: string | null): (typeof APPROVERS)[number] | 'operator' =>
   APPROVERS.find((one) => one === name) ?? 'operator';
 
-const originOf = (origin: string): 'merchant' | 'operator' | 'inbox' | 'refund' =>
-  origin === 'merchant' || origin === 'inbox' || origin === 'refund' ? origin : 'operator';
+const ORIGINS = ['merchant', 'inbox', 'refund', 'forward'] as const;
+const originOf = (origin: string): (typeof ORIGINS)[number] | 'operator' =>
+  ORIGINS.find((one) => one === origin) ?? 'operator';
 
 function Versions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);

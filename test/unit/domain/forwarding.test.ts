@@ -93,19 +93,29 @@ const limits: fc.Arbitrary<FeeLimits> = fc.record({
 
 describe('what a plan sends', () => {
   it('leaves what open withdrawals, refunds and decisions need, and what it keeps', () => {
-    const whole = fc.record({ purse, keep: units, least: units, limits, now: units, highest: units, usedToday: units });
+    const whole = fc.record({
+      purse,
+      keep: units,
+      least: units,
+      most: units,
+      limits,
+      now: units,
+      highest: units,
+      usedToday: units,
+    });
     fc.assert(
       fc.property(whole, fc.boolean(), (one, sameAsset) => {
         const free = freeUnits(one.purse, one.keep);
-        const { least, usedToday } = one;
+        const { least, most, usedToday } = one;
         const fees = { now: one.now, highest: one.highest };
-        const run = runOf({ free, least, fees, limits: one.limits, usedToday, sameAsset });
+        const run = runOf({ free, most, least, fees, limits: one.limits, usedToday, sameAsset });
         if (run.kind !== 'send') return true;
         const { spendable, available, waiting, promised, undecided } = one.purse;
         const taken = run.units + (sameAsset ? run.feeMax : 0n);
         const { sharePpm, max, day } = one.limits;
         return (
           run.units > 0n &&
+          taken <= most &&
           free >= least &&
           spendable - taken >= waiting + promised + one.keep &&
           available - taken >= undecided + promised + one.keep &&
@@ -120,11 +130,20 @@ describe('what a plan sends', () => {
   });
 
   const wide: FeeLimits = { sharePpm: null, max: null, day: 1_000n };
-  const base = { free: 100n, least: 0n, fees: { now: 2n, highest: 5n }, limits: wide, usedToday: 0n, sameAsset: true };
+  const base = {
+    free: 100n,
+    most: 1_000n,
+    least: 0n,
+    fees: { now: 2n, highest: 5n },
+    limits: wide,
+    usedToday: 0n,
+    sameAsset: true,
+  };
   it.each([
     ['everything but the highest fee', {}, { kind: 'send', units: 95n, feeMax: 5n }],
     ['everything, if the fee is in another coin', { sameAsset: false }, { kind: 'send', units: 100n, feeMax: 5n }],
     ['nothing below the least', { least: 101n }, { kind: 'less' }],
+    ['what one transaction moves', { most: 60n }, { kind: 'send', units: 55n, feeMax: 5n }],
     ['something at the least', { least: 100n }, { kind: 'send', units: 95n, feeMax: 5n }],
     ['nothing of nothing', { free: 0n }, { kind: 'less' }],
     ['nothing of what only pays its fee', { free: 5n }, { kind: 'less' }],

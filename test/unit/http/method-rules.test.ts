@@ -61,6 +61,12 @@ endpoint.rotate         changes  page     -         -
 endpoint.test           changes  page     -         -
 events.next             reads    page     events    -
 export.page             reads    page     -         -
+forwarding.end          changes  page     -         -
+forwarding.list         reads    page     -         -
+forwarding.preview      reads    page     -         -
+forwarding.send         changes  page     -         spends
+forwarding.set          changes  page     -         spends
+forwarding.skip         changes  page     -         -
 gas.collect             changes  page     -         spends
 gas.forecast            reads    page     -         -
 gas.resume              changes  page     -         spends

@@ -1,0 +1,87 @@
+/** One pass over a chain's plans: begins what is due, and says why something waits. Everything is read from rows. */
+import { assetOf } from '../../domain/assets.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { nextDue } from '../../domain/forwarding.ts';
+import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
+import { formatUnits } from '../../domain/money.ts';
+import { isOpen, isSigned } from '../../domain/withdrawal.ts';
+import { type ForwardPlanRow, forwardPlansOn, noteForward } from '../../store/queries/forwarding.ts';
+import { addressInBook } from '../../store/queries/policies.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { type App, MS_PER_HOUR } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
+import { whyUnsigned } from '../withdrawals/pass.ts';
+import { beginPayment, closePayment, noteWaiting, paymentOf, timesOf } from './payments.ts';
+import { type Forecast, forecast } from './run.ts';
+
+/** A payment may wait so long, for a block or a signature, before the operator hears of it. */
+const WAITS_MAX_MS = MS_PER_HOUR;
+
+/** Returns whether the chain has a plan, so that another pass is needed later. */
+export async function passForwards(app: App, chain: ChainRuntime): Promise<boolean> {
+  if (!chain.adapter.spending || quarantineOf(app.store)) return false;
+  const plans = app.store.all(forwardPlansOn, { chain_key: chain.key });
+  for (const plan of plans) await passPlan(app, chain, plan);
+  return plans.length > 0;
+}
+
+async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<void> {
+  const payment = paymentOf(app.store, plan);
+  if (payment && isOpen(payment.state)) return noteOpen(app, plan, payment);
+  if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
+  if (app.now() < plan.next_at || !chain.isCurrent || chain.syncs === 0) return;
+  try {
+    const found = await forecast(app, plan);
+    if (found.run.kind === 'less') return await nothingToSend(app, plan);
+    const why = whyNot(app, plan, found);
+    // a machine at home may sleep: the payment goes on by itself once it is back
+    const away = why ?? (await whyUnsigned(app, chain));
+    if (away) return await app.store.write((tx) => noteWaiting(app, tx, plan.id, away, !isAwayNow(away)));
+    const { run } = found;
+    await app.store.write((tx) => {
+      if (run.kind === 'send') beginPayment(app, tx, plan, run);
+    });
+  } catch (error) {
+    if (error instanceof Unavailable) return;
+    if (!(error instanceof Rejected)) throw error;
+    const why = messageOf(reasonOf(error));
+    await app.store.write((tx) => noteWaiting(app, tx, plan.id, why));
+  }
+}
+
+const isAwayNow = ({ code }: Message): boolean => code === 'wait.machine_away' || code === 'wait.machine_never';
+
+/** A payment that is not signed after an hour says why. */
+async function noteOpen(app: App, { id, problem }: ForwardPlanRow, row: WithdrawalRow): Promise<void> {
+  const isLate = !isSigned(row.state) && app.now() - row.created_at > WAITS_MAX_MS;
+  const why = isLate ? row.problem : null;
+  if (why === null && problem === null) return;
+  await app.store.write((tx) => noteWaiting(app, tx, id, why, why !== null && !isAwayNow(why)));
+}
+
+/** The plan looks again at its next time, or at the next pass where it waits for its sum. */
+async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
+  const { id, every, next_at, problem } = plan;
+  if (every === 'reached' && problem === null) return;
+  const { schedule, timeZone } = timesOf(app, plan);
+  const next = every === 'reached' ? next_at : nextDue(schedule, app.now(), timeZone);
+  await app.store.write((tx) => {
+    tx.run(noteForward, { id, next_at: next, withdrawal_id: null, problem: null });
+    noteWaiting(app, tx, id, null);
+  });
+}
+
+/** Why a plan cannot send what it would; null: it can. */
+export function whyNot(app: App, plan: Pick<ForwardPlanRow, 'business_id' | 'asset' | 'address'>, found: Forecast) {
+  const { business_id, asset, address } = plan;
+  const { chain } = assetOf(asset);
+  if (!app.store.get(addressInBook, { business_id, chain, address })) return message('forward.address', { address });
+  return found.run.kind === 'dear' ? dear(found.run, found) : null;
+}
+
+function dear({ fee, allowed }: { fee: bigint; allowed: bigint }, { feeAsset }: Forecast): Message {
+  const coin = assetOf(feeAsset);
+  const [fee_now, fee_allowed] = [formatUnits(fee, coin), formatUnits(allowed, coin)];
+  return message('forward.dear', { fee_now, fee_allowed, coin: coin.symbol });
+}

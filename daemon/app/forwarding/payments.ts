@@ -1,0 +1,90 @@
+/**
+ * The payments of a plan, which are withdrawals like any other.
+ *
+ * Invariant: a plan has one payment under way. It is stored in the transaction that begins the payment, so that a crash begins none
+ * twice.
+ */
+import { assetOf } from '../../domain/assets.ts';
+import { networkOf } from '../../domain/chain.ts';
+import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
+import { type Message, message, messageOf } from '../../domain/messages.ts';
+import { type ForwardPlanRow, forwardPlanById, noteForward } from '../../store/queries/forwarding.ts';
+import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import { endIn, raiseIn } from '../alerts.ts';
+import type { App } from '../app.ts';
+import { requestWithdrawal } from '../withdrawals/request.ts';
+import { allows, applyEvent } from '../withdrawals/rows.ts';
+
+const WAITS = 'forward.waits';
+
+/** The payment that a plan began last, unless it has seen its end. */
+export const paymentOf = (reader: Reader, { withdrawal_id }: ForwardPlanRow): WithdrawalRow | null =>
+  withdrawal_id === null ? null : (reader.get(withdrawalById, { id: withdrawal_id }) ?? null);
+
+/** The schedule of a plan, and the time zone that it goes by. */
+export const timesOf = (app: App, { business_id, every, minute, weekday }: ForwardPlanRow) => ({
+  schedule: { every, minute, weekday },
+  timeZone: app.directory.business(business_id).timeZone,
+});
+
+/** Begins a payment, unless the plan has changed or has another one under way. */
+export function beginPayment(
+  app: App,
+  tx: Tx,
+  plan: ForwardPlanRow,
+  { units, feeMax }: Extract<Run, { kind: 'send' }>,
+): WithdrawalRow | null {
+  const now = tx.get(forwardPlanById, { id: plan.id });
+  if (!now || now.updated_at !== plan.updated_at || now.withdrawal_id !== null) return null;
+  const { business_id, asset, address } = plan;
+  const wanted = { asset: assetOf(asset), units, address, origin: 'forward' as const, feeMax };
+  const row = requestWithdrawal(app, tx, app.directory.business(business_id), wanted, 0n);
+  const { schedule, timeZone } = timesOf(app, plan);
+  // on an account chain the next address follows, until nothing is left to send
+  const goesOn = app.chains.find(plan.chain_key)?.adapter.accountBased === true;
+  const next_at = goesOn ? now.next_at : nextDue(schedule, app.now(), timeZone);
+  tx.run(noteForward, { id: plan.id, next_at, withdrawal_id: row.id, problem: null });
+  return row;
+}
+
+/** Takes note of a payment that ended. After one that did not come about the plan tries again at its next time. */
+export function closePayment(app: App, tx: Tx, id: number): void {
+  const plan = tx.get(forwardPlanById, { id });
+  const row = plan && paymentOf(tx, plan);
+  if (!plan || !row) return;
+  if (row.state === 'completed') {
+    tx.run(noteForward, { id, next_at: plan.next_at, withdrawal_id: null, problem: null });
+    endIn(app, tx, WAITS, `${id}`);
+    return;
+  }
+  const { schedule, timeZone } = timesOf(app, plan);
+  const next_at = nextTry(schedule, app.now(), timeZone);
+  tx.run(noteForward, { id, next_at, withdrawal_id: null, problem: null });
+  noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
+}
+
+/** Stores why a plan waits, and tells the operator once; null: it does not wait. Writes only what is new. */
+export function noteWaiting(app: App, tx: Tx, id: number, problem: Message | null, isAlert = true): void {
+  const plan = tx.get(forwardPlanById, { id });
+  if (!plan) return;
+  const { next_at, withdrawal_id } = plan;
+  if (JSON.stringify(plan.problem) !== JSON.stringify(problem)) {
+    tx.run(noteForward, { id, next_at, withdrawal_id, problem });
+  }
+  if (problem === null) endIn(app, tx, WAITS, `${id}`);
+  else if (isAlert) {
+    const { name: business } = app.directory.business(plan.business_id);
+    const text = message(WAITS, { business, asset: plan.asset, reason: problem });
+    raiseIn(app, tx, networkOf(plan.chain_key), WAITS, `${id}`, text);
+  }
+}
+
+/** Rejects the payment of a plan that ends or changes, unless it is signed, and closes its alert. */
+export function dropPayment(app: App, tx: Tx, plan: ForwardPlanRow): void {
+  const row = paymentOf(tx, plan);
+  if (row && allows(row, 'reject')) {
+    applyEvent(app, tx, row, 'reject', { reason: message('ended.forward'), deadline_at: null, problem: null });
+  }
+  endIn(app, tx, WAITS, `${plan.id}`);
+}

@@ -1,0 +1,217 @@
+/**
+ * Plans that send the takings of a business on, one for each of its coins. The operator grants the address and the fees to the
+ * signer; the daemon keeps to the amounts and times.
+ */
+import { addressFault } from '../../chains/address-fault.ts';
+import { type Asset, assetOf, findAsset } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { nextDue } from '../../domain/forwarding.ts';
+import { textOf } from '../../domain/messages.ts';
+import { isOpen } from '../../domain/withdrawal.ts';
+import {
+  dropForwardPlan,
+  type ForwardPlanRow,
+  forwardPlanOf,
+  forwardPlansOf,
+  insertForwardPlan,
+  noteForward,
+} from '../../store/queries/forwarding.ts';
+import { addressInBook } from '../../store/queries/policies.ts';
+import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import type { ForwardGrant } from '../../wallet/signer/port.ts';
+import type { App } from '../app.ts';
+import type { Business } from '../shops/directory.ts';
+import { canSpend, chainOf } from '../withdrawals/request.ts';
+import { whyNot } from './pass.ts';
+import { beginPayment, dropPayment, paymentOf, timesOf } from './payments.ts';
+import { forecast } from './run.ts';
+
+/** The part of a plan that the operator chooses. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
+export type ForwardTerms = Pick<
+  ForwardPlanRow,
+  'address' | 'keep' | 'least' | 'every' | 'minute' | 'weekday' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
+>;
+
+/** A grant with the operator's MAC. */
+export type SignedForward = { grant: ForwardGrant; mac: string };
+
+const notFound = (business: Business, asset: Asset): Rejected =>
+  new Rejected('forward.not_found', `${business.name} forwards no ${asset.symbol}`, 'crypto');
+
+/** An asset that a business can forward. Throws `Rejected('withdrawal.crypto')`. */
+export function forwardable(app: App, business: Business, crypto: string): Asset {
+  const asset = findAsset(crypto);
+  if (asset && canSpend(app, business, asset)) return asset;
+  throw new Rejected('withdrawal.crypto', `${business.name} cannot withdraw ${crypto}`, 'crypto');
+}
+
+/** The plan of an asset. Throws `Rejected('forward.not_found')`. */
+export function planFor(app: App, business: Business, asset: Asset): ForwardPlanRow {
+  const plan = app.store.get(forwardPlanOf, { business_id: business.id, asset: asset.symbol });
+  if (!plan) throw notFound(business, asset);
+  return plan;
+}
+
+/** The name of a plan's address in the address book; null: it is not there any more. */
+export function labelOf(app: App, { business_id, asset, address }: ForwardPlanRow): string | null {
+  return app.store.get(addressInBook, { business_id, chain: assetOf(asset).chain, address })?.label ?? null;
+}
+
+export const plansOf = (app: App, business: Business): ForwardPlanRow[] =>
+  app.store.all(forwardPlansOf, { business_id: business.id });
+
+/** Checks the terms of a plan. Throws `Rejected`: `forward.address`, `.fee`, `.schedule`. */
+export function needTerms(app: App, business: Business, asset: Asset, terms: ForwardTerms): void {
+  const { address, every, weekday, fee_share_ppm, fee_max, fee_day } = terms;
+  if ((every === 'week') !== (weekday !== null)) {
+    throw new Rejected('forward.schedule', 'A plan of each week names its day, and no other plan does', 'weekday');
+  }
+  const chain = chainOf(app, business, asset);
+  if (fee_day <= 0n || fee_max === 0n || (fee_share_ppm === null && fee_max === null)) {
+    const text = 'A plan needs the highest fees of 24 hours, and a highest fee of one payment: a share or an amount';
+    throw new Rejected('forward.fee', text, 'fee_day');
+  }
+  if (fee_share_ppm !== null && chain?.spending.feeAsset !== asset.symbol) {
+    const text = `The fee of ${asset.symbol} is paid in ${chain?.spending.feeAsset}: name an amount, a share limits nothing`;
+    throw new Rejected('forward.fee', text, 'fee_share');
+  }
+  const fault = chain && addressFault(chain.adapter, address);
+  if (fault) throw new Rejected('forward.address', `${address} cannot be paid on ${asset.chain}: ${fault}`, 'address');
+  if (!app.store.get(addressInBook, { business_id: business.id, chain: asset.chain, address })) {
+    const text = `${address} is not in the address book of ${business.name} for ${asset.chain}: add it first`;
+    throw new Rejected('forward.address', text, 'address');
+  }
+}
+
+/**
+ * Grants a plan to the signer, and stores it in place of an earlier one of this asset, whose payment is rejected unless it is
+ * signed. Throws `Rejected`: `forward.*`, `signer.*`.
+ */
+export async function setPlan(
+  app: App,
+  business: Business,
+  asset: Asset,
+  terms: ForwardTerms,
+  signed: SignedForward | null,
+): Promise<ForwardPlanRow> {
+  needTerms(app, business, asset, terms);
+  const account = app.directory.account(business, asset.symbol);
+  if (!account) throw notFound(business, asset);
+  await grant(app, business, asset, terms, signed);
+  await app.store.write((tx) => {
+    const before = tx.get(forwardPlanOf, { business_id: business.id, asset: asset.symbol });
+    if (before) {
+      dropPayment(app, tx, before);
+      tx.run(dropForwardPlan, { id: before.id });
+    }
+    const now = app.now();
+    const { every, minute, weekday } = terms;
+    tx.run(insertForwardPlan, {
+      business_id: business.id,
+      account_id: account.id,
+      chain_key: account.chainKey,
+      asset: asset.symbol,
+      address: terms.address,
+      keep: terms.keep,
+      least: terms.least,
+      every,
+      minute,
+      weekday,
+      fee_share_ppm: terms.fee_share_ppm,
+      fee_max: terms.fee_max,
+      fee_day: terms.fee_day,
+      next_at: nextDue({ every, minute, weekday }, now, business.timeZone),
+      // what is signed stays the plan's payment, so that the next one waits for it
+      withdrawal_id: before ? openPayment(paymentOf(tx, before)) : null,
+      problem: null,
+      created_at: now,
+      updated_at: now,
+    });
+    tx.afterCommit(() => app.wake.withdrawals(account.chainKey));
+  });
+  return planFor(app, business, asset);
+}
+
+const openPayment = (row: WithdrawalRow | null): number | null => (row && isOpen(row.state) ? row.id : null);
+
+/** Gives the signer the grant of these terms. Throws `Rejected`: `forward.grant`, `signer.*`. */
+async function grant(
+  app: App,
+  business: Business,
+  asset: Asset,
+  terms: ForwardTerms,
+  signed: SignedForward | null,
+): Promise<void> {
+  if (business.network === 'sandbox') return;
+  if (!signed) throw new Rejected('forward.grant', 'The grant is missing: it needs the passphrase', 'signed');
+  needSame(business, asset, signed);
+  const { address, feeSharePpm, feeMax, feeDay } = signed.grant;
+  const { fee_share_ppm, fee_max, fee_day } = terms;
+  const isOther =
+    address !== terms.address || feeSharePpm !== fee_share_ppm || feeMax !== (fee_max?.toString() ?? null);
+  if (isOther || feeDay !== fee_day.toString()) {
+    throw new Rejected('forward.grant', 'The grant is not for this plan', 'signed');
+  }
+  await app.signer.grantPolicy(signed.grant, signed.mac);
+}
+
+function needSame(business: Business, asset: Asset, { grant: given }: SignedForward): void {
+  const { network, accountNo, asset: of } = given;
+  if (network === business.network && accountNo === business.accountNo && of === asset.symbol) return;
+  throw new Rejected('forward.grant', 'The grant is of another account or coin', 'signed');
+}
+
+/** Ends a plan. A payment that is signed goes on. `signed`: a grant of nothing, which ends the wallet's grant, too. */
+export async function endPlan(
+  app: App,
+  business: Business,
+  asset: Asset,
+  signed: SignedForward | null,
+): Promise<ForwardPlanRow> {
+  const plan = planFor(app, business, asset);
+  if (signed) {
+    needSame(business, asset, signed);
+    if (signed.grant.feeDay !== '0') throw new Rejected('forward.grant', 'The grant ends nothing', 'signed');
+  }
+  await app.store.write((tx) => {
+    dropPayment(app, tx, plan);
+    tx.run(dropForwardPlan, { id: plan.id });
+  });
+  if (signed && business.network !== 'sandbox') await app.signer.grantPolicy(signed.grant, signed.mac);
+  return plan;
+}
+
+/** Leaves out the next time. Throws `Rejected`: `forward.not_found`, `.schedule`. */
+export async function skipNext(app: App, business: Business, asset: Asset): Promise<ForwardPlanRow> {
+  const plan = planFor(app, business, asset);
+  if (plan.every === 'reached') {
+    throw new Rejected('forward.schedule', 'It sends as soon as its sum is there: there is no time to leave out');
+  }
+  const { id, withdrawal_id, problem } = plan;
+  const { schedule, timeZone } = timesOf(app, plan);
+  const next_at = nextDue(schedule, Math.max(plan.next_at, app.now()), timeZone);
+  await app.store.write((tx) => tx.run(noteForward, { id, next_at, withdrawal_id, problem }));
+  return planFor(app, business, asset);
+}
+
+/** Sends what is free now, whatever the time and the sum. Throws `Rejected`: `forward.*`, `withdrawal.*`. */
+export async function sendNow(app: App, business: Business, asset: Asset): Promise<WithdrawalRow> {
+  const plan = planFor(app, business, asset);
+  const payment = paymentOf(app.store, plan);
+  if (payment && isOpen(payment.state)) throw underWay(payment.id);
+  const found = await forecast(app, plan, 0n);
+  const { run } = found;
+  const why = whyNot(app, plan, found);
+  if (run.kind === 'less') throw new Rejected('forward.amount', 'Nothing is free to be sent now');
+  if (run.kind === 'dear') throw new Rejected('forward.fee', why ? textOf(why) : 'The fee is too high');
+  if (why) throw new Rejected('forward.address', textOf(why), 'address');
+  const row = await app.store.write((tx) => {
+    if (payment) tx.run(noteForward, { id: plan.id, next_at: plan.next_at, withdrawal_id: null, problem: null });
+    return beginPayment(app, tx, plan, run);
+  });
+  if (!row) throw underWay(plan.id);
+  return row;
+}
+
+const underWay = (id: number): Rejected =>
+  new Rejected('forward.amount', `Withdrawal ${id} of this plan is under way: the next one follows it`);

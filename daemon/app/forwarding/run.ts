@@ -1,0 +1,113 @@
+/** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
+import type { Holdings } from '../../chains/spending.ts';
+import type { AssetId } from '../../domain/assets.ts';
+import { Rejected } from '../../domain/errors.ts';
+import { DAY_MS, type FeeLimits, type Fees, freeUnits, type Purse, type Run, runOf } from '../../domain/forwarding.ts';
+import { maxOf, minOf } from '../../domain/money.ts';
+import type { Coin } from '../../domain/spend.ts';
+import { type ForwardPlanRow, forwardedSince, promisedIn, undecidedIn } from '../../store/queries/forwarding.ts';
+import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
+import type { App } from '../app.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
+import { needKnownSpends } from '../recovery/unknown-spends.ts';
+import { fundsOf } from '../withdrawals/address-funds.ts';
+import { availableUnits, spendableCoins } from '../withdrawals/coins.ts';
+import { feeRateNow } from '../withdrawals/fees.ts';
+import { type Holder, highestFee, holderOf } from '../withdrawals/plan.ts';
+
+/** The most valuable coins that one transaction spends: fewer than nodes relay. A ring makes an input of Monero large. */
+const COINS_MAX = 1_000;
+const RING_COINS_MAX = 100;
+
+/** The terms that a run depends on. */
+export type Terms = Pick<
+  ForwardPlanRow,
+  'business_id' | 'asset' | 'address' | 'keep' | 'least' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
+>;
+
+/** `balance`: all that is available. `feeAsset`: of the fees in `run`. */
+export type Forecast = { run: Run; balance: bigint; free: bigint; feeAsset: AssetId };
+
+/** `least`: instead of the plan's. Throws `Rejected` with the obstacle. */
+export async function forecast(app: App, terms: Terms, least = terms.least): Promise<Forecast> {
+  const holder = holderOf(app, terms);
+  const { chain, account, asset } = holder;
+  const { feeAsset } = chain.spending;
+  needKnownSpends(app.store, chain, account.id, asset);
+  const balance = availableUnits(app.store, account.id, asset);
+  const nothing: Forecast = { run: { kind: 'less' }, balance, free: 0n, feeAsset };
+  // the coins are not read for nothing
+  if (balance === 0n || balance < terms.keep + least) return nothing;
+  const rate = await feeRateNow(chain);
+  const { purse, holdings } = holdingsOf(app, holder, balance, chain.spending.usualFee?.(asset, rate) ?? 0n);
+  const free = freeUnits(purse, terms.keep);
+  if (minOf(free, purse.most) === 0n) return nothing;
+  const feeAt = (feeRate: bigint): bigint =>
+    highestFee(chain, {
+      accountNo: holder.business.accountNo,
+      asset,
+      feeRate,
+      tipHeight: tipHeightOf(app.store, chain),
+      payout: { address: terms.address, units: null },
+      holdings,
+    });
+  const fees: Fees = { now: feeAt(rate), highest: feeAt(chain.spending.highestRate(rate)) };
+  const sameAsset = feeAsset === asset;
+  const usedToday = usedIn(app, terms);
+  const run = runOf({ free, most: purse.most, least, fees, limits: limitsOf(terms), usedToday, sameAsset });
+  const isDust = run.kind === 'send' && chain.spending.isDust(terms.address, run.units);
+  return { run: isDust ? nothing.run : run, balance, free, feeAsset };
+}
+
+export const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits => ({
+  sharePpm: fee_share_ppm === null ? null : BigInt(fee_share_ppm),
+  max: fee_max,
+  day: fee_day,
+});
+
+/** The fees of the last 24 hours: the highest ones of payments that are not signed yet. */
+function usedIn(app: App, { business_id, asset }: Terms): bigint {
+  return app.store
+    .all(forwardedSince, { business_id, asset, since: app.now() - DAY_MS })
+    .filter(({ state }) => state !== 'rejected')
+    .reduce((sum, { fee, fee_held }) => sum + (fee ?? fee_held), 0n);
+}
+
+/** The money of an account, and the part of it that one transaction takes. `gas`: the fee of a usual transfer. */
+function holdingsOf(
+  app: App,
+  { business, chain, account, asset }: Holder,
+  available: bigint,
+  gas: bigint,
+): { purse: Purse; holdings: Holdings } {
+  const reader = app.store;
+  const of = { business_id: business.id, asset };
+  const undecided = reader.all(undecidedIn, of).reduce((sum, { part, units }) => sum + (part ?? units), 0n);
+  const promises = reader.all(promisedIn, { ...of, now: app.now() });
+  const promised = promises.reduce((sum, { units }) => sum + (units ?? 0n), 0n);
+  const waiting = reader
+    .all(heldWithdrawals, { account_id: account.id })
+    .filter(({ spend_id, outpoint }) => spend_id === null && outpoint === null)
+    .reduce((sum, row) => {
+      const inFees = row.fee_asset === asset && !(row.sweep && row.asset === asset) ? row.fee_held : 0n;
+      return sum + (row.asset === asset ? row.units : 0n) + inFees;
+    }, 0n);
+  const rest = { available, undecided, promised, waiting };
+  const funds = fundsOf(reader, { chain, account, asset }, { settledOnly: true, settledTokens: true });
+  const coin = (outpoint: string): Coin => {
+    throw new Rejected('spend.gone', `The coin ${outpoint} is not asked for`);
+  };
+  if (chain.adapter.accountBased) {
+    const { feeAsset } = chain.spending;
+    const all = funds.balances().map(({ units }) => ({ units: units[asset] ?? 0n, coin: units[feeAsset] ?? 0n }));
+    const able = all.filter((one) => asset === feeAsset || one.coin >= gas);
+    const most = (able.length > 0 ? able : all).reduce((best, { units }) => maxOf(best, units), 0n);
+    const spendable = all.reduce((sum, { units }) => sum + units, 0n);
+    return { purse: { ...rest, spendable, most }, holdings: { ...funds, coin, coins: () => [[]] } };
+  }
+  const { plain } = spendableCoins(reader, chain, account, asset, true);
+  const largest = plain.slice(0, chain.adapter.chain === 'XMR' ? RING_COINS_MAX : COINS_MAX);
+  const sum = (coins: readonly Coin[]): bigint => coins.reduce((total, { units }) => total + units, 0n);
+  const purse = { ...rest, spendable: sum(plain), most: sum(largest) };
+  return { purse, holdings: { ...funds, coin, coins: () => [largest] } };
+}

@@ -1,0 +1,64 @@
+/** Statements about plans that send the takings on. */
+import { sql } from 'kysely';
+import type { AssetId } from '../../domain/assets.ts';
+import type { Row } from '../schema.ts';
+import { columnsBut, find, insert, NO, remove, sqlite, statement, update, word } from '../statement.ts';
+
+export type ForwardPlanRow = Row<'forward_plan'>;
+
+export const insertForwardPlan = insert('forward_plan', columnsBut('forward_plan', 'id'));
+
+export const forwardPlanById = find('forward_plan', 'id');
+
+export const forwardPlanOf = find('forward_plan', 'business_id', 'asset');
+
+export const dropForwardPlan = remove('forward_plan', 'id');
+
+export const noteForward = update('forward_plan', ['next_at', 'withdrawal_id', 'problem'], 'id');
+
+export const forwardPlansOf = statement((p: { business_id: number }) =>
+  sqlite.selectFrom('forward_plan').selectAll().where('business_id', '=', p.business_id).orderBy('asset'),
+);
+
+export const forwardPlansOn = statement((p: { chain_key: string }) =>
+  sqlite.selectFrom('forward_plan').selectAll().where('chain_key', '=', p.chain_key).orderBy('id'),
+);
+
+/** The payments of plans in one asset since a time. */
+export const forwardedSince = statement((p: { business_id: number; asset: AssetId; since: number }) =>
+  sqlite
+    .selectFrom('withdrawal')
+    .select(['fee', 'fee_held', 'state'])
+    .where('business_id', '=', p.business_id)
+    .where('approved_by', '=', word('forward'))
+    .where('approved_at', '>', p.since)
+    .where('asset', '=', p.asset),
+);
+
+/** The deposits, or parts of them, that a business has not decided about. */
+export const undecidedIn = statement((p: { business_id: number; asset: AssetId }) =>
+  sqlite
+    .selectFrom('inbox')
+    .innerJoin('credit', 'credit.id', 'inbox.credit_id')
+    .select(['inbox.units as part', 'credit.units'])
+    .where('inbox.business_id', '=', p.business_id)
+    .where('inbox.state', '=', word('open'))
+    .where('credit.asset', '=', p.asset)
+    .where('credit.gone', '=', NO),
+);
+
+/** The amounts that refund links promise, and that no withdrawal reserves yet. Null: of a deposit in the inbox. */
+export const promisedIn = statement((p: { business_id: number; asset: AssetId; now: number }) =>
+  sqlite
+    .selectFrom('refund_link')
+    .select('units')
+    .where('business_id', '=', p.business_id)
+    .where('asset', '=', p.asset)
+    .where('withdrawal_id', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('state', '=', sql.lit('given')),
+        eb.and([eb('state', '=', sql.lit('open')), eb('ends_at', '>', p.now)]),
+      ]),
+    ),
+);
