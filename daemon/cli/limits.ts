@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { assetOf, nativeAsset } from '../domain/assets.ts';
 import { NATIVE_COIN } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';
+import type { Grant } from '../wallet/signer/port.ts';
 import type { Held } from '../wallet/signer/register.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
@@ -85,24 +86,26 @@ export async function nextDate(session: Session): Promise<number> {
 
 /**
  * Ends every limit of this kind that a separate signer holds, of all accounts, since only the service says which business has which
- * account. The result has the passphrase, so that it is asked for once.
+ * account. `isOne`: which of them. The result has the passphrase, so that it is asked for once.
  */
 export async function endLimits(
   session: Session,
   options: PassphraseOption,
   kind: keyof Held,
+  isOne: (grant: Grant) => boolean = () => true,
 ): Promise<PassphraseOption> {
   const { signerSocket: socket, dataDir, walletFolder: folder } = session;
   const limits = socket === null ? null : await held(session);
-  if (socket === null || !limits || limits[kind].length === 0) return options;
-  const ending: Held = { policies: [], gas: [], forwards: [], [kind]: limits[kind] };
+  const ones = (limits?.[kind] ?? []).filter(({ grant }: { grant: Grant }) => isOne(grant));
+  if (socket === null || ones.length === 0) return options;
+  const ending: Held = { policies: [], gas: [], forwards: [], [kind]: ones };
   if (!session.json) session.note(`The wallet itself is told first to end:\n${textOf(ending).trimEnd()}`);
   await confirm(session.io, session.yes, 'End them, of every account?');
   const passphrase = await passphraseOf(session, options);
   const { endGrants } = await import('../operator/end-grants.ts');
   const grants = ending[kind].map(({ grant }) => grant);
   await endGrants({ dataDir, folder, socket }, passphrase, grants, Date.now());
-  const again = limits[kind].length > 1 ? ' Set those of other businesses again.' : '';
+  const again = ones.length > 1 ? ' Set those of other businesses again.' : '';
   session.note(`The wallet has ended them, whatever the service says.${again}`);
   return { ...options, passphrase };
 }

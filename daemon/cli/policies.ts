@@ -4,6 +4,7 @@ import type { Result } from '../contract/operator.ts';
 import { CHAINS, type ChainId } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
 import { POLICY_MODES, type PolicyMode } from '../domain/policy.ts';
+import type { Grant } from '../wallet/signer/port.ts';
 import { granted } from './approvals.ts';
 import { action, BUSINESS, itemCommand } from './commands.ts';
 import type { Io } from './io.ts';
@@ -98,7 +99,7 @@ async function setPolicy(session: Session, options: PolicyOptions, business = ''
 }
 
 /** Grants limits to a separate signer before the service can withhold them. A locked wallet signs nothing, and the service says so. */
-async function tellFirst(session: Session, signed: Awaited<ReturnType<typeof granted>>): Promise<void> {
+export async function tellFirst(session: Session, signed: readonly { grant: Grant; mac: string }[]): Promise<void> {
   try {
     await grantDirectly(session, signed);
   } catch (error) {

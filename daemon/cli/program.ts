@@ -17,6 +17,7 @@ import { consoleCommands } from './console.ts';
 import { doctor } from './doctor.ts';
 import { endpointCommands } from './endpoints.ts';
 import { eventCommands } from './events.ts';
+import { forwardCommands } from './forwarding.ts';
 import { gasCommands } from './gas.ts';
 import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
@@ -99,6 +100,7 @@ function program(io: Io, json: boolean): Command {
   refundLinkCommands(root, io);
   withdrawalCommands(root, io);
   gasCommands(root, io);
+  forwardCommands(root, io);
   policyCommands(root, io);
   eventCommands(root, io);
   webhookCommands(root, io);

@@ -1,0 +1,218 @@
+/** `countinghouse forward`: plans that send the takings on to one address. */
+import { type Command, Option } from 'commander';
+import { Weekday } from '../contract/forwarding.ts';
+import type { Params, Result } from '../contract/operator.ts';
+import { findAsset } from '../domain/assets.ts';
+import { FORWARD_TIMES } from '../domain/forwarding.ts';
+import { macAt } from '../operator/keyholder.ts';
+import type { ForwardGrant } from '../wallet/signer/port.ts';
+import { action, BUSINESS } from './commands.ts';
+import { EXIT, Failure, type Io, usage } from './io.ts';
+import { endLimits, nextDate, noteLimits } from './limits.ts';
+import { tellFirst } from './policies.ts';
+import { confirm } from './prompt.ts';
+import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
+import type { Session } from './session.ts';
+import { pairs, table, when } from './table.ts';
+
+type Plan = Result<'forwarding.list'>['plans'][number];
+type Terms = Params<'forwarding.set'>['terms'];
+type SetOptions = PassphraseOption & {
+  every: Terms['every'];
+  at?: string;
+  weekday?: NonNullable<Terms['weekday']>;
+  keep: string;
+  least: string;
+  feeShare?: string;
+  feeMax?: string;
+  feeDay: string;
+};
+type Ref = { business: string; crypto: string };
+
+export function forwardCommands(root: Command, io: Io): void {
+  const forward = root
+    .command('forward')
+    .description('send the takings on to an address of your own, by plans that the wallet keeps to');
+  const ofCrypto = (name: string): Command =>
+    forward
+      .command(name)
+      .argument(...BUSINESS)
+      .argument('<crypto>', 'such as LTC');
+  withPassphrase(ofCrypto('set'))
+    .argument('<address>', 'where to: an address of the address book')
+    .addOption(
+      new Option('--every <time>', 'when: as soon as the sum is reached, each day or each week')
+        .choices(FORWARD_TIMES)
+        .makeOptionMandatory(),
+    )
+    .option('--at <time>', "the time of day in the business's time zone, such as 03:30 (default: 03:00)")
+    .addOption(new Option('--weekday <day>', 'the day of each week').choices(Weekday.options))
+    .option('--keep <amount>', 'leave so much', '0')
+    .option('--least <amount>', 'only from this sum on', '0')
+    .option('--fee-share <share>', 'the highest fee of a payment, as a share of its amount: 0.01 is 1 %')
+    .option('--fee-max <amount>', 'the highest fee of a payment, in the coin that fees are paid in')
+    .requiredOption('--fee-day <amount>', 'the highest fees of 24 hours together, in that coin')
+    .description('set the plan of a coin, in place of an earlier one; the wallet has to be unlocked for it')
+    .action(action(io, setPlan));
+  forward
+    .command('list')
+    .description('list the plans of a business')
+    .argument(...BUSINESS)
+    .action(action(io, listPlans));
+  ofCrypto('preview').description('show what would be sent now').action(action(io, showPreview));
+  ofCrypto('send').description('send now what is free, whatever the time and the sum').action(action(io, sendNow));
+  ofCrypto('skip').description('leave out the next time').action(action(io, skipNext));
+  withPassphrase(ofCrypto('end'))
+    .description('end a plan, and take its grant back from the wallet')
+    .action(action(io, endPlan));
+}
+
+const refOf = (given: readonly unknown[]): Ref => ({ business: String(given[0]), crypto: String(given[1]) });
+
+async function setPlan(session: Session, options: SetOptions, ...given: unknown[]): Promise<void> {
+  const ref = refOf(given);
+  const { every, at, weekday = null, keep, least, feeShare = null, feeMax = null, feeDay } = options;
+  const limits = { address: String(given[2]), feeShare, feeMax, feeDay };
+  const terms: Terms = {
+    address: limits.address,
+    every,
+    ...(at === undefined ? {} : { at }),
+    weekday,
+    keep,
+    least,
+    fee_share: feeShare,
+    fee_max: feeMax,
+    fee_day: feeDay,
+  };
+  const preview = await session.call('forwarding.preview', { ...ref, terms });
+  if (!session.json) session.note(previewText(preview).trimEnd());
+  const { plans } = await session.call('forwarding.list', { business: ref.business });
+  const before = plans.find(({ crypto }) => crypto === ref.crypto)?.address ?? null;
+  const signed = await signedGrant(session, options, ref, { limits, before });
+  if (signed) await tellFirst(session, [signed]);
+  const done = await session.call('forwarding.set', { ...ref, terms, signed });
+  await noteLimits(session);
+  session.print(done, () => planText(done.plan));
+}
+
+async function endPlan(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
+  const ref = refOf(given);
+  // before the service is asked for anything, since it may answer so that nothing is taken back
+  const known = await endLimits(
+    session,
+    options,
+    'forwards',
+    (grant) => 'asset' in grant && grant.asset === ref.crypto,
+  );
+  const { plans } = await session.call('forwarding.list', { business: ref.business });
+  const address = plans.find(({ crypto }) => crypto === ref.crypto)?.address;
+  if (address === undefined) {
+    throw new Failure(`${ref.business} forwards no ${ref.crypto}`, EXIT.failed, 'forward.not_found');
+  }
+  const limits = { address, feeShare: null, feeMax: null, feeDay: '0' };
+  const signed = await signedGrant(session, known, ref, { limits, before: null });
+  if (signed) await tellFirst(session, [signed]);
+  const done = await session.call('forwarding.end', { ...ref, signed });
+  await noteLimits(session);
+  session.print(done, () => `${done.plan.crypto} is not forwarded any more.\n`);
+}
+
+type Wanted = {
+  limits: { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };
+  before: string | null;
+};
+
+/** Shows a grant, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
+async function signedGrant(
+  session: Session,
+  options: PassphraseOption,
+  { business, crypto }: Ref,
+  { limits, before }: Wanted,
+): Promise<{ grant: ForwardGrant; mac: string } | null> {
+  const asset = findAsset(crypto);
+  if (!asset) throw usage(`${crypto} is no cryptocurrency of this program`);
+  const { businesses } = await session.call('business.list', {});
+  const owner = businesses.find(({ id, name }) => `${id}` === business || name === business);
+  if (!owner) throw new Failure(`there is no business ${business}`, EXIT.failed, 'business.not_found');
+  if (owner.network === 'sandbox') return null;
+  const { forwardGrantOf, forwardGrantText } = await import('../operator/forwarding.ts');
+  const account = { network: owner.network, accountNo: owner.account_no, asset };
+  const grant = forwardGrantOf(account, limits, await nextDate(session));
+  if (!session.json) session.note(forwardGrantText(grant, asset, before));
+  await confirm(session.io, session.yes, limits.feeDay === '0' ? 'End it?' : 'Let the wallet do that without asking?');
+  const passphrase = await passphraseOf(session, options);
+  const keyholder = await session.keyholder();
+  const { grants } = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
+  return { grant, mac: macAt(grants, 0) };
+}
+
+async function listPlans(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const found = await session.call('forwarding.list', { business: String(given[0]) });
+  session.print(found, () =>
+    found.plans.length === 0 ? 'Nothing is forwarded.\n' : found.plans.map(planText).join('\n'),
+  );
+}
+
+const timesText = ({ every, at, weekday }: Plan): string => {
+  if (every === 'reached') return 'as soon as the sum is there';
+  return every === 'day' ? `each day at ${at}` : `each ${weekday} at ${at}`;
+};
+
+function planText(plan: Plan): string {
+  const { crypto, fee_share, fee_max, fee_day, fee_crypto } = plan;
+  const most = [
+    fee_share === null ? null : `a share of ${fee_share}`,
+    fee_max === null ? null : `${fee_max} ${fee_crypto}`,
+  ];
+  return pairs([
+    ['Crypto', `${crypto} of ${plan.business} (${plan.network})`],
+    ['To', `${plan.address}${plan.label === null ? '' : ` (${plan.label})`}`],
+    ['When', timesText(plan)],
+    ['Keeps', `${plan.keep} ${crypto}, and sends from ${plan.least} ${crypto} on`],
+    ['Fees', `at most ${most.filter((one) => one !== null).join(' and ')}, ${fee_day} ${fee_crypto} in 24 hours`],
+    ['Next', plan.next_at === null ? null : when(plan.next_at)],
+    ['Under way', plan.withdrawal === null ? null : `withdrawal ${plan.withdrawal}`],
+    ['Waits', plan.problem],
+  ]);
+}
+
+async function showPreview(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const found = await session.call('forwarding.preview', refOf(given));
+  session.print(found, () => previewText(found));
+}
+
+function previewText(found: Result<'forwarding.preview'>): string {
+  const { crypto, amount, usd_value, fee, fee_crypto, fee_share, kept, free, next_at, problem } = found;
+  const rows = [
+    [
+      crypto,
+      amount ?? 'nothing',
+      usd_value ?? '-',
+      fee === null ? '-' : `${fee} ${fee_crypto}`,
+      fee_share ?? '-',
+      kept,
+      free,
+    ],
+  ];
+  const list = table(['CRYPTO', '>SENT NOW', '>USD', '>FEE UP TO', '>SHARE', '>KEPT', '>FREE'], rows, '');
+  return `${list}${pairs([
+    ['To', found.address],
+    ['Next', next_at === null ? null : when(next_at)],
+    ['Waits', problem],
+  ])}`;
+}
+
+async function sendNow(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const ref = refOf(given);
+  const preview = await session.call('forwarding.preview', ref);
+  if (!session.json) session.note(previewText(preview).trimEnd());
+  await confirm(session.io, session.yes, 'Send it now?');
+  const done = await session.call('forwarding.send', ref);
+  const { id, amount, crypto } = done.withdrawal;
+  session.print(done, () => `Withdrawal ${id} sends ${amount} ${crypto}.\n`);
+}
+
+async function skipNext(session: Session, _: object, ...given: unknown[]): Promise<void> {
+  const done = await session.call('forwarding.skip', refOf(given));
+  session.print(done, () => `The next time is ${when(done.plan.next_at ?? '')}.\n`);
+}

@@ -1,0 +1,62 @@
+/**
+ * A grant of forwarding, made by the operator's own program from the operator's terms alone. It uses no statement of the service:
+ * the address is the one that was typed, and the decimals of the coins are this program's.
+ */
+import { type Asset, type Network, nativeAsset } from '../domain/assets.ts';
+import { Rejected } from '../domain/errors.ts';
+import { formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
+import { inGroups } from '../domain/policy.ts';
+import type { ForwardGrant } from '../wallet/signer/port.ts';
+
+/** Of a share: the signer counts millionths. */
+const SHARE_DECIMALS = 6;
+
+/** As typed: a share such as 0.01, and amounts of the coin that fees are paid in. */
+export type ForwardLimits = { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };
+type Account = { network: Network; accountNo: number; asset: Asset };
+
+/** Throws `Rejected('forward.fee')` for what is no amount. */
+export function forwardGrantOf(
+  { network, accountNo, asset }: Account,
+  { address, feeShare, feeMax, feeDay }: ForwardLimits,
+  now: number,
+): ForwardGrant {
+  const coin = nativeAsset(asset.chain);
+  const units = (text: string, decimals: number, field: string): bigint => {
+    const value = parseDecimal(text, decimals);
+    if (value === null)
+      throw new Rejected('forward.fee', `${text} is no amount of at most ${decimals} decimals`, field);
+    return value;
+  };
+  return {
+    kind: 'forward',
+    network,
+    accountNo,
+    asset: asset.symbol,
+    address,
+    feeSharePpm: feeShare === null ? null : Number(units(feeShare, SHARE_DECIMALS, 'fee_share')),
+    feeMax: feeMax === null ? null : units(feeMax, coin.decimals, 'fee_max').toString(),
+    feeDay: units(feeDay, coin.decimals, 'fee_day').toString(),
+    issuedAt: now,
+  };
+}
+
+/** The actions that the grant permits to the wallet. `before`: the address of the plan that it replaces. */
+export function forwardGrantText(grant: ForwardGrant, { chain, symbol }: Asset, before: string | null): string {
+  const { network, accountNo, address, feeSharePpm, feeMax, feeDay } = grant;
+  const coin = nativeAsset(chain);
+  const account = `${symbol}, ${network}, account ${accountNo}`;
+  if (feeDay === '0') return `${account}\nThe wallet forwards nothing any more.`;
+  const amount = (units: string): string => `${formatUnits(BigInt(units), coin)} ${coin.symbol}`;
+  const share =
+    feeSharePpm === null ? [] : [`${formatDecimal(BigInt(feeSharePpm), SHARE_DECIMALS - 2)} % of its amount`];
+  const most = [...share, ...(feeMax === null ? [] : [amount(feeMax)])].join(' and at most ');
+  const old = before !== null && before !== address ? [`until now to   ${inGroups(before).join(' ')}`] : [];
+  return [
+    account,
+    'The wallet may send any amount without asking',
+    ...old,
+    `${old.length > 0 ? 'from now on to ' : 'to '}${inGroups(address).join(' ')}`,
+    `A payment costs at most ${most}, and all of 24 hours at most ${amount(feeDay)} in fees.`,
+  ].join('\n');
+}
