@@ -32,11 +32,10 @@ import {
 import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
 import {
+  AnyGrantShape,
   decodeSigned,
   encodeImages,
   encodeOrder,
-  GasGrantShape,
-  GrantShape,
   isUtxo,
   KeyImagesShape,
   MacsShape,
@@ -216,7 +215,7 @@ export class SignerClient implements Signer {
   }
 
   async grantPolicy(grant: Grant, mac: string): Promise<void> {
-    const checked = ('kind' in grant ? GasGrantShape : GrantShape).safeParse(grant);
+    const checked = AnyGrantShape.safeParse(grant);
     if (!checked.success) throw new Rejected('signer.unsupported', 'Such limits cannot be granted');
     await this.#needUnlocked();
     await this.#ask({ call: 'grant', grant: checked.data, mac }, z.null(), STATUS_MS);

@@ -208,7 +208,8 @@ export const ForwardGrantShape = z.strictObject({
   issuedAt: Whole,
 });
 
-const AnyGrant = z.union([GrantShape, GasGrantShape, ForwardGrantShape]);
+/** A grant of any kind. */
+export const AnyGrantShape = z.union([GrantShape, GasGrantShape, ForwardGrantShape]);
 
 /** The operator's request for MACs. A sealed one also has the passphrase. */
 export const AuthorizationShape = z.strictObject({
@@ -224,7 +225,7 @@ export const AuthorizationShape = z.strictObject({
       to: Script,
     })
     .nullable(),
-  grants: z.array(AnyGrant).max(LIST_MAX),
+  grants: z.array(AnyGrantShape).max(LIST_MAX),
 });
 
 export const SealedShape = z.strictObject({
@@ -250,7 +251,7 @@ export const Request = z.discriminatedUnion('call', [
   z.strictObject({
     id: Whole,
     call: z.literal('grant'),
-    grant: AnyGrant,
+    grant: AnyGrantShape,
     mac: z.string().max(64),
   }),
   z.strictObject({ id: Whole, call: z.literal('revoke'), next: EpochShape, mac: z.string().max(64) }),
