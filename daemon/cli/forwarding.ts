@@ -4,6 +4,7 @@ import { Weekday } from '../contract/forwarding.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { findAsset } from '../domain/assets.ts';
 import { FORWARD_TIMES } from '../domain/forwarding.ts';
+import { textIn } from '../domain/messages.ts';
 import { macAt } from '../operator/keyholder.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
@@ -172,7 +173,7 @@ function planText(plan: Plan): string {
     ['Fees', `at most ${most.filter((one) => one !== null).join(' and ')}, ${fee_day} ${fee_crypto} in 24 hours`],
     ['Next', plan.next_at === null ? null : when(plan.next_at)],
     ['Under way', plan.withdrawal === null ? null : `withdrawal ${plan.withdrawal}`],
-    ['Waits', plan.problem],
+    ['Waits', textIn(plan.problem)],
   ]);
 }
 
@@ -198,7 +199,7 @@ function previewText(found: Result<'forwarding.preview'>): string {
   return `${list}${pairs([
     ['To', found.address],
     ['Next', next_at === null ? null : when(next_at)],
-    ['Waits', problem],
+    ['Waits', textIn(problem)],
   ])}`;
 }
 

@@ -75,8 +75,7 @@ export const ForwardPlanShape = z.object({
   /** The number of the payment that is under way. */
   withdrawal: Id.nullable(),
   /** Why it waits. */
-  problem: z.string().nullable(),
-  said_problem: MessageShape.nullable(),
+  problem: MessageShape.nullable(),
 });
 
 const One = z.object({ plan: ForwardPlanShape });
@@ -101,8 +100,7 @@ export const FORWARDING = {
       free: Decimal,
       next_at: Instant.nullable(),
       /** Why nothing would be sent, besides too small a sum. */
-      problem: z.string().nullable(),
-      said_problem: MessageShape.nullable(),
+      problem: MessageShape.nullable(),
     }),
   ),
   /** Replaces the plan of the crypto. The grant has the limits of the terms, in smallest units. */

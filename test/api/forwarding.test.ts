@@ -50,7 +50,7 @@ const next = async (count: number) => {
   return (await forwarded())[0]!;
 };
 const problem = (code: string) =>
-  until(`the plan says ${code}`, async () => (await plans())[0]?.said_problem?.code === code);
+  until(`the plan says ${code}`, async () => (await plans())[0]?.problem?.code === code);
 
 beforeAll(async () => {
   service = await startTestDaemon();
@@ -151,7 +151,7 @@ describe('a plan', () => {
     await deposit(service, 'LTC', 400);
     await problem('forward.dear');
     const told = await operator.call('forwarding.preview', ltc);
-    expect([told.amount, told.said_problem?.code]).toEqual([null, 'forward.dear']);
+    expect([told.amount, told.problem?.code]).toEqual([null, 'forward.dear']);
     expect(await refusal(operator.call('forwarding.send', ltc))).toBe('forward.fee');
     const book = await operator.call('addressBook.list', { business });
     const { id, label, chain } = book.addresses.find(({ address }) => address === COLD)!;

@@ -116,11 +116,11 @@ it('one that shares the beginning alone is named more quietly, and the policy le
   expect(lookalikeKeyOf(beginsAlike).slice(0, 3)).toBe(lookalikeKeyOf(known).slice(0, 3));
   const id = await ask('2', beginsAlike);
   const { warnings } = await operator.preview(id);
-  expect(warnings.map(({ said: { code } }) => code)).toEqual(['warning.new_address', 'warning.one_end']);
-  expect(`${warnings[1]!.said.values.addresses}`.split(', ').sort()).toEqual([known, fake].sort());
+  expect(warnings.map(({ text: { code } }) => code)).toEqual(['warning.new_address', 'warning.one_end']);
+  expect(`${warnings[1]!.text.values.addresses}`.split(', ').sort()).toEqual([known, fake].sort());
   expect(await recipient(beginsAlike)).toMatchObject({ lookalikes: [] });
   const small = await ask('0.2', beginsAlike);
-  expect((await operator.show(small)).said_problem).toBeNull();
+  expect((await operator.show(small)).problem).toBeNull();
   await completed(small);
   await operator.call('withdrawal.reject', { id });
 });

@@ -23,7 +23,7 @@ import { type Asset, assetOf, nativeAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { nextDue } from '../../domain/forwarding.ts';
-import { type Message, messageOf, reasonOf, textIn } from '../../domain/messages.ts';
+import { type Message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { ForwardPlanRow } from '../../store/queries/forwarding.ts';
 import type { Context } from './context.ts';
@@ -131,8 +131,7 @@ function planJson(app: App, plan: ForwardPlanRow): PlanJson {
     fee_crypto: coin.symbol,
     next_at: isTimed ? toIso(plan.next_at) : null,
     withdrawal: plan.withdrawal_id,
-    problem: textIn(problem),
-    said_problem: problem,
+    problem,
   };
 }
 
@@ -158,8 +157,7 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
     kept: formatUnits(left, asset),
     free: formatUnits(found?.free ?? 0n, asset),
     next_at: next === null ? null : toIso(next),
-    problem: textIn(problem),
-    said_problem: problem,
+    problem,
   };
 }
 

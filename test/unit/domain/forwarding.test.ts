@@ -120,7 +120,7 @@ describe('what a plan sends', () => {
           spendable - taken >= waiting + promised + one.keep &&
           available - taken >= undecided + promised + one.keep &&
           run.feeMax >= one.now &&
-          usedToday + run.feeMax <= day &&
+          (run.feeMax === 0n || usedToday + run.feeMax <= day) &&
           (max === null || run.feeMax <= max) &&
           (sharePpm === null || !sameAsset || isWithinShare(run.feeMax, run.units, sharePpm))
         );
