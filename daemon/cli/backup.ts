@@ -290,12 +290,13 @@ async function open(session: Session, options: Opening, file: string | null): Pr
   return openByWords(words, bip39);
 }
 
-function reportText({ manifest, addresses, problems, newer }: BackupReport): string {
+function reportText({ manifest, addresses, watch_only: watchOnly, problems, newer }: BackupReport): string {
   const { facts } = manifest;
   const lines = [
     `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
     `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
-    `${addresses} addresses of ${facts.accounts.length} accounts derived again from the words`,
+    `${addresses} addresses of ${facts.accounts.length - watchOnly.length} accounts derived again from the words`,
+    ...watchOnly.map((text) => `Not from the words, compare it with the wallet that has its keys: ${text}`),
     ...facts.balances.map(({ chain_key, account_no, asset, units }) => {
       const amount = formatUnits(BigInt(units), assetOf(asset as AssetId));
       return `${chain_key} account ${account_no}: ${amount} ${asset}`;

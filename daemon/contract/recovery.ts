@@ -18,6 +18,7 @@ const Report: z.ZodType<DrillReport> = z.object({
   invoices: z.int(),
   deposits: z.int(),
   addresses: z.int(),
+  watch_only: z.array(z.string()),
   problems: z.array(z.string()),
   newer: z.array(z.string()),
 });

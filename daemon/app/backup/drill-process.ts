@@ -41,10 +41,14 @@ async function drill(passphrase: string): Promise<void> {
   const words = await attempt(vault, Date.now, () => openByVault(vault, passphrase), isWrong);
   tell({ opened: true });
   try {
-    const { manifest, addresses, problems, newer } = await verifyBackup(file, words, join(dataDir, DATABASE));
+    const { manifest, addresses, watch_only, problems, newer } = await verifyBackup(
+      file,
+      words,
+      join(dataDir, DATABASE),
+    );
     const { made_at, facts } = manifest;
     const { invoices = 0, credits = 0 } = facts.counts;
-    tell({ report: { made_at, invoices, deposits: credits, addresses, problems, newer } });
+    tell({ report: { made_at, invoices, deposits: credits, addresses, watch_only, problems, newer } });
   } finally {
     words.close();
   }

@@ -11,6 +11,7 @@ import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
+import { descriptorOf } from '../../wallet/watch-only.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
 import type { Manifest } from './make.ts';
@@ -18,7 +19,9 @@ import { readManifest, unpackBackup } from './restore.ts';
 
 const PROBLEMS_MAX = 50;
 
-export type BackupReport = Pick<DrillReport, 'addresses' | 'problems' | 'newer'> & { manifest: Manifest };
+export type BackupReport = Pick<DrillReport, 'addresses' | 'problems' | 'newer' | 'watch_only'> & {
+  manifest: Manifest;
+};
 
 /**
  * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` if it
@@ -34,13 +37,14 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: stri
     if (!isDeepStrictEqual(storeFacts(database), manifest.facts)) {
       problems.push('the database does not hold what the backup says of it');
     }
-    const { samples, foreign } = addressProblems(database, words);
+    const { samples, foreign, watchOnly } = addressProblems(database, words);
     problems.push(...foreign);
     const compared = live === null ? { problems: [], newer: [] } : compareWithLive(manifest, live);
     problems.push(...compared.problems);
     return {
       manifest,
       addresses: samples,
+      watch_only: watchOnly,
       problems: problems.slice(0, PROBLEMS_MAX),
       newer: compared.newer.slice(0, PROBLEMS_MAX),
     };
@@ -73,10 +77,28 @@ async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): 
 /** Why the words may not give a Monero account. */
 const HINT = ' (25 words that were imported are in the wallet file alone: the drill with its passphrase finds them)';
 
-/** Compares the accounts and sample addresses of a database with those that the words give. */
-export function addressProblems(database: Source, words: OpenedBackup): { samples: number; foreign: string[] } {
+type Compared = { samples: number; foreign: string[]; watchOnly: string[] };
+
+/**
+ * Compares the accounts and sample addresses of a database with those that the words give. `watchOnly`: accounts of other
+ * wallets by the database's word alone, which whoever wrote into it could have made, with their descriptors.
+ */
+export function addressProblems(database: Source, words: OpenedBackup): Compared {
   const samples = addressSamples(database);
-  return { samples: samples.length, foreign: [...new Set(samples.flatMap((one) => addressProblem(one, words)))] };
+  const others = samples.flatMap((one) => watchOnlyOf(one) ?? []);
+  return {
+    samples: samples.filter((one) => watchOnlyOf(one) === null).length,
+    foreign: [...new Set(samples.flatMap((one) => addressProblem(one, words)))],
+    watchOnly: [...new Set(others)],
+  };
+}
+
+function watchOnlyOf({ chain_key, account_no, key }: AddressSample): string | null {
+  const stored = JSON.parse(key) as AccountKey;
+  const [network] = chain_key.split(':') as [Network, ChainId];
+  if (stored.kind !== 'secp256k1' || !stored.watch) return null;
+  const { watch } = stored;
+  return `${chain_key} account ${account_no}: ${descriptorOf({ ...stored, watch }, network)}`;
 }
 
 /** Whether the words give the account and the address in the database. The sandbox has its own words. */

@@ -5,10 +5,11 @@
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
-import type { Checkpoint } from '../../domain/chain.ts';
+import { type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
+import { present } from '../../domain/errors.ts';
 import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
 import { type Message, message } from '../../domain/messages.ts';
-import { rescanAgainFrom } from '../../store/queries/businesses.ts';
+import { accountById, rescanAgainFrom } from '../../store/queries/businesses.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -95,7 +96,9 @@ function jumpAhead(tx: Tx, now: number, jump: number): void {
     // also takes back ready addresses, which may have been given out since
     const next = nextReceiving(tx, id, next_index);
     skip(tx, id, 0, [{ from: next, to: next + far }]);
-    skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
+    // the other wallet of a watch-only account gets its change by itself
+    const { key } = present(tx.get(accountById, { id }), 'the account is stored');
+    if (!isWatchOnly(key)) skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
     beginUnknownSpends(tx, { id, chain_key }, now);
     endPlan(tx, id, 'stopped', message('gas.restored'));
   }

@@ -8,7 +8,7 @@
  */
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
-import type { ChainUpdate, Checkpoint } from '../../domain/chain.ts';
+import { type ChainUpdate, type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { GAP, INDICES_JUMPED } from '../../domain/indices.ts';
 import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
@@ -200,7 +200,7 @@ const changeWatched = new WeakMap<ChainRuntime, Map<number, number>>();
 async function watchChange(app: App, chain: ChainRuntime, account: Account, count: number): Promise<void> {
   const { adapter, key } = chain;
   const { next_change: from } = app.store.get(accountById, { id: account.id }) ?? {};
-  if (!isUtxo(adapter.chain) || from === undefined) return;
+  if (!isUtxo(adapter.chain) || from === undefined || isWatchOnly(account.key)) return;
   const watched = changeWatched.get(chain) ?? new Map<number, number>();
   changeWatched.set(chain, watched);
   if (watched.get(account.id) === from) return;

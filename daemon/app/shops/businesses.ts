@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, assetOf, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
-import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
+import { type AccountKey, type ChainKey, chainKey } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { isEvm } from '../../domain/evm.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
@@ -129,7 +129,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   const chains = CHAINS.filter((chain) => wanted.accounts[chain]);
   for (const chain of chains) {
     const key = wanted.accounts[chain]!;
-    if (isWatchOnly(key)) refuseUsedKey(app, chainKey(wanted.network, chain), key);
+    refuseUsedKey(app, chainKey(wanted.network, chain), key);
     const account = tx.run(insertAccount, {
       business_id: id,
       chain_key: chainKey(wanted.network, chain),

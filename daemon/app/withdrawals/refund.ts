@@ -20,6 +20,7 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
+import { needKeys } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
 import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
@@ -72,6 +73,8 @@ export function refundWanted(
   if (!found) throw new Rejected('refund.nothing', 'No confirmed amount of this invoice is left to refund.');
   const { left } = found;
   const asset = assetOf(found.symbol);
+  const account = app.directory.account(business, asset.symbol);
+  if (account) needKeys(account, asset.symbol);
   if (!canSpend(app, business, asset)) {
     throw new Rejected('withdrawal.crypto', `${asset.symbol} cannot be paid out here.`);
   }
@@ -112,7 +115,7 @@ export async function requestWanted(
   return app.store.write((tx) => requestWithdrawal(app, tx, business, wanted(tx)[1], fee));
 }
 
-/** The amounts of a paid invoice that are left to refund, by asset; smallest units. */
+/** The amounts of a paid invoice that are left to refund here, by asset; smallest units. */
 export function refundable(
   app: App,
   reader: Reader,
@@ -125,7 +128,8 @@ export function refundable(
     const held = heldByLinks(app, reader, invoice.id, asset, link);
     return { asset, units: leftUnits(reader, payment, asset, held) };
   });
-  return all.filter(({ units }) => units > 0n);
+  const business = app.directory.business(invoice.business_id);
+  return all.filter(({ asset, units }) => units > 0n && !app.directory.isWatchOnly(business, assetOf(asset).chain));
 }
 
 /**

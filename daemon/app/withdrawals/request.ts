@@ -62,7 +62,9 @@ export function withdrawable(app: App, business: Business, asset: Asset): boolea
 }
 
 export function withdrawables(app: App, business: Business): string[] {
-  return business.enabled.filter((asset) => withdrawable(app, business, asset)).map(({ symbol }) => symbol);
+  return business.enabled
+    .filter((asset) => withdrawable(app, business, asset) && !app.directory.isWatchOnly(business, asset.chain))
+    .map(({ symbol }) => symbol);
 }
 
 /** Whether a business has an account of an asset on a chain that can be spent from. */

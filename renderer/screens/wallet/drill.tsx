@@ -192,12 +192,22 @@ function Drilled({ drill: { running, error, report, file, ended_at } }: { drill:
         {error && <Said text={error} />}
       </Notice>
     );
-  const { made_at, invoices, deposits, addresses, problems, newer } = report;
+  const { made_at, invoices, deposits, addresses, watch_only: watchOnly, problems, newer } = report;
   const isWhole = problems.length === 0;
   return (
     <Notice tone={isWhole ? 'good' : 'bad'} title={t(isWhole ? 'drillGood' : 'drillBad')}>
       <p>{t('drillMade', { made: times.full(made_at), at: ended_at === null ? '' : times.full(ended_at) })}</p>
       <p>{t('drillHolds', { invoices, deposits, addresses })}</p>
+      {watchOnly.length > 0 && (
+        <>
+          <p>{t('drillWatchOnly', { n: watchOnly.length })}</p>
+          {watchOnly.map((text) => (
+            <p key={text} className="mono">
+              {text}
+            </p>
+          ))}
+        </>
+      )}
       {problems.map((text) => (
         <p key={text}>
           <Said text={text} />

@@ -115,6 +115,8 @@ export default texts(
     drillBad: 'This backup would not bring everything back',
     drillMade: 'Made {made}, checked {at}.',
     drillHolds: '{invoices} invoices, {deposits} deposits; {addresses} addresses derived again from the words.',
+    drillWatchOnly:
+      'Not from the words: {n} account of another wallet. Compare its key with that wallet.|Not from the words: {n} accounts of other wallets. Compare their keys with these wallets.',
     drillNewer: '{n} thing has changed since|{n} things have changed since',
     addresses: 'Addresses',
     addressesNote: 'given to payers, newest first; all are watched for ever',
@@ -247,6 +249,8 @@ export default texts(
     drillBad: 'Diese Sicherung brächte nicht alles zurück',
     drillMade: 'Gemacht {made}, geprüft {at}.',
     drillHolds: '{invoices} Rechnungen, {deposits} Eingänge; {addresses} Adressen neu aus den Wörtern abgeleitet.',
+    drillWatchOnly:
+      'Nicht aus den Wörtern: {n} Konto einer anderen Wallet. Vergleichen Sie seinen Schlüssel mit ihr.|Nicht aus den Wörtern: {n} Konten anderer Wallets. Vergleichen Sie ihre Schlüssel mit ihnen.',
     drillNewer: '{n} Sache hat sich seither geändert|{n} Dinge haben sich seither geändert',
     addresses: 'Adressen',
     addressesNote: 'an Kunden vergeben, neueste zuerst; alle werden für immer beobachtet',
