@@ -24,9 +24,10 @@ describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), ()
       const { blockHash } = (params.at(-1) ?? {}) as { blockHash?: Json };
       if (!['eth_getBalance', 'eth_call', 'eth_getTransactionCount'].includes(method) || !blockHash) return undefined;
       const { anvil } = pair.scene;
-      const { number } = await anvil.rpc<Block>('eth_getBlockByHash', [blockHash, false]);
+      const block = await anvil.rpc<Block | null>('eth_getBlockByHash', [blockHash, false]);
+      if (!block) return { error: { code: -32_000, message: 'header not found' } };
       const newest = Number(await anvil.rpc<string>('eth_blockNumber', []));
-      return newest - Number(number) >= STATES ? refused : undefined;
+      return newest - Number(block.number) >= STATES ? refused : undefined;
     },
   });
   const watching = async () => {

@@ -153,7 +153,7 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     const grant = limits();
     const made = grantMac(OTHER_KEY, await epochOf(wallet), grant);
     expect(await codeOf(signer.grantPolicy(grant, made))).toBe('signer.approval');
-    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [] });
+    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [], forwards: [] });
   });
 
   it('spends no limit again by going back, or by ending a connection: the record is at home', async () => {
@@ -184,7 +184,7 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     expect(err).toContain('The wallet has ended them, whatever the service says.');
     expect(await codeOf(signer.sign(byPolicy('after')))).toBe('signer.limit');
     expect(await codeOf(signer.grantPolicy(...grantOf(limits())))).toBe('signer.approval');
-    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [] });
+    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [], forwards: [] });
     const approved = payment('LTC', ['approved']);
     await cli('wallet', 'lock');
     expect(await codeOf(signer.sign(approved))).toBe('signer.locked');

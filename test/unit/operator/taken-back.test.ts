@@ -155,7 +155,7 @@ describe('a policy that is taken back', () => {
     const { err } = await takeBack();
     expect(err).toContain('The wallet has ended them, whatever the service says.');
     expect(await codeOf(daemon.sign(byPolicy('after')))).toBe('signer.limit');
-    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [] });
+    expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [], forwards: [] });
     // neither the limits that were in force come back, nor older ones that were kept
     for (const kept of [held, older]) expect(await codeOf(daemon.grantPolicy(...kept!))).toBe('signer.approval');
     expect((await cli('wallet', 'grants')).out).toContain('The wallet signs nothing without asking.');

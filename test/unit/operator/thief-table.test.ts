@@ -112,6 +112,17 @@ const ROWS: Row[] = [
     ],
   },
   {
+    row: 'Send your takings to another address',
+    same: 'no',
+    separate: 'no',
+    home: 'no',
+    proofs: [
+      ['scenario/forwarding.test.ts', 'changed by a thief of the service, pays nobody, and tells it once'],
+      ['unit/wallet/signer-forward.test.ts', 'needs the passphrase for another address, and takes no older one'],
+      ['unit/wallet/signer-forward.test.ts', 'lets many small payments burn no more than the fees of a day'],
+    ],
+  },
+  {
     row: 'Move your coin to addresses of yours that a search would not find',
     same: 'no',
     separate: 'no',
