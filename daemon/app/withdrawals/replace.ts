@@ -7,7 +7,7 @@
  */
 
 import { present, Rejected } from '../../domain/errors.ts';
-import { shareOf } from '../../domain/money.ts';
+import { maxOf, shareOf } from '../../domain/money.ts';
 import { type SpendRow, type VersionRow, versionsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
@@ -52,10 +52,10 @@ export async function previewReplacement(app: App, row: WithdrawalRow, wanted: R
   const { holder, planned, pays, concerned } = await replacement(app, row, wanted, FEE_UNLIMITED);
   needApprovable(holder.chain, planned.plan);
   const share = shareOf(planned.plan.fee, concerned.length);
-  // only a fee above the approved one needs a new approval
+  // only a fee above the approved one needs a new approval, and each cancellation of what is forwarded
   const intents = concerned
-    .filter((row) => share > row.fee_held)
-    .map((row): Intent => ({ ...intentOf(holder, row), feeMax: share.toString() }));
+    .filter((row) => share > row.fee_held || isGrantless(row, pays))
+    .map((row): Intent => ({ ...intentOf(holder, row), feeMax: maxOf(share, row.fee_held).toString() }));
   const feeMax = concerned.reduce((sum, { fee_held }) => {
     const held = fee_held;
     return sum + (share > held ? share : held);
@@ -83,6 +83,7 @@ export async function replace(
       const { planned, holder, pays } = found;
       const { spend } = needOpen(tx, holder, found.row);
       const raised = raisedFees(app, tx, found, wanted, approvals);
+      needCancellation(found, raised);
       if (wanted.kind === 'cancel') {
         const now = withdrawalOf(tx, found.row.id);
         saveWithdrawal(app, tx, { ...now, cancel: true, problem: null }, now.state);
@@ -107,7 +108,7 @@ export async function replace(
 function raisedFees(
   app: App,
   tx: Tx,
-  { holder, concerned }: Replacement,
+  { holder, concerned, pays }: Replacement,
   { kind }: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Raised {
@@ -116,7 +117,7 @@ function raisedFees(
   for (const { id } of concerned) {
     const now = withdrawalOf(tx, id);
     const given = approvals.get(now.uuid);
-    if (!given || given.feeMax <= now.fee_held) continue;
+    if (!given || (given.feeMax <= now.fee_held && !isGrantless(now, pays))) continue;
     checkApproval(app, holder.business, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
@@ -125,6 +126,19 @@ function raisedFees(
     throw new Rejected('withdrawal.insufficient', 'Insufficient balance for so high a fee', 'fee_max');
   }
   return raised;
+}
+
+/** Whether a version is a cancellation that no grant covers: one of forwarding lets nothing go but to its address. */
+const isGrantless = ({ approved_by }: WithdrawalRow, pays: readonly WithdrawalRow[]): boolean =>
+  approved_by === 'forward' && pays.length === 0;
+
+/** Throws `Rejected('withdrawal.approval')` for the cancellation of what is forwarded if nobody ever approved it. */
+function needCancellation({ holder, concerned, pays }: Replacement, raised: Raised): void {
+  if (holder.business.network === 'sandbox') return;
+  const bare = concerned.find((row) => isGrantless(row, pays) && row.approval === null && !raised[row.uuid]);
+  if (!bare) return;
+  const text = `Withdrawal ${bare.id} was forwarded: its cancellation needs the wallet's passphrase`;
+  throw new Rejected('withdrawal.approval', text, 'approvals');
 }
 
 async function replacement(

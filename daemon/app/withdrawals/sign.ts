@@ -81,8 +81,8 @@ export function approvedUnits({ approval, sweep }: Pick<WithdrawalRow, 'approval
 export type StoredOwn = { intent: Intent; approval: Approval };
 
 function approvalOf({ approval, approved_by }: WithdrawalRow): Approval {
-  if (approved_by === 'forward') return { by: 'forward' };
-  if (approval === null) return { by: 'policy' };
+  // what is forwarded has an approval once the operator cancels it, or raises its fee
+  if (approval === null) return { by: approved_by === 'forward' ? 'forward' : 'policy' };
   const { until, mac } = JSON.parse(approval) as StoredApproval;
   return { by: 'operator', until, mac };
 }
@@ -249,13 +249,15 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   // the same would be planned and refused again
   if (isFor !== null) endPlan(tx, account_id, 'stopped', why);
   dropPlan(app, tx, version);
+  // its plan tells of a forwarded payment that is rejected
+  const isTold = rows.length > 0 && rows.every((row) => row.approved_by === 'forward' && row.state === 'approved');
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
     else if (row.approved_by === 'forward') applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
     else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
   }
-  if (error.code === 'signer.limit') return;
+  if (error.code === 'signer.limit' || isTold) return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;
   const ids = rows.map(({ id }) => id).join(', ');
   const text = message('withdrawal.refused', { ids, reason: why });

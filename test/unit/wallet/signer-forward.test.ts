@@ -135,6 +135,28 @@ describe('a grant of forwarding', () => {
     expect(await codeOf(session.sign(order))).toBe('signer.approval');
   });
 
+  it.each<['cancel' | 'raise', number]>([
+    ['cancel', 5_000],
+    ['raise', 6_000],
+  ])('leaves it to the operator to %s what it let go, also after it ended', async (purpose, fee) => {
+    const order = forward('w');
+    await session.sign(order);
+    await give(endOf(grant, now) as ForwardGrant);
+    order.plan.fee = BigInt(fee);
+    const { intent } = order.withdrawals[0]!;
+    intent.feeMax = `${fee}`;
+    if (purpose === 'cancel') {
+      order.purpose = 'cancel';
+      order.plan.outputs = [{ kind: 'change', ...own('LTC', 1, 3), index: 3, units: 150_000_000n - BigInt(fee) }];
+    } else order.plan.outputs[1]!.units = 150_000_000n - UNITS - BigInt(fee);
+    expect(await codeOf(session.sign(order))).toBe(purpose === 'cancel' ? 'signer.approval' : 'signer.limit');
+    order.withdrawals[0]!.approval = approve(intent, START + HOUR, purpose === 'cancel' ? 'raise' : 'cancel');
+    expect(await codeOf(session.sign(order))).toBe('signer.approval');
+    order.withdrawals[0]!.approval = approve(intent, START + HOUR, purpose);
+    expect((await session.sign(order)).fee).toBe(BigInt(fee));
+    expect((await limitsHeldIn(wallet.folder, now)).forwards).toEqual([]);
+  });
+
   it('signs no payment again that somebody else approved, or that was of another amount', async () => {
     const approved = forward('w');
     approved.withdrawals[0]!.approval = approve(approved.withdrawals[0]!.intent, START + HOUR);

@@ -17,7 +17,7 @@ import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import { approvalKey, type Epoch, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
 import { SIGNED_ASSETS } from '../../../daemon/wallet/signer/limits.ts';
-import type { Approval, Grant, Intent, SignPurpose, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
+import type { Approval, ApprovalPurpose, Grant, Intent, UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { DESTINATIONS } from '../chains/spend-kit.ts';
 
@@ -90,7 +90,7 @@ export function coin(
   return { coin: made, raw: previous.toHex(), txid };
 }
 
-export function approve(intent: Intent, until = soon(), purpose: SignPurpose = 'pay'): Approval {
+export function approve(intent: Intent, until = soon(), purpose: ApprovalPurpose = 'pay'): Approval {
   return { by: 'operator', until, mac: intentMac(KEY, epoch, purpose, intent, until) };
 }
 export const grantOf = <G extends Grant>(grant: G): [G, string] => [grant, grantMac(KEY, epoch, grant)];
