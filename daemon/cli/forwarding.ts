@@ -9,7 +9,7 @@ import { macAt } from '../operator/keyholder.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
-import { endLimits, nextDate, noteLimits } from './limits.ts';
+import { endLimits, heldLimits, nextDate, noteLimits } from './limits.ts';
 import { tellFirst } from './policies.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
@@ -29,6 +29,7 @@ type SetOptions = PassphraseOption & {
   feeDay: string;
 };
 type Ref = { business: string; crypto: string };
+type Signed = { grant: ForwardGrant; mac: string };
 
 export function forwardCommands(root: Command, io: Io): void {
   const forward = root
@@ -99,23 +100,23 @@ async function setPlan(session: Session, options: SetOptions, ...given: unknown[
 async function endPlan(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
   const ref = refOf(given);
   // before the service is asked for anything, since it may answer so that nothing is taken back
-  const known = await endLimits(
-    session,
-    options,
-    'forwards',
-    (grant) => 'asset' in grant && grant.asset === ref.crypto,
-  );
-  const { plans } = await session.call('forwarding.list', { business: ref.business });
-  const address = plans.find(({ crypto }) => crypto === ref.crypto)?.address;
-  if (address === undefined) {
-    throw new Failure(`${ref.business} forwards no ${ref.crypto}`, EXIT.failed, 'forward.not_found');
-  }
-  const limits = { address, feeShare: null, feeMax: null, feeDay: '0' };
-  const signed = await signedGrant(session, known, ref, { limits, before: null });
-  if (signed) await tellFirst(session, [signed]);
-  const done = await session.call('forwarding.end', { ...ref, signed });
+  await endLimits(session, options, 'forwards', (grant) => 'asset' in grant && grant.asset === ref.crypto);
+  const told = session.signerSocket !== null;
+  const signed = told ? null : await signedEnd(session, options, ref);
+  const done = await session.call('forwarding.end', { ...ref, signed, told });
   await noteLimits(session);
-  session.print(done, () => `${done.plan.crypto} is not forwarded any more.\n`);
+  session.print(done, () => `${ref.crypto} is not forwarded any more.\n`);
+}
+
+/** A grant of nothing: of the plan's address, or of the one that the wallet still holds. Null if there is neither. */
+async function signedEnd(session: Session, options: PassphraseOption, ref: Ref): Promise<Signed | null> {
+  const { plans } = await session.call('forwarding.list', { business: ref.business });
+  const planned = plans.find(({ crypto }) => crypto === ref.crypto)?.address;
+  const held = planned === undefined ? (await heldLimits(session)).forwards : [];
+  const address = planned ?? held.find(({ grant }) => grant.asset === ref.crypto)?.grant.address;
+  if (address === undefined) return null;
+  const limits = { address, feeShare: null, feeMax: null, feeDay: '0' };
+  return signedGrant(session, options, ref, { limits, before: null });
 }
 
 type Wanted = {
@@ -129,7 +130,7 @@ async function signedGrant(
   options: PassphraseOption,
   { business, crypto }: Ref,
   { limits, before }: Wanted,
-): Promise<{ grant: ForwardGrant; mac: string } | null> {
+): Promise<Signed | null> {
   const asset = findAsset(crypto);
   if (!asset) throw usage(`${crypto} is no cryptocurrency of this program`);
   const { businesses } = await session.call('business.list', {});

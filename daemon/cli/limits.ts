@@ -31,13 +31,14 @@ export function limitCommands(wallet: Command, io: Io): void {
 
 const at = (ms: number): string => when(new Date(ms).toISOString());
 
-async function held(session: Session): Promise<Held> {
+/** The limits under which the wallet signs, by its own record. */
+export async function heldLimits(session: Session): Promise<Held> {
   const { limitsHeldIn } = await import('../wallet/signer/register.ts');
   return session.asOwner(() => limitsHeldIn(session.walletFolder, Date.now()));
 }
 
 async function showLimits(session: Session): Promise<void> {
-  const limits = await held(session);
+  const limits = await heldLimits(session);
   session.print(
     {
       policies: limits.policies.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
@@ -74,7 +75,7 @@ function textOf({ policies, gas, forwards }: Held): string {
 /** Says what a separate signer signs without asking from now on: the service could have named another account. */
 export async function noteLimits(session: Session): Promise<void> {
   if (session.signerSocket === null || session.json) return;
-  session.note(`By the wallet's own record, it signs without asking:\n${textOf(await held(session)).trimEnd()}`);
+  session.note(`By the wallet's own record, it signs without asking:\n${textOf(await heldLimits(session)).trimEnd()}`);
 }
 
 /** The date of limits that are to replace all earlier ones, milliseconds since 1970. */
@@ -95,7 +96,7 @@ export async function endLimits(
   isOne: (grant: Grant) => boolean = () => true,
 ): Promise<PassphraseOption> {
   const { signerSocket: socket, dataDir, walletFolder: folder } = session;
-  const limits = socket === null ? null : await held(session);
+  const limits = socket === null ? null : await heldLimits(session);
   const ones = (limits?.[kind] ?? []).filter(({ grant }: { grant: Grant }) => isOne(grant));
   if (socket === null || ones.length === 0) return options;
   const ending: Held = { policies: [], gas: [], forwards: [], [kind]: ones };

@@ -26,7 +26,7 @@ const ForwardGrant = z.strictObject({
   feeDay: Units,
   issuedAt: Millis,
 });
-/** With the operator's MAC; null only on the sandbox, and where the wallet was told by itself. */
+/** With the operator's MAC; null only on the sandbox, and for an end that the wallet itself was told. */
 const Signed = z
   .strictObject({ grant: ForwardGrant, mac: z.string().regex(/^[0-9a-f]{64}$/) })
   .nullable()
@@ -108,6 +108,12 @@ export const FORWARDING = {
   'forwarding.skip': changes(Ref, One),
   /** Sends now what is free, whatever the time and the sum. */
   'forwarding.send': changes(Ref, z.object({ withdrawal: WithdrawalShape }), { approves: ofBusiness }),
-  /** `signed`: a grant of nothing, which ends the wallet's grant, too. */
-  'forwarding.end': changes(Ref.extend({ signed: Signed }), One),
+  /**
+   * Ends the wallet's grant first, by `signed`: a grant of nothing. `told`: the wallet itself was told to end it. `plan`: null if
+   * there was only a grant.
+   */
+  'forwarding.end': changes(
+    Ref.extend({ signed: Signed, told: z.boolean().default(false) }),
+    z.object({ plan: ForwardPlanShape.nullable() }),
+  ),
 } as const;

@@ -178,7 +178,7 @@ describe('a plan', () => {
     await next(5);
     await mine();
     const { plan } = await operator.call('forwarding.end', ltc);
-    expect(plan.crypto).toBe('LTC');
+    expect(plan?.crypto).toBe('LTC');
     expect(await plans()).toEqual([]);
     expect(await refusal(operator.call('forwarding.end', ltc))).toBe('forward.not_found');
   });

@@ -12,11 +12,22 @@ import { type App, MS_PER_HOUR } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
-import { beginPayment, closePayment, noteWaiting, paymentOf, timesOf } from './payments.ts';
+import {
+  beginPayment,
+  closePayment,
+  noteWaiting,
+  paymentOf,
+  retryPayment,
+  says,
+  timesOf,
+  unchanged,
+} from './payments.ts';
 import { type Forecast, forecast } from './run.ts';
 
 /** A payment may wait so long, for a block or a signature, before the operator hears of it. */
 const WAITS_MAX_MS = MS_PER_HOUR;
+/** A payment that cannot be planned waits so long: by then its fee may be too low, or its money gone. */
+const UNPLANNED_MAX_MS = MS_PER_HOUR / 4;
 
 /** Returns whether the chain has a plan, so that another pass is needed later. */
 export async function passForwards(app: App, chain: ChainRuntime): Promise<boolean> {
@@ -28,16 +39,17 @@ export async function passForwards(app: App, chain: ChainRuntime): Promise<boole
 
 async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<void> {
   const payment = paymentOf(app.store, plan);
-  if (payment && isOpen(payment.state)) return noteOpen(app, plan, payment);
+  if (payment && isOpen(payment.state)) return noteOpen(app, chain, plan, payment);
   if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
   if (app.now() < plan.next_at || !chain.isCurrent || chain.syncs === 0) return;
+  const away = await whyUnsigned(app, chain);
+  // the fee of now is not asked for nothing
+  if (away && says(plan, away)) return;
   try {
     const found = await forecast(app, plan);
     if (found.run.kind === 'less') return await nothingToSend(app, plan);
-    const why = whyNot(app, plan, found);
-    // a machine at home may sleep: the payment goes on by itself once it is back
-    const away = why ?? (await whyUnsigned(app, chain));
-    if (away) return await app.store.write((tx) => noteWaiting(app, tx, plan.id, away, !isAwayNow(away)));
+    const why = whyNot(app, plan, found) ?? away;
+    if (why) return await waitFor(app, plan, why);
     const { run } = found;
     await app.store.write((tx) => {
       if (run.kind === 'send') beginPayment(app, tx, plan, run);
@@ -45,30 +57,40 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   } catch (error) {
     if (error instanceof Unavailable) return;
     if (!(error instanceof Rejected)) throw error;
-    const why = messageOf(reasonOf(error));
-    await app.store.write((tx) => noteWaiting(app, tx, plan.id, why));
+    await waitFor(app, plan, messageOf(reasonOf(error)));
   }
+}
+
+/** Notes why a plan waits. A machine at home may sleep: the payment goes on by itself once it is back. */
+async function waitFor(app: App, plan: ForwardPlanRow, why: Message | null): Promise<void> {
+  if (says(plan, why)) return;
+  await app.store.write((tx) => {
+    if (unchanged(tx, plan)) noteWaiting(app, tx, plan.id, why, why !== null && !isAwayNow(why));
+  });
 }
 
 const isAwayNow = ({ code }: Message): boolean => code === 'wait.machine_away' || code === 'wait.machine_never';
 
-/** A payment that is not signed after an hour says why. */
-async function noteOpen(app: App, { id, problem }: ForwardPlanRow, row: WithdrawalRow): Promise<void> {
-  const isLate = !isSigned(row.state) && app.now() - row.created_at > WAITS_MAX_MS;
-  const why = isLate ? row.problem : null;
-  if (why === null && problem === null) return;
-  await app.store.write((tx) => noteWaiting(app, tx, id, why, why !== null && !isAwayNow(why)));
+/** A payment that is not signed after an hour says why. One that cannot even be planned gives way to a new one. */
+async function noteOpen(app: App, chain: ChainRuntime, plan: ForwardPlanRow, row: WithdrawalRow): Promise<void> {
+  const age = app.now() - row.created_at;
+  const isUnplanned = row.state === 'approved' && row.spend_id === null && row.problem !== null;
+  if (isUnplanned && age > UNPLANNED_MAX_MS && chain.isCurrent && (await whyUnsigned(app, chain)) === null) {
+    return app.store.write((tx) => retryPayment(app, tx, plan));
+  }
+  await waitFor(app, plan, !isSigned(row.state) && age > WAITS_MAX_MS ? row.problem : null);
 }
 
 /** The plan looks again at its next time, or at the next pass where it waits for its sum. */
 async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
-  const { id, every, next_at, problem } = plan;
-  if (every === 'reached' && problem === null) return;
+  if (plan.every === 'reached') return waitFor(app, plan, null);
   const { schedule, timeZone } = timesOf(app, plan);
-  const next = every === 'reached' ? next_at : nextDue(schedule, app.now(), timeZone);
+  const next_at = nextDue(schedule, app.now(), timeZone);
   await app.store.write((tx) => {
-    tx.run(noteForward, { id, next_at: next, withdrawal_id: null, problem: null });
-    noteWaiting(app, tx, id, null);
+    const now = unchanged(tx, plan);
+    if (!now) return;
+    tx.run(noteForward, { id: now.id, next_at, withdrawal_id: now.withdrawal_id, problem: now.problem });
+    noteWaiting(app, tx, now.id, null);
   });
 }
 

@@ -4,6 +4,7 @@
  * Invariant: a plan has one payment under way. It is stored in the transaction that begins the payment, so that a crash begins none
  * twice.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
@@ -28,6 +29,13 @@ export const timesOf = (app: App, { business_id, every, minute, weekday }: Forwa
   timeZone: app.directory.business(business_id).timeZone,
 });
 
+/** A plan as it is stored, unless something was written about it since it was read; else null. */
+export function unchanged(tx: Tx, { id, updated_at, withdrawal_id, next_at }: ForwardPlanRow): ForwardPlanRow | null {
+  const now = tx.get(forwardPlanById, { id });
+  if (!now || now.updated_at !== updated_at) return null;
+  return now.withdrawal_id === withdrawal_id && now.next_at === next_at ? now : null;
+}
+
 /** Begins a payment, unless the plan has changed or has another one under way. */
 export function beginPayment(
   app: App,
@@ -35,8 +43,8 @@ export function beginPayment(
   plan: ForwardPlanRow,
   { units, feeMax }: Extract<Run, { kind: 'send' }>,
 ): WithdrawalRow | null {
-  const now = tx.get(forwardPlanById, { id: plan.id });
-  if (!now || now.updated_at !== plan.updated_at || now.withdrawal_id !== null) return null;
+  const now = unchanged(tx, plan);
+  if (!now || now.withdrawal_id !== null) return null;
   const { business_id, asset, address } = plan;
   const wanted = { asset: assetOf(asset), units, address, origin: 'forward' as const, feeMax };
   const row = requestWithdrawal(app, tx, app.directory.business(business_id), wanted, 0n);
@@ -45,6 +53,7 @@ export function beginPayment(
   const goesOn = app.chains.find(plan.chain_key)?.adapter.accountBased === true;
   const next_at = goesOn ? now.next_at : nextDue(schedule, app.now(), timeZone);
   tx.run(noteForward, { id: plan.id, next_at, withdrawal_id: row.id, problem: null });
+  endIn(app, tx, WAITS, `${plan.id}`);
   return row;
 }
 
@@ -64,20 +73,34 @@ export function closePayment(app: App, tx: Tx, id: number): void {
   noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
 }
 
-/** Stores why a plan waits, and tells the operator once; null: it does not wait. Writes only what is new. */
+/** Whether a plan says this already. */
+export const says = ({ problem }: ForwardPlanRow, why: Message | null): boolean => isDeepStrictEqual(problem, why);
+
+/** Stores why a plan waits, and tells the operator once of each reason; null: it does not wait. Writes only what is new. */
 export function noteWaiting(app: App, tx: Tx, id: number, problem: Message | null, isAlert = true): void {
   const plan = tx.get(forwardPlanById, { id });
-  if (!plan) return;
+  if (!plan || says(plan, problem)) return;
   const { next_at, withdrawal_id } = plan;
-  if (JSON.stringify(plan.problem) !== JSON.stringify(problem)) {
-    tx.run(noteForward, { id, next_at, withdrawal_id, problem });
-  }
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem });
   if (problem === null) endIn(app, tx, WAITS, `${id}`);
-  else if (isAlert) {
+  // a fee in the reason changes with each block
+  else if (isAlert && plan.problem?.code !== problem.code) {
     const { name: business } = app.directory.business(plan.business_id);
     const text = message(WAITS, { business, asset: plan.asset, reason: problem });
     raiseIn(app, tx, networkOf(plan.chain_key), WAITS, `${id}`, text);
   }
+}
+
+/** Rejects a payment that could not be planned, so that the plan looks at once what is possible now. */
+export function retryPayment(app: App, tx: Tx, plan: ForwardPlanRow): void {
+  const now = unchanged(tx, plan);
+  const row = now && paymentOf(tx, now);
+  if (!now || row?.state !== 'approved' || row.spend_id !== null) return;
+  const reason = row.problem ?? messageOf('failed');
+  applyEvent(app, tx, row, 'reject', { reason, deadline_at: null, problem: null });
+  const { id, problem } = now;
+  tx.run(noteForward, { id, next_at: app.now(), withdrawal_id: null, problem });
+  noteWaiting(app, tx, id, reason);
 }
 
 /** Rejects the payment of a plan that ends or changes, unless it is signed, and closes its alert. */

@@ -11,6 +11,7 @@ import { isOpen } from '../../domain/withdrawal.ts';
 import {
   dropForwardPlan,
   type ForwardPlanRow,
+  forwardPlanById,
   forwardPlanOf,
   forwardPlansOf,
   insertForwardPlan,
@@ -21,9 +22,10 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { ForwardGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
+import { needKeys } from '../withdrawals/plan.ts';
 import { canSpend, chainOf } from '../withdrawals/request.ts';
 import { whyNot } from './pass.ts';
-import { beginPayment, dropPayment, paymentOf, timesOf } from './payments.ts';
+import { beginPayment, dropPayment, paymentOf, timesOf, unchanged } from './payments.ts';
 import { forecast } from './run.ts';
 
 /** The part of a plan that the operator chooses. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
@@ -38,10 +40,14 @@ export type SignedForward = { grant: ForwardGrant; mac: string };
 const notFound = (business: Business, asset: Asset): Rejected =>
   new Rejected('forward.not_found', `${business.name} forwards no ${asset.symbol}`, 'crypto');
 
-/** An asset that a business can forward. Throws `Rejected('withdrawal.crypto')`. */
+/** An asset that a business can forward. Throws `Rejected`: `withdrawal.crypto`, `account.watch_only`. */
 export function forwardable(app: App, business: Business, crypto: string): Asset {
   const asset = findAsset(crypto);
-  if (asset && canSpend(app, business, asset)) return asset;
+  const account = asset && app.directory.account(business, asset.symbol);
+  if (asset && account && canSpend(app, business, asset)) {
+    needKeys(account, asset.symbol);
+    return asset;
+  }
   throw new Rejected('withdrawal.crypto', `${business.name} cannot withdraw ${crypto}`, 'crypto');
 }
 
@@ -161,24 +167,35 @@ function needSame(business: Business, asset: Asset, { grant: given }: SignedForw
   throw new Rejected('forward.grant', 'The grant is of another account or coin', 'signed');
 }
 
-/** Ends a plan. A payment that is signed goes on. `signed`: a grant of nothing, which ends the wallet's grant, too. */
+/**
+ * Ends a plan, and first the wallet's grant, also one without a plan: null. A payment that is signed goes on. `signed`: a grant of nothing.
+ * `isTold`: the operator ended the wallet's grant without the service. Throws `Rejected`: `forward.grant`, `.not_found`, `signer.*`.
+ */
 export async function endPlan(
   app: App,
   business: Business,
   asset: Asset,
-  signed: SignedForward | null,
-): Promise<ForwardPlanRow> {
-  const plan = planFor(app, business, asset);
+  { signed, isTold }: { signed: SignedForward | null; isTold: boolean },
+): Promise<ForwardPlanRow | null> {
+  const of = { business_id: business.id, asset: asset.symbol };
   if (signed) {
     needSame(business, asset, signed);
     if (signed.grant.feeDay !== '0') throw new Rejected('forward.grant', 'The grant ends nothing', 'signed');
   }
-  await app.store.write((tx) => {
+  const isGranted = business.network !== 'sandbox';
+  if (!app.store.get(forwardPlanOf, of) && !(isGranted && (signed || isTold))) throw notFound(business, asset);
+  // whoever could keep a grant that no plan shows would forward by it
+  if (isGranted && signed) await app.signer.grantPolicy(signed.grant, signed.mac);
+  else if (isGranted && !isTold) {
+    throw new Rejected('forward.grant', "The end of the wallet's grant is missing: it needs the passphrase", 'signed');
+  }
+  return app.store.write((tx) => {
+    const plan = tx.get(forwardPlanOf, of);
+    if (!plan) return null;
     dropPayment(app, tx, plan);
     tx.run(dropForwardPlan, { id: plan.id });
+    return plan;
   });
-  if (signed && business.network !== 'sandbox') await app.signer.grantPolicy(signed.grant, signed.mac);
-  return plan;
 }
 
 /** Leaves out the next time. Throws `Rejected`: `forward.not_found`, `.schedule`. */
@@ -187,10 +204,14 @@ export async function skipNext(app: App, business: Business, asset: Asset): Prom
   if (plan.every === 'reached') {
     throw new Rejected('forward.schedule', 'It sends as soon as its sum is there: there is no time to leave out');
   }
-  const { id, withdrawal_id, problem } = plan;
   const { schedule, timeZone } = timesOf(app, plan);
-  const next_at = nextDue(schedule, Math.max(plan.next_at, app.now()), timeZone);
-  await app.store.write((tx) => tx.run(noteForward, { id, next_at, withdrawal_id, problem }));
+  await app.store.write((tx) => {
+    const now = tx.get(forwardPlanById, { id: plan.id });
+    if (!now) throw notFound(business, asset);
+    const { id, withdrawal_id, problem } = now;
+    const next_at = nextDue(schedule, Math.max(now.next_at, app.now()), timeZone);
+    tx.run(noteForward, { id, next_at, withdrawal_id, problem });
+  });
   return planFor(app, business, asset);
 }
 
@@ -206,10 +227,14 @@ export async function sendNow(app: App, business: Business, asset: Asset): Promi
   if (run.kind === 'dear') throw new Rejected('forward.fee', why ? textOf(why) : 'The fee is too high');
   if (why) throw new Rejected('forward.address', textOf(why), 'address');
   const row = await app.store.write((tx) => {
-    if (payment) tx.run(noteForward, { id: plan.id, next_at: plan.next_at, withdrawal_id: null, problem: null });
-    return beginPayment(app, tx, plan, run);
+    const now = unchanged(tx, plan);
+    const before = now && paymentOf(tx, now);
+    if (!now || (before && isOpen(before.state))) return null;
+    const { id, next_at } = now;
+    if (before) tx.run(noteForward, { id, next_at, withdrawal_id: null, problem: null });
+    return beginPayment(app, tx, { ...now, withdrawal_id: null }, run);
   });
-  if (!row) throw underWay(plan.id);
+  if (!row) throw new Rejected('forward.amount', 'The plan changed meanwhile: try again');
   return row;
 }
 

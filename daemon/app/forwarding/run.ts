@@ -6,14 +6,15 @@ import { DAY_MS, type FeeLimits, type Fees, freeUnits, type Purse, type Run, run
 import { maxOf, minOf } from '../../domain/money.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { type ForwardPlanRow, forwardedSince, promisedIn, undecidedIn } from '../../store/queries/forwarding.ts';
-import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
+import { heldWithdrawals, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import { availableUnits, spendableCoins } from '../withdrawals/coins.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
-import { type Holder, highestFee, holderOf } from '../withdrawals/plan.ts';
+import { type Holder, highestFee, holderOf, needKeys } from '../withdrawals/plan.ts';
+import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 
 /** The most valuable coins that one transaction spends: fewer than nodes relay. A ring makes an input of Monero large. */
 const COINS_MAX = 1_000;
@@ -33,6 +34,7 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   const holder = holderOf(app, terms);
   const { chain, account, asset } = holder;
   const { feeAsset } = chain.spending;
+  needKeys(account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const balance = availableUnits(app.store, account.id, asset);
   const nothing: Forecast = { run: { kind: 'less' }, balance, free: 0n, feeAsset };
@@ -65,12 +67,16 @@ export const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits 
   day: fee_day,
 });
 
-/** The fees of the last 24 hours: the highest ones of payments that are not signed yet. */
+/** The fees of the last 24 hours, as the signer counts them: of each payment the highest of any version, and what is reserved before. */
 function usedIn(app: App, { business_id, asset }: Terms): bigint {
-  return app.store
-    .all(forwardedSince, { business_id, asset, since: app.now() - DAY_MS })
-    .filter(({ state }) => state !== 'rejected')
-    .reduce((sum, { fee, fee_held }) => sum + (fee ?? fee_held), 0n);
+  const since = app.now() - DAY_MS;
+  // a payment may wait for its signature
+  const rows = app.store.all(forwardedSince, { business_id, asset, since: since - APPROVAL_HOLDS_MS });
+  return rows.reduce((sum, { spend_id, state, fee_held }) => {
+    const versions = spend_id === null ? [] : app.store.all(versionsOf, { spend_id });
+    const signed = versions.filter(({ signed_at }) => (signed_at ?? 0) > since);
+    return sum + signed.reduce((most, { fee }) => maxOf(most, fee ?? 0n), state === 'approved' ? fee_held : 0n);
+  }, 0n);
 }
 
 /** The money of an account, and the part of it that one transaction takes. `gas`: the fee of a usual transfer. */

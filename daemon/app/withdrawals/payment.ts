@@ -43,7 +43,8 @@ export const isForCollecting = ({ code }: Rejected): boolean => code === 'spend.
 export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRequest {
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
-  const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by) };
+  const decidedOnly = approved_by === 'forward';
+  const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by), decidedOnly };
   if (outpoint === null)
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };
   const { chain } = holderOf(app, row);

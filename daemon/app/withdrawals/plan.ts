@@ -62,6 +62,8 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   only?: string[];
   /** Only confirmed coins. */
   settledOnly?: boolean;
+  /** Neither change of ours nor coins that nobody decided about. */
+  decidedOnly?: boolean;
   /** Also tokens without their confirmations: for a preview, as the payment waits for them. */
   unsettledTokens?: boolean;
   /** For a sweep: the maximum value of its coins together, smallest units; null: none. */
@@ -128,6 +130,7 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
       return [only.map(coin)];
     }
     const { plain, undecided, change } = spendableCoins(reader, chain, account, asset, wanted.settledOnly ?? false);
+    if (wanted.decidedOnly) return [plain];
     const all = [...plain, ...undecided, ...change];
     if (wanted.payouts.some(({ units }) => units === null)) return [all];
     return [plain, [...plain, ...undecided], all];

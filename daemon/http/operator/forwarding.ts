@@ -19,7 +19,7 @@ import { findBusiness } from '../../app/operator/find.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type FORWARDING, Weekday } from '../../contract/forwarding.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
-import { type Asset, assetOf, nativeAsset } from '../../domain/assets.ts';
+import { type Asset, assetOf, findAsset, nativeAsset } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { nextDue } from '../../domain/forwarding.ts';
@@ -65,9 +65,14 @@ export const FORWARD_METHODS: Methods = {
   'forwarding.send': async ({ app }, ref) => ({
     withdrawal: withdrawalJson(app, await sendNow(app, ...placeOf(app, ref))),
   }),
-  'forwarding.end': async ({ app }, { signed, ...ref }) => ({
-    plan: planJson(app, await endPlan(app, ...placeOf(app, ref), signed as SignedForward | null)),
-  }),
+  'forwarding.end': async ({ app }, { signed, told: isTold, business, crypto }) => {
+    const asset = findAsset(crypto);
+    // also of an account whose keys are in another wallet by now
+    if (!asset) throw new Rejected('withdrawal.crypto', `${crypto} is no crypto of this program`, 'crypto');
+    const end = { signed: signed as SignedForward | null, isTold };
+    const plan = await endPlan(app, findBusiness(app, business), asset, end);
+    return { plan: plan && planJson(app, plan) };
+  },
 };
 
 function placeOf(app: App, { business, crypto }: { business: string; crypto: string }): [Business, Asset] {

@@ -1,7 +1,8 @@
 /** Plans that send the takings of a business on to one address: one for each of its coins. */
 export const FORWARDING: readonly string[] = [
+  // AUTOINCREMENT: what was begun for a plan that is gone never takes another for it
   `CREATE TABLE forward_plan (
-    id INTEGER PRIMARY KEY, business_id INTEGER NOT NULL, account_id INTEGER NOT NULL, chain_key TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, business_id INTEGER NOT NULL, account_id INTEGER NOT NULL, chain_key TEXT NOT NULL,
     asset TEXT NOT NULL, address TEXT NOT NULL, keep TEXT NOT NULL, least TEXT NOT NULL, every TEXT NOT NULL,
     minute INTEGER NOT NULL, weekday INTEGER, fee_share_ppm INTEGER, fee_max TEXT, fee_day TEXT NOT NULL,
     next_at INTEGER NOT NULL, withdrawal_id INTEGER, problem TEXT, created_at INTEGER NOT NULL,

@@ -28,7 +28,7 @@ export const forwardPlansOn = statement((p: { chain_key: string }) =>
 export const forwardedSince = statement((p: { business_id: number; asset: AssetId; since: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['fee', 'fee_held', 'state'])
+    .select(['spend_id', 'fee_held', 'state'])
     .where('business_id', '=', p.business_id)
     .where('approved_by', '=', word('forward'))
     .where('approved_at', '>', p.since)
