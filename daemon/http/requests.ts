@@ -45,7 +45,7 @@ function namesLoopback(host: string): boolean {
 type Where = { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } };
 
 /** Whether a request was made on this machine, to this machine, and not forwarded by a proxy. */
-function isLocal({ headers, socket }: Where): boolean {
+export function isLocal({ headers, socket }: Where): boolean {
   if (!isLoopback(socket.remoteAddress ?? '')) return false;
   if (FORWARDED.some((name) => headers[name] !== undefined)) return false;
   return namesLoopback(headers.host ?? '');

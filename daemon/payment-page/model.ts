@@ -242,15 +242,20 @@ function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | nu
 }
 
 /** Where the page is answered, and what its address asks for. */
-type Place = Pick<InvoicePage, 'root' | 'query'> & { plays: boolean; change: boolean; watch: boolean };
+type Place = Pick<InvoicePage, 'root' | 'query'> & {
+  plays: boolean;
+  isLocal: boolean;
+  change: boolean;
+  watch: boolean;
+};
 
 export type Notice = 'mustChoose' | 'notNow' | 'soldOut' | 'mailInvalid' | 'mailNotNow' | null;
 
-/** The page of an invoice. `plays`: with the sandbox's buttons. `change`: another coin is to be chosen. `watch`: the payer asked to look for the payment. `notice`: what was wrong with the choice that was just sent. */
+/** The page of an invoice. `plays`: with the sandbox's buttons. `isLocal`: asked on this machine. `change`: another coin is to be chosen. `watch`: the payer asked to look for the payment. `notice`: what was wrong with the choice that was just sent. */
 export function invoicePage(
   app: App,
   found: InvoiceView,
-  { root, query, plays, change, watch }: Place,
+  { root, query, plays, isLocal, change, watch }: Place,
   notice: Notice = null,
 ): InvoicePage {
   const { invoice, business, payment } = found;
@@ -275,8 +280,8 @@ export function invoicePage(
     others,
     changing: change && others.length > 0,
     watching: watch,
-    // sandbox money is free, so that only those who may play with it get mail
-    mail: business.network === 'sandbox' && !plays ? null : receiptState(app, app.store, invoice),
+    // sandbox money is free: whoever may play with it could have mail sent to anybody
+    mail: business.network === 'sandbox' && !isLocal ? null : receiptState(app, app.store, invoice),
     notice,
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),

@@ -17,7 +17,7 @@ import { Rejected, Unavailable } from '../domain/errors.ts';
 import { answersTo } from '../domain/rejections.ts';
 import { type Asset, makeAsset, serveAsset } from '../http/assets/asset.ts';
 import { networksOf } from '../http/limits.ts';
-import { mayPlay } from '../http/requests.ts';
+import { isLocal, mayPlay } from '../http/requests.ts';
 import { fieldOf, limiter, localeOf, onlyMethods, queryOf, rootOf, SLUG, send, sendProblem } from './answer.ts';
 import { askLink } from './choose.ts';
 import { frameAncestors, setPolicy } from './csp.ts';
@@ -106,7 +106,11 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
-    const asks = { change: request.query.change !== undefined, watch: request.query.watch !== undefined };
+    const asks = {
+      isLocal: isLocal(request),
+      change: request.query.change !== undefined,
+      watch: request.query.watch !== undefined,
+    };
     const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, ...asks }, notice);
     const render = (nonce: string): string => renderPage(model, locale, nonce);
     await send(request, response, status, { render, ancestors: frameAncestors(app, found.invoice, plays) });
@@ -163,7 +167,7 @@ function status(app: App): RequestHandler {
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
     const place = { root: `../${request.baseUrl.slice(1)}/`, query: queryOf(locale) };
-    const model = invoicePage(app, found, { ...place, plays, change: false, watch: false });
+    const model = invoicePage(app, found, { ...place, plays, isLocal: isLocal(request), change: false, watch: false });
     const { view, version } = renderView(model, locale);
     const { invoice } = found;
     const known = request.query.version === version;
@@ -221,8 +225,8 @@ async function askMail(app: App, slug: string, request: Request): Promise<Notice
   const found = await readInvoice(app, null, slug);
   const locale = localeOf(request);
   const plays = mayPlay(app, found.business, request);
-  const place = { root: rootOf(request), query: queryOf(locale), plays, change: false, watch: false };
-  const model = invoicePage(app, found, place);
+  const asked = { isLocal: isLocal(request), change: false, watch: false };
+  const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, ...asked });
   const text = receiptMail(model, locale);
   if (text === null || model.mail === null) return 'mailNotNow';
   const email = fieldOf(request, 'email')?.trim() ?? '';
