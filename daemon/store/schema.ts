@@ -350,6 +350,8 @@ export const TABLES = {
     tries: int,
     next_at: maybe(time),
   },
+  /** A request for a receipt, kept for a day. `address`: a keyed hash of the e-mail address. */
+  receipt_request: { id: made(int), at: time, business_id: int, address: text },
   webhook: {
     id: made(int),
     invoice_id: int,

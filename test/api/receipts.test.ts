@@ -17,6 +17,9 @@ beforeAll(async () => {
   smtp = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     authOptional: true,
+    onRcptTo({ address }, _session, done) {
+      done(address.startsWith('nobody') ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null);
+    },
     onData(stream, session, done) {
       let data = '';
       stream.on('data', (part: Buffer) => {
@@ -59,11 +62,11 @@ async function made(isPaid: boolean): Promise<string> {
 }
 
 const page = async (slug: string): Promise<string> => (await fetch(`${daemon.url}/pay/${slug}?lang=de`)).text();
-const ask = (slug: string, email: string): Promise<Response> =>
+const ask = (slug: string, email: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${daemon.url}/pay/${slug}/receipt?lang=de`, {
     method: 'POST',
     redirect: 'manual',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     body: new URLSearchParams({ email }),
   });
 const stored = (): unknown[] => {
@@ -140,4 +143,34 @@ it('is tried again while the server refuses it, then forgotten', async () => {
   });
   refuses = false;
   expect(mails.filter(({ data }) => data.includes(slug))).toEqual([]);
+});
+
+it('is not sent for money of the sandbox to who asks from elsewhere', async () => {
+  const slug = await made(true);
+  const before = mails.length;
+  expect((await ask(slug, 'stranger@home.example', { 'x-forwarded-for': '198.51.100.7' })).status).toBe(422);
+  expect([stored(), mails.length]).toEqual([[], before]);
+});
+
+it('is given up at once where the server refuses the address for good', async () => {
+  const slug = await made(true);
+  expect((await ask(slug, 'nobody@home.example')).status).toBe(303);
+  await until('it was given up', async () => stored().length === 0);
+});
+
+it('is sent to one address three times a day, however it is written', async () => {
+  const slugs = [await made(true), await made(true)];
+  daemon.advance(60_000);
+  const answers: number[] = [];
+  for (const [i, email] of [
+    'often@home.example',
+    'Often@Home.example',
+    'OFTEN@home.example',
+    'often@home.example',
+  ].entries()) {
+    answers.push((await ask(slugs[i % 2]!, email)).status);
+    await until('it is sent', async () => stored().length === 0);
+    daemon.advance(60_000);
+  }
+  expect(answers).toEqual([303, 303, 303, 422]);
 });

@@ -2,19 +2,34 @@
  * Receipts by e-mail, for payers who ask for one on the payment page.
  *
  * Invariants. Nobody can have this service write to strangers at will: only an invoice that somebody paid has receipts, at most
- * `ASKED_MAX` of them, to one address each, of a text that no payer writes, and all together are limited by the hour. The
- * address is stored until the server of the operator took the message, or until it was tried `TRIES_MAX` times.
+ * `ASKED_MAX` of them, to one address each, of a text that no payer writes. The requests of a business are limited by the hour, those
+ * for an address by the day. The address is stored until the server of the operator took the message or refused it for good, until it
+ * was tried `TRIES_MAX` times, or until a start a day later or without receipts.
  */
+import { createHmac, randomBytes } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
-import { dueReceipts, receiptOf, receiptsSince, saveReceipt } from '../../store/queries/receipts.ts';
+import {
+  addRequest,
+  dueReceipts,
+  forgetReceipts,
+  forgetRequests,
+  receiptOf,
+  requestsOfAddress,
+  requestsOfBusiness,
+  saveReceipt,
+} from '../../store/queries/receipts.ts';
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
 
 const ASKED_MAX = 3;
 const HOURLY_MAX = 60;
+const DAILY_MAX = 3;
+const DAY_MS = 24 * MS_PER_HOUR;
+/** In memory alone, so that a copy of the database tells nobody's address. A restart begins the count of addresses anew. */
+const ADDRESS_KEY = randomBytes(32);
 const TRIES_MAX = 6;
 const RETRY_MS_MIN = 60_000;
 const DUE_MAX = 10;
@@ -55,25 +70,39 @@ export function askReceipt(
     throw new Rejected('receipt.email', 'That is not one e-mail address', 'email');
   }
   const now = app.now();
-  const asked = tx.all(receiptsSince, { since: now - MS_PER_HOUR, limit: HOURLY_MAX }).length;
-  if (receiptState(app, tx, invoice) !== 'offered' || asked >= HOURLY_MAX) {
+  const { business_id } = invoice;
+  const address = createHmac('sha256', ADDRESS_KEY).update(email.toLowerCase()).digest('hex');
+  const hourly = tx.all(requestsOfBusiness, { business_id, since: now - MS_PER_HOUR, limit: HOURLY_MAX }).length;
+  const daily = tx.all(requestsOfAddress, { address, since: now - DAY_MS, limit: DAILY_MAX }).length;
+  if (receiptState(app, tx, invoice) !== 'offered' || hourly >= HOURLY_MAX || daily >= DAILY_MAX) {
     throw new Rejected('receipt.none', 'No receipt can be asked for now');
   }
+  tx.run(addRequest, { at: now, business_id, address });
   const before = tx.get(receiptOf, { invoice_id: invoice.id })?.asked ?? 0;
   const fresh = { asked: before + 1, asked_at: now, tries: 0, next_at: now };
   tx.run(saveReceipt, { invoice_id: invoice.id, email, subject, body, ...fresh });
 }
 
-/** Those that are to be sent now. */
-export const nextReceipts = (app: App): Receipt[] => app.store.all(dueReceipts, { now: app.now(), limit: DUE_MAX });
+/** Forgets requests after a day, and what waits for longer; everything that waits where no receipts are sent. */
+export function forgetOldReceipts(app: App, tx: Tx): void {
+  const before = app.now() - DAY_MS;
+  tx.run(forgetRequests, { before });
+  tx.run(forgetReceipts, { before: sendsReceipts(app) ? before : Number.MAX_SAFE_INTEGER });
+}
 
-/** Forgets address and text once a message was taken or given up; otherwise it is tried again later. */
-export function recordReceipt(app: App, tx: Tx, sent: Receipt, taken: boolean): void {
+/** Those that are to be sent now. */
+export function nextReceipts(app: App): Receipt[] {
+  const now = app.now();
+  return app.store.all(dueReceipts, { now, limit: DUE_MAX }).filter(({ asked_at }) => asked_at >= now - DAY_MS);
+}
+
+/** Forgets address and text once a message was taken, was refused for good or is given up; otherwise it is tried again later. */
+export function recordReceipt(app: App, tx: Tx, sent: Receipt, end: 'taken' | 'refused' | 'failed'): void {
   const row = tx.get(receiptOf, { invoice_id: sent.invoice_id });
   // asked for again meanwhile
   if (!row || row.asked !== sent.asked || row.next_at === null) return;
   const tries = row.tries + 1;
-  if (taken || tries >= TRIES_MAX) {
+  if (end !== 'failed' || tries >= TRIES_MAX) {
     tx.run(saveReceipt, { ...row, email: null, subject: null, body: null, tries, next_at: null });
   } else tx.run(saveReceipt, { ...row, tries, next_at: app.now() + RETRY_MS_MIN * 4 ** row.tries });
 }

@@ -10,6 +10,7 @@ import { present } from '../../domain/errors.ts';
 import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { accountById, rescanAgainFrom } from '../../store/queries/businesses.ts';
+import { forgetReceipts } from '../../store/queries/receipts.ts';
 import {
   accountsToJump,
   automaticPolicies,
@@ -80,6 +81,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   };
   tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
   tx.run(skipWebhooks, {});
+  tx.run(forgetReceipts, { before: Number.MAX_SAFE_INTEGER });
   // what a backup has, an earlier version may have stored by the word of one operator
   for (const { chain_key } of tx.all(chainStates, {})) reviewAll(tx, chain_key);
   dropUnsigned(tx);

@@ -16,7 +16,38 @@ export const dueReceipts = statement((p: { now: number; limit: number }) =>
     .limit(p.limit),
 );
 
-/** Those that were last asked for since a time, up to a limit. */
-export const receiptsSince = statement((p: { since: number; limit: number }) =>
-  sqlite.selectFrom('receipt').select('invoice_id').where('asked_at', '>', p.since).limit(p.limit),
+/** Forgets addresses and texts that wait since before a time. */
+export const forgetReceipts = statement((p: { before: number }) =>
+  sqlite
+    .updateTable('receipt')
+    .set({ email: null, subject: null, body: null, next_at: null })
+    .where('next_at', 'is not', null)
+    .where('next_at', '>=', 0)
+    .where('asked_at', '<', p.before),
+);
+
+export const addRequest = insert('receipt_request', columnsBut('receipt_request', 'id'));
+
+/** The requests of a business since a time, up to a limit. */
+export const requestsOfBusiness = statement((p: { business_id: number; since: number; limit: number }) =>
+  sqlite
+    .selectFrom('receipt_request')
+    .select('id')
+    .where('business_id', '=', p.business_id)
+    .where('at', '>', p.since)
+    .limit(p.limit),
+);
+
+/** The requests for an address since a time, up to a limit. */
+export const requestsOfAddress = statement((p: { address: string; since: number; limit: number }) =>
+  sqlite
+    .selectFrom('receipt_request')
+    .select('id')
+    .where('address', '=', p.address)
+    .where('at', '>', p.since)
+    .limit(p.limit),
+);
+
+export const forgetRequests = statement((p: { before: number }) =>
+  sqlite.deleteFrom('receipt_request').where('at', '<', p.before),
 );

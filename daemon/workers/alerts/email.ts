@@ -22,6 +22,17 @@ const WHY: Readonly<Record<string, string>> = {
   EMESSAGE: 'refused the message',
 };
 
+/** The server refused the sender or a recipient for good. */
+export class EnvelopeRefused extends Error {}
+
+type MailError = { code?: string; responseCode?: number; message: string };
+
+/** With a code below 500 the server asks to try again later. */
+function failure(host: string, { code = '', responseCode = 500, message }: MailError): Error {
+  const text = `${host} ${WHY[code] ?? `failed (${code || message.slice(0, 80)})`}`;
+  return code === 'EENVELOPE' && responseCode >= 500 ? new EnvelopeRefused(text) : new Error(text);
+}
+
 /** A mailbox as a channel; it needs nothing of a message but title and text. */
 export function email({ server, from, to }: Mailbox): Mailer {
   const url = new URL(server);
@@ -60,9 +71,8 @@ export function email({ server, from, to }: Mailbox): Mailer {
           aborted,
         ]);
       } catch (error) {
-        const { code = '', message } = error as { code?: string; message: string };
         if (signal.aborted) throw error;
-        throw new Error(`${host} ${WHY[code] ?? `failed (${code || message.slice(0, 80)})`}`);
+        throw failure(host, error as MailError);
       } finally {
         signal.removeEventListener('abort', onAbort);
         transport.close();
