@@ -98,7 +98,10 @@ export type Daemon = {
   firstKeys: FirstKeys | null;
   /** To be called once `firstKeys` were shown. Until then each start makes a new key. */
   acknowledgeKeys(): Promise<void>;
-  /** Whether a sign-in link is to be printed although nobody is at a terminal: never again once a browser has signed in. */
+  /**
+   * Whether a sign-in link is to be printed although nobody is at a terminal: never again once a browser has signed in, a signing
+   * machine was paired or a business outside the sandbox exists.
+   */
   wantsFirstLink: boolean;
   stop(): Promise<void>;
 };
@@ -167,14 +170,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     log.info({ url, dataDir: options.dataDir, ms: Date.now() - startedAt }, 'ready');
     const acknowledge = () => acknowledgeKeys(parts.app);
     const { dataDir } = options;
-    // a damaged file is one, too: somebody had signed in
-    const wantsFirstLink = config.console.firstLink && !existsSync(join(dataDir, SESSIONS_FILE));
+    const wantsFirstLink = config.console.firstLink && isNew(parts.app, dataDir);
     return { url, dataDir, firstKeys, acknowledgeKeys: acknowledge, wantsFirstLink, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
+
+/** Whether nobody has used the console or the command line yet. A damaged file counts: somebody had made it. */
+const isNew = ({ directory }: App, dataDir: string): boolean =>
+  ![SESSIONS_FILE, MACHINE_FILE].some((file) => existsSync(join(dataDir, file))) &&
+  directory.businesses().every(({ network }) => network === 'sandbox');
 
 /** The program's parts, with the log of one of them. Changes of `app` take effect there too. */
 const as = (app: App, part: LogPart): App =>

@@ -265,7 +265,10 @@ export const TREE = {
     public_url: setting.publicUrl(),
     elsewhere: setting.flag(false, 'whether the console may be used from other machines, through a proxy with TLS'),
     /** For a container, in which nobody has a terminal. */
-    first_link: setting.flag(false, 'whether each start prints a link to sign in, until a first browser has signed in'),
+    first_link: setting.flag(
+      false,
+      'whether each start prints a link to sign in, until a browser has signed in or a business is set up',
+    ),
   },
   /** The counter for devices of the shop's network. It listens once a till is paired. */
   till: {
