@@ -67,3 +67,22 @@ it('every library with a build for 64-bit x86 under Linux has one for ARM', () =
   const compiled = join(ROOT, 'node_modules/better-sqlite3/prebuilds');
   expect(['linux-x64.node', 'linux-arm64.node'].filter((name) => !existsSync(join(compiled, name)))).toEqual([]);
 });
+
+it('the image is built from named files alone, without settings, data or backups that lie beside them', () => {
+  const lines = textOf('.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  expect(lines[0]).toBe('*');
+  const taken = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+  expect(taken.filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+  expect(taken).toEqual(
+    expect.arrayContaining(['daemon', 'main', 'renderer', 'resources', 'package-lock.json', '.npmrc']),
+  );
+  expect(taken.filter((name) => /^\.env|\.toml$|^data|backup|^\.git$|^test/.test(name))).toEqual([]);
+  expect(lines).toEqual(expect.arrayContaining(['**/.env*', '**/*.toml', '**/node_modules']));
+});
+
+it('compose.yaml publishes ports by IPv4 alone, whose visitors keep their own addresses', () => {
+  const [, ports] = /^ +ports: (\[.*\])$/m.exec(COMPOSE)!;
+  expect(JSON.parse(ports!)).toEqual(['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp']);
+});
