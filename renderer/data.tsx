@@ -110,14 +110,17 @@ export function useData(): Data {
   return data;
 }
 
-/** How often an answer is read again, in milliseconds, besides when an event names it. */
-type CallOptions = { every?: number; enabled?: boolean };
+/**
+ * How often an answer is read again, in milliseconds, besides when an event names it. `calm`: not when the window gets the focus, because
+ * the answer is much work.
+ */
+type CallOptions = { every?: number; enabled?: boolean; calm?: boolean };
 
 /** The answer of a reading method. The former one stays while a new input is read. */
 export function useCall<M extends Method>(
   method: M,
   input: Params<M>,
-  { every, enabled = true }: CallOptions = {},
+  { every, enabled = true, calm = false }: CallOptions = {},
 ): UseQueryResult<Result<M>> {
   const { bridge } = useData();
   return useQuery<Result<M>>({
@@ -126,6 +129,7 @@ export function useCall<M extends Method>(
     enabled,
     placeholderData: keepPreviousData as never,
     ...(every === undefined ? {} : { refetchInterval: every }),
+    ...(calm ? { refetchOnWindowFocus: false } : {}),
   });
 }
 

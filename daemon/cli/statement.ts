@@ -36,7 +36,7 @@ async function onlyBusiness(session: Session): Promise<string> {
 }
 
 /** Tables of the coins, of the values in each currency, and of the VAT. */
-function textOf({ business, month, time_zone, coins, values, taxes }: Statement): string {
+function textOf({ business, month, time_zone, as_of, coins, values, taxes }: Statement): string {
   const perCoin = table(
     ['COIN', '>OPENING', ...NAMES, '>CLOSING'],
     coins.map(({ crypto, opening, closing, flows }) => [crypto, opening, ...FLOWS.map((flow) => flows[flow]), closing]),
@@ -57,5 +57,5 @@ function textOf({ business, month, time_zone, coins, values, taxes }: Statement)
     taxes.map(({ currency, rate, net, tax, gross }) => [rateText(rate), currency, net, tax, gross]),
     'No invoice was paid or refunded.',
   );
-  return `${business}, ${month}, ${time_zone}\n\n${perCoin}\n${perCurrency}\n${perRate}`;
+  return `${business}, ${month}, ${time_zone}, as of ${as_of}\n\n${perCoin}\n${perCurrency}\n${perRate}`;
 }

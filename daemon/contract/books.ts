@@ -64,7 +64,8 @@ export const BOOKS = {
   'ledger.adopt': changes(z.strictObject({ chain: Text }), z.object({ chains: z.array(Proved) })),
   /**
    * The statement of a month of the business's calendar, decimals. `coins`: whole coins; opening + takings + received - refunds - withdrawals -
-   * fees + corrected = closing. `values`: the same in the currency that the entries were recorded in; `unrated` lines are in no sum.
+   * fees + corrected = closing. `as_of`: when
+   * it was begun. `values`: the same in the currency that the entries were recorded in; `unrated` lines are in no sum.
    * `taxes`: in the invoices' currency, after refunds; `rate`: hundredths of a percent, 'tip', or null where none was given.
    */
   'books.statement': reads(
@@ -76,6 +77,7 @@ export const BOOKS = {
       business: z.string(),
       month: z.string(),
       time_zone: z.string(),
+      as_of: z.string(),
       coins: z.array(z.object({ crypto: z.string(), opening: z.string(), closing: z.string(), flows: Flows })),
       values: z.array(z.object({ currency: z.string(), lines: z.int(), unrated: z.int(), flows: Flows })),
       taxes: z.array(

@@ -21,7 +21,7 @@ import type { Business } from '../shops/directory.ts';
 import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
 import type { Rated } from './rating.ts';
-import { type Taxed, taxedReceipt, taxedRefund } from './taxed.ts';
+import { type Known, type Taxed, taxedReceipt, taxedRefund } from './taxed.ts';
 
 const PAGE = 500;
 const MS_PER_DAY = 86_400_000;
@@ -86,9 +86,10 @@ export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: num
  * sandbox.
  */
 type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor | null };
+type PageRequest = ExportRequest & { known: Known };
 
-/** The first instant at which the day has begun anywhere. */
-const beginOf = ({ year, month, day }: Day): number => Date.UTC(year, month - 1, day) - ZONE_MS_MAX;
+/** Before the first instant at which the day has begun anywhere. */
+export const beginOf = ({ year, month, day }: Day): number => Date.UTC(year, month - 1, day) - ZONE_MS_MAX;
 
 type Entry = { at: number; id: number; part: ExportCursor['part']; lines(): Line[] };
 
@@ -102,7 +103,7 @@ export function exportPage(app: App, request: ExportRequest): { rows: ExportRow[
 export function linesPage(app: App, request: ExportRequest): { lines: Line[]; next: ExportCursor | null } {
   const entries = entriesAfter(
     app,
-    request,
+    { ...request, known: new Map() },
     request.cursor ?? { at: beginOf(request.from), part: 'receipts', after: 0 },
   );
   const end = beginOf(request.to) + MS_PER_DAY + 2 * ZONE_MS_MAX;
@@ -115,7 +116,7 @@ export function linesPage(app: App, request: ExportRequest): { lines: Line[]; ne
 }
 
 /** At least a page of the entries after a cursor, in their order; fewer only where there are no more. */
-function entriesAfter(app: App, request: ExportRequest, { at, part, after }: ExportCursor): Entry[] {
+function entriesAfter(app: App, request: PageRequest, { at, part, after }: ExportCursor): Entry[] {
   const isReceipt = part === 'receipts';
   const receipts = app.store
     .all(creditsByTime, { at, id: isReceipt ? after : Number.MAX_SAFE_INTEGER, limit: PAGE })
@@ -189,13 +190,13 @@ function booked(
   };
 }
 
-function receipt(app: App, request: ExportRequest, row: CreditEntry): Line[] {
+function receipt(app: App, request: PageRequest, row: CreditEntry): Line[] {
   if (row.moved) return [];
   const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
   if (!fields) return [];
   const invoice = row.invoice_id === null ? undefined : app.store.get(invoiceById, { id: row.invoice_id });
-  const taxed = invoice ? taxedReceipt(app.store, invoice, row) : [];
+  const taxed = invoice ? taxedReceipt(app.store, invoice, row, request.known) : [];
   const { units } = row;
   const { book, cells } = booked(row, asset, units, { usd: row.usd_value, usdRate: null });
   const shown: ExportRow = {
@@ -225,7 +226,7 @@ function refundFields(app: App, row: DebitRow, units: bigint, invoice: InvoiceRo
  * The lines of a debit: one for each withdrawal that it pays, one for a payment without a withdrawal, or one for the
  * fee.
  */
-function debited(app: App, request: ExportRequest, row: DebitRow): Line[] {
+function debited(app: App, request: PageRequest, row: DebitRow): Line[] {
   if (row.kind === 'moved' || row.at === null) return [];
   const asset = assetOf(row.asset);
   const fields = common(request, businessOf(app, row), row.at, asset);
@@ -234,7 +235,7 @@ function debited(app: App, request: ExportRequest, row: DebitRow): Line[] {
   const kind = isAdopted(row) ? 'correction' : row.kind === 'fee' ? 'fee' : 'withdrawal';
   const line = (units: bigint, of: WithdrawalRow | null, usd: bigint | null): Line => {
     const invoice = of && refundedInvoice(app.store, of);
-    const taxed = of && invoice && kind === 'withdrawal' ? taxedRefund(app.store, invoice, of) : [];
+    const taxed = of && invoice && kind === 'withdrawal' ? taxedRefund(app.store, invoice, of, request.known) : [];
     const { book, cells } = booked(row, asset, units, { usd: null, usdRate: rate });
     const shown: ExportRow = {
       ...fields,

@@ -9,9 +9,10 @@
 import { ASSETS, type AssetId } from '../../domain/assets.ts';
 import { type Day, daysInMonth } from '../../domain/calendar.ts';
 import { stepOf, taxIn } from '../../domain/vat.ts';
+import { creditUnitsByTime, debitUnitsByTime } from '../../store/queries/ledger.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { type ExportCursor, type Line, linesPage } from './export.ts';
+import { beginOf, type ExportCursor, type Line, linesPage } from './export.ts';
 import type { Taxed } from './taxed.ts';
 
 /** `takings`: counted for invoices. `received`: all other receipts. `corrected`: below 0 for less. */
@@ -28,8 +29,11 @@ const IS_OUT: Record<Flow, boolean> = {
   corrected: false,
 };
 const FIRST_DAY: Day = { year: 1970, month: 1, day: 1 };
+const OPENING_PAGE = 1_000;
 
 export type Statement = {
+  /** When it was begun, milliseconds since 1970. */
+  asOf: number;
   /** Smallest units. */
   coins: { asset: AssetId; opening: bigint; closing: bigint; flows: Flows }[];
   /** 1e-8 of the currency that the entries were recorded in. `lines`: how many; `unrated`: those without a value, in no sum. */
@@ -60,8 +64,47 @@ function of<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return found;
 }
 
-/** Of a business and a month of its calendar, 1 to 12. Reads all entries up to its end, a page at a time. */
-export async function statementOf(app: App, business: Business, year: number, month: number): Promise<Statement> {
+type Running = { last: Promise<unknown>; made: Map<string, Promise<Statement>> };
+const RUNNING = new WeakMap<App, Running>();
+
+/**
+ * Of a business and a month of its calendar, 1 to 12. Reads all entries up to its end, a page at a time. One statement is made at a time;
+ * who asks for the one that is being made gets the same.
+ */
+export function statementOf(app: App, business: Business, year: number, month: number): Promise<Statement> {
+  const running = RUNNING.get(app) ?? { last: Promise.resolve(), made: new Map() };
+  RUNNING.set(app, running);
+  const key = `${business.id} ${business.timeZone} ${year} ${month}`;
+  return of(running.made, key, () => {
+    const made = running.last.then(() => make(app, business, year, month)).finally(() => running.made.delete(key));
+    running.last = made.catch(() => {});
+    return made;
+  });
+}
+
+/** Lets other requests run between two pages. */
+const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Adds what all entries of before a time left in each coin. It needs no invoice, rate or text. */
+async function addOpening(app: App, business: Business, until: number, add: (asset: AssetId, units: bigint) => void) {
+  const isOurs = (account: number): boolean => app.directory.businessOfAccount(account) === business.id;
+  for (const [read, sign] of [[creditUnitsByTime, 1n] as const, [debitUnitsByTime, -1n] as const]) {
+    let after = { at: 0, id: 0 };
+    for (let full = true; full; ) {
+      const rows = app.store.all(read, { ...after, until, limit: OPENING_PAGE });
+      for (const { account_id, asset, units, moved } of rows) {
+        if (moved === 0 && isOurs(account_id)) add(asset, sign * units);
+      }
+      const end = rows.at(-1);
+      if (end) after = { at: end.at ?? 0, id: end.id };
+      full = rows.length === OPENING_PAGE;
+      await pause();
+    }
+  }
+}
+
+async function make(app: App, business: Business, year: number, month: number): Promise<Statement> {
+  const asOf = app.now();
   const to = { year, month, day: daysInMonth(year, month) };
   const first = `${`${year}`.padStart(4, '0')}-${`${month}`.padStart(2, '0')}-01`;
   const coins = new Map<AssetId, Coin>();
@@ -85,15 +128,20 @@ export async function statementOf(app: App, business: Business, year: number, mo
       of(taxes, key, () => ({ currency: row.currency, rate, gross: 0n })).gross += gross;
     }
   };
-  let cursor: ExportCursor | null = null;
+  // in no time zone has the month begun then
+  const begin = beginOf({ year, month, day: 1 });
+  await addOpening(app, business, begin, (asset, units) => {
+    of(coins, asset, () => ({ opening: 0n, flows: nothing() })).opening += units;
+  });
+  let cursor: ExportCursor | null = { at: begin, part: 'receipts', after: 0 };
   do {
     const page: ReturnType<typeof linesPage> = linesPage(app, { business, from: FIRST_DAY, to, cursor });
     page.lines.forEach(add);
     cursor = page.next;
-    // lets other requests run between two pages
-    await new Promise(setImmediate);
+    await pause();
   } while (cursor !== null);
   return {
+    asOf,
     coins: ASSETS.flatMap(({ symbol }) => {
       const coin = coins.get(symbol);
       return coin ? [{ asset: symbol, ...coin, closing: coin.opening + netOf(coin.flows) }] : [];

@@ -1,8 +1,9 @@
 /**
  * The gross amounts by VAT rate in what an invoice received and in its refunds, by the lines of its sale, 1e-8 of the invoice's currency.
  *
- * Invariant: all parts of an invoice's receipts and refunds add up to what is kept of its price. Each part depends on the receipts or refunds
- * before it alone, so a later one changes no part. Money beyond the price is in no part, and neither is its refund.
+ * Invariant: all parts of an invoice's receipts and refunds add up to what is kept of its price. Money beyond the price is in no part, and
+ * neither is its refund. A part may still change: a receipt gets its part when the whole invoice is paid, and the parts of refunds depend on
+ * all receipts and on the completed refunds that were requested before.
  */
 import { maxOf, minOf } from '../../domain/money.ts';
 import { shared } from '../../domain/vat.ts';
@@ -43,20 +44,36 @@ const counted = (reader: Reader, { id }: InvoiceRow): CreditRow[] => {
   return payment ? creditsFor(reader, payment).filter(({ claim, gone }) => claim === 'invoice' && !gone) : [];
 };
 
-const worth = (rows: readonly CreditRow[]): bigint => rows.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
+/** Of an invoice: the value that came before each receipt that it counts, by its id, and of all. */
+type Sums = { before: Map<number, bigint>; all: bigint };
+/** The sums of the invoices of one page, each read once. An entry is true only while nothing is written. */
+export type Known = Map<number, Sums>;
+
+function sumsOf(reader: Reader, invoice: InvoiceRow, known: Known): Sums {
+  const found = known.get(invoice.id);
+  if (found) return found;
+  const sums: Sums = { before: new Map(), all: 0n };
+  for (const { id, value } of counted(reader, invoice).sort((a, b) => a.id - b.id)) {
+    sums.before.set(id, sums.all);
+    sums.all += value ?? 0n;
+  }
+  known.set(invoice.id, sums);
+  return sums;
+}
 
 /** Of a receipt that its invoice counts. An invoice that is not paid has none yet. */
-export function taxedReceipt(reader: Reader, invoice: InvoiceRow, { id, value }: CreditRow): Taxed[] {
-  const rows = counted(reader, invoice);
-  if (invoice.status !== 'paid' || value === null || !rows.some((row) => row.id === id)) return [];
-  const before = worth(rows.filter((row) => row.id < id));
+export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow, known: Known): Taxed[] {
+  const { id, claim, value } = row;
+  if (invoice.status !== 'paid' || claim !== 'invoice' || value === null) return [];
+  const before = sumsOf(reader, invoice, known).before.get(id);
+  if (before === undefined) return [];
   const { amount } = invoice;
   return parted(reader, invoice, minOf(amount, before + value) - minOf(amount, before));
 }
 
 /** Of a completed refund: first the overpaid part went back. Its value is what the invoice counted for the money. */
-export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow): Taxed[] {
-  const received = worth(counted(reader, invoice));
+export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow, known: Known): Taxed[] {
+  const received = sumsOf(reader, invoice, known).all;
   const worthOf = ({ asset, units }: Pick<WithdrawalRow, 'asset' | 'units'>): bigint =>
     refundValue(reader, invoice, asset, units) ?? 0n;
   const refunds = reader.all(refundedOf, { invoice_id: invoice.id, limit: REFUNDS_MAX });

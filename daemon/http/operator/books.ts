@@ -46,11 +46,12 @@ export const BOOKS_METHODS: Methods = {
   'books.statement': async ({ app }, { business: ref, month: text }) => {
     const business = findBusiness(app, ref);
     const [year = 0, month = 0] = text.split('-').map(Number);
-    const { coins, values, taxes } = await statementOf(app, business, year, month);
+    const { asOf, coins, values, taxes } = await statementOf(app, business, year, month);
     return {
       business: business.name,
       month: text,
       time_zone: business.timeZone,
+      as_of: toIso(asOf),
       coins: coins.map(({ asset, opening, closing, flows }) => {
         const shown = (units: bigint): string => formatUnits(units, assetOf(asset));
         return { crypto: asset, opening: shown(opening), closing: shown(closing), flows: shownFlows(flows, shown) };

@@ -37,6 +37,37 @@ export const creditsByTime = statement((p: { at: number; id: number; limit: numb
     .limit(p.limit),
 );
 
+type Units = { at: number; id: number; until: number; limit: number };
+
+/** Of the same credits before another time, what a balance needs. */
+export const creditUnitsByTime = statement((p: Units) =>
+  sqlite
+    .selectFrom('credit')
+    .innerJoin('target', 'target.id', 'credit.target_id')
+    .select(['credit.id', 'credit.account_id', 'credit.asset', 'credit.units', moved.as('moved'), at.as('at')])
+    .where('credit.block_height', 'is not', null)
+    .where('credit.gone', '=', NO)
+    .where(at, '>=', p.at)
+    .where(sql<boolean>`(${at}, credit.id) > (${p.at}, ${p.id})`)
+    .where(at, '<', p.until)
+    .orderBy(at)
+    .orderBy('credit.id')
+    .limit(p.limit),
+);
+
+/** The same of debits. */
+export const debitUnitsByTime = statement((p: Units) =>
+  sqlite
+    .selectFrom('debit')
+    .select(['id', 'account_id', 'asset', 'units', sql<number>`(kind = 'moved')`.as('moved'), 'at'])
+    .where('block_hash', 'is not', null)
+    .where(sql<boolean>`(at, id) > (${p.at}, ${p.id})`)
+    .where('at', '<', p.until)
+    .orderBy('at')
+    .orderBy('id')
+    .limit(p.limit),
+);
+
 /** The credits of one chain with ids above one and up to another. */
 export const creditsOfChain = statement((p: { chain_key: string; above: number; to: number }) =>
   sqlite

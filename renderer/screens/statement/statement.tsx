@@ -6,9 +6,9 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { Select } from '../../parts/controls.tsx';
-import { exact, fiat, foreign, isZero } from '../../parts/format.ts';
+import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { Answer, CoinName, Empty, Head, Section } from '../../parts/parts.tsx';
+import { Answer, CoinName, Empty, Head, Section, Still } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
 import { href } from '../../router.ts';
 import { monthsUntil } from '../invoices/months.ts';
@@ -41,7 +41,13 @@ export default function StatementScreen(): ReactNode {
   const month = chosen || `${months[0]}`;
   const nameOf = (one: string): string =>
     new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric' }).format(new Date(`${one}-15T12:00:00Z`));
-  const found = useCall('books.statement', { business: `${business?.id}`, month }, { enabled: business !== undefined });
+  const found = useCall(
+    'books.statement',
+    { business: `${business?.id}`, month },
+    { enabled: business !== undefined, calm: true },
+  );
+  // the figures of the month before stay until those of this month come; they are not shown under its name
+  const statement = found.isPlaceholderData ? undefined : found.data;
   return (
     <Page title={t('title')} back={{ to: href('counter'), name: t('counter') }}>
       <div className="statement-tools">
@@ -54,22 +60,27 @@ export default function StatementScreen(): ReactNode {
         <button
           type="button"
           className="button"
-          disabled={!found.data}
-          onClick={() => found.data && saveText(`statement-${month}.csv`, statementCsv(found.data))}
+          disabled={!statement}
+          onClick={() => statement && saveText(`statement-${statement.month}.csv`, statementCsv(statement))}
         >
           {t('export')}
         </button>
-        <button type="button" className="button" onClick={() => print()}>
+        <button type="button" className="button" disabled={!statement} onClick={() => print()}>
           <Icon name="print" /> {t('print')}
         </button>
       </div>
-      <Answer of={found}>{(statement) => <Shown statement={statement} month={nameOf(month)} t={t} />}</Answer>
+      {found.isPlaceholderData ? (
+        <Still />
+      ) : (
+        <Answer of={found}>{(one) => <Shown statement={one} month={nameOf(one.month)} t={t} />}</Answer>
+      )}
     </Page>
   );
 }
 
 function Shown({ statement, month, t }: { statement: Statement; month: string; t: T }): ReactNode {
   const language = useLanguage();
+  const { full } = useTimes();
   const { coins, values, taxes } = statement;
   if (coins.length === 0) return <Empty title={t('nothing')} />;
   const rowsOf = (flows: Statement['coins'][number]['flows'], shown: (amount: string) => string): Row[] =>
@@ -80,6 +91,7 @@ function Shown({ statement, month, t }: { statement: Statement; month: string; t
   return (
     <>
       <p className="quiet">{t('about', { business: foreign(statement.business), month, zone: statement.time_zone })}</p>
+      <p className="quiet">{t('asOf', { time: full(statement.as_of) })}</p>
       <Section title={t('coins')} note={t('coinsNote')}>
         <div className="statement-tables">
           {coins.map(({ crypto, opening, closing, flows }) => {

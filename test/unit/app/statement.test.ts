@@ -114,6 +114,18 @@ it('adds up in each coin, from month to month, and the values are those of the l
   expect(february.taxes).toEqual([{ currency: 'USD', rate: null, net: price, tax: 0n, gross: price }]);
 });
 
+it('makes one statement at a time, and the same for all who ask for it meanwhile', async () => {
+  await story();
+  const [first, other] = [month(2026, 2), month(2026, 3)];
+  expect(month(2026, 2)).toBe(first);
+  const [february, march] = await Promise.all([first, other]);
+  expect(february.asOf).toBe(bench.at);
+  expect(march.coins[0]!.opening).toBe(february.coins[0]!.closing);
+  const again = month(2026, 2);
+  expect(again).not.toBe(first);
+  expect((await again).coins).toEqual(february.coins);
+});
+
 it('has the months of the business, and no value where no rate was known', async () => {
   await story();
   await bench.app.store.write((tx) => {
