@@ -80,6 +80,16 @@ it('tells what has expired from what a person canceled', async () => {
   });
 });
 
+it('does not call expired what got money before a person canceled it', async () => {
+  await call('invoice.cancel', { invoice: made.short! });
+  expect((await call('invoice.show', { invoice: made.short! })).invoice).toMatchObject({
+    status: 'canceled',
+    expired: false,
+  });
+  expect(await call('invoice.counts', { business })).toMatchObject({ canceled: 4, expired: 2 });
+  expect((await call('invoice.list', { business, only: 'expired' })).invoices).toHaveLength(2);
+});
+
 it('narrows a group by nothing else', async () => {
   await expect(call('invoice.list', { business, only: 'expired', status: 'paid' })).rejects.toThrow(
     '`only` takes a business, and no other filter',

@@ -117,7 +117,7 @@ export function hasExpired(
   { status, updated_at: at, due_at: due }: InvoiceRow,
   payment: Pick<PaymentRow, 'deadline_at' | 'status' | 'received'> | undefined,
 ): boolean {
-  if (status === 'canceled') return at >= (payment?.deadline_at ?? due);
+  if (status === 'canceled') return at >= (payment?.deadline_at ?? due) && (payment?.received ?? 0n) === 0n;
   return status === 'unpaid' && payment?.status === 'overdue' && payment.received === 0n;
 }
 
@@ -159,8 +159,8 @@ export async function listGroup(
 
 export type Counts = Record<InvoiceStatus | InvoiceGroup, number>;
 
-/** How many invoices of a business each state and group has, counted up to `INVOICES_COUNTED_MAX`. */
-export function countInvoices({ store }: App, business: Business): Counts {
+/** How many invoices of a business each state and group has, counted up to `INVOICES_COUNTED_MAX`. Other requests run between its parts. */
+export async function countInvoices({ store }: App, business: Business): Promise<Counts> {
   const limit = INVOICES_COUNTED_MAX;
   const counts: Counts = {
     unpaid: 0,
@@ -170,6 +170,7 @@ export function countInvoices({ store }: App, business: Business): Counts {
     'needs-you': waitingFor(store, business).length,
   };
   for (const status of INVOICE_STATUSES) {
+    await new Promise(setImmediate);
     const found = store.get(countOfStatus, { business_id: business.id, status, limit });
     counts[status] = found?.n ?? 0;
     counts.expired += found?.expired ?? 0;

@@ -157,8 +157,8 @@ export const METHODS: Methods = {
     const { lines, next } = await listInvoices(app, filter);
     return { invoices: lines.map((line) => invoiceJson(app, line)), next };
   },
-  'invoice.counts': ({ app }, { business }) => ({
-    ...countInvoices(app, findBusiness(app, business)),
+  'invoice.counts': async ({ app }, { business }) => ({
+    ...(await countInvoices(app, findBusiness(app, business))),
     most: INVOICES_COUNTED_MAX,
   }),
   'invoice.sums': ({ app }, { business, from, to }) => {

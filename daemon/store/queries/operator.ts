@@ -104,7 +104,8 @@ export const invoicesOfStatus = statement(
 
 /** Whether the time to pay ended without money; one that a person canceled before has not expired. */
 const hasExpired = sql<boolean>`CASE status
-  WHEN 'canceled' THEN updated_at >= coalesce((SELECT deadline_at FROM payment WHERE invoice_id = invoice.id), due_at)
+  WHEN 'canceled' THEN NOT EXISTS (SELECT 1 FROM payment WHERE invoice_id = invoice.id AND received <> '0')
+    AND updated_at >= coalesce((SELECT deadline_at FROM payment WHERE invoice_id = invoice.id), due_at)
   WHEN 'unpaid' THEN EXISTS (SELECT 1 FROM payment WHERE invoice_id = invoice.id AND status = 'overdue' AND received = '0')
   ELSE 0 END`;
 

@@ -79,7 +79,13 @@ export function InvoiceList({ business, filter = EVERYTHING, given, slug, t }: L
     const full = (pages.data?.pages.length ?? 0) >= PAGES_KEPT_MAX * PAGE;
     if (!given && pages.hasNextPage && !pages.isFetchingNextPage && !full) void pages.fetchNextPage();
   };
-  const isAll = !given && filter.crypto === '' && (filter.status === 'all' || filter.status === 'paid');
+  // the filter has the days of the business, the list those of the browser: of chosen days it adds up what it lists
+  const isAll =
+    !given &&
+    filter.crypto === '' &&
+    filter.from === '' &&
+    filter.to === '' &&
+    (filter.status === 'all' || filter.status === 'paid');
   return (
     <Rows
       summed={isAll ? business : undefined}
