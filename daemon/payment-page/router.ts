@@ -106,12 +106,8 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
     const found = await readInvoice(app, null, slugOf(request));
     const locale = localeOf(request);
     const plays = mayPlay(app, found.business, request);
-    const asks = {
-      isLocal: isLocal(request),
-      change: request.query.change !== undefined,
-      watch: request.query.watch !== undefined,
-    };
-    const model = invoicePage(app, found, { root: rootOf(request), query: queryOf(locale), plays, ...asks }, notice);
+    const view = { root: rootOf(request), query: queryOf(locale), plays, ...asksOf(request) };
+    const model = invoicePage(app, found, view, notice);
     const render = (nonce: string): string => renderPage(model, locale, nonce);
     await send(request, response, status, { render, ancestors: frameAncestors(app, found.invoice, plays) });
   };
@@ -156,6 +152,13 @@ export function pageRouter(app: App, controls: SandboxControls | null): Router {
   router.use(problemHandler(app));
   return router;
 }
+
+/** The page that a request asks for, and whether it comes from this machine. */
+const asksOf = (request: Request) => ({
+  isLocal: isLocal(request),
+  change: request.query.change !== undefined,
+  watch: request.query.watch !== undefined,
+});
 
 /**
  * The view for an open page, rendered as for the whole page, unless the page already has it. Its links are relative to

@@ -1,6 +1,12 @@
 /** Sends the receipts that payers asked for, one after the other, over the server that alerts use. */
 import type { App } from '../app/app.ts';
-import { forgetOldReceipts, nextReceipts, recordReceipt, sendsReceipts } from '../app/notifications/receipts.ts';
+import {
+  forgetOldReceipts,
+  isOutdated,
+  nextReceipts,
+  recordReceipt,
+  sendsReceipts,
+} from '../app/notifications/receipts.ts';
 import { EnvelopeRefused, email } from './alerts/email.ts';
 import type { Timetable } from './timetable.ts';
 
@@ -30,6 +36,10 @@ export class ReceiptWorker {
     const { smtp: server, emailFrom: from } = config.alerts;
     for (const receipt of server === null || from === null ? [] : nextReceipts(this.#app)) {
       if (this.#abort.signal.aborted) return;
+      if (isOutdated(this.#app, receipt)) {
+        await store.write((tx) => recordReceipt(this.#app, tx, receipt, 'refused'));
+        continue;
+      }
       const channel = email({ server: server!, from: from!, to: [receipt.email!] });
       const message = { title: receipt.subject!, text: receipt.body!, urgent: false };
       let end: 'taken' | 'refused' | 'failed' = 'taken';

@@ -92,9 +92,11 @@ export function forgetOldReceipts(app: App, tx: Tx): void {
 
 /** Those that are to be sent now. */
 export function nextReceipts(app: App): Receipt[] {
-  const now = app.now();
-  return app.store.all(dueReceipts, { now, limit: DUE_MAX }).filter(({ asked_at }) => asked_at >= now - DAY_MS);
+  return app.store.all(dueReceipts, { now: app.now(), limit: DUE_MAX });
 }
+
+/** Whether a receipt was asked for so long ago that it is forgotten, not sent. */
+export const isOutdated = (app: App, { asked_at }: Receipt): boolean => asked_at < app.now() - DAY_MS;
 
 /** Forgets address and text once a message was taken, was refused for good or is given up; otherwise it is tried again later. */
 export function recordReceipt(app: App, tx: Tx, sent: Receipt, end: 'taken' | 'refused' | 'failed'): void {

@@ -157,7 +157,9 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
 /** Two accounts of one key would give the same address to two payers. Throws `Rejected('account.in_use')`. */
 function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
   const nodeOf = (one: AccountKey) => (one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : null);
-  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && nodeOf(one.key) === nodeOf(key));
+  const node = nodeOf(key);
+  if (node === null) return;
+  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && nodeOf(one.key) === node);
   if (!other) return;
   const { name } = app.directory.business(other.businessId);
   throw new Rejected(
