@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, assetOf, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
-import { type AccountKey, type ChainKey, chainKey } from '../../domain/chain.ts';
+import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { isEvm } from '../../domain/evm.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
@@ -154,12 +154,12 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   return id;
 }
 
-/** Two accounts of one key would give the same address to two payers. Throws `Rejected('account.in_use')`. */
+/** Accounts of one key would give the same address to two payers; those of a wallet differ by their number. Throws `Rejected('account.in_use')`. */
 function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
   const nodeOf = (one: AccountKey) => (one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : null);
   const node = nodeOf(key);
-  if (node === null) return;
-  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && nodeOf(one.key) === node);
+  const isSame = (one: AccountKey) => (isWatchOnly(key) || isWatchOnly(one)) && nodeOf(one) === node;
+  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && isSame(one.key));
   if (!other) return;
   const { name } = app.directory.business(other.businessId);
   throw new Rejected(
