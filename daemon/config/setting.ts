@@ -7,6 +7,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type ConfirmationTier, FINALIZED } from '../domain/assets.ts';
+import { clockTime } from '../domain/calendar.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 
@@ -252,9 +253,6 @@ export function telegramChat(): Setting<string | null> {
 
 /** A span of each day, in minutes since midnight; `from` may be the later one, and is never the same as `to`. */
 type DailySpan = { readonly from: number; readonly to: number };
-
-const clockTime = (minutes: number): string =>
-  `${`${Math.floor(minutes / 60)}`.padStart(2, '0')}:${`${minutes % 60}`.padStart(2, '0')}`;
 
 /** Hours in which only what is urgent is told, as "22:00-07:00". */
 export function quietHours(): Setting<DailySpan | null> {

@@ -121,6 +121,12 @@ const DAYS_KEPT_MAX = 4_096;
 const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 const dayTexts = new Map<number, string>();
 
+/** A time of day, in minutes since midnight, as `22:05`. */
+export const clockTime = (minute: number): string => `${TWO[Math.floor(minute / 60)]}:${TWO[minute % 60]}`;
+
+/** The minutes since midnight of a time of day that `clockTime` could have written. */
+export const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
+
 function dayText(day: number): string {
   let text = dayTexts.get(day);
   if (text === undefined) {

@@ -61,7 +61,9 @@ export function freeUnits(
   return free > 0n ? free : 0n;
 }
 
-const SHARE_SCALE = 1_000_000n;
+/** Shares count millionths, with as many decimals. */
+export const SHARE_DECIMALS = 6;
+export const SHARE_SCALE = 1_000_000n;
 
 /** The fees that a plan may pay. `sharePpm`: millionths of the amount. Amounts are smallest units of the fee's asset; null: any. */
 export type FeeLimits = { sharePpm: bigint | null; max: bigint | null; day: bigint };

@@ -4,12 +4,10 @@
  */
 import { type Asset, type Network, nativeAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
+import { SHARE_DECIMALS } from '../domain/forwarding.ts';
 import { formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups } from '../domain/policy.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
-
-/** Of a share: the signer counts millionths. */
-const SHARE_DECIMALS = 6;
 
 /** As typed: a share such as 0.01, and amounts of the coin that fees are paid in. */
 export type ForwardLimits = { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };

@@ -20,9 +20,9 @@ import type { Business } from '../../app/shops/directory.ts';
 import { type FORWARDING, Weekday } from '../../contract/forwarding.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import { type Asset, assetOf, findAsset, nativeAsset } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { nextDue } from '../../domain/forwarding.ts';
+import { nextDue, SHARE_DECIMALS, SHARE_SCALE } from '../../domain/forwarding.ts';
 import { type Message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { ForwardPlanRow } from '../../store/queries/forwarding.ts';
@@ -33,14 +33,6 @@ type Own = Method & keyof typeof FORWARDING;
 type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
 type TermsJson = Parsed<'forwarding.set'>['terms'];
 type PlanJson = Result<'forwarding.set'>['plan'];
-
-/** Of a share: the signer counts millionths. */
-const SHARE_DECIMALS = 6;
-const SHARE_MAX = 1_000_000n;
-
-const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
-const hour = (minute: number): string =>
-  [Math.floor(minute / 60), minute % 60].map((part) => `${part}`.padStart(2, '0')).join(':');
 
 export const FORWARD_METHODS: Methods = {
   'forwarding.list': ({ app }, { business }) => ({
@@ -93,17 +85,18 @@ function termsOf(asset: Asset, terms: TermsJson): ForwardTerms {
     keep: units(terms.keep, asset, 'forward.amount', 'keep'),
     least: units(terms.least, asset, 'forward.amount', 'least'),
     every: terms.every,
-    minute: terms.every === 'reached' ? 0 : minutes(terms.at),
+    minute: terms.every === 'reached' ? 0 : minutesOf(terms.at),
     weekday: terms.weekday === null ? null : Weekday.options.indexOf(terms.weekday),
-    fee_share_ppm: terms.fee_share === null ? null : shareOf(terms.fee_share),
+    fee_share_ppm: terms.fee_share === null ? null : millionthsOf(terms.fee_share),
     fee_max: terms.fee_max === null ? null : units(terms.fee_max, coin, 'forward.fee', 'fee_max'),
     fee_day: units(terms.fee_day, coin, 'forward.fee', 'fee_day'),
   };
 }
 
-function shareOf(text: string): number {
+/** A share as typed. Throws `Rejected('forward.fee')`. */
+function millionthsOf(text: string): number {
   const ppm = parseDecimal(text, SHARE_DECIMALS);
-  if (ppm !== null && ppm > 0n && ppm <= SHARE_MAX) return Number(ppm);
+  if (ppm !== null && ppm > 0n && ppm <= SHARE_SCALE) return Number(ppm);
   throw new Rejected(
     'forward.fee',
     'A share is above 0 and at most 1, with at most 6 decimals: 0.01 is 1 %',
@@ -128,7 +121,7 @@ function planJson(app: App, plan: ForwardPlanRow): PlanJson {
     keep: formatUnits(plan.keep, asset),
     least: formatUnits(plan.least, asset),
     every,
-    at: isTimed ? hour(minute) : null,
+    at: isTimed ? clockTime(minute) : null,
     weekday: weekday === null ? null : (Weekday.options[weekday] ?? null),
     fee_share: fee_share_ppm === null ? null : formatDecimal(BigInt(fee_share_ppm), SHARE_DECIMALS),
     fee_max: fee_max === null ? null : formatUnits(fee_max, coin),
@@ -158,7 +151,7 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
     fee: run && formatUnits(run.feeMax, coin),
     fee_crypto: coin.symbol,
     // rounded down to millionths
-    fee_share: run && isSame ? formatDecimal((run.feeMax * SHARE_MAX) / run.units, SHARE_DECIMALS) : null,
+    fee_share: run && isSame ? formatDecimal((run.feeMax * SHARE_SCALE) / run.units, SHARE_DECIMALS) : null,
     kept: formatUnits(left, asset),
     free: formatUnits(found?.free ?? 0n, asset),
     next_at: next === null ? null : toIso(next),

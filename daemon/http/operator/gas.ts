@@ -11,7 +11,7 @@ import { feeRateNow } from '../../app/withdrawals/fees.ts';
 import type { GAS } from '../../contract/gas.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { Asset } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
+import { clockTime, minutesOf, toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { divideUp, FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { Context } from './context.ts';
@@ -29,9 +29,6 @@ const DIGITS_ASKED = 3;
 /** In the status, which asks for no minimum. */
 const STATUS_MIN_USD = 5n * 10n ** BigInt(FIAT_DECIMALS);
 
-const minutes = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
-const hour = (minute: number): string =>
-  [Math.floor(minute / 60), minute % 60].map((part) => `${part}`.padStart(2, '0')).join(':');
 const usd = (scaled: bigint | null): string | null => (scaled === null ? null : formatDecimal(scaled, FIAT_DECIMALS));
 const gwei = (rate: bigint): string => formatDecimal(rate, GWEI_DECIMALS);
 
@@ -58,7 +55,7 @@ export const GAS_METHODS: Methods = {
       feeMax: BigInt(params.fee_max),
       beginsAt: params.begins_at,
       endsAt: params.ends_at,
-      daily: params.daily && { from: minutes(params.daily.from), to: minutes(params.daily.to) },
+      daily: params.daily && { from: minutesOf(params.daily.from), to: minutesOf(params.daily.to) },
     };
     await startPlan(app, desk, plan, params.signed);
     const stored = planJson(app, desk);
@@ -223,7 +220,10 @@ function planJson(app: App, desk: Desk): PlanJson | null {
     begins_at: toIso(row.begins_at),
     ends_at: toIso(row.ends_at),
     only_needed: row.only_needed,
-    daily: row.day_from === null || row.day_to === null ? null : { from: hour(row.day_from), to: hour(row.day_to) },
+    daily:
+      row.day_from === null || row.day_to === null
+        ? null
+        : { from: clockTime(row.day_from), to: clockTime(row.day_to) },
     state: row.state,
     halted: row.halted,
     problem: row.problem,
