@@ -5,7 +5,7 @@ import { nextDue } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { isOpen, isSigned } from '../../domain/withdrawal.ts';
-import { type ForwardPlanRow, forwardPlansOn, noteForward } from '../../store/queries/forwarding.ts';
+import { type ForwardPlanRow, forwardPlansOn } from '../../store/queries/forwarding.ts';
 import { addressInBook } from '../../store/queries/policies.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import { type App, MS_PER_HOUR } from '../app.ts';
@@ -15,6 +15,7 @@ import { whyUnsigned } from '../withdrawals/pass.ts';
 import {
   beginPayment,
   closePayment,
+  note,
   noteWaiting,
   paymentOf,
   retryPayment,
@@ -89,7 +90,7 @@ async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
   await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     if (!now) return;
-    tx.run(noteForward, { id: now.id, next_at, withdrawal_id: now.withdrawal_id, problem: now.problem });
+    note(tx, now, { next_at });
     noteWaiting(app, tx, now.id, null);
   });
 }

@@ -36,6 +36,15 @@ export function unchanged(tx: Tx, { id, updated_at, withdrawal_id, next_at }: Fo
   return now.withdrawal_id === withdrawal_id && now.next_at === next_at ? now : null;
 }
 
+/** Stores what changed about a plan, and keeps the rest of its row as it was read. */
+export function note(
+  tx: Tx,
+  { id, next_at, withdrawal_id, problem }: ForwardPlanRow,
+  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem'>>,
+): void {
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem, ...change });
+}
+
 /** Begins a payment, unless the plan has changed or has another one under way. */
 export function beginPayment(
   app: App,
@@ -52,7 +61,7 @@ export function beginPayment(
   // on an account chain the next address follows, until nothing is left to send
   const goesOn = app.chains.find(plan.chain_key)?.adapter.accountBased === true;
   const next_at = goesOn ? now.next_at : nextDue(schedule, app.now(), timeZone);
-  tx.run(noteForward, { id: plan.id, next_at, withdrawal_id: row.id, problem: null });
+  note(tx, now, { next_at, withdrawal_id: row.id, problem: null });
   endIn(app, tx, WAITS, `${plan.id}`);
   return row;
 }
@@ -63,13 +72,13 @@ export function closePayment(app: App, tx: Tx, id: number): void {
   const row = plan && paymentOf(tx, plan);
   if (!plan || !row) return;
   if (row.state === 'completed') {
-    tx.run(noteForward, { id, next_at: plan.next_at, withdrawal_id: null, problem: null });
+    note(tx, plan, { withdrawal_id: null, problem: null });
     endIn(app, tx, WAITS, `${id}`);
     return;
   }
   const { schedule, timeZone } = timesOf(app, plan);
   const next_at = nextTry(schedule, app.now(), timeZone);
-  tx.run(noteForward, { id, next_at, withdrawal_id: null, problem: null });
+  note(tx, plan, { next_at, withdrawal_id: null, problem: null });
   noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
 }
 
@@ -80,8 +89,7 @@ export const says = ({ problem }: ForwardPlanRow, why: Message | null): boolean 
 export function noteWaiting(app: App, tx: Tx, id: number, problem: Message | null, isAlert = true): void {
   const plan = tx.get(forwardPlanById, { id });
   if (!plan || says(plan, problem)) return;
-  const { next_at, withdrawal_id } = plan;
-  tx.run(noteForward, { id, next_at, withdrawal_id, problem });
+  note(tx, plan, { problem });
   if (problem === null) endIn(app, tx, WAITS, `${id}`);
   // a fee in the reason changes with each block
   else if (isAlert && plan.problem?.code !== problem.code) {
@@ -98,9 +106,8 @@ export function retryPayment(app: App, tx: Tx, plan: ForwardPlanRow): void {
   if (!now || row?.state !== 'approved' || row.spend_id !== null) return;
   const reason = row.problem ?? messageOf('failed');
   applyEvent(app, tx, row, 'reject', { reason, deadline_at: null, problem: null });
-  const { id, problem } = now;
-  tx.run(noteForward, { id, next_at: app.now(), withdrawal_id: null, problem });
-  noteWaiting(app, tx, id, reason);
+  note(tx, now, { next_at: app.now(), withdrawal_id: null });
+  noteWaiting(app, tx, now.id, reason);
 }
 
 /** Rejects the payment of a plan that ends or changes, unless it is signed, and closes its alert. */

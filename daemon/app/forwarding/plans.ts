@@ -15,7 +15,6 @@ import {
   forwardPlanOf,
   forwardPlansOf,
   insertForwardPlan,
-  noteForward,
 } from '../../store/queries/forwarding.ts';
 import { addressInBook } from '../../store/queries/policies.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -25,7 +24,7 @@ import type { Business } from '../shops/directory.ts';
 import { needKeys } from '../withdrawals/plan.ts';
 import { canSpend, chainOf } from '../withdrawals/request.ts';
 import { whyNot } from './pass.ts';
-import { beginPayment, dropPayment, paymentOf, timesOf, unchanged } from './payments.ts';
+import { beginPayment, dropPayment, note, paymentOf, timesOf, unchanged } from './payments.ts';
 import { forecast } from './run.ts';
 
 /** The part of a plan that the operator chooses. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
@@ -208,9 +207,7 @@ export async function skipNext(app: App, business: Business, asset: Asset): Prom
   await app.store.write((tx) => {
     const now = tx.get(forwardPlanById, { id: plan.id });
     if (!now) throw notFound(business, asset);
-    const { id, withdrawal_id, problem } = now;
-    const next_at = nextDue(schedule, Math.max(now.next_at, app.now()), timeZone);
-    tx.run(noteForward, { id, next_at, withdrawal_id, problem });
+    note(tx, now, { next_at: nextDue(schedule, Math.max(now.next_at, app.now()), timeZone) });
   });
   return planFor(app, business, asset);
 }
@@ -230,8 +227,7 @@ export async function sendNow(app: App, business: Business, asset: Asset): Promi
     const now = unchanged(tx, plan);
     const before = now && paymentOf(tx, now);
     if (!now || (before && isOpen(before.state))) return null;
-    const { id, next_at } = now;
-    if (before) tx.run(noteForward, { id, next_at, withdrawal_id: null, problem: null });
+    if (before) note(tx, now, { withdrawal_id: null, problem: null });
     return beginPayment(app, tx, { ...now, withdrawal_id: null }, run);
   });
   if (!row) throw new Rejected('forward.amount', 'The plan changed meanwhile: try again');
