@@ -6,7 +6,7 @@
  */
 import { hexToBytes } from '@noble/curves/utils.js';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { createBase58check, hex } from '@scure/base';
+import { base58, createBase58check, hex } from '@scure/base';
 import { HDKey } from '@scure/bip32';
 import type { Network } from '../domain/assets.ts';
 import type { AccountKey, ScriptForm, WatchOnly } from '../domain/chain.ts';
@@ -81,6 +81,7 @@ const PRIVATE = new Set(
 const MULTISIG = new Set(['0295b43f', '02aa7ed3', '024289ef', '02575483']);
 
 const EXTENDED_BYTES = 78;
+const VERSION_BYTES = 4;
 const FIELD = 'accounts';
 
 /** A key in BIP-32's serialization; the longest has 113 characters. Shorter texts of the alphabet may be private keys in WIF. */
@@ -159,14 +160,8 @@ function refusePrivate(text: string): void {
 /** The version bytes of a text of the length of an extended key, whether or not its checksum is right. */
 function versionOf(word: string): string | null {
   if (!/^[1-9A-HJ-NP-Za-km-z]{107,115}$/.test(word)) return null;
-  let value = 0n;
-  for (const character of word) value = value * 58n + BigInt(BASE58.indexOf(character));
-  return value
-    .toString(16)
-    .padStart((EXTENDED_BYTES + 4) * 2, '0')
-    .slice(0, 8);
+  return hex.encode(base58.decode(word).subarray(0, VERSION_BYTES));
 }
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
 type Extended = { publicKey: string; chainCode: string; form: ScriptForm | null };
 

@@ -87,7 +87,7 @@ export function addressProblems(database: Source, words: OpenedBackup): Compared
   const samples = addressSamples(database);
   const others = samples.flatMap((one) => watchOnlyOf(one) ?? []);
   return {
-    samples: samples.filter((one) => watchOnlyOf(one) === null).length,
+    samples: samples.length - others.length,
     foreign: [...new Set(samples.flatMap((one) => addressProblem(one, words)))],
     watchOnly: [...new Set(others)],
   };

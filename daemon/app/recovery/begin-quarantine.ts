@@ -6,10 +6,9 @@ import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
-import { present } from '../../domain/errors.ts';
 import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
 import { type Message, message } from '../../domain/messages.ts';
-import { accountById, rescanAgainFrom } from '../../store/queries/businesses.ts';
+import { rescanAgainFrom } from '../../store/queries/businesses.ts';
 import { forgetReceipts } from '../../store/queries/receipts.ts';
 import {
   accountsToJump,
@@ -91,7 +90,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
 
 /** Skips what may have been given out since. */
 function jumpAhead(tx: Tx, now: number, jump: number): void {
-  for (const { id, chain_key, next_index, next_change } of tx.all(accountsToJump, {})) {
+  for (const { id, chain_key, key, next_index, next_change } of tx.all(accountsToJump, {})) {
     const [network, chain] = chain_key.split(':') as [Network, ChainId];
     const far = network === 'sandbox' ? Math.min(jump, JUMPED_IN_SANDBOX) : jump;
     const change = isUtxo(chain) ? far : Math.min(far, CHANGE_JUMPED_ELSEWHERE);
@@ -99,7 +98,6 @@ function jumpAhead(tx: Tx, now: number, jump: number): void {
     const next = nextReceiving(tx, id, next_index);
     skip(tx, id, 0, [{ from: next, to: next + far }]);
     // the other wallet of a watch-only account gets its change by itself
-    const { key } = present(tx.get(accountById, { id }), 'the account is stored');
     if (!isWatchOnly(key)) skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
     beginUnknownSpends(tx, { id, chain_key }, now);
     endPlan(tx, id, 'stopped', message('gas.restored'));

@@ -60,7 +60,7 @@ export function addressAt(
   const publicKey = childPublicKey(account, branch, index);
   const form = account.kind === 'secp256k1' ? account.watch?.form : undefined;
   if (form === undefined) return addressOfKey(publicKey, chain, network);
-  const script = FORMS[form](publicKey);
+  const script = SCRIPT_OF_KEY[form](publicKey);
   const address = addressOf(script, chain, network);
   assert(address !== null, `${chain} has addresses of ${form}`);
   return { script, address };
@@ -68,7 +68,7 @@ export function addressAt(
 
 const hash160 = (data: Uint8Array): Uint8Array => createHash('ripemd160').update(sha256(data)).digest();
 
-const FORMS: Readonly<Record<ScriptForm, (publicKey: Uint8Array) => Uint8Array>> = {
+const SCRIPT_OF_KEY: Readonly<Record<ScriptForm, (publicKey: Uint8Array) => Uint8Array>> = {
   p2pkh: (key) => SCRIPTS.p2pkh(hash160(key)),
   'p2sh-p2wpkh': (key) => SCRIPTS.p2sh(hash160(SCRIPTS.witness(0, hash160(key)))),
   p2wpkh: (key) => SCRIPTS.witness(0, hash160(key)),

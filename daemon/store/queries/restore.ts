@@ -11,7 +11,7 @@ export const skipWebhooks = statement((_: Nothing) =>
 );
 
 export const accountsToJump = statement((_: Nothing) =>
-  sqlite.selectFrom('account').select(['id', 'chain_key', 'next_index', 'next_change']).orderBy('id'),
+  sqlite.selectFrom('account').select(['id', 'chain_key', 'key', 'next_index', 'next_change']).orderBy('id'),
 );
 
 /** The indices of an account's ready addresses, which were not given out. */
