@@ -13,7 +13,7 @@ import { assetOf } from '../../daemon/domain/assets.ts';
 import { INDICES_JUMPED, jumpAfter } from '../../daemon/domain/indices.ts';
 import { textIn } from '../../daemon/domain/messages.ts';
 import { parseDecimal } from '../../daemon/domain/money.ts';
-import { Appliance, Crashed, PRICES } from './appliance.ts';
+import { Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { endOrphan } from './orphan.ts';
 import { type Action, forget, mend, refused } from './people.ts';
@@ -338,7 +338,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   world.olderBackups.push(...world.backups.splice(0));
   for (const invoice of world.invoices.slice(made.invoices)) invoice.lost = true;
   for (const invoice of world.invoices) invoice.asks = invoice.asks.flatMap((ask) => askedBy(ask, made.at) ?? []);
-  world.appliance = await Appliance.start(folder, world.time, world.wallet, world.sources);
+  await world.startOn(folder);
   await confirm(world);
   if (world.random.chance(0.8)) await world.appliance.unlock();
   return `another machine is restored from ${manifest.made_at}${fresh ? ', its node has an empty mempool' : ''}`;
@@ -385,7 +385,7 @@ export async function restoreWords(world: World): Promise<string> {
   for (const network of world.networks.values()) mend(network);
   world.backups.length = 0;
   world.olderBackups.length = 0;
-  world.appliance = await Appliance.start(world.newFolder(), world.time, world.wallet, world.sources);
+  await world.startOn(world.newFolder());
   const birthday = START - 2 * DAY_MS;
   const accounts = Object.fromEntries(world.coins.map((coin) => [coin, [world.wallet.account(coin, 0)]]));
   await world.appliance.operator('wallet.discover', {

@@ -4,7 +4,6 @@
  */
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Appliance } from './appliance.ts';
 import { askedBy, confirm, loseMachine } from './operators.ts';
 import { mend } from './people.ts';
 import type { World } from './world.ts';
@@ -56,7 +55,7 @@ export async function rollBack(world: World): Promise<string> {
   world.isBlind ||= part !== 'database';
   // the wallet's own record comes back older, too
   if (!kept.includes('vault')) world.policyEnded = false;
-  world.appliance = await Appliance.start(folder, world.time, world.wallet, world.sources);
+  await world.startOn(folder);
   if (world.random.chance(0.8)) await world.appliance.unlock();
   await world.appliance.pass(UNSEEN_MS);
   const said = `the ${part} comes back as it was at ${new Date(made.at).toISOString()}`;

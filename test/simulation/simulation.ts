@@ -51,7 +51,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [1, 'snapshot', snapshot],
   [0.4, 'roll back', rollBack],
   [2, 'heed', heed],
-  [0.3, 'twin', twin(watchSigner)],
+  [0.3, 'twin', twin],
 ];
 
 /** Of 'lie', where there is a server that may. */
@@ -85,6 +85,7 @@ export async function simulate(
 ): Promise<Outcome> {
   const world = new World(seed, time, wallet, folder, kind);
   connect(world);
+  world.watch = watchSigner;
   const actions = new Map<string, number>();
   const allowed = ACTIONS.filter(([, name]) => !without.has(name)).map(([weight, name, action]) => {
     const usual = name === 'lie' && kind === 'liars' ? LIE_WEIGHT : weight;
@@ -94,7 +95,6 @@ export async function simulate(
   try {
     await world.open();
     time.forgetTurns();
-    watchSigner(world);
     for (world.step = 1; world.step <= steps; world.step++) await step(world, actions, allowed);
     world.note('the end: everybody stops, blocks go on');
     await judgeEnd(world);
@@ -131,7 +131,6 @@ async function step(world: World, actions: Map<string, number>, allowed: Allowed
     world.note('the machine starts again');
     if (world.random.chance(0.8)) await world.appliance.unlock();
   }
-  watchSigner(world);
   if (world.fault !== null) throw new Fault(world.fault);
   judgeChains(world);
 }

@@ -3,7 +3,6 @@
  * other one pays, before it pays the same once more.
  */
 import { cpSync, rmSync } from 'node:fs';
-import { Appliance } from './appliance.ts';
 import { judgeChains } from './auditor.ts';
 import { approveOne, withdraw, withdrawals } from './operators.ts';
 import { endOrphan } from './orphan.ts';
@@ -33,47 +32,41 @@ async function goOn(world: World): Promise<void> {
   for (let part = 0; part < 6; part++) await world.appliance.pass(SEEN_MS / 6);
 }
 
-/**
- * Lets a copy run beside the machine: the operator approves there, and later here, what both were asked for. Then the copy ends.
- * `watch`: puts the auditor before a machine's signer.
- */
-export const twin =
-  (watch: (world: World) => void) =>
-  async (world: World): Promise<string> => {
-    if (world.electrum || world.isUnwarned) return '';
-    await endOrphan(world);
-    for (const network of world.networks.values()) mend(network);
-    const first = world.appliance;
-    await first.unlock();
-    await heed(world);
-    await withdraw(world);
-    const folder = world.newFolder();
-    rmSync(folder, { recursive: true, force: true });
-    const copy: World['copies'][number] = { endedAt: null };
-    world.copies.push(copy);
-    cpSync(first.folder, folder, { recursive: true, filter: (path) => !/lock(?:-journal)?$/.test(path) });
-    const second = await Appliance.start(folder, world.time, world.wallet, world.sources);
-    world.appliance = second;
-    watch(world);
-    await goOn(world);
-    await second.unlock();
-    const there = await approveAll(world);
-    await goOn(world);
-    world.appliance = first;
-    await goOn(world);
-    const here = first.isDead ? 0 : await approveAll(world);
-    await goOn(world);
-    judgeChains(world);
-    // one power supply: the first starts again
-    second.crash();
-    await world.restart();
-    await second.bury();
-    copy.endedAt = world.time.truth;
-    for (const left of [folder, second.crashedInto]) if (left) rmSync(left, { recursive: true, force: true });
-    world.given.clear();
-    await world.appliance.unlock();
-    await goOn(world);
-    // what the copy paid is in blocks
-    const said = await heed(world);
-    return `a second machine with this wallet pays ${there}, and the first ${here}${said === '' ? '' : `; ${said}`}`;
-  };
+/** Lets a copy run beside the machine: the operator approves there, and later here, what both were asked for. Then the copy ends. */
+export async function twin(world: World): Promise<string> {
+  if (world.electrum || world.isUnwarned) return '';
+  await endOrphan(world);
+  for (const network of world.networks.values()) mend(network);
+  const first = world.appliance;
+  await first.unlock();
+  await heed(world);
+  await withdraw(world);
+  const folder = world.newFolder();
+  rmSync(folder, { recursive: true, force: true });
+  const copy: World['copies'][number] = { endedAt: null };
+  world.copies.push(copy);
+  cpSync(first.folder, folder, { recursive: true, filter: (path) => !/lock(?:-journal)?$/.test(path) });
+  await world.startOn(folder);
+  const second = world.appliance;
+  await goOn(world);
+  await second.unlock();
+  const there = await approveAll(world);
+  await goOn(world);
+  world.appliance = first;
+  await goOn(world);
+  const here = first.isDead ? 0 : await approveAll(world);
+  await goOn(world);
+  judgeChains(world);
+  // one power supply: the first starts again
+  second.crash();
+  await world.restart();
+  await second.bury();
+  copy.endedAt = world.time.truth;
+  for (const left of [folder, second.crashedInto]) if (left) rmSync(left, { recursive: true, force: true });
+  world.given.clear();
+  await world.appliance.unlock();
+  await goOn(world);
+  // what the copy paid is in blocks
+  const said = await heed(world);
+  return `a second machine with this wallet pays ${there}, and the first ${here}${said === '' ? '' : `; ${said}`}`;
+}

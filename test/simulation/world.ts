@@ -137,6 +137,8 @@ export class World {
   /** The machine's clock was set wrong at some time. */
   clockWasWrong = false;
   appliance!: Appliance;
+  /** Puts itself before the signer of a machine that starts. */
+  watch: (world: World) => void = () => {};
   step = 0;
   restores = 0;
   /** How far all restores together moved the addresses of the wallet, in jumps. */
@@ -238,7 +240,7 @@ export class World {
       }
     }
     this.time.stepsMax = this.electrum ? ELECTRUM_STEPS : CORE_STEPS;
-    this.appliance = await Appliance.start(this.newFolder(), this.time, this.wallet, this.sources);
+    await this.startOn(this.newFolder());
     await this.addBusiness({});
     await this.appliance.pass(2_000);
     await this.appliance.unlock();
@@ -257,6 +259,12 @@ export class World {
     });
   }
 
+  /** Starts a machine on a data directory in the place of the one before. Its signer is watched from its first order on. */
+  async startOn(folder: string): Promise<void> {
+    this.appliance = await Appliance.start(folder, this.time, this.wallet, this.sources);
+    this.watch(this);
+  }
+
   /** The machine is started again on what it left. */
   async restart(): Promise<void> {
     const dead = this.appliance;
@@ -265,7 +273,7 @@ export class World {
     await this.time.settle();
     await dead.bury();
     rmSync(dead.folder, { recursive: true, force: true });
-    this.appliance = await Appliance.start(left, this.time, this.wallet, this.sources);
+    await this.startOn(left);
   }
 
   /** An address that nobody was ever paid at. */
