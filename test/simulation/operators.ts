@@ -17,7 +17,7 @@ import { Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { endOrphan } from './orphan.ts';
 import { type Action, forget, mend, refused } from './people.ts';
-import { judgeRequested, judgeWhole } from './reserved.ts';
+import { isPossible, judgeRequested, judgeWhole } from './reserved.ts';
 import { takeBack } from './taking-back.ts';
 import { type Ask, type Backup, Fault, START, type World } from './world.ts';
 
@@ -161,7 +161,8 @@ async function judgeShortage(world: World, found: Withdrawal, kind: string, rate
   const network = world.network(coin);
   const newest = withdrawal.versions.findLast(({ tx_id }) => tx_id !== null);
   const tx = newest?.tx_id ? network.txs.get(newest.tx_id) : undefined;
-  if (!tx || found.sweep) return;
+  // one that lost a coin gives nothing back, and another coin may be promised to a refund
+  if (!tx || found.sweep || !isPossible(network.own, tx)) return;
   const change = tx.outputs
     .filter(({ script }) => world.wallet.placeOf(coin, script))
     .reduce((sum, { units }) => sum + units, 0n);

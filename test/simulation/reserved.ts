@@ -59,7 +59,7 @@ export function sameSpend(world: World, uuids: ReadonlySet<string>): ReadonlySet
 }
 
 /** Whether each of its inputs is there for a node, and no block has spent it otherwise. */
-function isPossible(node: Node, { txid, inputs }: Tx): boolean {
+export function isPossible(node: Node, { txid, inputs }: Tx): boolean {
   return inputs.every(({ outpoint }) => {
     const spender = node.coins.get(outpoint);
     if (spender === undefined) return node.mempool.has(outpoint.split(':')[0] as string);
