@@ -7,6 +7,7 @@ import type { Spending } from '../../chains/spending.ts';
 import type { Asset, Network } from '../../domain/assets.ts';
 import { type ChainKey, type Checkpoint, chainKey } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { deadline } from '../deadline.ts';
 
 /** A chain whose last complete sync began longer ago takes no new payments. */
 const SYNC_AGE_MAX_MS = 60_000;
@@ -55,6 +56,11 @@ export class ChainRuntime {
     const { chain, spending } = this.adapter;
     if (spending) return spending;
     throw new Rejected('withdrawal.unsupported', `This release does not spend on ${chain} yet`, 'crypto');
+  }
+
+  /** The time limit of one request to the source: a signal that aborts with `Unavailable` after `ms` milliseconds. */
+  limit(ms: number): AbortSignal {
+    return deadline(ms, this.key);
   }
 
   /** Whether the store has everything that the source is known to have. */

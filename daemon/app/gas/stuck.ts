@@ -11,7 +11,6 @@ import type { GasPlanRow } from '../../store/queries/gas.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { tipHeightOf } from '../chains/checkpoint.ts';
 import { addVersion } from '../withdrawals/claim.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
@@ -35,7 +34,7 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
     const newest = versions.at(-1);
     const age = app.now() - (newest?.created_at ?? 0);
     if (!newest?.sent_at || age < afterMs) continue;
-    const known = versionFacts(app.store, spend, tipHeightOf(app.store, chain));
+    const known = versionFacts(app.store, chain, spend);
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
     if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;

@@ -6,7 +6,6 @@ import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
-import { deadline } from '../deadline.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
 import { type Holder, holderOf } from '../withdrawals/plan.ts';
 import type { Desk, Find } from './finds.ts';
@@ -24,7 +23,7 @@ async function tankRefusal(app: App, holder: Holder, to: string | null): Promise
   const asset: AssetId = holder.asset;
   if (!spending.whyRefused || asset === spending.feeAsset) return null;
   const tank = await tankOf(app, holder);
-  const why = await spending.whyRefused(asset, tank, to, deadline(ASK_TIMEOUT_MS, chain.key));
+  const why = await spending.whyRefused(asset, tank, to, chain.limit(ASK_TIMEOUT_MS));
   if (why === null) return null;
   const text = `${asset} cannot be paid out from the tank ${tank.address}, so nothing is collected into it. ${why}`;
   const advice =
@@ -38,7 +37,7 @@ export const refusalOf = (app: App, row: WithdrawalRow): Promise<Rejected | null
 
 /** Why a token keeps what is at an address; null: it does not. Throws `Unavailable`. */
 export async function blockedAt({ chain, tank }: Desk, { asset, at }: Find): Promise<string | null> {
-  const limit = deadline(ASK_TIMEOUT_MS, chain.key);
+  const limit = chain.limit(ASK_TIMEOUT_MS);
   return (await chain.spending.whyRefused?.(asset.symbol, at, tank.address, limit)) ?? null;
 }
 
@@ -82,7 +81,7 @@ export async function payersInstead(
     if (sweep) continue;
     const enough = finds.filter((find) => find.asset.symbol === asset && find.units >= units && !payers.has(find));
     for (const find of enough.slice(0, PAYERS_TRIED_MAX)) {
-      const limit = deadline(ASK_TIMEOUT_MS, chain.key);
+      const limit = chain.limit(ASK_TIMEOUT_MS);
       if (await chain.spending.whyRefused?.(find.asset.symbol, find.at, address, limit)) continue;
       payers.add(find);
       break;

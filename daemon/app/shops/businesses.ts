@@ -10,7 +10,6 @@ import { setPast } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
 import { skipUsed } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
-import { deadline } from '../deadline.ts';
 import { beginUnknownSpends } from '../recovery/unknown-spends.ts';
 import { BUSINESSES_MAX, type Business } from './directory.ts';
 
@@ -59,7 +58,7 @@ export async function needPast(app: App, network: Network, birthday: number): Pr
   for (const chain of CHAINS) {
     const runtime = app.chains.find(chainKey(network, chain));
     try {
-      await runtime?.adapter.begin(birthday, deadline(PAST_TIMEOUT_MS, runtime.key));
+      await runtime?.adapter.begin(birthday, runtime.limit(PAST_TIMEOUT_MS));
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
     }
@@ -78,7 +77,7 @@ export async function birthdayAtHeight(app: App, network: Network, height: numbe
       `A restore height is a block of Monero, which is not connected on ${network}: give a birthday instead`,
     );
   }
-  const time = await runtime.adapter.blockTime(height, deadline(PAST_TIMEOUT_MS, runtime.key));
+  const time = await runtime.adapter.blockTime(height, runtime.limit(PAST_TIMEOUT_MS));
   if (time === null) throw reject(`Monero has no block ${height} yet: a restore height cannot lie in the future`);
   return time;
 }

@@ -12,8 +12,6 @@ import type { Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Approval, Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { claimOwn, dropPlan } from './claim.ts';
 import { coinAt } from './coins.ts';
@@ -79,7 +77,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
     .all(spendsByKey, { conflict_key: outpoint, chain_key: chain.key })
     .find(({ purpose, state }) => purpose === 'bump' && (state === 'open' || state === 'waiting'));
   if (!spend) throw new Rejected('bump.not_found', 'No bump of this deposit is open', 'outpoint');
-  const known = versionFacts(tx, spend, tipHeightOf(tx, chain));
+  const known = versionFacts(tx, chain, spend);
   const isSure = known.every(({ version, lack }) => lack !== null || chain.isRefusalKnown(version.id));
   if (known.length > 0 && (!chain.isCurrent || !isSure || seenOf(known))) {
     const text = known.every(({ version, lack }) => lack !== null || version.problem !== null)
@@ -104,7 +102,7 @@ async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpReque
   if (!coin || coin.gone) throw new Rejected('bump.not_found', 'There is no such deposit', 'outpoint');
   if (coin.block_height !== null) throw new Rejected('bump.confirmed', 'The deposit is confirmed already', 'outpoint');
   if (coin.locked) throw new Rejected('bump.locked', 'This deposit cannot be spent', 'outpoint');
-  const signal = deadline(RATE_TIMEOUT_MS, holder.chain.key);
+  const signal = holder.chain.limit(RATE_TIMEOUT_MS);
   const parents = await spending.ancestorsOf(coin.txid, signal);
   if (!parents) throw new Rejected('bump.not_found', 'The deposit is not in the mempool', 'outpoint');
   const rate = feeRate ?? (await fastRate(holder.chain));

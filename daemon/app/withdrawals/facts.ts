@@ -10,13 +10,16 @@ import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import {
   deadTransaction,
   keysOf,
+  openSpends,
   type SpendRow,
   type VersionRow,
   versionByTxid,
   versionsOf,
+  waitingSpends,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import { type KeyState, keyState } from './keys.ts';
 
@@ -27,18 +30,36 @@ export type SignedVersion = SignedFact & {
   version: VersionRow;
   /** In the order of their text. */
   keys: string[];
+  /** Those whose coin is gone. */
+  missing: string[];
+  /** The transactions that use its keys, itself included. */
+  users: string[];
   /** The confirmed transaction that made it impossible, or null. */
   killer: string | null;
 };
 
-/** Everything that decides what becomes of a spend. `versions`: the signed ones with their rows, in the order of the facts. */
-export function spendFacts(
+/** The spends of a chain that are not decided yet. */
+export function unsettledSpends(reader: Reader, { key }: ChainRuntime): SpendRow[] {
+  return [...reader.all(openSpends, { chain_key: key }), ...reader.all(waitingSpends, { chain_key: key })];
+}
+
+/** A spend with everything that decides what becomes of it. `versions`: the signed ones, in the order of the facts. */
+export type Unsettled = { spend: SpendRow; versions: SignedVersion[]; facts: SpendFacts };
+
+/**
+ * The facts of every spend that is not decided yet. Those of a spend are read when it is its turn, so they include what was
+ * written about the one before it. `tipHeight`: where the stored one is not that of the facts yet.
+ */
+export function* unsettledFacts(
   reader: Reader,
   chain: ChainRuntime,
-  spend: SpendRow,
-  tipHeight: number,
-): { versions: SignedVersion[]; facts: SpendFacts } {
-  const versions = versionFacts(reader, spend, tipHeight);
+  tipHeight: number = tipHeightOf(reader, chain),
+): Generator<Unsettled> {
+  for (const spend of unsettledSpends(reader, chain)) yield spendFacts(reader, chain, spend, tipHeight);
+}
+
+function spendFacts(reader: Reader, chain: ChainRuntime, spend: SpendRow, tipHeight: number): Unsettled {
+  const versions = versionFacts(reader, chain, spend, tipHeight);
   const seen = seenOf(versions);
   const lacks = versions.every(({ lack }) => lack !== null);
   const facts: SpendFacts = {
@@ -49,7 +70,7 @@ export function spendFacts(
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],
   };
-  return { versions, facts };
+  return { spend, versions, facts };
 }
 
 /** Whether nothing may take the place of a version in the mempool. */
@@ -57,8 +78,13 @@ function mustStay(reader: Reader, chain: ChainRuntime, { version }: SignedVersio
   return chain.adapter.spending?.replacement === 'none' || hasDescendant(reader, chain, `${version.txid}`);
 }
 
-/** The signed versions of a spend, the oldest first. */
-export function versionFacts(reader: Reader, spend: SpendRow, tipHeight: number): SignedVersion[] {
+/** The signed versions of a spend, the oldest first. `tipHeight`: as of `unsettledFacts`. */
+export function versionFacts(
+  reader: Reader,
+  chain: ChainRuntime,
+  spend: SpendRow,
+  tipHeight: number = tipHeightOf(reader, chain),
+): SignedVersion[] {
   const versions = reader.all(versionsOf, { spend_id: spend.id }).filter(({ txid }) => txid !== null);
   const own = new Set(versions.map(({ txid }) => txid));
   return versions.map((version) => factOf(reader, version, own, tipHeight));
@@ -75,6 +101,8 @@ function factOf(
   const known: SignedVersion = {
     version,
     keys,
+    missing: [],
+    users: [],
     depth: null,
     dead: 0,
     lack: null,
@@ -87,10 +115,12 @@ function factOf(
     const state = keyState(reader, chain, key);
     const user = state?.isThere ? state.usedBy : null;
     const depth = depthOf(state?.block ?? null, tipHeight);
+    if (user !== null) known.users.push(user);
     if (user !== null && user === version.txid && !state?.failed) known.depth = Math.max(known.depth ?? 0, depth);
     else if (user !== null && (depth > 0 || !own.has(user))) known.lack ??= { key, usedBy: user };
     if (state?.isThere) continue;
     known.vanished = true;
+    known.missing.push(key);
     known.lack ??= { key, usedBy: null };
   }
   const failed = known.lack !== null && known.lack.usedBy === version.txid;

@@ -6,7 +6,6 @@ import type { SpendPlan } from '../../domain/spend.ts';
 import { BID_BLOCK_SECONDS, SPEEDS, type Speed, TARGET_BLOCKS } from '../../domain/withdrawal.ts';
 import { approvableFee } from '../../wallet/signer/limits.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { deadline } from '../deadline.ts';
 
 /** A replacement should confirm sooner. */
 const TARGET_BLOCKS_FAST = 2;
@@ -31,7 +30,7 @@ export async function feeRateTold(chain: ChainRuntime, speed: Speed = 'normal'):
   held.set(chain, rates);
   const known = rates[speed];
   if (known && known.until > performance.now()) return known.rate;
-  const rate = await chain.spending.feeRate(TARGET_BLOCKS[speed], deadline(RATE_TIMEOUT_MS, chain.key));
+  const rate = await chain.spending.feeRate(TARGET_BLOCKS[speed], chain.limit(RATE_TIMEOUT_MS));
   rates[speed] = { rate, until: performance.now() + RATE_HOLDS_MS };
   return rate;
 }
@@ -74,7 +73,7 @@ export async function speedsOf(
 
 /** The rate for the very next blocks. Throws `Unavailable`. */
 export function fastRate(chain: ChainRuntime): Promise<bigint> {
-  return chain.spending.feeRate(TARGET_BLOCKS_FAST, deadline(RATE_TIMEOUT_MS, chain.key));
+  return chain.spending.feeRate(TARGET_BLOCKS_FAST, chain.limit(RATE_TIMEOUT_MS));
 }
 
 /** The highest fee that may be approved for a plan. Throws `Rejected('withdrawal.fee')` if it costs more. */

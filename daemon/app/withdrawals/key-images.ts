@@ -21,7 +21,6 @@ import type { ImagesRequest } from '../../wallet/signer/port.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { deadline } from '../deadline.ts';
 import { endUnknownSpends } from '../recovery/unknown-spends.ts';
 
 /** Stands for the key image of a coin that was asked for and has none of its own. */
@@ -122,7 +121,7 @@ async function requestOf(
     const kept = app.store.get(previousTx, { txid, chain_key: chain.key })?.base;
     const previous = kept
       ? Buffer.from(kept).toString('hex')
-      : await chain.spending.transaction(txid, null, deadline(PREVIOUS_TIMEOUT_MS, chain.key));
+      : await chain.spending.transaction(txid, null, chain.limit(PREVIOUS_TIMEOUT_MS));
     outputs.push({ outpoint, units, branch: branch === 1 ? 1 : 0, index, previous });
   }
   return { network, accountNo, outputs };

@@ -184,17 +184,17 @@ function noteWaiting(app: App, tx: Tx, id: number, why: Value): void {
 
 async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRow) => boolean): Promise<boolean> {
   let waits = false;
-  for (const version of unseenVersions(app.store, chain)) {
+  for (const unseen of unseenVersions(app.store, chain)) {
     waits = true;
     // a stored transaction may have been mined while the service or its source was away, so a sync must come first
     if (!chain.isCurrent) break;
-    if (!isDue(version)) continue;
+    if (!isDue(unseen.version)) continue;
     try {
-      await send(app, chain, version);
+      await send(app, chain, unseen);
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       chain.away = true;
-      await app.store.write((tx) => noteProblem(tx, version, reasonOf(error)));
+      await app.store.write((tx) => noteProblem(tx, unseen.version, reasonOf(error)));
       app.wake.chain(chain.key);
     }
   }

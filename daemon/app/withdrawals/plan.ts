@@ -16,7 +16,6 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
@@ -107,7 +106,7 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
     holdings: holdingsFor(app.store, holder, wanted),
     tipHeight: tipHeightOf(app.store, chain),
   };
-  const plan = await chain.spending.plan(request, () => deadline(PLAN_TIMEOUT_MS, chain.key));
+  const plan = await chain.spending.plan(request, () => chain.limit(PLAN_TIMEOUT_MS));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
 }
 

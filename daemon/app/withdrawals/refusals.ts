@@ -15,7 +15,6 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { SignedVersion } from './facts.ts';
-import { spendOf } from './rows.ts';
 import { noteProblem } from './sign.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
@@ -28,11 +27,17 @@ export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]):
 }
 
 /** Records that a node refuses a version, and alerts the operator once it `isKnown` to be in no block. */
-export function noteRefusal(app: App, tx: Tx, version: VersionRow, reason: string, isKnown: boolean): void {
+export function noteRefusal(
+  app: App,
+  tx: Tx,
+  { spend, version }: { spend: SpendRow; version: VersionRow },
+  reason: string,
+  isKnown: boolean,
+): void {
   noteProblem(tx, version, reason);
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
-  const { transaction, advice } = wordsFor(app, tx, version, spendOf(tx, version.spend_id));
+  const { transaction, advice } = wordsFor(app, tx, version, spend);
   const text = message('withdrawal.not_sent', { transaction, reason, advice });
   raiseIn(app, tx, networkOf(version.chain_key), NOT_SENT, version.txid ?? `${version.id}`, text);
 }

@@ -6,12 +6,12 @@
  * and at most one of them confirms.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
+import { type SpendRow, type VersionRow, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { feeRateNow } from './fees.ts';
 import { replace } from './replace.ts';
-import { paidBy, spendOf } from './rows.ts';
+import { paidBy } from './rows.ts';
 
 /** Each ring tells more about which of its members is ours, so the operator decides about further ones. */
 const RENEWALS_MAX = 2;
@@ -19,9 +19,9 @@ const RENEWALS_MAX = 2;
 const RENEW_AFTER_MS = 3_600_000;
 
 /** `version`: the newest one of its spend, whose refusal is known. It stays as it is if nothing better can be planned. */
-export async function renew(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
+export async function renew(app: App, chain: ChainRuntime, spend: SpendRow, version: VersionRow): Promise<void> {
   if (!chain.spending.signsAnew) return;
-  const { id: spend_id, purpose } = spendOf(app.store, version.spend_id);
+  const { id: spend_id, purpose } = spend;
   const versions = app.store.all(versionsOf, { spend_id });
   if (purpose !== 'pay' || versions.length > RENEWALS_MAX || versions.at(-1)?.id !== version.id) return;
   if (versions.length > 1 && app.now() - (version.signed_at ?? 0) < RENEW_AFTER_MS) return;

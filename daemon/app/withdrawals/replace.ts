@@ -13,7 +13,6 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
-import { tipHeightOf } from '../chains/checkpoint.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
 import { addVersion, needReplaceable, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
@@ -207,7 +206,7 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
     throw new Rejected('withdrawal.state', `Withdrawal ${id} is ${state}: there is nothing to replace`);
   }
   const spend = spendOf(reader, spend_id);
-  const known = versionFacts(reader, spend, tipHeightOf(reader, holder.chain));
+  const known = versionFacts(reader, holder.chain, spend);
   needReplacement(holder, known);
   if (known.length === 0 || known.length < reader.all(versionsOf, { spend_id }).length) {
     throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');

@@ -25,7 +25,6 @@ import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
 import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom, whyUnread } from '../recovery/quarantine.ts';
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
@@ -231,7 +230,7 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: Quarantin
 }
 
 function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
-  return chain.spending.transaction(txid, blockHash, deadline(TRANSACTION_TIMEOUT_MS, chain.key));
+  return chain.spending.transaction(txid, blockHash, chain.limit(TRANSACTION_TIMEOUT_MS));
 }
 
 /**

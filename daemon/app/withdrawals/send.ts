@@ -5,34 +5,35 @@
 
 import { Rejected } from '../../domain/errors.ts';
 import { decideSpend } from '../../domain/spend-state.ts';
-import { openSpends, type VersionRow } from '../../store/queries/withdrawals.ts';
+import type { SpendRow, VersionRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
-import { spendFacts } from './facts.ts';
+import { unsettledFacts } from './facts.ts';
 import { noteRefusal, noteSent } from './refusals.ts';
 import { renew } from './renew.ts';
 import { allows, applyEvent, paidBy } from './rows.ts';
 
 const BROADCAST_TIMEOUT_MS = 30_000;
 
+/** A signed version that no block and no mempool shows, and its spend. */
+export type Unseen = { spend: SpendRow; version: VersionRow };
+
 /** The version of every open spend that is to be sent now. */
-export function unseenVersions(reader: Reader, chain: ChainRuntime): VersionRow[] {
-  const tipHeight = tipHeightOf(reader, chain);
-  return reader.all(openSpends, { chain_key: chain.key }).flatMap((spend) => {
-    const { versions, facts } = spendFacts(reader, chain, spend, tipHeight);
+export function unseenVersions(reader: Reader, chain: ChainRuntime): Unseen[] {
+  const found: Unseen[] = [];
+  for (const { spend, versions, facts } of unsettledFacts(reader, chain)) {
     const { send } = decideSpend(facts);
-    return send === null ? [] : [versions[send]!.version];
-  });
+    if (spend.state === 'open' && send !== null) found.push({ spend, version: versions[send]!.version });
+  }
+  return found;
 }
 
 /** Sends a version and records the result. Throws `Unavailable` if the result is unknown. */
-export async function send(app: App, chain: ChainRuntime, version: VersionRow): Promise<void> {
+export async function send(app: App, chain: ChainRuntime, { spend, version }: Unseen): Promise<void> {
   if (version.raw === null) throw new Error(`assertion failed: version ${version.id} is signed`);
   try {
-    await chain.spending.broadcast(version.raw, deadline(BROADCAST_TIMEOUT_MS, chain.key));
+    await chain.spending.broadcast(version.raw, chain.limit(BROADCAST_TIMEOUT_MS));
   } catch (error) {
     if (!(error instanceof Rejected)) {
       // a node may have it
@@ -41,9 +42,9 @@ export async function send(app: App, chain: ChainRuntime, version: VersionRow): 
     }
     chain.noteRefusal(version.id);
     const isKnown = chain.isRefusalKnown(version.id);
-    await app.store.write((tx) => noteRefusal(app, tx, version, error.message, isKnown));
+    await app.store.write((tx) => noteRefusal(app, tx, { spend, version }, error.message, isKnown));
     if (!isKnown) app.wake.chain(chain.key);
-    else if (error.code !== 'broadcast.disputed') await renew(app, chain, version);
+    else if (error.code !== 'broadcast.disputed') await renew(app, chain, spend, version);
     return;
   }
   chain.endRefusal(version.id);

@@ -22,7 +22,6 @@ import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import {
   dropDeadTransactions,
-  openSpends,
   type PayoutRow,
   payoutsOf,
   reopenSpendsFrom,
@@ -33,7 +32,6 @@ import {
   versionByTxid,
   versionsOf,
   type WithdrawalRow,
-  waitingSpends,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -42,8 +40,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { haltPlan } from '../gas/plans.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
-import { type SignedVersion, spendFacts } from './facts.ts';
-import { keyState } from './keys.ts';
+import { type SignedVersion, type Unsettled, unsettledFacts } from './facts.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
 
@@ -62,19 +59,14 @@ export function reopenSpends(tx: Tx, chain: ChainRuntime, orphaned: readonly Blo
 
 /** Settles every open spend of a chain by the current facts. Called after the credits were written. */
 export function settleSpends(app: App, tx: Tx, chain: ChainRuntime, tipHeight: number): void {
-  for (const spend of unsettledSpends(tx, chain)) settleSpend(app, tx, chain, spend, tipHeight);
+  for (const unsettled of unsettledFacts(tx, chain, tipHeight)) settleSpend(app, tx, chain, unsettled, tipHeight);
   // new coins may suffice for a waiting withdrawal, or a payment made after the backup may have appeared
   if (quarantineOf(tx) || tx.get(unclaimedWithdrawal, { chain_key: chain.key }))
     tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
-/** The spends that are not decided yet. */
-export function unsettledSpends(reader: Reader, { key }: ChainRuntime): SpendRow[] {
-  return [...reader.all(openSpends, { chain_key: key }), ...reader.all(waitingSpends, { chain_key: key })];
-}
-
-function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tipHeight: number): void {
-  const { versions, facts } = spendFacts(tx, chain, spend, tipHeight);
+function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled, tipHeight: number): void {
+  const { spend, versions, facts } = unsettled;
   const decision = decideSpend(facts);
   const seen = decision.seen === null ? null : versions[decision.seen]!;
   const strange = strangersOf(tx, chain, versions);
@@ -115,11 +107,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, spend: SpendRow, tip
 
 /** Transactions that use a conflict key of the spend and belong to no spend of ours. */
 function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly SignedVersion[]): string[] {
-  const users = new Set<string>();
-  for (const key of new Set(known.flatMap(({ keys }) => keys))) {
-    const state = keyState(reader, chain, key);
-    if (state?.isThere && state.usedBy !== null) users.add(state.usedBy);
-  }
+  const users = new Set(known.flatMap((version) => version.users));
   return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
 }
 

@@ -30,7 +30,6 @@ import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { deadline } from '../deadline.ts';
 import { endPlan } from '../gas/plans.ts';
 import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised } from './claim.ts';
@@ -153,7 +152,7 @@ function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions
     signed: (txid) => store.get(versionByTxid, { txid, chain_key })?.raw ?? null,
     base: (txid) => store.get(previousTx, { txid, chain_key })?.base ?? null,
     blockOf: (outpoint) => coinAt(store, chain, outpoint)?.block_hash ?? null,
-    limit: () => deadline(PREVIOUS_TIMEOUT_MS, chain_key),
+    limit: () => chain.limit(PREVIOUS_TIMEOUT_MS),
   };
 }
 

@@ -18,10 +18,7 @@ import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf, tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
-import { txidOf, versionFacts } from './facts.ts';
-import { keyState } from './keys.ts';
-import { unsettledSpends } from './settle.ts';
+import { txidOf, unsettledFacts } from './facts.ts';
 import { readPlan } from './stored-plan.ts';
 
 const CONFLICT_TIMEOUT_MS = 120_000;
@@ -42,13 +39,13 @@ export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Ask
   const tip = tipHeightOf(app.store, chain);
   const spending = chain.spending;
   if (!spending.excludedBy) return;
-  for (const [txid, { version, key }] of vanished(app.store, chain, tip)) {
+  for (const [txid, { version, key }] of vanished(app.store, chain)) {
     if (asked.get(txid) === tip) continue;
     if (asked.size >= REMEMBERED_MAX) asked.clear();
     asked.set(txid, tip);
     const plan = readPlan(version.plan);
     const found = await firstOf(lineOf(app.store, chain, txid), (one) =>
-      spending.excludedBy?.({ plan, key, ...one }, deadline(CONFLICT_TIMEOUT_MS, chain.key)),
+      spending.excludedBy?.({ plan, key, ...one }, chain.limit(CONFLICT_TIMEOUT_MS)),
     );
     if (!found) continue;
     const { height, hash } = found.block;
@@ -101,15 +98,14 @@ async function firstOf<T, R>(items: readonly T[], ask: (item: T) => Promise<R | 
 type Vanished = { version: VersionRow; key: string };
 
 /** The vanished transactions of others, with the versions of ours that spend from them. */
-function vanished(reader: Reader, chain: ChainRuntime, tipHeight: number): Map<string, Vanished> {
+function vanished(reader: Reader, chain: ChainRuntime): Map<string, Vanished> {
   const found = new Map<string, Vanished>();
-  for (const spend of unsettledSpends(reader, chain)) {
-    for (const known of versionFacts(reader, spend, tipHeight)) {
-      for (const key of known.vanished ? known.keys : []) {
+  for (const { versions } of unsettledFacts(reader, chain)) {
+    for (const { version, missing } of versions) {
+      for (const key of missing) {
         const parent = { txid: txidOf(key), chain_key: chain.key };
-        if (keyState(reader, chain, key)?.isThere) continue;
         if (reader.get(versionByTxid, parent) || reader.get(deadTransaction, parent)) continue;
-        found.set(parent.txid, { version: known.version, key });
+        found.set(parent.txid, { version, key });
       }
     }
   }

@@ -7,7 +7,6 @@ import { exportPage } from '../../app/books/export.ts';
 import { adoptBalances, type Reconciliation, reconcile } from '../../app/books/reconcile.ts';
 import { FLOWS, type Flow, type Flows, statementOf } from '../../app/books/statement.ts';
 import type { ChainRuntime } from '../../app/chains/chains.ts';
-import { deadline } from '../../app/deadline.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import type { BOOKS } from '../../contract/books.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
@@ -84,7 +83,7 @@ const dayFrom = (text: string): Day => {
 
 async function proof(app: App, chain: ChainRuntime, make: typeof reconcile): Promise<Proved> {
   try {
-    return shown(app, await make(app, chain, deadline(PROOF_TIMEOUT_MS, chain.key)));
+    return shown(app, await make(app, chain, chain.limit(PROOF_TIMEOUT_MS)));
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     const nothing = { lines: [], problems: [], offers: [], corrections: [] };
