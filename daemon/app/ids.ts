@@ -15,7 +15,7 @@ function draw(count: number): Buffer {
   return page.subarray(used - count, used);
 }
 
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+export const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const UNBIASED_BELOW = 256 - (256 % ALPHABET.length);
 
 /** `length` random characters of [A-Za-z0-9]: 5.95 bits each. */
@@ -31,7 +31,7 @@ export function randomText(length: number): string {
 
 const SLUG_CHARACTERS = 12;
 
-/** An invoice's public name: 71 random bits. */
+/** A refund link's public name: 71 random bits. */
 export function newSlug(): string {
   return randomText(SLUG_CHARACTERS);
 }

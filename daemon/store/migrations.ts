@@ -61,6 +61,7 @@ import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
 import { FORWARDING } from './migrations/0064-forwarding.ts';
 import { RECEIPTS } from './migrations/0065-receipts.ts';
 import { BOOKS_CURRENCY } from './migrations/0067-books-currency.ts';
+import { SLUGS } from './migrations/0071-slugs.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -120,6 +121,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0064-forwarding', FORWARDING],
   ['0065-receipts', RECEIPTS],
   ['0067-books-currency', BOOKS_CURRENCY],
+  ['0071-slugs', SLUGS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

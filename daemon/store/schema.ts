@@ -150,6 +150,8 @@ export const TABLES = {
     order_id: maybe(text),
     description: maybe(text),
     metadata: maybe(json<Record<string, string>>()),
+    /** 1 for those of earlier releases: the slug is in an index. 0: it leads to the id (`app/invoices/slugs.ts`). */
+    random_slug: made(flag),
   },
   payment: {
     invoice_id: int,

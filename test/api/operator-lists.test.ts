@@ -16,6 +16,7 @@ beforeAll(async () => {
   await store.write((tx) => {
     for (let id = 1; id <= COUNT; id++) {
       tx.run(insertInvoice, {
+        id,
         uuid: `uuid ${id}`,
         slug: `slug ${id}`,
         business_id: id % 100 === 0 ? 2 : 1,

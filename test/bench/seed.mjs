@@ -18,10 +18,10 @@ const DAY_MS = 86_400_000;
 const YEARS_MS = 10 * 365 * DAY_MS;
 /** Beyond every index that the daemon derives meanwhile. */
 const INDEX_FROM = 1_000_000_000;
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-const { insertInvoice, insertPayment, invoiceBySlug } = await load('store/queries/invoices.js');
+const { insertInvoice, insertPayment, invoiceById } = await load('store/queries/invoices.js');
+const { Slugs } = await load('app/invoices/slugs.js');
 const { insertTarget, insertCredit, setBalance } = await load('store/queries/credits.js');
 
 const db = new Database(join(dataDir, 'countinghouse.db'));
@@ -43,7 +43,7 @@ const add = {
   balance: runner(setBalance),
 };
 
-const text = (length) => Array.from(randomBytes(length), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+const slugs = new Slugs(db.prepare("SELECT value FROM setting WHERE key = 'slug_key'").pluck().get());
 const hex = (length) => randomBytes(length).toString('hex');
 
 /** A UUID of version 7 for a time, as the daemon's are: they grow with it. */
@@ -62,8 +62,10 @@ const PAYMENT_STATUS = { paid: 'paid', late: 'overdue', open: 'pending' };
 function addInvoice(n, fate, at, dueAt) {
   const cents = 1_000n + BigInt((n * 7_919) % 50_000);
   const amount = cents * 1_000_000n;
-  const slug = text(12);
-  const id = add.invoice({
+  const id = n + 1;
+  const slug = slugs.of(id, hex(3));
+  add.invoice({
+    id,
     uuid: uuid(at),
     slug,
     business_id: business.id,
@@ -188,7 +190,8 @@ for (let from = 0; from < INVOICES; from += PER_TRANSACTION) {
 add.balance({ account_id: account.id, asset: 'BTC', units: received });
 db.pragma('wal_checkpoint(TRUNCATE)');
 const last = names.at(-1);
-if (!db.prepare(invoiceBySlug.sql).get(...invoiceBySlug.bind({ slug: last }))) throw new Error('nothing was seeded');
+const found = db.prepare(invoiceById.sql).get(...invoiceById.bind({ id: slugs.idOf(last) }));
+if (found?.slug !== last) throw new Error('nothing was seeded');
 db.close();
 
 // read in an order that has nothing to do with that of the rows

@@ -10,7 +10,6 @@ import {
   type InvoiceRow,
   insertInvoice,
   invoiceById,
-  invoiceBySlug,
   invoiceByUuid,
   invoicesToCheck,
   paymentOf,
@@ -20,7 +19,6 @@ import {
 } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
-import { newSlug } from '../ids.ts';
 import { followSale } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
@@ -29,6 +27,7 @@ import { noteClient, releaseAddress } from '../shops/clients.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { hasFundsUnderWay, settleInvoice } from './settle.ts';
+import { invoiceNamed, nextInvoice } from './slugs.ts';
 
 const USD_1 = 100_000_000n;
 const INVOICE_USD_MIN = 10n * USD_1;
@@ -121,9 +120,11 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     (TOLERANCE_USD_MAX * dollarIn(app, business, wanted.currency, now)) / USD_1,
   );
   const dueAt = wanted.dueAt ?? endOfMonth(business, now);
+  const { id, slug } = nextInvoice(tx);
   const row = {
+    id,
     uuid: randomUUIDv7(),
-    slug: newSlug(),
+    slug,
     business_id: business.id,
     origin: wanted.origin,
     amount: wanted.amount,
@@ -143,23 +144,18 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     description: wanted.description ?? null,
     metadata: wanted.metadata ?? null,
   };
-  const { id } = tx.run(insertInvoice, row);
+  tx.run(insertInvoice, row);
   if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
-  const invoice = { id, ...row, deleted_at: null };
+  const invoice = { ...row, deleted_at: null, random_slug: false };
   tellInvoice(app, tx, invoice, 'invoice.created');
   return invoice;
 }
 
-const SLUG = /^[A-Za-z0-9]{12}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The invoice with a slug or UUID. Throws `Rejected('invoice.not_found')` if there is none or it was deleted. */
 export function findInvoice(reader: Reader, name: string): InvoiceRow {
-  const row = SLUG.test(name)
-    ? reader.get(invoiceBySlug, { slug: name })
-    : UUID.test(name)
-      ? reader.get(invoiceByUuid, { uuid: name.toLowerCase() })
-      : undefined;
+  const row = UUID.test(name) ? reader.get(invoiceByUuid, { uuid: name.toLowerCase() }) : invoiceNamed(reader, name);
   if (!row || row.deleted_at !== null) throw new Rejected('invoice.not_found', 'Invoice not found');
   return row;
 }

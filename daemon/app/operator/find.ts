@@ -2,9 +2,10 @@
 import { Rejected } from '../../domain/errors.ts';
 import { businessesMeant } from '../../domain/merchant.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
-import { type InvoiceRow, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
+import { type InvoiceRow, invoiceByUuid } from '../../store/queries/invoices.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { invoiceNamed } from '../invoices/slugs.ts';
 import type { Business } from '../shops/directory.ts';
 
 /**
@@ -42,7 +43,7 @@ export function keyOf(reader: Reader, id: number): ApiKeyRow {
 
 /** An invoice by slug or UUID, even a deleted one. Throws `Rejected('invoice.not_found')`. */
 export function findAnyInvoice(reader: Reader, ref: string): InvoiceRow {
-  const row = reader.get(invoiceBySlug, { slug: ref }) ?? reader.get(invoiceByUuid, { uuid: ref.toLowerCase() });
+  const row = invoiceNamed(reader, ref) ?? reader.get(invoiceByUuid, { uuid: ref.toLowerCase() });
   if (!row) throw new Rejected('invoice.not_found', 'Invoice not found', 'invoice');
   return row;
 }

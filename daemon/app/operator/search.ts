@@ -5,9 +5,10 @@ import { FIAT } from '../../domain/currencies.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
 import { type CreditRow, creditsOfTransaction, type TargetRow } from '../../store/queries/credits.ts';
-import { type InvoiceRow, invoiceById, invoiceBySlug, invoiceByUuid } from '../../store/queries/invoices.ts';
+import { type InvoiceRow, invoiceById, invoiceByUuid } from '../../store/queries/invoices.ts';
 import { givenTarget, invoicesOfAmount } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
+import { invoiceNamed } from '../invoices/slugs.ts';
 import { type InvoiceLine, lineOf } from './invoices.ts';
 
 const HASH = /^(?:0x)?[0-9a-fA-F]{64}$/;
@@ -75,10 +76,7 @@ export function findInvoices(app: App, given: string, limit: number): Found {
     [...new Set(ids)].flatMap((id) => (id === null ? [] : one(store.get(invoiceById, { id }))));
   const slug = SLUG_OF_LINK.exec(text)?.[1] ?? text;
   const ways: [string, InvoiceRow[]][] = [
-    [
-      'id',
-      [...one(store.get(invoiceBySlug, { slug })), ...one(store.get(invoiceByUuid, { uuid: text.toLowerCase() }))],
-    ],
+    ['id', [...one(invoiceNamed(store, slug)), ...one(store.get(invoiceByUuid, { uuid: text.toLowerCase() }))]],
     ['reference', byOrder(app, text, limit)],
     ['address', ofIds(targetsOfText(app, text).map(({ invoice_id }) => invoice_id))],
     ['transaction', ofIds(creditsOf(app, text).map(({ invoice_id }) => invoice_id))],

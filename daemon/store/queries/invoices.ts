@@ -1,7 +1,7 @@
 /** Statements about invoices, their payments and their quotes. */
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
-import { columnsBut, find, insert, remove, sqlite, statement, update } from '../statement.ts';
+import { columnsBut, find, insert, remove, sqlite, statement, update, YES } from '../statement.ts';
 
 export type InvoiceRow = Row<'invoice'>;
 
@@ -11,7 +11,7 @@ export type FormerTargetRow = Row<'former_target'>;
 
 type Named<Row, Name extends keyof Row> = { [name in Name]: Row[name] };
 
-export const insertInvoice = insert('invoice', columnsBut('invoice', 'id', 'deleted_at'));
+export const insertInvoice = insert('invoice', columnsBut('invoice', 'deleted_at', 'random_slug'));
 
 export const invoiceById = find('invoice', 'id');
 
@@ -20,7 +20,10 @@ export const newestInvoice = statement((_: Record<never, never>) =>
   sqlite.selectFrom('invoice').select('created_at').orderBy('id', 'desc').limit(1),
 );
 
-export const invoiceBySlug = find('invoice', 'slug');
+/** Of those that releases before made. */
+export const invoiceByRandomSlug = statement((p: { slug: string }) =>
+  sqlite.selectFrom('invoice').selectAll().where('slug', '=', p.slug).where('random_slug', '=', YES),
+);
 
 export const invoiceByUuid = find('invoice', 'uuid');
 

@@ -1,6 +1,6 @@
 /** The table of columns is the database's, and what is written comes back as it was. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertInvoice, invoiceBySlug } from '../../../daemon/store/queries/invoices.ts';
+import { insertInvoice, invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { addressById, insertAddress } from '../../../daemon/store/queries/policies.ts';
 import { TABLES } from '../../../daemon/store/schema.ts';
 import { columnsBut, find, insert, remove, update } from '../../../daemon/store/statement.ts';
@@ -31,6 +31,7 @@ describe('the tables', () => {
 
 describe('values', () => {
   const invoice = {
+    id: 1,
     uuid: 'u',
     slug: 's',
     business_id: 1,
@@ -55,7 +56,7 @@ describe('values', () => {
 
   it('come back as they were written, NULL as null', async () => {
     await it_.store.write((tx) => tx.run(insertInvoice, invoice));
-    expect(it_.store.get(invoiceBySlug, { slug: 's' })).toEqual({ ...invoice, id: 1, deleted_at: null });
+    expect(it_.store.get(invoiceById, { id: 1 })).toEqual({ ...invoice, deleted_at: null, random_slug: false });
     const stored = it_.db.prepare('SELECT amount, tolerance, automatic_redirect, metadata FROM invoice').get();
     const text = { amount: (2n ** 80n).toString(), tolerance: '0', metadata: '{"a":"\\"","b":""}' };
     expect(stored).toEqual({ ...text, automatic_redirect: 1 });

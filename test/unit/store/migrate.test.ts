@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { invoiceNamed, nextInvoice } from '../../../daemon/app/invoices/slugs.ts';
 import { HELP, MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { opened } from './opened.ts';
@@ -273,3 +274,47 @@ function repeatedScans(db: Database.Database, sql: string): string[] {
     .filter((step) => (isScan(step) && isRepeated(step)) || step.detail.includes('AUTOMATIC'))
     .map(({ detail }) => `${detail}: ${sql.slice(0, 80)}`);
 }
+
+it('invoices keep every value and their slugs, and the next one gets a slug that needs no index', async () => {
+  const before = MIGRATIONS.findIndex(([name]) => name === '0071-slugs');
+  const file = join(folder, FILE);
+  const db = new Database(file);
+  migrate(db, MIGRATIONS.slice(0, before));
+  const columns = (db.pragma('table_info(invoice)') as { name: string; type: string }[]).filter(
+    ({ name }) => name !== 'id',
+  );
+  const add = db.prepare(
+    `INSERT INTO invoice (${columns.map(({ name }) => name)}) VALUES (${columns.map(({ name }) => `@${name}`)})`,
+  );
+  const metadata = '{"a":"b"}';
+  for (let n = 1; n <= 50; n++) {
+    const values = columns.map(({ name, type }, at) => [name, type === 'INTEGER' ? n * 100 + at : `${name} ${n}`]);
+    add.run({
+      ...Object.fromEntries(values),
+      slug: `Slug${`${n}`.padStart(8, '0')}`,
+      amount: `${n}`,
+      tolerance: '0',
+      metadata,
+    });
+  }
+  // a gap in the numbers, and the last one of them
+  db.exec('DELETE FROM invoice WHERE id IN (7, 50)');
+  const old = db.prepare('SELECT * FROM invoice ORDER BY id').all() as { id: number; slug: string }[];
+  migrate(db);
+  expect(db.prepare('SELECT * FROM invoice ORDER BY id').all()).toEqual(old.map((row) => ({ ...row, random_slug: 1 })));
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  const twice = `INSERT INTO invoice SELECT 99, 'another', ${columns.slice(1).map(({ name }) => name)}, 1 FROM invoice WHERE id = 3`;
+  expect(() => db.exec(twice)).toThrow('UNIQUE constraint failed: invoice.slug');
+  db.close();
+
+  const store = await Store.open(folder);
+  try {
+    expect(old).toHaveLength(48);
+    for (const { id, slug } of old) expect(invoiceNamed(store, slug)?.id).toBe(id);
+    const next = await store.write(nextInvoice);
+    expect(next.id).toBe(50);
+    expect(next.slug).toMatch(/^[A-Za-z0-9]{12}$/);
+  } finally {
+    await store.close();
+  }
+});
