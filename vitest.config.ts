@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { startsBundles } from './test/support/bundles.ts';
 
 /** Those that last longest, in this order: begun last, they would go on alone at the end. */
 const FIRST = [
@@ -42,7 +43,9 @@ const SHARING = [
 ];
 
 export default defineConfig({
+  plugins: [startsBundles()],
   test: {
+    globalSetup: 'test/support/bundles.ts',
     projects: [
       { extends: true, test: { name: 'sharing', include: PICTURES ? [] : SHARING, isolate: false } },
       {
@@ -51,7 +54,6 @@ export default defineConfig({
           name: 'alone',
           include: PICTURES ?? ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...SHARING],
-          globalSetup: 'test/support/bundles.ts',
         },
       },
     ],

@@ -9,6 +9,8 @@ import type { Maker } from '../../daemon/app/operator/releases.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
 
+export { until } from './until.ts';
+
 export const QUIET_CONFIG = `
 port = 0
 [rates]
@@ -136,22 +138,4 @@ function merge(base: string, own: string): string {
     ...(top?.startsWith('[') ? [top] : []),
     ...rest,
   ].join('\n');
-}
-
-const WAIT_MS = 90_000;
-const LOOK_MS = 20;
-
-/** Waits until `look` gives something, and returns it. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | null | undefined | false>,
-  ms = WAIT_MS,
-): Promise<T> {
-  const deadline = Date.now() + ms;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${ms} ms in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
 }

@@ -1,0 +1,19 @@
+/** Waiting for a condition, with a limit. */
+
+const WAIT_MS = 90_000;
+const LOOK_MS = 20;
+
+/** Waits until `look` gives something, and returns it. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | null | undefined | false>,
+  ms = WAIT_MS,
+): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${ms} ms in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
