@@ -99,14 +99,25 @@ async function setPlan(session: Session, options: SetOptions, ...given: unknown[
 
 async function endPlan(session: Session, options: PassphraseOption, ...given: unknown[]): Promise<void> {
   const ref = refOf(given);
-  // before the service is asked for anything, since it may answer so that nothing is taken back
-  await endLimits(session, options, 'forwards', (grant) => 'asset' in grant && grant.asset === ref.crypto);
-  const told = session.signerSocket !== null;
+  const isSeparate = session.signerSocket !== null;
+  const told = isSeparate && !(await isSandbox(session, ref));
+  // before the service is asked to end it, since it may answer so that nothing is taken back
+  if (told) await endLimits(session, options, 'forwards', (grant) => 'asset' in grant && grant.asset === ref.crypto);
+  else if (isSeparate) session.note(`${ref.business} is of the sandbox, says the service: the wallet ends nothing.`);
   const signed = told ? null : await signedEnd(session, options, ref);
   const done = await session.call('forwarding.end', { ...ref, signed, told });
   await noteLimits(session);
   session.print(done, () => `${ref.crypto} is not forwarded any more.\n`);
 }
+
+/** Whether the service says that a business is of the sandbox, which has no grants. One that does not answer keeps nothing from its end. */
+async function isSandbox(session: Session, { business }: Ref): Promise<boolean> {
+  const answer = await session.call('business.list', {}).catch(() => null);
+  return ownerIn(answer?.businesses ?? [], business)?.network === 'sandbox';
+}
+
+const ownerIn = <B extends { id: number; name: string }>(businesses: readonly B[], named: string): B | undefined =>
+  businesses.find(({ id, name }) => `${id}` === named || name === named);
 
 /** A grant of nothing: of the plan's address, or of the one that the wallet still holds. Null if there is neither. */
 async function signedEnd(session: Session, options: PassphraseOption, ref: Ref): Promise<Signed | null> {
@@ -134,7 +145,7 @@ async function signedGrant(
   const asset = findAsset(crypto);
   if (!asset) throw usage(`${crypto} is no cryptocurrency of this program`);
   const { businesses } = await session.call('business.list', {});
-  const owner = businesses.find(({ id, name }) => `${id}` === business || name === business);
+  const owner = ownerIn(businesses, business);
   if (!owner) throw new Failure(`there is no business ${business}`, EXIT.failed, 'business.not_found');
   if (owner.network === 'sandbox') return null;
   const { forwardGrantOf, forwardGrantText } = await import('../operator/forwarding.ts');

@@ -12,7 +12,7 @@ import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import { ENDED_FILE, JOURNAL_FILE, OPERATOR_SOCKET } from '../../../daemon/wallet/signer/files.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
-import { type GasGrant, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
+import { type ForwardGrant, type GasGrant, SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { limitsHeldIn } from '../../../daemon/wallet/signer/register.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { serveSigner } from '../../../daemon/wallet/signer/service.ts';
@@ -222,6 +222,75 @@ describe('a policy that is taken back', () => {
     const { err } = await cli('gas', 'stop', 'Shop', 'ETH', '--yes', '--passphrase-file', passphrase);
     expect(err).toContain('The wallet has ended them');
     expect((await limitsHeldIn(wallet, Date.now())).gas).toEqual([]);
+  });
+});
+
+describe('forward end with a separate signer', () => {
+  const shop = (network: 'regtest' | 'sandbox') => ({
+    id: 1,
+    uuid: '00000000-0000-4000-8000-000000000001',
+    name: 'Shop',
+    network,
+    time_zone: 'Europe/Berlin',
+    account_no: 0,
+    cryptos: ['LTC'],
+    possible_cryptos: ['LTC'],
+    watch_only: [],
+    brand: { name: null, accent: null, logo: null, contact: null, favourites: [], currency: null },
+    balances: [],
+    created_at: '2026-01-31T02:00:00.000Z',
+  });
+  const businesses = (network: 'regtest' | 'sandbox'): Answers => ({
+    'business.list': () => [200, { businesses: [shop(network)] }],
+    'forwarding.list': () => [200, { plans: [] }],
+    'forwarding.end': () => [200, { plan: null }],
+  });
+  const forward = (asset: 'LTC' | 'BTC', accountNo = 0): ForwardGrant => ({
+    kind: 'forward',
+    network: 'regtest',
+    accountNo,
+    asset,
+    address: 'rltc1qexample',
+    feeSharePpm: 100,
+    feeMax: null,
+    feeDay: '10000',
+    issuedAt: Date.now() - 1,
+  });
+  const give = async (grant: ForwardGrant) =>
+    daemon.grantPolicy(grant, grantMac(approvalKey(SEED), await epochOf(wallet), grant));
+  const held = async () =>
+    (await limitsHeldIn(wallet, Date.now())).forwards.map(({ grant }) => `${grant.asset}/${grant.accountNo}`);
+  const end = () => cli('forward', 'end', 'Shop', 'LTC', '--yes', '--passphrase-file', passphrase);
+
+  it('ends the grants of this coin alone, twice without harm, also in a locked wallet', async () => {
+    for (const grant of [forward('LTC'), forward('LTC', 7), forward('BTC')]) await give(grant);
+    expect(await held()).toEqual(['LTC/0', 'LTC/7', 'BTC/0']);
+    await daemon.lock();
+    answers = businesses('regtest');
+    const first = await end();
+    expect([first.code, first.err]).toEqual([0, expect.stringContaining('The wallet has ended them')]);
+    expect(await held()).toEqual(['BTC/0']);
+    expect(await end()).toMatchObject({ code: 0, out: 'LTC is not forwarded any more.\n' });
+    expect(await held()).toEqual(['BTC/0']);
+    expect((await daemon.status()).state).toBe('locked');
+  });
+
+  it('ends them though the service answers nothing', async () => {
+    await give(forward('LTC'));
+    answers = {};
+    const { code, err } = await end();
+    expect([code, err]).toEqual([1, expect.stringContaining('The wallet has ended them, whatever the service says.')]);
+    expect(await held()).toEqual([]);
+  });
+
+  it('of a business of the sandbox ends no grant of real money, and shows what the wallet holds', async () => {
+    await give(forward('LTC'));
+    answers = businesses('sandbox');
+    const { code, err } = await end();
+    expect(code).toBe(0);
+    expect(err).toContain('Shop is of the sandbox, says the service: the wallet ends nothing.');
+    expect(err).toMatch(/it signs without asking:\n[\s\S]*forward LTC/);
+    expect(await held()).toEqual(['LTC/0']);
   });
 });
 
