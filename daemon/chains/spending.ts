@@ -6,7 +6,7 @@
  * transaction planned for a payment shares a key with each earlier one.
  */
 import type { AssetId } from '../domain/assets.ts';
-import type { BlockId, Branch, DerivedAddress } from '../domain/chain.ts';
+import type { AccountKey, BlockId, Branch, DerivedAddress } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import type {
   ChangeAddress,
@@ -14,6 +14,7 @@ import type {
   Decoded,
   DecodedOutput,
   PlannedOutput,
+  SignedSpend,
   SpendPlan,
   UnsignedSpend,
 } from '../domain/spend.ts';
@@ -128,7 +129,21 @@ export type OwnParts = {
   changeIndex(output: DecodedOutput): number | null;
 };
 
+/** Signing in the wallet that has the keys of a watch-only account. */
+export interface OutsideSigning {
+  /**
+   * The file for that wallet, and the id that its transaction will have. Where signatures are a part of the id it is only a name for it.
+   */
+  handOut(unsigned: UnsignedSpend, account: AccountKey): { file: Uint8Array; txid: string };
+  /** The signed transaction from what that wallet gave back. Throws `Rejected` (`psbt.…`) for anything but what was planned. */
+  takeBack(plan: SpendPlan, given: Uint8Array): SignedSpend;
+  /** Whether a transaction makes the payments of a plan with its coins, whoever signed it. `raw`: with or without witnesses. */
+  isOf(plan: SpendPlan, raw: string): boolean;
+}
+
 export interface Spending extends SpendingSource {
+  /** Absent: no other wallet of this chain signs what is planned here. */
+  readonly outside?: OutsideSigning;
   /** The asset of fees, whatever asset is paid. */
   readonly feeAsset: AssetId;
   /** How a transaction can replace another: with a higher fee, with the same nonce, or not at all. */

@@ -34,6 +34,7 @@ export type RejectCode =
   | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
+  | `psbt.${'amount' | 'input' | 'locktime' | 'malformed' | 'none' | 'output' | 'replaced' | 'sequence' | 'sighash' | 'signature' | 'unsigned' | 'version'}`
   | 'rates.unknown'
   | `receipt.${'email' | 'none'}`
   | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`
@@ -104,6 +105,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
   'signer.machine': CONFLICT,
+  'psbt.replaced': CONFLICT,
   'vault.exists': CONFLICT,
   'spend.open': CONFLICT,
   'withdrawal.state': CONFLICT,

@@ -59,11 +59,14 @@ class Wallet {
   readonly #optional: Coin[];
   /** Of the payouts, then of the change. */
   readonly #scripts: Uint8Array[];
+  /** The script of a coin: all coins of an account have its form. */
+  readonly #spent: Uint8Array | undefined;
 
   constructor(request: SpendRequest, chain: UtxoChain) {
     check(request, chain);
     this.#request = request;
     this.#chain = chain;
+    this.#spent = request.coins[0]?.script;
     const requiredInputs = new Set(request.requiredInputs);
     this.#required = request.coins.filter(({ outpoint }) => requiredInputs.has(outpoint));
     assert(this.#required.length === requiredInputs.size, 'the required inputs are among the coins');
@@ -84,7 +87,7 @@ class Wallet {
   /** The maximum cost of an input; coins worth less are left. */
   #inputFee(): bigint {
     const rate = this.#lines().reduce((most, line) => (line.rate > most ? line.rate : most), 0n);
-    return feeOf(Math.ceil(inputWeight(this.#chain) / 4), rate) + 1n;
+    return feeOf(Math.ceil(inputWeight(this.#chain, this.#spent) / 4), rate) + 1n;
   }
 
   /** The fee is the highest of these: a fixed amount plus a rate. */
@@ -101,7 +104,7 @@ class Wallet {
 
   fee(inputs: number, change: boolean): bigint {
     const scripts = change ? [...this.#scripts, this.#request.change.script] : this.#scripts;
-    const vsize = vsizeOf(weightOf(this.#chain, inputs, scripts));
+    const vsize = vsizeOf(weightOf(this.#chain, inputs, scripts, this.#spent));
     return this.#lines()
       .map(({ fixed, rate }) => fixed + feeOf(vsize, rate))
       .reduce((a, b) => (a > b ? a : b));
@@ -153,7 +156,7 @@ class Wallet {
     const paid = total(this.#payouts());
     const { later } = FEE_TERMS[this.#chain];
     const { feeRate, change } = this.#request;
-    const spendLater = feeOf(Math.ceil(inputWeight(this.#chain) / 4), feeRate < later ? feeRate : later);
+    const spendLater = feeOf(Math.ceil(inputWeight(this.#chain, this.#spent) / 4), feeRate < later ? feeRate : later);
     const dust = dustOf(this.#chain, change.script);
     // change worth less than its own spending is not made, unless it is the purpose
     const leastChange = paid > 0n && spendLater > dust ? spendLater : dust;
@@ -218,6 +221,7 @@ function finished(request: SpendRequest, chain: UtxoChain, { coins, payouts, cha
     chain,
     coins.length,
     outputs.map(({ script }) => script),
+    coins[0]?.script,
   );
   if (weight > WEIGHT_MAX) throw new Rejected('spend.too_large', 'This transaction is larger than nodes relay');
   if (fee > request.feeMax) {

@@ -15,10 +15,29 @@ const P2WPKH_INPUT_WEIGHT = 41 * 4 + 1 + 1 + 72 + 1 + 33;
 /** Outpoint 36, script length 1, pushes of 72 and 33 bytes, sequence 4. */
 const P2PKH_INPUT_WEIGHT = (36 + 1 + 1 + 72 + 1 + 33 + 4) * 4;
 
+/** As P2WPKH, with a script of 23 bytes: the push of its redeem script. */
+const NESTED_INPUT_WEIGHT = P2WPKH_INPUT_WEIGHT + 23 * 4;
+/** Outpoint 36, empty script 1, sequence 4, each four times; witness: a count, and a signature of 64 without a hash type. */
+const P2TR_INPUT_WEIGHT = 41 * 4 + 1 + 1 + 64;
+/** Where other inputs have witnesses, an input without one has an empty one. */
+const EMPTY_WITNESS_WEIGHT = 1;
+
 const isSegwit = (chain: UtxoChain): boolean => chain !== 'BCH';
 
-/** The weight of one input of ours: P2WPKH on BTC and LTC, P2PKH on BCH. */
-export const inputWeight = (chain: UtxoChain): number => (isSegwit(chain) ? P2WPKH_INPUT_WEIGHT : P2PKH_INPUT_WEIGHT);
+/**
+ * The weight of one input of ours that spends an output with this script: one of the forms of watch-only accounts (`ScriptForm`).
+ * Without a script P2WPKH on BTC and LTC, P2PKH on BCH.
+ */
+export function inputWeight(chain: UtxoChain, spent?: Uint8Array): number {
+  if (!isSegwit(chain)) return P2PKH_INPUT_WEIGHT;
+  if (spent?.length === P2PKH_SCRIPT_BYTES) return P2PKH_INPUT_WEIGHT + EMPTY_WITNESS_WEIGHT;
+  if (spent?.length === P2SH_SCRIPT_BYTES) return NESTED_INPUT_WEIGHT;
+  return spent?.length === P2TR_SCRIPT_BYTES ? P2TR_INPUT_WEIGHT : P2WPKH_INPUT_WEIGHT;
+}
+
+const P2PKH_SCRIPT_BYTES = 25;
+const P2SH_SCRIPT_BYTES = 23;
+const P2TR_SCRIPT_BYTES = 34;
 
 /** The size of a compact size. */
 export function countBytes(count: number): number {
@@ -29,11 +48,11 @@ export function countBytes(count: number): number {
 /** The size of an output. */
 const outputBytes = (script: Uint8Array): number => 8 + countBytes(script.length) + script.length;
 
-/** The maximum weight of a signed transaction. */
-export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uint8Array[]): number {
+/** The maximum weight of a signed transaction. `spent`: the script of its coins, which all have the form of one account. */
+export function weightOf(chain: UtxoChain, inputs: number, scripts: readonly Uint8Array[], spent?: Uint8Array): number {
   const outputs = scripts.reduce((sum, script) => sum + outputBytes(script), 0);
   const frame = 4 + countBytes(inputs) + countBytes(scripts.length) + outputs + 4;
-  return frame * 4 + (isSegwit(chain) ? SEGWIT_MARKER_WEIGHT : 0) + inputs * inputWeight(chain);
+  return frame * 4 + (isSegwit(chain) ? SEGWIT_MARKER_WEIGHT : 0) + inputs * inputWeight(chain, spent);
 }
 
 /** Virtual bytes (BIP-141): a quarter of the weight, rounded up. */

@@ -22,6 +22,7 @@ import {
   estimateByPlan,
   type KeptTransactions,
   OfSource,
+  type OutsideSigning,
   type OwnParts,
   type PaymentRequest,
   planByTiers,
@@ -32,7 +33,9 @@ import {
 import { scriptOf } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
 import { FEE_TERMS, feeOf, replacementRate } from './fees.ts';
+import { isOfPlan, judgeSigned } from './judge.ts';
 import { planUtxo } from './plan.ts';
+import { makePsbt } from './psbt.ts';
 import { dustOf, highestDust, vsizeOf, weightOf } from './sizes.ts';
 import { decodeTransaction, unsignedTransaction, withoutWitnesses } from './transaction.ts';
 
@@ -51,6 +54,7 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
   readonly isWhole: boolean;
   readonly fallbackRate: bigint;
   readonly ancestorsOf?: (txid: string, signal: AbortSignal) => Promise<Ancestors | null>;
+  readonly outside?: OutsideSigning;
   readonly #source: CoinSource;
   readonly #chain: UtxoChain;
   readonly #network: Network;
@@ -63,7 +67,10 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     this.feeAsset = chain;
     // BCH's nodes accept the first transaction they see, and consider each by itself
     this.replacement = chain === 'BCH' ? 'none' : 'fee';
-    if (chain !== 'BCH') this.ancestorsOf = (txid, signal) => this.#ancestorsOf(txid, signal);
+    if (chain !== 'BCH') {
+      this.ancestorsOf = (txid, signal) => this.#ancestorsOf(txid, signal);
+      this.outside = outsideOf(chain, network);
+    }
     // without its witnesses it could not be broadcast again
     this.isWhole = chain === 'BCH';
     this.fallbackRate = FEE_TERMS[chain].fallback;
@@ -191,7 +198,7 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
       inputs,
       outputs,
       fee: own.fee,
-      vsize: vsizeOf(weightOf(this.#chain, inputs.length, scripts)),
+      vsize: vsizeOf(weightOf(this.#chain, inputs.length, scripts, inputs[0]?.script)),
     };
   }
 
@@ -210,6 +217,18 @@ export class UtxoSpending extends OfSource implements Spending, CoinSource {
     const text = `${address} is no address of ${this.#chain} on this network`;
     throw new Rejected('withdrawal.address', text, 'address');
   }
+}
+
+/** Other wallets sign a PSBT (BIP-174). */
+function outsideOf(chain: UtxoChain, network: Network): OutsideSigning {
+  return {
+    handOut(unsigned, account) {
+      assert('previous' in unsigned && unsigned.plan.kind === 'utxo', 'a plan of coins with their transactions');
+      return makePsbt({ plan: unsigned.plan, previous: unsigned.previous }, account);
+    },
+    takeBack: (plan, given) => judgeSigned(utxoPlan(plan), given, chain, network),
+    isOf: (plan, raw) => isOfPlan(utxoPlan(plan), raw),
+  };
 }
 
 function utxoPlan(plan: SpendPlan): UtxoPlan {
