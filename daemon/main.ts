@@ -63,6 +63,7 @@ import { isEvmOrder, isMoneroOrder, isUtxoOrder, type Signer, type SignOrder } f
 import { judgeSimulated } from './wallet/signer/simulated.ts';
 import { AlertWorker } from './workers/alerts/worker.ts';
 import { Backups } from './workers/backup.ts';
+import { ClosingMailWorker } from './workers/closing-mail.ts';
 import { startHeapTrimming } from './workers/heap.ts';
 import { Jobs } from './workers/jobs.ts';
 import { LiveRates } from './workers/live-rates.ts';
@@ -236,7 +237,7 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   return { app, sandbox, sandboxAccounts, machines, timetable: new Timetable(app), instance };
 }
 
-/** Starts what tells the operator of alerts, and what sends payers their receipts. */
+/** Starts what tells the operator of alerts, and what sends receipts and closings. */
 function startMessages({ app }: Parts, timetable: Timetable, cleanup: Cleanup): AlertWorker {
   const alerts = new AlertWorker(as(app, 'alerts'));
   cleanup.push(() => alerts.stop());
@@ -244,6 +245,9 @@ function startMessages({ app }: Parts, timetable: Timetable, cleanup: Cleanup): 
   const receipts = new ReceiptWorker(as(app, 'alerts'));
   cleanup.push(async () => receipts.stop());
   receipts.start(timetable);
+  const closings = new ClosingMailWorker(as(app, 'alerts'));
+  cleanup.push(() => closings.stop());
+  closings.start(timetable);
   return alerts;
 }
 

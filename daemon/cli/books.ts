@@ -2,8 +2,8 @@
 import { open, rename, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
+import { csv, csvRows } from '../domain/csv.ts';
 import { BOOK_COLUMNS, type BookRow } from '../operator/book-columns.ts';
-import { csv, csvRows } from '../operator/csv.ts';
 import { memorySaver } from '../workers/heap.ts';
 import { action } from './commands.ts';
 import { EXIT, Failure, type Io, usage, written } from './io.ts';

@@ -11,6 +11,7 @@ import { backupCommands } from './backup.ts';
 import { bookCommands } from './books.ts';
 import { businessCommands } from './business.ts';
 import { clientCommands } from './clients.ts';
+import { closingCommands } from './closing.ts';
 import { action } from './commands.ts';
 import { printConfig } from './config.ts';
 import { consoleCommands } from './console.ts';
@@ -113,6 +114,7 @@ function program(io: Io, json: boolean): Command {
   backupCommands(root, io);
   bookCommands(root, io);
   statementCommand(root, io);
+  closingCommands(root, io);
   releaseCommands(root, io);
   root
     .command('config')

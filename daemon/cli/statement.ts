@@ -28,7 +28,8 @@ async function tell(session: Session, { month, business, csv }: Options): Promis
   session.print(statement, () => (csv ? statementCsv(statement) : textOf(statement)));
 }
 
-async function onlyBusiness(session: Session): Promise<string> {
+/** The only business but the sandbox. */
+export async function onlyBusiness(session: Session): Promise<string> {
   const { businesses } = await session.call('business.list', {});
   const [one, ...others] = businesses.filter(({ network }) => network !== 'sandbox');
   if (!one || others.length > 0) throw usage('name the business with --business');

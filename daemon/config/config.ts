@@ -194,7 +194,7 @@ const CHANNEL_KEYS = [
 ];
 
 /** Of each way to tell alerts: the keys that it needs, all or none. A wrong value counts as given. */
-function needChannels({ alerts, payments }: Config, reader: Reader): void {
+function needChannels({ alerts, closing, payments }: Config, reader: Reader): void {
   const wrong = reader.problems.map(({ key }) => key);
   const isMissing = (key: string): boolean => {
     const value = alerts[camel(key) as keyof typeof alerts];
@@ -207,6 +207,9 @@ function needChannels({ alerts, payments }: Config, reader: Reader): void {
   }
   if (payments.emailReceipts && alerts.smtp === null) {
     reader.problem('payments.email_receipts', 'it needs alerts.smtp, over which receipts are sent');
+  }
+  if (closing.mail.length > 0 && alerts.smtp === null) {
+    reader.problem('closing.mail', 'it needs alerts.smtp, over which the closings are sent');
   }
   if (alerts.ntfyToken !== null && alerts.ntfy === null)
     reader.problem('alerts.ntfy_token', 'without ntfy it says nothing');

@@ -178,6 +178,7 @@ export const TREE = {
     email_receipts: setting.flag(false, 'whether payers may have a receipt by e-mail, over alerts.smtp'),
     address_pool: setting.whole(ADDRESS_POOL_MIN, ADDRESS_POOL_MAX, 1_000, 'addresses kept ready'),
   },
+  closing: { mail: setting.emails() },
   webhook: { allow_hosts: setting.hostPorts(), socks_proxy: setting.socksProxy() },
   browser: {
     reads_per_minute: setting.whole(1, 60_000, 120, 'reads of the browser API per minute and address'),

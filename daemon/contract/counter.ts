@@ -1,7 +1,7 @@
 /** The operator API's methods about the counter's items and closings. */
 import { z } from 'zod';
 import { changes, reads } from './method.ts';
-import { Decimal, Id, Instant, Text } from './operator-shapes.ts';
+import { Decimal, Id, Instant, MessageShape, Text } from './operator-shapes.ts';
 
 const NAME_CHARS_MAX = 100;
 const ITEMS_AT_ONCE_MAX = 500;
@@ -55,6 +55,19 @@ const Part = z.object({
   taxes: z.array(z.object({ rate: VatRate, net: Decimal, tax: Decimal, gross: Decimal })),
   kept_tips: Decimal,
 });
+/**
+ * The e-mail about a closing. `state`: on its way (`sending`: to the server now), taken by the server, given up, or not known, since the
+ * server or the service fell silent. `problem`: of the last try. `next_at`: when it is tried again.
+ */
+const ClosingMail = z.object({
+  to: z.array(z.string()),
+  state: z.enum(['waiting', 'sending', 'sent', 'unknown', 'failed']),
+  problem: MessageShape.nullable(),
+  changed_at: Instant,
+  next_at: Instant.nullable(),
+});
+/** Of the words in the e-mail. */
+const Language = z.enum(['en', 'de']).default('en');
 const Closing = z.object({
   number: z.int().min(1),
   /** Of the first sale; null: there was none. */
@@ -63,6 +76,8 @@ const Closing = z.object({
   parts: z.array(Part),
   books: z.object({ agree: z.int(), differ: z.array(z.string()) }),
   waiting: z.array(z.object({ invoice: z.string(), amount: Decimal, currency: z.string() })),
+  /** Null: none was asked for. */
+  mail: ClosingMail.nullable(),
 });
 
 export const COUNTER = {
@@ -75,10 +90,21 @@ export const COUNTER = {
   ),
   'item.change': changes(NewItem.extend({ business: Text, id: Id }), z.object({})),
   'item.remove': changes(z.strictObject({ business: Text, id: Id }), z.object({})),
-  /** The next closing as it would be now. */
-  'closing.next': reads(z.strictObject({ business: Text }), z.object({ closing: Closing })),
+  /** The next closing as it would be now. `mail_to`: who gets it by e-mail (`closing.mail`). */
+  'closing.next': reads(
+    z.strictObject({ business: Text }),
+    z.object({ closing: Closing, mail_to: z.array(z.string()) }),
+  ),
   /** Closes the day. `number`: of `closing.next`. Throws `Rejected('closing.number')` if another one was made meanwhile. */
-  'closing.make': changes(z.strictObject({ business: Text, number: z.int().min(1) }), z.object({ closing: Closing })),
+  'closing.make': changes(
+    z.strictObject({ business: Text, number: z.int().min(1), language: Language }),
+    z.object({ closing: Closing }),
+  ),
+  /** Sends the e-mail about a closing, or sends it once more. Throws `Rejected`: `closing.not_found`, `.mail_off`, `.mail_waits`. */
+  'closing.mail': changes(
+    z.strictObject({ business: Text, number: z.int().min(1), language: Language }),
+    z.object({ closing: Closing }),
+  ),
   /** Closings below a number, the newest first. */
   'closing.list': reads(
     z.strictObject({

@@ -16,7 +16,7 @@ export type RejectCode =
   | `business.${'account' | 'accounts' | 'ambiguous' | 'asset' | 'birthday' | 'name' | 'not_found' | 'restore_height' | 'time_zone' | 'too_many'}`
   | 'chain.pruned'
   | `client.${'host' | 'not_found' | 'origin' | 'too_many'}`
-  | 'closing.number'
+  | `closing.${'mail_off' | 'mail_waits' | 'not_found' | 'number'}`
   | 'config.rpc'
   | 'console.listen'
   | 'delivery.not_found'
@@ -111,6 +111,8 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'withdrawal.state': CONFLICT,
   'withdrawal.overtaken': CONFLICT,
   'withdrawal.descendant': CONFLICT,
+  'closing.mail_off': CONFLICT,
+  'closing.mail_waits': CONFLICT,
   'closing.number': CONFLICT,
   'item.price': CONFLICT,
   'inbox.decided': CONFLICT,

@@ -1,6 +1,6 @@
 /** The statement of a month as a file of comma-separated values: one row a figure. */
 import type { Result } from '../contract/operator.ts';
-import { csv } from './csv.ts';
+import { csv } from '../domain/csv.ts';
 
 export type Statement = Result<'books.statement'>;
 export type Flow = keyof Statement['coins'][number]['flows'];

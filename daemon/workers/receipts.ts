@@ -7,7 +7,7 @@ import {
   recordReceipt,
   sendsReceipts,
 } from '../app/notifications/receipts.ts';
-import { EnvelopeRefused, email } from './alerts/email.ts';
+import { email, NotTaken } from './alerts/email.ts';
 import type { Timetable } from './timetable.ts';
 
 const EVERY_MS = 5_000;
@@ -47,7 +47,7 @@ export class ReceiptWorker {
         await channel.send(message, AbortSignal.any([this.#abort.signal, AbortSignal.timeout(SEND_MS_MAX)]));
       } catch (error) {
         if (this.#abort.signal.aborted) return;
-        end = error instanceof EnvelopeRefused ? 'refused' : 'failed';
+        end = error instanceof NotTaken && error.isFinal ? 'refused' : 'failed';
         log.warn({ invoice: receipt.invoice_id, why: (error as Error).message }, 'a receipt could not be sent');
       }
       await store.write((tx) => recordReceipt(this.#app, tx, receipt, end));

@@ -1,6 +1,6 @@
 /** Cells of a table that a spreadsheet opens. */
 import { describe, expect, it } from 'vitest';
-import { cell } from '../../daemon/operator/csv.ts';
+import { cell } from '../../daemon/domain/csv.ts';
 
 describe('a cell', () => {
   it.each([

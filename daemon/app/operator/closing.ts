@@ -196,14 +196,14 @@ function lastNumber(reader: Reader, business: Business): number {
 }
 
 /** Closes the day. `number`: the closing that somebody looked at; another one was made meanwhile: null, and nothing is closed. */
-export function closeDay(app: App, tx: Tx, business: Business, number: number): Report | null {
+export function closeDay(app: App, tx: Tx, business: Business, number: number): { id: number; report: Report } | null {
   if (lastNumber(tx, business) + 1 !== number) return null;
   const { report, sales, refunds } = reportOf(app, tx, business);
   tx.run(insertClosing, { business_id: business.id, number, report, closed_at: report.to });
   const { id } = tx.get(closingsOf, { business_id: business.id, below: NEWEST, limit: 1 })!;
   for (const { invoice_id } of sales) tx.run(setSaleClosed, { invoice_id, closing_id: id });
   for (const refund of refunds) tx.run(insertClosedRefund, { withdrawal_id: refund.id, closing_id: id });
-  return report;
+  return { id, report };
 }
 
 /** Closings below a number, the newest first, as they were stored: amounts are texts. */

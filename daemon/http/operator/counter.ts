@@ -1,28 +1,23 @@
 /** Methods about the counter's items and closings. */
+import {
+  askClosingMail,
+  askClosingMailAgain,
+  closingNumbered,
+  mailOfClosing,
+} from '../../app/notifications/closing-mail.ts';
 import { closeDay, closingPage, nextClosing, type Report } from '../../app/operator/closing.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { addItems, changeItem, itemsFor, type NewItem, removeItem } from '../../app/operator/items.ts';
 import type { COUNTER } from '../../contract/counter.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
-import { assetOf } from '../../domain/assets.ts';
-import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { closingMail } from './closing-mail.ts';
 import type { Context } from './context.ts';
+import { closingJson, fiat, type Texts } from './present-closing.ts';
 
 type Methods = {
   readonly [M in keyof typeof COUNTER]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
 };
-/** As it is stored: amounts are texts. */
-type Texts<T> = T extends bigint
-  ? string
-  : T extends readonly (infer E)[]
-    ? Texts<E>[]
-    : T extends object
-      ? { [K in keyof T]: Texts<T[K]> }
-      : T;
-
-const fiat = (scaled: bigint | string): string => formatDecimal(BigInt(scaled), FIAT_DECIMALS);
 const newItem = ({
   name,
   category,
@@ -36,30 +31,6 @@ const newItem = ({
   vat,
   soldOut,
 });
-
-function closingJson(number: number, report: Texts<Report> | Report): Result<'closing.next'>['closing'] {
-  const { from, to, parts, books, waiting } = report;
-  return {
-    number,
-    from: from === null ? null : toIso(from),
-    to: toIso(to),
-    parts: parts.map(({ currency, sales, tips, refunds, fees, taken, items, coins, difference, taxes, keptTips }) => ({
-      currency,
-      sales: { ...sales, sum: fiat(sales.sum) },
-      tips: fiat(tips),
-      refunds: { ...refunds, sum: fiat(refunds.sum) },
-      fees: fees.map(({ asset, units }) => ({ crypto: asset, amount: formatUnits(BigInt(units), assetOf(asset)) })),
-      taken: fiat(taken),
-      items: items.map((item) => ({ ...item, price: fiat(item.price), sum: fiat(item.sum) })),
-      coins: coins.map(({ asset, payments, sum }) => ({ crypto: asset, payments, sum: fiat(sum) })),
-      difference: fiat(difference),
-      taxes: taxes.map(({ rate, net, tax, gross }) => ({ rate, net: fiat(net), tax: fiat(tax), gross: fiat(gross) })),
-      kept_tips: fiat(keptTips),
-    })),
-    books,
-    waiting: waiting.map(({ slug, amount, currency }) => ({ invoice: slug, amount: fiat(amount), currency })),
-  };
-}
 
 export const COUNTER_METHODS: Methods = {
   'item.list': ({ app }, { business }) => ({
@@ -86,16 +57,32 @@ export const COUNTER_METHODS: Methods = {
   },
   'closing.next': ({ app }, { business }) => {
     const { number, report } = nextClosing(app, findBusiness(app, business));
-    return { closing: closingJson(number, report) };
+    return { closing: closingJson(number, report, null), mail_to: [...app.config.closing.mail] };
   },
-  'closing.make': async ({ app }, { business, number }) => {
-    const report = await app.store.write((tx) => closeDay(app, tx, findBusiness(app, business), number));
-    if (report === null) throw new Rejected('closing.number', 'The day was closed elsewhere meanwhile', 'number');
-    return { closing: closingJson(number, report) };
+  'closing.make': async ({ app }, { business: ref, number, language }) => {
+    const business = findBusiness(app, ref);
+    const made = await app.store.write((tx) => {
+      const closed = closeDay(app, tx, business, number);
+      if (closed === null) throw new Rejected('closing.number', 'The day was closed elsewhere meanwhile', 'number');
+      const { id, report } = closed;
+      askClosingMail(app, tx, id, closingMail(business, closingJson(number, report, null), language));
+      return closingJson(number, report, mailOfClosing(tx, id));
+    });
+    return { closing: made };
+  },
+  'closing.mail': async ({ app }, { business: ref, number, language }) => {
+    const business = findBusiness(app, ref);
+    return app.store.write((tx) => {
+      askClosingMailAgain(app, tx, business, number, (report) =>
+        closingMail(business, closingJson(number, report as Texts<Report>, null), language),
+      );
+      const { id, report } = closingNumbered(tx, business, number)!;
+      return { closing: closingJson(number, report as Texts<Report>, mailOfClosing(tx, id)) };
+    });
   },
   'closing.list': ({ app }, { business, before = Number.MAX_SAFE_INTEGER, limit }) => ({
-    closings: closingPage(app.store, findBusiness(app, business), before, limit).map(({ number, report }) =>
-      closingJson(number, report as Texts<Report>),
+    closings: closingPage(app.store, findBusiness(app, business), before, limit).map(({ id, number, report }) =>
+      closingJson(number, report as Texts<Report>, mailOfClosing(app.store, id)),
     ),
   }),
 };

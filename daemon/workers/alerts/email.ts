@@ -1,36 +1,56 @@
 /** E-mail over SMTP. The library is loaded with the first message. */
+import { Readable } from 'node:stream';
+import { message, textOf, type Message as Words } from '../../domain/messages.ts';
 import { loginOf } from '../../kit/login.ts';
 import type { Channel, Message } from './channel.ts';
 
 const CONNECT_MS_MAX = 10_000;
 const SILENT_MS_MAX = 15_000;
 
-type Mailer = Pick<Channel, 'name'> & {
-  send(message: Pick<Message, 'title' | 'text' | 'urgent'>, signal: AbortSignal): Promise<void>;
-};
+/** `file`: attached, with the message's end after it. */
+type Letter = Pick<Message, 'title' | 'text' | 'urgent'> & { file?: { name: string; type: string; text: string } };
+type Mailer = Pick<Channel, 'name'> & { send(letter: Letter, signal: AbortSignal): Promise<void> };
 type Mailbox = { server: string; from: string; to: readonly string[] };
 
-/** nodemailer's codes in words. The server's text is omitted, because it may repeat a login. */
-const WHY: Readonly<Record<string, string>> = {
-  EAUTH: 'refused the login',
-  ECONNECTION: 'could not be reached',
-  ESOCKET: 'could not be reached',
-  EDNS: 'has no address',
-  ETIMEDOUT: 'did not answer in time',
-  ETLS: 'offers no TLS that holds',
-  EENVELOPE: 'refused the sender or a recipient',
-  EMESSAGE: 'refused the message',
-};
+/** nodemailer's codes. The server's text is omitted, because it may repeat a login. */
+const WHY = {
+  EAUTH: 'mail.login',
+  ECONNECTION: 'mail.unreached',
+  ESOCKET: 'mail.unreached',
+  EDNS: 'mail.host',
+  ETIMEDOUT: 'mail.late',
+  ETLS: 'mail.tls',
+  EENVELOPE: 'mail.people',
+  EMESSAGE: 'mail.message',
+} as const;
+const isKnown = (code: string): code is keyof typeof WHY => Object.hasOwn(WHY, code);
 
-/** The server refused the sender or a recipient for good. */
-export class EnvelopeRefused extends Error {}
+/**
+ * Why a message was not taken. `isFinal`: the server refused the sender or a recipient for good. `isMaybe`: a message with a file had
+ * begun to go out, and the server gave no answer, so it may have been taken.
+ */
+export class NotTaken extends Error {
+  readonly why: Words;
+  readonly isFinal: boolean;
+  readonly isMaybe: boolean;
+
+  constructor(why: Words, { isFinal = false, isMaybe = false }: { isFinal?: boolean; isMaybe?: boolean } = {}) {
+    super(textOf(why));
+    this.why = why;
+    this.isFinal = isFinal;
+    this.isMaybe = isMaybe;
+  }
+}
 
 type MailError = { code?: string; responseCode?: number; message: string };
 
-/** With a code below 500 the server asks to try again later. */
-function failure(host: string, { code = '', responseCode = 500, message }: MailError): Error {
-  const text = `${host} ${WHY[code] ?? `failed (${code || message.slice(0, 80)})`}`;
-  return code === 'EENVELOPE' && responseCode >= 500 ? new EnvelopeRefused(text) : new Error(text);
+/** With a code below 500 the server asks to try again later. `hasText`: the server may have had all of the text. */
+function failure(server: string, { code = '', responseCode, message: text }: MailError, hasText: boolean): NotTaken {
+  if (hasText && responseCode === undefined) return new NotTaken(message('mail.maybe', { server }), { isMaybe: true });
+  const why = isKnown(code)
+    ? message(WHY[code], { server })
+    : message('mail.failed', { server, reason: code || text.slice(0, 80) });
+  return new NotTaken(why, { isFinal: code === 'EENVELOPE' && (responseCode ?? 500) >= 500 });
 }
 
 /** A mailbox as a channel; it needs nothing of a message but title and text. */
@@ -42,7 +62,7 @@ export function email({ server, from, to }: Mailbox): Mailer {
   const host = hostname.replace(/^\[|\]$/g, '');
   return {
     name: 'email',
-    send: async ({ title, text, urgent }, signal) => {
+    send: async ({ title, text, urgent, file }, signal) => {
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({
         host,
@@ -57,22 +77,30 @@ export function email({ server, from, to }: Mailbox): Mailer {
         disableFileAccess: true,
         disableUrlAccess: true,
       });
+      let hasText = false;
+      // read last, so the end of the message cannot have gone out before
+      const content = function* (): Generator<string> {
+        hasText = true;
+        yield file!.text;
+      };
+      const attachments = file
+        ? [{ filename: file.name, contentType: file.type, content: Readable.from(content(), { objectMode: false }) }]
+        : [];
       const { promise: aborted, reject } = Promise.withResolvers<never>();
       const onAbort = (): void => {
         transport.close();
-        reject(new Error(`${host} did not answer in time`));
+        reject({ code: 'ETIMEDOUT' });
       };
       signal.addEventListener('abort', onAbort, { once: true });
       try {
         const headers = { 'Auto-Submitted': 'auto-generated' };
         const priority = urgent ? ('high' as const) : ('normal' as const);
         await Promise.race([
-          transport.sendMail({ from, to: [...to], subject: title, text, headers, priority }),
+          transport.sendMail({ from, to: [...to], subject: title, text, headers, priority, attachments }),
           aborted,
         ]);
       } catch (error) {
-        if (signal.aborted) throw error;
-        throw failure(host, error as MailError);
+        throw failure(host, error as MailError, hasText);
       } finally {
         signal.removeEventListener('abort', onAbort);
         transport.close();

@@ -1,14 +1,13 @@
 /** Closing the counter's day: what was sold, paid with, and taxed; printed and exported. */
 import { type ReactNode, useState } from 'react';
-import { csv } from '../../../daemon/operator/csv.ts';
-import type { Result } from '../../bridge.ts';
+import { type Closing, closingCsv } from '../../../daemon/contract/closing-table.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { Answer, CoinName, Empty, Head, Notice, Problem, Section, State } from '../../parts/parts.tsx';
+import { Answer, CoinName, Empty, Head, Notice, Problem, Section, State, Told } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
 import { href, useHashRoute } from '../../router.ts';
 import { percentOf } from '../items/rate.ts';
@@ -16,9 +15,15 @@ import './closing.css';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
-type Closing = Result<'closing.next'>['closing'];
 type Part = Closing['parts'][number];
 
+const MAILED = {
+  waiting: { shape: 'part', tone: 'main', text: 'mailWaits' },
+  sending: { shape: 'part', tone: 'main', text: 'mailWaits' },
+  sent: { shape: 'done', tone: 'good', text: 'mailSent' },
+  unknown: { shape: 'warning', tone: 'warn', text: 'mailUnknown' },
+  failed: { shape: 'warning', tone: 'warn', text: 'mailFailed' },
+} as const;
 const READ_EVERY_MS = 15_000;
 const NUMBER = (name: string) => [name, 'number'] as const;
 
@@ -29,15 +34,20 @@ export default function ClosingScreen(): ReactNode {
   const ref = { business: `${business?.id}` };
   const enabled = business !== undefined;
   const next = useCall('closing.next', ref, { every: READ_EVERY_MS, enabled });
-  const list = useCall('closing.list', ref, { enabled });
+  const list = useCall('closing.list', ref, { every: READ_EVERY_MS, enabled });
   const { up } = useConnection();
+  const language = useLanguage();
   const make = useChange('closing.make', 'closing.');
   const [made, setMade] = useState<Closing | null>(null);
-  const chosen = list.data?.closings.find(({ number }) => `${number}` === parts[0]);
+  const chosen = list.data?.closings.find(({ number }) => `${number}` === (made ? `${made.number}` : parts[0]));
   const shown = chosen ?? made ?? next.data?.closing;
   const isOpen = chosen === undefined && made === null;
+  const mailTo = next.data?.mail_to ?? [];
   const close = (): void =>
-    make.mutate({ ...ref, number: next.data?.closing.number ?? 0 }, { onSuccess: ({ closing }) => setMade(closing) });
+    make.mutate(
+      { ...ref, number: next.data?.closing.number ?? 0, language },
+      { onSuccess: ({ closing }) => setMade(closing) },
+    );
   const actions = isOpen && shown && shown.parts.length > 0 && (
     <button type="button" className="button filled" disabled={!up || make.isPending} onClick={close}>
       {t('close')}
@@ -47,12 +57,48 @@ export default function ClosingScreen(): ReactNode {
     <Page title={t('close')} back={{ to: href('counter'), name: t('counter') }} actions={actions}>
       {make.error && <Problem error={make.error} />}
       {made && <Notice tone="good" title={t('closed', { n: made.number })} />}
+      {isOpen && mailTo.length > 0 && <p className="quiet">{t('mailTo', { to: mailTo.join(', ') })}</p>}
+      {!isOpen && shown && <Mail closing={shown} canSend={mailTo.length > 0} t={t} />}
       <Answer of={next}>{() => shown && <Shown closing={shown} isOpen={isOpen} t={t} />}</Answer>
       <Earlier closings={list.data?.closings ?? []} t={t} />
       <p className="closing-files">
         <a href={href('statement')}>{t('statement')}</a>
       </p>
     </Page>
+  );
+}
+
+/** The state of the e-mail about a closing, and the button that sends it again. */
+function Mail({ closing: { number, mail }, canSend, t }: { closing: Closing; canSend: boolean; t: T }): ReactNode {
+  const business = useBusiness();
+  const language = useLanguage();
+  const { full } = useTimes();
+  const send = useChange('closing.mail', 'closing.');
+  const isUnderWay = mail?.state === 'waiting' || mail?.state === 'sending';
+  const ask = (): void => send.mutate({ business: `${business?.id}`, number, language });
+  const said = mail && MAILED[mail.state];
+  return (
+    <div className="closing-mail">
+      {send.error && <Problem error={send.error} />}
+      {said && (
+        <p>
+          <State shape={said.shape} tone={said.tone} share={0.5}>
+            {t(said.text, { to: mail.to.join(', ') })}
+          </State>
+          {mail.problem && (
+            <span className="quiet">
+              <Told said={mail.problem} />
+              {mail.next_at && ` · ${t('again', { at: full(mail.next_at) })}`}
+            </span>
+          )}
+        </p>
+      )}
+      {canSend && !isUnderWay && (
+        <button type="button" className="button" disabled={send.isPending} onClick={ask}>
+          {t(mail ? 'sendAgain' : 'send')}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -75,7 +121,7 @@ function Shown({ closing, isOpen, t }: { closing: Closing; isOpen: boolean; t: T
         <button
           type="button"
           className="button"
-          onClick={() => saveText(`closing-${closing.number}.csv`, tableOf(closing))}
+          onClick={() => saveText(`closing-${closing.number}.csv`, closingCsv(closing))}
         >
           {t('export')}
         </button>
@@ -240,41 +286,4 @@ function Earlier({ closings, t }: { closings: Closing[]; t: T }): ReactNode {
       </ul>
     </Section>
   );
-}
-
-const COLUMNS = ['closing', 'from', 'to', 'currency', 'kind', 'name', 'count', 'net', 'tax', 'amount'] as const;
-type Row = Record<(typeof COLUMNS)[number], string>;
-
-/** One row a figure: sales, tips, refunds, taken, then items, coins, rates and fees. */
-function tableOf({ number, from, to, parts }: Closing): string {
-  const rows = parts.flatMap(({ currency, ...part }): Row[] => {
-    const row = (kind: string, amount: string, more: Partial<Row> = {}): Row => ({
-      closing: `${number}`,
-      from: from ?? '',
-      to,
-      currency,
-      kind,
-      name: '',
-      count: '',
-      net: '',
-      tax: '',
-      amount,
-      ...more,
-    });
-    return [
-      row('sales', part.sales.sum, { count: `${part.sales.count}` }),
-      row('tips', part.tips),
-      row('refunds', part.refunds.sum, { count: `${part.refunds.count}` }),
-      row('taken', part.taken),
-      ...part.items.map(({ name, quantity, sum }) => row('item', sum, { name, count: `${quantity}` })),
-      ...part.coins.map(({ crypto, payments, sum }) => row('coin', sum, { name: crypto ?? '', count: `${payments}` })),
-      row('difference', part.difference),
-      ...part.taxes.map(({ rate, net, tax, gross }) =>
-        row('tax', gross, { name: rate === null ? '' : percentOf(rate, 'en'), net, tax }),
-      ),
-      row('kept_tips', part.kept_tips),
-      ...part.fees.map(({ crypto, amount }) => row('refund_fee', amount, { name: crypto })),
-    ];
-  });
-  return csv(COLUMNS, rows);
 }

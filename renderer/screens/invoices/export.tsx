@@ -1,7 +1,7 @@
 /** Exports as files of comma-separated values: the invoices of the list, or receipts, payments and fees for the books. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { csv } from '../../../daemon/domain/csv.ts';
 import { BOOK_COLUMNS, type BookRow } from '../../../daemon/operator/book-columns.ts';
-import { csv } from '../../../daemon/operator/csv.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';

@@ -39,6 +39,7 @@ client.change           changes  page     -         -
 client.list             reads    page     -         -
 client.revoke           changes  page     -         -
 closing.list            reads    page     -         -
+closing.mail            changes  page     -         -
 closing.make            changes  page     -         -
 closing.next            reads    page     -         -
 console.end             changes  page     -         -
