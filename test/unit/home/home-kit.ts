@@ -77,14 +77,25 @@ export async function serverIn(name: string, { answers = echo, channel = streamC
   return { dataDir, machines, signer, url, woken: () => woken };
 }
 
-/** A tunnel that ends every connection once the home side has said so many bytes since `arm`. */
+/**
+ * A tunnel that ends every connection once the home side has said so many bytes since `arm`. `turns`: how often the side that speaks has
+ * changed: on a slow link each costs the time of one way.
+ */
 export async function tunnel(to: string) {
   let left = Number.POSITIVE_INFINITY;
+  let turns = 0;
+  let last: 'home' | 'server' | null = null;
+  const spoke = (side: 'home' | 'server') => {
+    if (side !== last) turns++;
+    last = side;
+  };
   const server = createTcp((near) => {
     const far = connect(Number(new URL(to).port), '127.0.0.1');
     for (const side of [near, far]) side.on('error', () => {});
     far.pipe(near);
+    far.on('data', () => spoke('server'));
     near.on('data', (data: Buffer) => {
+      spoke('home');
       far.write(data.subarray(0, Math.min(left, data.length)));
       left -= data.length;
       if (left <= 0) for (const side of [near, far]) side.destroy();
@@ -95,6 +106,7 @@ export async function tunnel(to: string) {
   const url = await listening(server);
   return {
     url,
+    turns: () => turns,
     arm: (bytes: number) => {
       left = bytes;
     },

@@ -121,6 +121,19 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     expect(new Set(txids)).toEqual(new Set([first.txid]));
   }, 60_000);
 
+  it('is asked once for an order, so that a slow link costs its way there and back', async () => {
+    const { folder, line, machines, signer } = await withWallet();
+    await signing(folder);
+    await connected(machines);
+    await unlock(folder);
+    await signer.sign(payment('LTC', ['first']));
+    for (let order = 0; order < 20; order++) {
+      const before = line.turns();
+      await signer.sign(payment('LTC', [`order${order}`]));
+      expect(line.turns() - before).toBe(2);
+    }
+  });
+
   it('answers its own server alone, and is let in no more once it is removed', async () => {
     const { folder, machines, url } = await withWallet();
     const call = serverClient(folder, 'test');
