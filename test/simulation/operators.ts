@@ -19,7 +19,7 @@ import { endOrphan } from './orphan.ts';
 import { type Action, forget, mend, refused } from './people.ts';
 import { isPossible, judgeRequested, judgeWhole } from './reserved.ts';
 import { takeBack } from './taking-back.ts';
-import { type Ask, type Backup, Fault, START, type World } from './world.ts';
+import { type Ask, type Backup, Fault, START, type Wanted, type World } from './world.ts';
 
 type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 
@@ -99,8 +99,19 @@ export async function approve(world: World): Promise<string> {
   return found ? approveOne(world, found) : '';
 }
 
+/** What was written down of a withdrawal. Of a refund whose answer the power cut, the list tells the amount. */
+function wantedFor(world: World, { id, address, amount }: Withdrawal): Wanted | undefined {
+  const wanted = world.wanted.get(address);
+  if (!wanted?.isUnanswered || wanted.units === null) return wanted;
+  const units = parseDecimal(amount, assetOf(wanted.coin).decimals);
+  if (units === null || units > wanted.units) throw new Fault(`withdrawal ${id} refunds more than was too much`);
+  const read = { coin: wanted.coin, address, units };
+  world.wanted.set(address, read);
+  return read;
+}
+
 export async function approveOne(world: World, found: Withdrawal): Promise<string> {
-  const wanted = world.wanted.get(found.address);
+  const wanted = wantedFor(world, found);
   if (!wanted) throw new Fault(`withdrawal ${found.id} to ${found.address} was asked for by nobody`);
   if (!world.isUnwarned && seemsPaid(world, found)) return reject(world, found);
   const id = `${found.id}`;
@@ -185,6 +196,7 @@ export async function batch(world: World): Promise<string> {
   );
   const some = open.filter((one) => world.isUnwarned || !seemsPaid(world, one)).slice(0, world.random.whole(2, 5));
   if (some.length < 2) return '';
+  for (const one of some) wantedFor(world, one);
   const ids = some.map(({ id }) => `${id}`);
   try {
     const proposal = { kind: 'batch' as const, ids };
@@ -237,7 +249,7 @@ export async function decideInbox(world: World): Promise<string> {
     const address = world.stranger(coin);
     // what an invoice got too much is an amount, from any coin; all other deposits go as they are
     const units = item.reason === 'overpaid' ? parseDecimal(item.amount, assetOf(coin).decimals) : null;
-    world.wanted.set(address, { coin, address, units });
+    world.wanted.set(address, { coin, address, units, isUnanswered: true });
     const { withdrawal } = await world.appliance.operator('inbox.refund', { id: item.id, address });
     if (units !== null) {
       // less if a deposit of the invoice vanished, or a part went back before

@@ -59,8 +59,8 @@ type Approval = {
   feeMax: bigint;
 };
 
-/** A withdrawal that the shop or the operator asked for. */
-export type Wanted = { coin: UtxoChain; address: string; units: bigint | null };
+/** A withdrawal that the shop or the operator asked for. `isUnanswered`: nobody was told the amount, which is at most this. */
+export type Wanted = { coin: UtxoChain; address: string; units: bigint | null; isUnanswered?: boolean };
 
 export type SignedGrant = { grant: PolicyGrant; mac: string };
 
