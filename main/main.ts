@@ -8,7 +8,7 @@ import { defaultDataDir } from '../daemon/config/paths.ts';
 import { operatorClient } from '../daemon/contract/client.ts';
 import { sealedCustody } from '../daemon/operator/keyholder.ts';
 import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
-import { followNews, type Told } from '../daemon/operator/news.ts';
+import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
 import { serveChannel, tell } from './channel.ts';
 import { backupFiles } from './files.ts';
 import { systemKeychain } from './keychain.ts';
@@ -153,12 +153,12 @@ class Shell {
     });
   }
 
-  #told({ news, events }: Told): void {
+  #told({ news, events }: NewsBatch): void {
     if (this.#window) tell(this.#window.webContents, news);
     if (!this.#window?.isFocused()) void this.#notify(events);
   }
 
-  async #notify(events: Told['events']): Promise<void> {
+  async #notify(events: NewsBatch['events']): Promise<void> {
     const words = await alertWords(call, this.#preferences.language, events);
     notify(noticesOf(this.#text, events, words), (place) => this.show(place));
   }

@@ -7,7 +7,7 @@ import type { AddressFunds, PaymentRequest } from './spending.ts';
 type Request = Pick<PaymentRequest, 'asset' | 'holdings' | 'from' | 'inputsMax'>;
 
 /** `units` null: everything at one address, at most `inputsMax`. `fee`: the highest one, in `feeAsset`. */
-type Wanted = { units: bigint | null; fee: bigint; feeAsset: AssetId };
+type AmountWish = { units: bigint | null; fee: bigint; feeAsset: AssetId };
 
 export type Sender = {
   sender: AddressFunds;
@@ -21,7 +21,7 @@ export type Sender = {
  * if only several addresses together have the amount, `spend.gas` if the fee's own asset is missing where the amount is,
  * `spend.unsettled` if an address has it, or more of what a sweep may take, once that is confirmed.
  */
-export function chooseSender(request: Request, { units, fee, feeAsset }: Wanted): Sender {
+export function chooseSender(request: Request, { units, fee, feeAsset }: AmountWish): Sender {
   const { asset, holdings, from, inputsMax = null } = request;
   const inAsset = feeAsset === asset ? fee : 0n;
   const have = (funds: AddressFunds): bigint => funds.units[asset] ?? 0n;

@@ -21,7 +21,7 @@ const RETRY_SECONDS = 60;
 /** A statement about a block: a credit, or a spend with the worth of its coin. */
 export type Fact = Pick<Credit, 'id' | 'txid' | 'targetId' | 'amount' | 'block'>;
 /** Facts, and the endpoint that reported them. */
-export type Told<E, F = Credit> = { facts: readonly F[]; teller: E };
+export type Report<E, F = Credit> = { facts: readonly F[]; teller: E };
 /** Whether the books have a fact in this block. */
 type IsStored<F> = (fact: F) => boolean;
 /**
@@ -41,14 +41,14 @@ export type NeedsAgreement = (credits: readonly { targetId: number; units: bigin
  * `isDenied`: another operator answered that it does not have it. `isOld`: it was told in an earlier step, and its teller may have taken
  * it back since.
  */
-type Held<E, F> = { fact: F; teller: E; isAgreed: boolean; isDenied: boolean; isOld: boolean };
+type PendingFact<E, F> = { fact: F; teller: E; isAgreed: boolean; isDenied: boolean; isOld: boolean };
 
 export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
   readonly #isStored: IsStored<F>;
-  readonly #held = new Map<string, Held<E, F>>();
+  readonly #held = new Map<string, PendingFact<E, F>>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -88,7 +88,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   }
 
   /** The facts of a step as they may be reported, with those that were kept back before. */
-  async judge(groups: readonly Told<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
+  async judge(groups: readonly Report<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
     this.#forget(checkpoint);
     for (const one of this.#held.values()) one.isOld = true;
     const told: F[] = [];
@@ -128,7 +128,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   /** Asks about the held facts of an endpoint. One that denies a fact does not keep the next from being asked. */
   async #askOthers(teller: E, signal: AbortSignal): Promise<void> {
     const mine = [...this.#held.values()].filter((one) => one.teller === teller);
-    const affirmedBy = new Map<Held<E, F>, string | undefined>();
+    const affirmedBy = new Map<PendingFact<E, F>, string | undefined>();
     const use = async (endpoint: E): Promise<boolean> => {
       const open = mine.filter(({ isAgreed }) => !isAgreed);
       const facts = open.map(({ fact }) => fact);
@@ -156,7 +156,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
    */
   async #areKept(
     teller: E,
-    affirmed: readonly Held<E, F>[],
+    affirmed: readonly PendingFact<E, F>[],
     agreed: readonly F[],
     signal: AbortSignal,
   ): Promise<boolean[]> {

@@ -23,7 +23,7 @@ import type {
 } from '../domain/chain.ts';
 import { assert } from '../domain/errors.ts';
 import { type ChainAdapter, type ScriptList, type StoredCoin, tipOf } from './adapter.ts';
-import { Agreement, type AreThere, type NeedsAgreement, type Told } from './agreement.ts';
+import { Agreement, type AreThere, type NeedsAgreement, type Report } from './agreement.ts';
 import {
   changed,
   checkpointAt,
@@ -92,7 +92,7 @@ export type StepStart<H> = {
 /** The result of a step. */
 export type StepRead<E> = {
   checkpoint: Checkpoint;
-  told: Told<E>[];
+  told: Report<E>[];
   /** The mark of the state that was read completely; null when more is to be read. */
   handled: string | null;
   finalized?: number | null;

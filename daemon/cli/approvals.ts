@@ -9,7 +9,7 @@ import type { Result } from '../contract/operator.ts';
 import { textIn } from '../domain/messages.ts';
 import type { AskedPolicy } from '../operator/grants.ts';
 import type { Proposal } from '../operator/request.ts';
-import type { Asked } from '../operator/review.ts';
+import type { OperatorRequest } from '../operator/review.ts';
 import { EXIT, Failure } from './io.ts';
 import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf } from './secrets.ts';
@@ -22,7 +22,7 @@ export async function approved(
   session: Session,
   options: PassphraseOption,
   { proposal, proposed }: { proposal: Proposal; proposed: Result<'withdrawal.propose'> },
-  asked: Asked,
+  asked: OperatorRequest,
   question: string,
 ): Promise<Result<'withdrawal.approve'>> {
   // loaded on demand, because loading cryptography takes time

@@ -207,8 +207,8 @@ const restoredText = (session: Session, { invoices, accounts }: { invoices: numb
     '',
   ].join('\n');
 
-type Kept = Params<'restore.confirm'>['keep_keys'];
-type ConfirmOptions = WaitOptions & PassphraseOption & { keepKeys?: Kept };
+type KeptKeys = Params<'restore.confirm'>['keep_keys'];
+type ConfirmOptions = WaitOptions & PassphraseOption & { keepKeys?: KeptKeys };
 
 async function confirmRestore(session: Session, options: ConfirmOptions): Promise<void> {
   const state = await session.call('restore.status', {});
@@ -236,7 +236,7 @@ async function confirmRestore(session: Session, options: ConfirmOptions): Promis
 }
 
 /** Shows what may have been taken away since the data was made, and asks which keys stay. */
-async function askKept(session: Session, state: Result<'restore.status'>, given: Kept): Promise<Kept> {
+async function askKept(session: Session, state: Result<'restore.status'>, given: KeptKeys): Promise<KeptKeys> {
   const { sleeping_keys: keys, clients, endpoints } = state;
   const others = [
     ...(clients.length > 0 ? [`client IDs: ${clients.join(', ')}`] : []),
@@ -263,7 +263,7 @@ async function askKept(session: Session, state: Result<'restore.status'>, given:
 }
 
 /** Confirms the restore, or says why the service is not ready yet. */
-async function tryToConfirm(session: Session, keep_keys: Kept): Promise<Look<true>> {
+async function tryToConfirm(session: Session, keep_keys: KeptKeys): Promise<Look<true>> {
   try {
     await session.call('restore.confirm', { keep_keys });
     return { done: true };

@@ -11,7 +11,7 @@ import { day } from './parse.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 
-type Proved = Result<'ledger.prove'>['chains'][number];
+type ChainProof = Result<'ledger.prove'>['chains'][number];
 type ExportOptions = { from?: string; to?: string; business?: string; file?: string };
 
 const DAY_MS = 86_400_000;
@@ -46,7 +46,7 @@ async function prove(session: Session, { adopt = false }: { adopt?: boolean }, c
   }
 }
 
-function proofTable(chains: readonly Proved[]): string {
+function proofTable(chains: readonly ChainProof[]): string {
   const rows = chains.flatMap((one) =>
     one.lines.map(({ crypto, received, paid_out, fees, adopted, held }) => [
       one.chain,
@@ -67,7 +67,7 @@ function proofTable(chains: readonly Proved[]): string {
   );
 }
 
-const problemLines = ({ chain, problems, offers, corrections, error }: Proved): string[] => [
+const problemLines = ({ chain, problems, offers, corrections, error }: ChainProof): string[] => [
   ...problems.map((text) => `${chain}: ${text}\n`),
   ...(offers.length === 0
     ? []

@@ -24,7 +24,7 @@ import { each, type WatchOptions, watchedAccounts } from './watch-only.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
-type Added = Result<'business.add'>;
+type NewBusiness = Result<'business.add'>;
 
 type AddOptions = WalletOptions &
   WatchOptions & {
@@ -263,7 +263,7 @@ function refuseWalletOptions(options: AddOptions): void {
   }
 }
 
-function addedText({ business, key, client }: Added, words: readonly string[] | null): string {
+function addedText({ business, key, client }: NewBusiness, words: readonly string[] | null): string {
   const parts = [businessText(business), newKeyText(key)];
   if (client) parts.push(clientText(client));
   if (words) parts.push(`The words of the wallet: ${words.join(' ')}\n`);

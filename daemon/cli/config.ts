@@ -12,13 +12,13 @@ export function configFile({ env }: Io, options: ConfigOptions): string | undefi
   return options.config ?? (env.COUNTINGHOUSE_CONFIG || undefined);
 }
 
-type Shown = Result<'settings.show'>['settings'];
+type SettingLines = Result<'settings.show'>['settings'];
 
 /**
  * The settings of the running service, which may have another environment and other flags than this command; null: none
  * runs, or it does not answer this user.
  */
-async function runningSettings(session: Session): Promise<Shown | null> {
+async function runningSettings(session: Session): Promise<SettingLines | null> {
   try {
     return (await session.call('settings.show', {})).settings;
   } catch {
@@ -26,7 +26,7 @@ async function runningSettings(session: Session): Promise<Shown | null> {
   }
 }
 
-async function settingsOfFile({ io, dataDir }: Session, options: ConfigOptions): Promise<Shown> {
+async function settingsOfFile({ io, dataDir }: Session, options: ConfigOptions): Promise<SettingLines> {
   const { loadConfig, redact } = await import('../config/config.ts');
   const config = loadConfig({ file: configFile(io, options), dataDir, env: io.env, flags: {} });
   return redact(config).map(({ key, shown, origin }) => ({ key, value: shown, origin }));

@@ -29,7 +29,7 @@ type SetOptions = PassphraseOption & {
   feeDay: string;
 };
 type Ref = { business: string; crypto: string };
-type Signed = { grant: ForwardGrant; mac: string };
+type SignedGrant = { grant: ForwardGrant; mac: string };
 
 export function forwardCommands(root: Command, io: Io): void {
   const forward = root
@@ -120,7 +120,7 @@ const ownerIn = <B extends { id: number; name: string }>(businesses: readonly B[
   businesses.find(({ id, name }) => `${id}` === named || name === named);
 
 /** A grant of nothing: of the plan's address, or of the one that the wallet still holds. Null if there is neither. */
-async function signedEnd(session: Session, options: PassphraseOption, ref: Ref): Promise<Signed | null> {
+async function signedEnd(session: Session, options: PassphraseOption, ref: Ref): Promise<SignedGrant | null> {
   const { plans } = await session.call('forwarding.list', { business: ref.business });
   const planned = plans.find(({ crypto }) => crypto === ref.crypto)?.address;
   const held = planned === undefined ? (await heldLimits(session)).forwards : [];
@@ -130,7 +130,7 @@ async function signedEnd(session: Session, options: PassphraseOption, ref: Ref):
   return signedGrant(session, options, ref, { limits, before: null });
 }
 
-type Wanted = {
+type PlanOptions = {
   limits: { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };
   before: string | null;
 };
@@ -140,8 +140,8 @@ async function signedGrant(
   session: Session,
   options: PassphraseOption,
   { business, crypto }: Ref,
-  { limits, before }: Wanted,
-): Promise<Signed | null> {
+  { limits, before }: PlanOptions,
+): Promise<SignedGrant | null> {
   const asset = findAsset(crypto);
   if (!asset) throw usage(`${crypto} is no cryptocurrency of this program`);
   const { businesses } = await session.call('business.list', {});

@@ -238,10 +238,10 @@ async function changeTank(session: Session, options: PassphraseOption, ...given:
   );
 }
 
-type Wanted = { tank?: number; business: string; chain: EvmChain; feeMax: bigint; until: number };
+type GasOptions = { tank?: number; business: string; chain: EvmChain; feeMax: bigint; until: number };
 
 /** Shows a grant of gas, asks for confirmation, and signs it with the passphrase. Null on the sandbox. */
-async function signedGrant(session: Session, options: PassphraseOption, { business, chain, ...wanted }: Wanted) {
+async function signedGrant(session: Session, options: PassphraseOption, { business, chain, ...wanted }: GasOptions) {
   const desk = await deskOf(session, business, chain);
   if (desk.network === 'sandbox') return null;
   const { gasGrantOf, gasGrantText } = await import('../operator/gas.ts');
@@ -257,7 +257,7 @@ async function signedGrant(session: Session, options: PassphraseOption, { busine
   return { grant, mac: macAt(grants, 0) };
 }
 
-const questionOf = ({ feeMax, tank }: Pick<Wanted, 'feeMax' | 'tank'>): string => {
+const questionOf = ({ feeMax, tank }: Pick<GasOptions, 'feeMax' | 'tank'>): string => {
   if (tank !== undefined) return 'Move to that tank?';
   return feeMax === 0n ? 'End it?' : 'Let the wallet do that without asking?';
 };

@@ -9,7 +9,7 @@ import { assetOf, nativeAsset } from '../domain/assets.ts';
 import { NATIVE_COIN } from '../domain/evm.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { Grant } from '../wallet/signer/port.ts';
-import type { Held } from '../wallet/signer/register.ts';
+import type { AccountGrants } from '../wallet/signer/register.ts';
 import { action } from './commands.ts';
 import type { Io } from './io.ts';
 import { confirm } from './prompt.ts';
@@ -32,7 +32,7 @@ export function limitCommands(wallet: Command, io: Io): void {
 const at = (ms: number): string => when(new Date(ms).toISOString());
 
 /** The limits under which the wallet signs, by its own record. */
-export async function heldLimits(session: Session): Promise<Held> {
+export async function heldLimits(session: Session): Promise<AccountGrants> {
   const { limitsHeldIn } = await import('../wallet/signer/register.ts');
   return session.asOwner(() => limitsHeldIn(session.walletFolder, Date.now()));
 }
@@ -49,7 +49,7 @@ async function showLimits(session: Session): Promise<void> {
   );
 }
 
-function textOf({ policies, gas, forwards }: Held): string {
+function textOf({ policies, gas, forwards }: AccountGrants): string {
   const rows = policies.map(({ grant, used }) => {
     const { network, accountNo, asset, perWithdrawal, perDay, addresses, issuedAt } = grant;
     const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(asset));
@@ -92,14 +92,14 @@ export async function nextDate(session: Session): Promise<number> {
 export async function endLimits(
   session: Session,
   options: PassphraseOption,
-  kind: keyof Held,
+  kind: keyof AccountGrants,
   isOne: (grant: Grant) => boolean = () => true,
 ): Promise<PassphraseOption> {
   const { signerSocket: socket, dataDir, walletFolder: folder } = session;
   const limits = socket === null ? null : await heldLimits(session);
   const ones = (limits?.[kind] ?? []).filter(({ grant }: { grant: Grant }) => isOne(grant));
   if (socket === null || ones.length === 0) return options;
-  const ending: Held = { policies: [], gas: [], forwards: [], [kind]: ones };
+  const ending: AccountGrants = { policies: [], gas: [], forwards: [], [kind]: ones };
   if (!session.json) session.note(`The wallet itself is told first to end:\n${textOf(ending).trimEnd()}`);
   await confirm(session.io, session.yes, 'End them, of every account?');
   const passphrase = await passphraseOf(session, options);

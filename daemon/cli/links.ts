@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import { pairs, table, when } from './table.ts';
 
 type Link = Result<'link.show'>['link'];
-type Wanted = Omit<Params<'link.change'>, 'link'>;
+type LinkChange = Omit<Params<'link.change'>, 'link'>;
 type Options = {
   name?: string;
   about?: string;
@@ -77,7 +77,7 @@ function terms(command: Command): Command {
 }
 
 /** "Seat=35.00@13": a name, a price, and how many there are. */
-function itemOf(text: string): NonNullable<Wanted['items']>[number] {
+function itemOf(text: string): NonNullable<LinkChange['items']>[number] {
   const match = /^(.+)=(\d+(?:\.\d+)?)(?:@(\d{1,9}))?$/su.exec(text);
   if (!match) throw usage(`${text} is no item: write it like "Seat=35.00", or "Seat=35.00@13" if there are 13`);
   return { name: match[1]!, price: match[2]!, stock: match[3] === undefined ? null : Number(match[3]) };

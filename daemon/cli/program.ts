@@ -126,7 +126,7 @@ function program(io: Io, json: boolean): Command {
   return root;
 }
 
-type Told = { message: string; code: string; field?: string | undefined; exitCode: number };
+type CommandError = { message: string; code: string; field?: string | undefined; exitCode: number };
 
 function tell(io: Io, error: unknown, json: boolean): number {
   const { exitCode, ...told } = inWords(error);
@@ -137,7 +137,7 @@ function tell(io: Io, error: unknown, json: boolean): number {
 }
 
 /** Errors of other rooms are recognised by name, so that their modules need not be loaded. */
-function inWords(error: unknown): Told {
+function inWords(error: unknown): CommandError {
   if (error instanceof Failure) return { code: error.code, message: error.message, exitCode: error.exitCode };
   if (!(error instanceof Error)) return { code: 'internal', message: String(error), exitCode: EXIT.failed };
   const { name, message } = error;

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { textIn, textOf } from '../domain/messages.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
-import type { Asked, Expected } from '../operator/review.ts';
+import type { Expected, OperatorRequest } from '../operator/review.ts';
 import { approved } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
@@ -176,7 +176,7 @@ async function carryOut(
   session: Session,
   options: PassphraseOption,
   proposal: Params<'withdrawal.propose'>,
-  asked: Asked,
+  asked: OperatorRequest,
   question: string,
 ): Promise<Result<'withdrawal.approve'>> {
   const proposed = await session.call('withdrawal.propose', proposal);

@@ -60,7 +60,7 @@ export type ConfigInput = {
 };
 
 type Branch = { readonly [name: string]: Branch | Setting<unknown> };
-type Given = { value: unknown; origin: Origin; where: string };
+type SettingSource = { value: unknown; origin: Origin; where: string };
 
 /** This walk treats all settings alike; `ValuesOf` knows the type of each value. */
 const ROOT = TREE as unknown as Branch;
@@ -79,7 +79,7 @@ const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
 class Reader {
-  readonly given = new Map<string, Given>();
+  readonly given = new Map<string, SettingSource>();
   readonly problems: Problem[] = [];
 
   problem(key: string, text: string): void {

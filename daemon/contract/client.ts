@@ -153,11 +153,11 @@ async function post(address: OperatorFile, method: string, params: unknown, data
 
 type Answer = { status: number; body: string };
 type Ask = { address: OperatorFile; agent: Agent; dataDir: string; timeoutMs: number };
-type Sent = { method: string; path: string; headers: OutgoingHttpHeaders; body?: string };
+type HttpAnswer = { method: string; path: string; headers: OutgoingHttpHeaders; body?: string };
 
 function send(
   { address, agent, dataDir, timeoutMs }: Ask,
-  { method, path, headers, body = '' }: Sent,
+  { method, path, headers, body = '' }: HttpAnswer,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const call = request(

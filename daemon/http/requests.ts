@@ -11,13 +11,17 @@ export const EXACT_PATHS = { caseSensitive: true, strict: true } as const;
 export const MERCHANT_API = '/api/v1/merchant';
 
 /** A request whose body was read. */
-export type Sent = { method?: string | undefined; headers: IncomingHttpHeaders; body?: unknown };
+export type RequestParts = { method?: string | undefined; headers: IncomingHttpHeaders; body?: unknown };
 
 /**
  * A request in the form in which `once` stores it. `operation` is the canonical path with the record's own id, so that
  * two spellings of one request are equal.
  */
-export function idempotent(business: Business, { method, headers, body }: Sent, operation: string): IdempotentRequest {
+export function idempotent(
+  business: Business,
+  { method, headers, body }: RequestParts,
+  operation: string,
+): IdempotentRequest {
   const key = headers['idempotency-key'];
   return {
     businessId: business.id,

@@ -13,7 +13,7 @@ export type News =
   | { type: 'disconnected'; since: number; retryAt: number }
   | { type: 'signed-out' };
 
-export type Told = { news: News; events: readonly Event[] };
+export type NewsBatch = { news: News; events: readonly Event[] };
 
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 15_000;
@@ -22,7 +22,7 @@ const GATHER_MS = 100;
 
 type Follow = {
   ask(input: Params<'events.next'>): Promise<Result<'events.next'>>;
-  tell(told: Told): void;
+  tell(told: NewsBatch): void;
   signal: AbortSignal;
   /** Whether an error ends the session. */
   isOver?(error: unknown): boolean;

@@ -1,7 +1,7 @@
 /** A request for approval from its beginning to its end: proposed by the service, read, shown, approved. */
 import type { Call, Params, Result } from '../contract/operator.ts';
 import type { Keyholder } from './keyholder.ts';
-import { type Approval, type Asked, Review } from './review.ts';
+import { type Approval, type OperatorRequest, Review } from './review.ts';
 import { type Preview, type ReviewView, type ShownIn, viewOf } from './view.ts';
 
 export type Proposal = Params<'withdrawal.propose'>;
@@ -18,7 +18,7 @@ export class ApprovalRequest {
     call: Call,
     proposal: Proposal,
     proposed: Proposed & { preview: Preview },
-    asked: Asked,
+    asked: OperatorRequest,
     now: number,
     shownIn?: ShownIn,
   ) {
@@ -35,7 +35,7 @@ export class ApprovalRequest {
     call: Call,
     proposal: Proposal,
     proposed: Proposed,
-    asked: Asked,
+    asked: OperatorRequest,
     now: number,
     shownIn?: ShownIn,
   ): ApprovalRequest | null {

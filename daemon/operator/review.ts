@@ -27,7 +27,7 @@ import { macAt } from './keyholder.ts';
 import { type Bytes, differs, type Output, type Reading } from './reading.ts';
 
 /** The service's request for approval. */
-export type Given = {
+export type ReviewRequest = {
   purpose: SignPurpose;
   intents: unknown[];
   raw: string | null;
@@ -43,7 +43,7 @@ export type GivenCollect = { fee_max: string; until: number };
 export type Expected = { to?: string; amount?: string };
 
 /** The operator's request, as far as known. The approval must be of that kind. */
-export type Asked =
+export type OperatorRequest =
   | { kind: 'approve'; expected?: Expected }
   | { kind: 'speed-up' | 'cancel' }
   /** `payments`: each of them, where the operator has named them. */
@@ -85,7 +85,7 @@ export class Review {
   readonly #back: { to: string; index: number } | null;
 
   private constructor(
-    { purpose, outputs, until, raw }: Given,
+    { purpose, outputs, until, raw }: ReviewRequest,
     intents: readonly [Intent, ...Intent[]],
     reading: Reading,
     { replaces, collect }: { replaces: boolean; collect: GasGrant | null },
@@ -129,7 +129,12 @@ export class Review {
    * `Rejected`: `review.differs`, `review.unexpected`, and `signer.approval` for an `until` that is past or too far
    * ahead.
    */
-  static of(given: Given, asked: Asked, now: number, collect: GivenCollect | null = null): Review | null {
+  static of(
+    given: ReviewRequest,
+    asked: OperatorRequest,
+    now: number,
+    collect: GivenCollect | null = null,
+  ): Review | null {
     const parsed = z.array(IntentShape).safeParse(given.intents);
     if (!parsed.success) throw differs('the approval names what no payment has');
     const intents: readonly Intent[] = parsed.data;
@@ -249,7 +254,7 @@ function taken(intent: Intent, left: Output[], reading: Reading): Payment {
   return { uuid, address, units, upTo: sweep, now: output.units };
 }
 
-function needAsked({ purpose }: Given, asked: Asked, intents: readonly Intent[]): void {
+function needAsked({ purpose }: ReviewRequest, asked: OperatorRequest, intents: readonly Intent[]): void {
   const { kind } = asked;
   if ((kind === 'approve' || kind === 'bump') && intents.length !== 1) throw differs('it is more than one payment');
   if (kind === 'batch' && intents.length !== asked.count) throw differs(`it is not ${asked.count} payments`);

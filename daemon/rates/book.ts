@@ -46,8 +46,8 @@ export type RatesConfig = {
 /** The fiat values of one coin, as clients see them: decimal strings, rounded down. */
 type ShownRates = { usd: string; eur: string; gbp: string };
 
-type Held = { scaled: bigint; at: number };
-type Live = (table: RateTable, code: string, limitMs: number) => Held | null;
+type Price = { scaled: bigint; at: number };
+type Live = (table: RateTable, code: string, limitMs: number) => Price | null;
 type Recorded = { kind: Source['kind']; at: number; quotes: readonly Quote[] };
 
 const COINS = [...new Set(ASSETS.map((asset) => asset.priceSymbol))];
@@ -67,11 +67,12 @@ function spreadOf(text: string): bigint {
   return spread;
 }
 
-const fixedAt = (scaled: bigint | undefined, at: number): Held | null => (scaled === undefined ? null : { scaled, at });
+const fixedAt = (scaled: bigint | undefined, at: number): Price | null =>
+  scaled === undefined ? null : { scaled, at };
 
 const multiplyDown = (a: bigint, b: bigint): bigint => (a * b) / ONE;
 
-const holds = (held: Held, now: number, limitMs: number): boolean =>
+const holds = (held: Price, now: number, limitMs: number): boolean =>
   now - held.at <= limitMs && held.at - now <= CLOCK_JITTER_MAX_MS;
 
 function showDown(scaled: bigint): string {
@@ -87,7 +88,7 @@ export class RateBook {
   /** The clocks of the rate sources. */
   readonly otherClocks = new OtherClocks();
   readonly #recorded = new Map<string, Recorded>();
-  readonly #held: Record<RateTable, Map<string, Held>> = { usd: new Map(), fiat: new Map() };
+  readonly #held: Record<RateTable, Map<string, Price>> = { usd: new Map(), fiat: new Map() };
 
   /** Loads the last good rates of `history`, each with its age. Throws an Error on a wrong configuration. */
   constructor(config: RatesConfig, history?: RateHistory) {
@@ -209,7 +210,7 @@ export class RateBook {
     return { usd, eur, gbp } as ShownRates;
   }
 
-  #heldAt(table: RateTable, code: string, time: number, limitMs: number): Held | null {
+  #heldAt(table: RateTable, code: string, time: number, limitMs: number): Price | null {
     const held = this.#held[table].get(code);
     return held && holds(held, time, limitMs) ? held : null;
   }
@@ -227,7 +228,7 @@ export class RateBook {
     return scaled > 0n ? { scaled, at: usd.at } : null;
   }
 
-  #perDollar(network: Network, fiat: string, time: number, live: Live): Held | null {
+  #perDollar(network: Network, fiat: string, time: number, live: Live): Price | null {
     if (fiat === 'USD') return fixedAt(ONE, time);
     return (
       fixedAt(this.#fixed.manualFiat(network, fiat), time) ??

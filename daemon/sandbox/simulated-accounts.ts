@@ -35,7 +35,7 @@ type AccountTransaction = {
   fee: bigint;
 };
 
-type Written = {
+type TransferText = {
   from: string;
   nonce: bigint;
   to: { address: string; asset: AssetId; units: bigint } | null;
@@ -43,7 +43,7 @@ type Written = {
 };
 
 /** The one way of writing it, so that the same content has the same id. */
-function written(chain: ChainId, { from, nonce, to, fee }: Written): string {
+function written(chain: ChainId, { from, nonce, to, fee }: TransferText): string {
   return JSON.stringify({
     simulated: 'This is no transaction of a real chain',
     chain,

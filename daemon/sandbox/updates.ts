@@ -31,7 +31,7 @@ const FOREIGN_RETRY_SECONDS = 60;
 /** As on Monero, an output, change included, can be spent from this depth on (CRYPTONOTE_DEFAULT_TX_SPENDABLE_AGE). */
 const XMR_LOCK_BLOCKS = 10;
 
-type Found = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
+type FactLists = { credits: Credit[]; spends: SpendSeen[]; debits: Debit[] };
 
 /** The last blocks up to a height, without gaps. */
 export function checkpointAt(rows: SandboxReader, chain: ChainId, height: number): Checkpoint {
@@ -57,7 +57,7 @@ export function updateSince(
   const { base, orphaned } = forkFrom(rows, chain, since);
   if (orphaned.length > 0 && orphaned.every(({ height }) => height > tip.height)) return null;
 
-  const found: Found = { credits: [], spends: [], debits: [] };
+  const found: FactLists = { credits: [], spends: [], debits: [] };
   const ours = new Set<string>();
   let reached = base;
   let read = 0;
@@ -100,7 +100,7 @@ function collect(
   rows: SandboxReader,
   chain: ChainId,
   block: SandboxBlock | null,
-  into: { watch: WatchList; found: Found; ours: Set<string> },
+  into: { watch: WatchList; found: FactLists; ours: Set<string> },
 ): number {
   const { watch, found, ours } = into;
   const contents = rows.contents(chain, block?.height ?? null);
@@ -152,7 +152,7 @@ const isOfAccount = (watch: WatchList, targetId: number, sender: number): boolea
 function leave(
   chain: ChainId,
   { transaction, outputs }: SandboxContents,
-  into: { sender: number; at: BlockId | null; block: SandboxBlock | null; watch: WatchList; found: Found },
+  into: { sender: number; at: BlockId | null; block: SandboxBlock | null; watch: WatchList; found: FactLists },
 ): void {
   const { sender: targetId, at, block, watch, found } = into;
   const { txid, inputs, raw } = transaction;

@@ -4,13 +4,13 @@ import type { Result } from '../bridge.ts';
 import { useCall } from '../data.tsx';
 
 export type Business = Result<'business.list'>['businesses'][number];
-type Chosen = { business: Business | null; all: Business[]; choose(id: number): void };
+type BusinessChoice = { business: Business | null; all: Business[]; choose(id: number): void };
 
 const STORED = 'countinghouse-business';
 const REALITY = ['sandbox', 'testnet', 'mainnet'];
 const READ_EVERY_MS = 15_000;
 
-const BusinessContext = createContext<Chosen>({ business: null, all: [], choose: () => {} });
+const BusinessContext = createContext<BusinessChoice>({ business: null, all: [], choose: () => {} });
 
 export function BusinessProvider({ children }: { children: ReactNode }): ReactNode {
   const { data } = useCall('business.list', {}, { every: READ_EVERY_MS });
@@ -25,7 +25,7 @@ export function BusinessProvider({ children }: { children: ReactNode }): ReactNo
   return <BusinessContext value={{ business, all, choose }}>{children}</BusinessContext>;
 }
 
-export const useBusinesses = (): Chosen => useContext(BusinessContext);
+export const useBusinesses = (): BusinessChoice => useContext(BusinessContext);
 
 /** The chosen business; null until it is read. */
 export const useBusiness = (): Business | null => useContext(BusinessContext).business;

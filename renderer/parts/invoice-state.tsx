@@ -10,12 +10,12 @@ export type Invoice = Result<'invoice.list'>['invoices'][number];
 type Detail = Result<'invoice.show'>['invoice'];
 type Look = Omit<StateProps, 'children'> & { word: keyof (typeof TEXTS)['en'] };
 
-type Shown = Pick<Invoice, 'status' | 'payment' | 'expired'>;
+type StateFields = Pick<Invoice, 'status' | 'payment' | 'expired'>;
 
 const DONE: Look = { shape: 'done', tone: 'good', word: 'paid' };
 const ENDED: Look = { shape: 'ended', tone: 'quiet', word: 'cancelled' };
 
-function lookOf(invoice: Shown): Look {
+function lookOf(invoice: StateFields): Look {
   const { status, payment } = invoice;
   if (status === 'paid') return DONE;
   if (invoice.expired) return { ...ENDED, word: 'expired' };
@@ -26,7 +26,7 @@ function lookOf(invoice: Shown): Look {
   return { shape: 'seen', tone: 'main', word: 'seen' };
 }
 
-export function InvoiceState({ invoice }: { invoice: Shown }): ReactNode {
+export function InvoiceState({ invoice }: { invoice: StateFields }): ReactNode {
   const t = useText(TEXTS);
   const { word, ...look } = lookOf(invoice);
   return <State {...look}>{t(word)}</State>;

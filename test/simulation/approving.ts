@@ -9,7 +9,7 @@ import { assetOf } from '../../daemon/domain/assets.ts';
 import { Rejected } from '../../daemon/domain/errors.ts';
 import { formatUnits } from '../../daemon/domain/money.ts';
 import { type AskedPolicy, GrantReview } from '../../daemon/operator/grants.ts';
-import { type Asked, Review } from '../../daemon/operator/review.ts';
+import { type OperatorRequest, Review } from '../../daemon/operator/review.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
 import type { Intent } from '../../daemon/wallet/signer/port.ts';
 import { PRICES } from './appliance.ts';
@@ -22,7 +22,7 @@ type Approval = Awaited<ReturnType<Review['approvals']>>[number];
 const DEAREST = 1_000n;
 
 /** The approvals of a request as it was shown; it is remembered. Throws what the operator's program refuses. */
-export async function approvalsOf(world: World, preview: Preview, asked: Asked): Promise<Approval[]> {
+export async function approvalsOf(world: World, preview: Preview, asked: OperatorRequest): Promise<Approval[]> {
   if (world.thief && world.random.chance(0.4)) await approveAltered(world, preview, asked);
   try {
     return (await approved(world, preview, asked)) ?? [];
@@ -35,12 +35,12 @@ export async function approvalsOf(world: World, preview: Preview, asked: Asked):
 }
 
 /** What is asked for one payment, as the operator wrote it down. */
-export function expectedOf({ units, coin }: Wanted, to: string): Asked {
+export function expectedOf({ units, coin }: Wanted, to: string): OperatorRequest {
   const amount = units === null ? {} : { amount: formatUnits(units, assetOf(coin)) };
   return { kind: 'approve', expected: { to, ...amount } };
 }
 
-async function approved(world: World, preview: Preview, asked: Asked): Promise<Approval[] | null> {
+async function approved(world: World, preview: Preview, asked: OperatorRequest): Promise<Approval[] | null> {
   const review = Review.of(preview, asked, world.time.wall());
   if (!review) return null;
   for (const { address, units, upTo } of review.payments) {
@@ -72,7 +72,7 @@ function remember(world: World, review: Review, { uuid, fee_max }: Approval): vo
 }
 
 /** A request that a thief altered: what the operator approves of it is remembered, and the thief has the MACs. */
-async function approveAltered(world: World, preview: Preview, asked: Asked): Promise<void> {
+async function approveAltered(world: World, preview: Preview, asked: OperatorRequest): Promise<void> {
   const altered = alter(world, structuredClone(preview));
   if (!altered) return;
   try {

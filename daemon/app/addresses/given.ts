@@ -10,7 +10,7 @@ import type { App } from '../app.ts';
 import { targetsOf } from '../invoices/payment-targets.ts';
 
 /** `texts`: the address as it was derived, and as the payer saw it where that is another text. */
-export type Given = {
+export type GivenAddress = {
   network: Network;
   chain: ChainId;
   accountNo: number;
@@ -25,7 +25,7 @@ export function givenAddresses(
   app: App,
   from: number,
   limit: number,
-): { given: (Given & { no: number })[]; last: number } {
+): { given: (GivenAddress & { no: number })[]; last: number } {
   const { store, directory } = app;
   const given = store.all(givenFrom, { from, limit }).map((row) => ({
     no: row.no,
@@ -54,7 +54,7 @@ export function openAddresses(
   app: App,
   before: number,
   limit: number,
-): { open: (Given & { invoice: string })[]; next: number | null } {
+): { open: (GivenAddress & { invoice: string })[]; next: number | null } {
   const { store, directory } = app;
   const newest = directory
     .businesses()

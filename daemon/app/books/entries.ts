@@ -41,7 +41,7 @@ type NewDebit = Omit<DebitRow, 'id' | keyof Value>;
 type Taken = { account_id: number; asset: AssetId; units: bigint; block: BlockId | null };
 
 /** `valued`: a debit of the same transaction and asset that may already have a value. */
-type Known = { valued?: DebitRow | undefined; blockTime?: number | undefined };
+type EntryHints = { valued?: DebitRow | undefined; blockTime?: number | undefined };
 
 /** The entries that one sync step changes. `flush` writes them and the balances. */
 export class Entries {
@@ -198,7 +198,7 @@ export class Entries {
     return { ...row, units, ...placed(block) };
   }
 
-  #save(stored: DebitRow | undefined, debit: NewDebit, known: Known = {}): void {
+  #save(stored: DebitRow | undefined, debit: NewDebit, known: EntryHints = {}): void {
     const row = { ...debit, ...this.#valued(debit, { ...known, valued: stored ?? known.valued }) };
     if (!stored) this.#tx.run(insertDebit, row);
     else if (same(stored, { ...row, id: stored.id })) return;
@@ -213,7 +213,7 @@ export class Entries {
   }
 
   /** The time of the first block that held it, and its value at that time: the stored ones, or the current ones. */
-  #valued(debit: NewDebit, { valued, blockTime }: Known): Value {
+  #valued(debit: NewDebit, { valued, blockTime }: EntryHints): Value {
     const { block_hash, asset } = debit;
     if (valued && valued.at !== null) {
       const { at, usd_rate, book_currency, book_rate, book_rate_at } = valued;

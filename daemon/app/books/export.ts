@@ -21,7 +21,7 @@ import type { Business } from '../shops/directory.ts';
 import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
 import type { Rated } from './rating.ts';
-import { type Known, type Taxed, taxedReceipt, taxedRefund } from './taxed.ts';
+import { type Taxed, type TaxSums, taxedReceipt, taxedRefund } from './taxed.ts';
 
 const PAGE = 500;
 const MS_PER_DAY = 86_400_000;
@@ -86,7 +86,7 @@ export type ExportCursor = { at: number; part: 'receipts' | 'spends'; after: num
  * sandbox.
  */
 type ExportRequest = { business: Business | null; from: Day; to: Day; cursor: ExportCursor | null };
-type PageRequest = ExportRequest & { known: Known };
+type PageRequest = ExportRequest & { known: TaxSums };
 
 /** Before the first instant at which the day has begun anywhere. */
 export const beginOf = ({ year, month, day }: Day): number => Date.UTC(year, month - 1, day) - ZONE_MS_MAX;

@@ -47,9 +47,9 @@ const counted = (reader: Reader, { id }: InvoiceRow): CreditRow[] => {
 /** Of an invoice: the value that came before each receipt that it counts, by its id, and of all. */
 type Sums = { before: Map<number, bigint>; all: bigint };
 /** The sums of the invoices of one page, each read once. An entry is true only while nothing is written. */
-export type Known = Map<number, Sums>;
+export type TaxSums = Map<number, Sums>;
 
-function sumsOf(reader: Reader, invoice: InvoiceRow, known: Known): Sums {
+function sumsOf(reader: Reader, invoice: InvoiceRow, known: TaxSums): Sums {
   const found = known.get(invoice.id);
   if (found) return found;
   const sums: Sums = { before: new Map(), all: 0n };
@@ -62,7 +62,7 @@ function sumsOf(reader: Reader, invoice: InvoiceRow, known: Known): Sums {
 }
 
 /** Of a receipt that its invoice counts. An invoice that is not paid has none yet. */
-export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow, known: Known): Taxed[] {
+export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow, known: TaxSums): Taxed[] {
   const { id, claim, value } = row;
   if (invoice.status !== 'paid' || claim !== 'invoice' || value === null) return [];
   const before = sumsOf(reader, invoice, known).before.get(id);
@@ -72,7 +72,7 @@ export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow
 }
 
 /** Of a completed refund: first the overpaid part went back. Its value is what the invoice counted for the money. */
-export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow, known: Known): Taxed[] {
+export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow, known: TaxSums): Taxed[] {
   const received = sumsOf(reader, invoice, known).all;
   const worthOf = ({ asset, units }: Pick<WithdrawalRow, 'asset' | 'units'>): bigint =>
     refundValue(reader, invoice, asset, units) ?? 0n;

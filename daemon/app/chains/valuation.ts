@@ -34,14 +34,14 @@ function marketRate(app: App, network: Network, asset: AssetId, fiat: string, at
 }
 
 /** When the parts of a deposit were first seen. */
-type Seen = Pick<CreditRow, 'units' | 'first_seen_at' | 'inherited' | 'block_time'>;
+type SightColumns = Pick<CreditRow, 'units' | 'first_seen_at' | 'inherited' | 'block_time'>;
 
 /** A credit's value in its invoice's fiat (1e-8, each part rounded down); null without an invoice or a rate. */
 export function fiatValue(
   app: App,
   reader: Reader,
   network: Network,
-  credit: Seen & Pick<CreditRow, 'invoice_id' | 'asset'>,
+  credit: SightColumns & Pick<CreditRow, 'invoice_id' | 'asset'>,
 ): bigint | null {
   if (credit.invoice_id === null) return null;
   const invoice = reader.get(invoiceById, { id: credit.invoice_id });
@@ -65,7 +65,7 @@ const isStarved = (blockTime: number | null, seenAt: number): boolean =>
   blockTime !== null && blockTime - seenAt > QUOTE_HOLDS_UNCONFIRMED_MS;
 
 /** Whether its block changed a credit's value, because a part of it took too long. */
-export function losesQuote(credit: Seen): boolean {
+export function losesQuote(credit: SightColumns): boolean {
   return partsOf(credit).some(([seenAt]) => isStarved(credit.block_time, seenAt));
 }
 

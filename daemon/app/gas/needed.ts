@@ -37,13 +37,13 @@ export function waitingAt(app: App, { chain, account }: Desk): { tried: Withdraw
 }
 
 /** `isEnough`: whether the withdrawals can be paid once these are in the tank. */
-type Needed = { finds: Find[]; isEnough: boolean };
+type Need = { finds: Find[]; isEnough: boolean };
 
 type Wanting = Pick<WithdrawalRow, 'asset' | 'units' | 'fee_held' | 'sweep' | 'outpoint' | 'approval'>;
 
 /** The fewest addresses that have what withdrawals take beyond the tank: those with the most first. */
-export function neededFor(app: App, desk: Desk, finds: readonly Find[], rows: readonly Wanting[]): Needed {
-  const needed: Needed = { finds: [], isEnough: true };
+export function neededFor(app: App, desk: Desk, finds: readonly Find[], rows: readonly Wanting[]): Need {
+  const needed: Need = { finds: [], isEnough: true };
   const { feeAsset } = desk;
   for (const asset of new Set(rows.map(({ asset }) => asset))) {
     const inAsset = asset === feeAsset.symbol;

@@ -85,13 +85,13 @@ function amountFor(field: string, text: string, currency: string): bigint {
   return scaled;
 }
 
-type Checked = {
+type LinkFields = {
   columns: Pick<LinkRow, 'name' | 'about' | 'least' | 'suggested' | 'ends_at'>;
   items: { id: number | null; name: string; price: bigint; stock: number | null }[];
 };
 
 /** Checks what a link should be. Throws `link.field`. */
-function checked(kind: LinkKind, currency: string, wanted: WantedLink): Checked {
+function checked(kind: LinkKind, currency: string, wanted: WantedLink): LinkFields {
   const { endsAt } = wanted;
   const name = textFor('name', wanted.name, LINK_NAME_CHARS_MAX);
   const about = wanted.about === null ? null : textFor('about', wanted.about, LINK_ABOUT_CHARS_MAX);

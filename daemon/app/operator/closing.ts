@@ -140,7 +140,7 @@ class Sums {
   }
 }
 
-type Found = { report: Report; sales: OpenSaleRow[]; refunds: Refund[] };
+type Findings = { report: Report; sales: OpenSaleRow[]; refunds: Refund[] };
 
 /** Whether the deposits of a sale in the books are what the sale counts. */
 function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
@@ -151,7 +151,7 @@ function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
   return units === payment.confirmed;
 }
 
-function reportOf(app: App, reader: Reader, business: Business): Found {
+function reportOf(app: App, reader: Reader, business: Business): Findings {
   const limits = { business_id: business.id, limit: SALES_MAX };
   const open = reader.all(openSales, limits);
   const sales = open.filter(({ status }) => status === 'paid');

@@ -17,7 +17,7 @@ const SLUG_OF_LINK = /\/pay\/([A-Za-z0-9]{12})(?:[/?#]|$)/;
 /** A payment URI: the address between the scheme and the amount. */
 const URI = /^(?:bitcoin|litecoin|monero|ethereum):([^?@]+)/i;
 
-type Found = { lines: InvoiceLine[]; as: string[] };
+type Matches = { lines: InvoiceLine[]; as: string[] };
 
 /** The credits of a transaction on every chain. Their ids are stored in lower case. */
 export function creditsOf(app: App, text: string): CreditRow[] {
@@ -68,7 +68,7 @@ function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
 }
 
 /** At most `limit` invoices, newest first, and how the text was understood. */
-export function findInvoices(app: App, given: string, limit: number): Found {
+export function findInvoices(app: App, given: string, limit: number): Matches {
   const { store } = app;
   const text = given.trim();
   const one = (row: InvoiceRow | undefined): InvoiceRow[] => (row ? [row] : []);

@@ -27,8 +27,8 @@ type Takings = {
 
 type Day = Map<AssetId, Taking>;
 /** `from`: the first moment that was read; `days` are complete from there to `until`. */
-type Kept = { from: number; until: number; days: Map<string, Day>; readAt: number; unvalued: number };
-const kept = new WeakMap<App, Map<number, Kept>>();
+type Cache = { from: number; until: number; days: Map<string, Day>; readAt: number; unvalued: number };
+const kept = new WeakMap<App, Map<number, Cache>>();
 
 const two = (n: number): string => `${n}`.padStart(2, '0');
 
@@ -38,7 +38,7 @@ function dayText(at: number, timeZone: string): string {
 }
 
 /** Sums deposits first seen at or after `from`, newest first, a slice at a time. */
-async function read(app: App, business: Business, from: number): Promise<Pick<Kept, 'days' | 'unvalued'>> {
+async function read(app: App, business: Business, from: number): Promise<Pick<Cache, 'days' | 'unvalued'>> {
   const accounts = new Set(app.directory.accounts().flatMap((one) => (one.businessId === business.id ? [one.id] : [])));
   const days = new Map<string, Day>();
   let unvalued = 0;
@@ -66,9 +66,9 @@ function add(periods: Map<string, Day>, period: string, asset: AssetId, usd: big
   periods.set(period, day);
 }
 
-async function daysSince(app: App, business: Business, from: number): Promise<Kept> {
+async function daysSince(app: App, business: Business, from: number): Promise<Cache> {
   const now = app.now();
-  const ours = kept.get(app) ?? new Map<number, Kept>();
+  const ours = kept.get(app) ?? new Map<number, Cache>();
   kept.set(app, ours);
   const known = ours.get(business.id);
   if (known && known.from <= from && now - known.readAt < KEPT_MS) {

@@ -13,7 +13,7 @@ import type { ChainAdapter, ScriptList } from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import type { App } from '../app.ts';
-import { ChainSearch, type Told } from './chain-search.ts';
+import { ChainSearch, type SearchListener } from './chain-search.ts';
 import { type ChainRecord, type SearchMemory, type SearchRecord, searchOf, storedSearch } from './discovery-record.ts';
 import { type AddressPath, ScratchList } from './scratch-list.ts';
 
@@ -112,7 +112,7 @@ export class AccountDiscovery {
     const list = new ScratchList();
     const source = keys.length > 0 ? this.#open(request.network, chain, list, keys) : null;
     if (!source) return;
-    const told: Told = {
+    const told: SearchListener = {
       used: (place) => this.#note(chain, place),
       keep: (record) => this.#keep(chain, record),
       waits: (why) => {

@@ -27,7 +27,7 @@ type Progress = DiscoveryState['chains'][number];
 type Row = { account: number; branch: Branch; used: number; covered: IndexRange[]; ready: number };
 
 /** Whom a search tells what it finds, how far it is, and why it waits (null: it does not). */
-export type Told = {
+export type SearchListener = {
   used(place: AddressPath): void;
   keep(record: ChainRecord): Promise<void>;
   waits(why: string | null): void;
@@ -48,7 +48,7 @@ export class ChainSearch {
   readonly #list: ScratchList;
   readonly #keys: readonly AccountKey[];
   readonly #request: Omit<DiscoveryRequest, 'accounts'>;
-  readonly #told: Told;
+  readonly #told: SearchListener;
   readonly #signal: AbortSignal;
   readonly #rows: Row[];
   readonly #listed: ListedRange[] = [];
@@ -59,7 +59,7 @@ export class ChainSearch {
     chain: ChainId,
     { source, list, keys }: { source: ChainAdapter; list: ScratchList; keys: readonly AccountKey[] },
     request: Omit<DiscoveryRequest, 'accounts'>,
-    told: Told,
+    told: SearchListener,
     signal: AbortSignal,
   ) {
     this.#source = source;

@@ -50,7 +50,7 @@ function keepNone(
   app: App,
   tx: Tx,
   chain_key: string,
-  coins: readonly Wanted[],
+  coins: readonly CoinPlace[],
   images: Readonly<Record<string, string>>,
 ): void {
   for (const { outpoint } of coins) {
@@ -106,13 +106,13 @@ export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boo
 const withoutImage = (reader: Reader, chain: ChainRuntime, account_id: number, limit: number) =>
   reader.all(coinsWithoutImage, { account_id, asset: chain.spending.feeAsset, limit });
 
-type Wanted = { outpoint: string; units: bigint; branch: number; idx: number };
+type CoinPlace = { outpoint: string; units: bigint; branch: number; idx: number };
 
 async function requestOf(
   app: App,
   chain: ChainRuntime,
   accountId: number,
-  rows: readonly Wanted[],
+  rows: readonly CoinPlace[],
 ): Promise<ImagesRequest> {
   const { network, accountNo } = app.directory.business(app.directory.businessOfAccount(accountId));
   const outputs: ImagesRequest['outputs'] = [];

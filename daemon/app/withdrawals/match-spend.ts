@@ -45,17 +45,17 @@ const COMBINATIONS_MAX = 20;
 const LOOKS_MAX = 50_000;
 
 /** `raw`: without witnesses. `knownTo`: the newest withdrawal that it can pay. */
-type Seen = { decoded: Decoded; raw: string; knownTo: number };
+type Sight = { decoded: Decoded; raw: string; knownTo: number };
 
 type Output = Decoded['outputs'][number];
-type Paid = { row: WithdrawalRow; units: bigint };
+type PaidPart = { row: WithdrawalRow; units: bigint };
 type Case = {
   chain: ChainRuntime;
   decoded: Decoded;
   source: Source;
   /** The known payment whose conflict key it uses. */
   spend: SpendRow | null;
-  paid: Paid[];
+  paid: PaidPart[];
   /** Outputs to neither a withdrawal nor ourselves. */
   strange: Output[];
   /** Withdrawals to several recipients, of which it paid one or some, and nothing on the chain shows which. */
@@ -78,7 +78,7 @@ type Source = {
 };
 
 /** Takes a transaction over. False if it no longer spends anything of ours, because the chain moved on. */
-export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Seen): boolean {
+export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw, knownTo }: Sight): boolean {
   const { txid } = decoded;
   if (tx.get(versionByTxid, { txid, chain_key: chain.key })) return true;
   const found = examine(tx, chain, decoded, knownTo);
@@ -109,7 +109,7 @@ function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: num
   if (decoded.hidden !== undefined)
     return examineHidden(tx, { chain, decoded, source, spend }, decoded.hidden, knownTo);
   const left = source.pays ? [...decoded.outputs] : [];
-  const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): Paid[] => {
+  const paid = candidates(tx, source.accounts, spend, knownTo).flatMap((row): PaidPart[] => {
     const at = left.findIndex((output) => pays(chain, decoded, output, row));
     const [output] = at < 0 ? [] : left.splice(at, 1);
     return output ? [{ row, units: output.units }] : [];
@@ -141,7 +141,7 @@ function examineHidden(
   const taken = isClear || isOwn ? first : [];
   const unclear = taken.length > 0 ? [] : [...new Set(found.flat())];
   const strange = taken.length > 0 ? [] : decoded.outputs.filter((output) => !ownTarget(tx, chain.key, output));
-  const paid = taken.map((row): Paid => ({ row, units: row.sweep ? hidden.units : row.units }));
+  const paid = taken.map((row): PaidPart => ({ row, units: row.sweep ? hidden.units : row.units }));
   return { ...part, paid, strange, unclear };
 }
 

@@ -13,14 +13,14 @@ import { chainOf } from './request.ts';
 const SAME_LABEL_MAX = 20;
 const NEWEST_MAX = 200;
 
-type Paid = { address: string; at: number };
+type PastPayment = { address: string; at: number };
 
 export type Recipient = Pick<AddressReport, 'label' | 'firstAt' | 'unasked' | 'lookalikes'> & {
   isValid: boolean;
   since: number | null;
   /** Payments to this recipient that the operator approved and the chain completed, and the newest of them. */
   paid: number;
-  last: Paid | null;
+  last: PastPayment | null;
   /** Smallest units. */
   most: bigint | null;
 };
@@ -44,7 +44,7 @@ export function recipientOf(app: App, business: Business, asset: Asset, address:
     isValid: chainOf(app, business, asset)?.adapter.isValidAddress(address) ?? false,
     since: listed?.created_at ?? null,
     paid: own.reduce((sum, { approved }) => sum + approved, 0),
-    last: own.reduce<Paid | null>(
+    last: own.reduce<PastPayment | null>(
       (newest, { address: to, lastAt: at }) =>
         at === null || (newest && newest.at >= at) ? newest : { address: to, at },
       null,

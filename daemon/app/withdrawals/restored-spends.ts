@@ -35,7 +35,7 @@ const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 
 /** `mayBeForeign`: another program may have made a transaction that this one cannot read. */
-type Unknown = {
+type UnknownSpend = {
   txid: string;
   blockHash: string | null;
   mayBeForeign?: boolean;
@@ -44,11 +44,11 @@ type Unknown = {
 };
 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
-type Looked = { since: number; height: number; debitId: number };
-const lookedTo = new WeakMap<ChainRuntime, Looked>();
+type SearchMark = { since: number; height: number; debitId: number };
+const lookedTo = new WeakMap<ChainRuntime, SearchMark>();
 
 /** How far the spends of this quarantine were checked. */
-function lookedIn(chain: ChainRuntime, { since }: QuarantineRecord): Looked | undefined {
+function lookedIn(chain: ChainRuntime, { since }: QuarantineRecord): SearchMark | undefined {
   const found = lookedTo.get(chain);
   return found?.since === since ? found : undefined;
 }
@@ -65,7 +65,7 @@ function* unknownSpends(
   chain: ChainRuntime,
   record: QuarantineRecord,
   after = lookedIn(chain, record)?.debitId ?? record.last_debit ?? 0,
-): Generator<Unknown, number> {
+): Generator<UnknownSpend, number> {
   yield* unknownSpendsOfCoins(reader, chain, record);
   return yield* unknownDebits(reader, chain, record, after);
 }
@@ -76,7 +76,7 @@ function* unknownDebits(
   chain: ChainRuntime,
   record: QuarantineRecord,
   after: number,
-): Generator<Unknown, number> {
+): Generator<UnknownSpend, number> {
   const { key: chain_key } = chain;
   const from = (record.heights[chain_key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let known = after; ; ) {
@@ -98,7 +98,7 @@ function* unknownDebits(
 }
 
 /** Those in blocks first. */
-function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<Unknown> {
+function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<UnknownSpend> {
   const { key } = chain;
   const isUnknown = (txid: string, account_id: number): boolean =>
     !reader.get(versionByTxid, { txid, chain_key: key }) && isOurs(reader, account_id);
@@ -155,7 +155,12 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
 }
 
 /** Checks one. False if it spends nothing of ours any more. */
-async function matchOne(app: App, chain: ChainRuntime, unknown: Unknown, record: QuarantineRecord): Promise<boolean> {
+async function matchOne(
+  app: App,
+  chain: ChainRuntime,
+  unknown: UnknownSpend,
+  record: QuarantineRecord,
+): Promise<boolean> {
   try {
     const raw = await transactionOf(chain, unknown);
     const decoded = chain.spending.decode(raw);
@@ -229,7 +234,7 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: Quarantin
   return false;
 }
 
-function transactionOf(chain: ChainRuntime, { txid, blockHash }: Unknown): Promise<string> {
+function transactionOf(chain: ChainRuntime, { txid, blockHash }: UnknownSpend): Promise<string> {
   return chain.spending.transaction(txid, blockHash, chain.limit(TRANSACTION_TIMEOUT_MS));
 }
 

@@ -117,7 +117,7 @@ type Payment = { version: VersionRow; pays: readonly PayoutRow[] };
 const paysTo = (pays: readonly PayoutRow[], { id }: WithdrawalRow): boolean =>
   pays.some(({ withdrawal_id }) => withdrawal_id === id);
 
-type Settled = WithdrawalDecision & {
+type Settlement = WithdrawalDecision & {
   /** The version that the chain shows, if it pays the withdrawal. */
   payer: Payment | null;
   /** The newest version that pays the withdrawal; null: none does. */
@@ -130,7 +130,7 @@ type Settled = WithdrawalDecision & {
   isTold: boolean;
 };
 
-function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Settled): void {
+function settleWithdrawal(app: App, tx: Tx, before: WithdrawalRow, settled: Settlement): void {
   const { payer, newest, loss, held } = settled;
   let row = before;
   for (const event of settled.events) {
@@ -171,7 +171,7 @@ function paidColumns(reader: Reader, row: WithdrawalRow, { version, pays }: Paym
 const signedFee = ({ version, pays }: Payment): bigint => shareOf(version.fee, pays.length);
 
 /** The part of a fee that was paid in vain for a withdrawal, smallest units, rounded up. */
-function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Settled, 'ender' | 'among'>): bigint {
+function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Settlement, 'ender' | 'among'>): bigint {
   if (ender === null) return 0n;
   const { version, pays } = ender;
   // a batch goes on without the canceled one, and pays the fee

@@ -7,10 +7,10 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { learnKeyImages } from './key-images.ts';
 import { passWithdrawals } from './pass.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
-import { type Asked, lookForConflicts } from './vanished.ts';
+import { type LastChecks, lookForConflicts } from './vanished.ts';
 
 /** The state that a pass leaves for the next one of its chain: see `passWithdrawals` and `lookForConflicts`. */
-export type Progress = { after: number; asked: Asked };
+export type Progress = { after: number; asked: LastChecks };
 
 /**
  * One pass; returns whether something must be tried again later. `progress`: the same object at each pass of a chain.

@@ -31,10 +31,10 @@ const LINE_MAX = 25;
 const PARENTS_READ_MAX = 100;
 
 /** By transaction: the tip of its last check. */
-export type Asked = Map<string, number>;
+export type LastChecks = Map<string, number>;
 
 /** Checks every vanished transaction that versions of ours depend on, once per tip. Throws `Unavailable`. */
-export async function lookForConflicts(app: App, chain: ChainRuntime, asked: Asked): Promise<void> {
+export async function lookForConflicts(app: App, chain: ChainRuntime, asked: LastChecks): Promise<void> {
   if (chain.syncedAt === 0) return;
   const tip = tipHeightOf(app.store, chain);
   const spending = chain.spending;

@@ -42,10 +42,10 @@ import { checkpointAfter, type Step, stepAbove } from './step.ts';
 import {
   ASKED_BY_HASH,
   confirmed,
-  type Found,
   type Incoming,
   isTooMuch,
   nothingFound,
+  type TransferLogs,
   Transfers,
 } from './transfers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
@@ -286,7 +286,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 
   /** The transfers to and from our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */
-  async #found(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<Found> {
+  async #found(endpoint: EvmEndpoint, step: Step, signal: AbortSignal): Promise<TransferLogs> {
     const pause = slices();
     const blocks = step.isFar ? [] : step.headers.map(idOf);
     const all = nothingFound();

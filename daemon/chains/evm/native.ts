@@ -46,11 +46,11 @@ type NativeView = {
 };
 
 /** A credit in a block: its amount in wei, and the block's hash. */
-type Known = { units: bigint; hash: string };
+type NativeFact = { units: bigint; hash: string };
 
 /** By the known facts of one address: what it received, and what left it up to a height or by a transaction. */
 type Books = {
-  credits: ReadonlyMap<string, Known>;
+  credits: ReadonlyMap<string, NativeFact>;
   left: (height: number) => bigint;
   hasLeft: (txid: string) => boolean;
 };
@@ -186,8 +186,8 @@ export class NativeCoin {
   }
 
   /** All that an address received by the known facts in blocks, by id. */
-  #known(targetId: number, { orphaned, held }: NativeView): Map<string, Known> {
-    const known = new Map<string, Known>();
+  #known(targetId: number, { orphaned, held }: NativeView): Map<string, NativeFact> {
+    const known = new Map<string, NativeFact>();
     for (const { id, block, amount, ...credit } of held) {
       const isHere = block !== null && !orphaned.has(block.hash);
       if (isHere && credit.targetId === targetId && amount.asset === this.#asset)
@@ -210,7 +210,7 @@ export class NativeCoin {
     { left }: Pick<Books, 'left'>,
     view: NativeView,
     signal: AbortSignal,
-  ): Promise<Map<string, Known>> {
+  ): Promise<Map<string, NativeFact>> {
     const [first] = view.checkpoint;
     assert(first, 'a checkpoint has a block');
     const known = this.#known(targetId, { ...view, held: [] });
@@ -346,7 +346,7 @@ export class NativeCoin {
 /** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
 export const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
 
-const sumOf = (known: ReadonlyMap<string, Known>): bigint =>
+const sumOf = (known: ReadonlyMap<string, NativeFact>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);
 
 /**

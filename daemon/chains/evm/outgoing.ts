@@ -19,12 +19,12 @@ import { isOneAccount, isTransfer, partiesOf } from './transfers.ts';
 export type Outgoing = { target: ListedScript; receipt: Receipt; sending: Sending };
 
 /** Payments that left. */
-export type Sent = { spends: SpendSeen[]; debits: Debit[] };
+export type Outflow = { spends: SpendSeen[]; debits: Debit[] };
 
-export const nothingSent = (): Sent => ({ spends: [], debits: [] });
+export const nothingSent = (): Outflow => ({ spends: [], debits: [] });
 
 /** The transfer of a known token that a transaction asks for. */
-type Asked = { contract: string; to: Uint8Array };
+type EventQuery = { contract: string; to: Uint8Array };
 
 /** Reads transactions that left addresses of ours. */
 export class OutgoingReader {
@@ -39,7 +39,7 @@ export class OutgoingReader {
   }
 
   /** The amounts and the nonce that a transaction in a block took. `blockTime`: milliseconds since 1970. */
-  taken({ target, receipt, sending }: Outgoing, blockTime: number): Sent {
+  taken({ target, receipt, sending }: Outgoing, blockTime: number): Outflow {
     const block: BlockId = { height: receipt.height, hash: receipt.blockHash };
     const { txid } = receipt;
     const sent = nothingSent();
@@ -94,14 +94,14 @@ export class OutgoingReader {
     return to !== undefined && isOneAccount(this.#list, target.id, to) ? 'moved' : 'paid';
   }
 
-  #askedOf({ to, transfer }: Sending): Asked | null {
+  #askedOf({ to, transfer }: Sending): EventQuery | null {
     const isKnown = to !== null && this.#tokens.has(to);
     return isKnown && transfer && transfer.units > 0n ? { contract: to, to: transfer.to } : null;
   }
 }
 
 /** The units that a recipient got of a token, by the events of a receipt. */
-function arrivedOf({ logs }: Receipt, from: ListedScript, { contract, to }: Asked): bigint {
+function arrivedOf({ logs }: Receipt, from: ListedScript, { contract, to }: EventQuery): bigint {
   return logs.reduce((sum, log) => {
     if (log.contract !== contract || !isTransfer(log)) return sum;
     const [sender, recipient] = partiesOf(log);

@@ -6,7 +6,7 @@
  */
 import { CHECKPOINT_BLOCKS_MAX, type Checkpoint, type Credit, type Debit } from '../../domain/chain.ts';
 import { type ListedScript, type ScriptList, tipOf } from '../adapter.ts';
-import type { Told } from '../agreement.ts';
+import type { Report } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
@@ -70,7 +70,7 @@ export class SecondLook {
     checkpoint: Checkpoint,
     { credits: told, ...view }: { credits: readonly Credit[]; held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
-  ): Promise<Told<EvmEndpoint> | null> {
+  ): Promise<Report<EvmEndpoint> | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
     const pinned = [...this.#pinned.values()];

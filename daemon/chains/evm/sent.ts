@@ -20,8 +20,8 @@ import type { Endpoints } from '../endpoints.ts';
 import { Malformed } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import { nothingSent, type Outgoing, type OutgoingReader, type Sent } from './outgoing.ts';
-import { isInReceipt, type Left } from './transfers.ts';
+import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
+import { isInReceipt, type LeavingLog } from './transfers.ts';
 
 /** Transactions whose receipts are held at a time. */
 const OUTGOING_PER_PAGE = 50;
@@ -36,7 +36,7 @@ type View = {
 };
 
 /** `waiting`: what the asked endpoint says of open payments, and no other operator has said yet. */
-type Found = Sent & { waiting: Debit[] };
+type OutflowSearch = Outflow & { waiting: Debit[] };
 
 /** A transaction that waits for the word of another operator, or for the books. */
 type Waiting = Fact & Outgoing;
@@ -72,10 +72,10 @@ export class SentFinder {
    */
   async look(
     endpoint: EvmEndpoint,
-    left: readonly Left[],
+    left: readonly LeavingLog[],
     view: View & { isFar: boolean },
     signal: AbortSignal,
-  ): Promise<Found> {
+  ): Promise<OutflowSearch> {
     // far from the head the checkpoint has one block, and nonces are those of the head
     const sent = view.isFar ? { ...nothingSent(), waiting: [] } : await this.#ofOpenNonces(endpoint, view, signal);
     const known = new Set(sent.debits.map(({ txid }) => txid));
@@ -93,7 +93,7 @@ export class SentFinder {
    * older one stays a difference, which the proof of the books names.
    */
   async addMissing(
-    sent: Sent,
+    sent: Outflow,
     endpoint: EvmEndpoint,
     short: readonly ListedScript[],
     view: View,
@@ -118,7 +118,7 @@ export class SentFinder {
 
   /** Adds what is agreed of these transactions, and of those that waited. */
   async #judge(
-    sent: Sent,
+    sent: Outflow,
     teller: EvmEndpoint,
     outgoing: readonly Outgoing[],
     view: View,
@@ -149,15 +149,15 @@ export class SentFinder {
   }
 
   /** Whether a transaction is neither in this step already nor stored in a block that is still on the chain. */
-  #isNew(sent: Sent, { target, receipt }: Outgoing, { orphaned }: View): boolean {
+  #isNew(sent: Outflow, { target, receipt }: Outgoing, { orphaned }: View): boolean {
     if (sent.debits.some(({ txid }) => txid === receipt.txid)) return false;
     const stored = this.#parts.list.debitsAt(target.id, this.#parts.native);
     return !stored.some(({ id, block }) => id.startsWith(`${receipt.txid}:`) && !orphaned.has(block.hash));
   }
 
   /** The uses of nonces that open payments reserved. */
-  async #ofOpenNonces(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<Found> {
-    const sent: Found = { ...nothingSent(), waiting: [] };
+  async #ofOpenNonces(endpoint: EvmEndpoint, view: View, signal: AbortSignal): Promise<OutflowSearch> {
+    const sent: OutflowSearch = { ...nothingSent(), waiting: [] };
     const waiting = nothingSent();
     const open = this.#parts.list.openNonces().filter(({ usedIn }) => usedIn === null || view.orphaned.has(usedIn));
     if (open.length === 0) return sent;
@@ -239,7 +239,7 @@ export class SentFinder {
 
   /** Adds a transaction, unless its block is not on the chain up to the tip. `known`: the ids of debits that `sent` has. */
   async #take(
-    sent: Sent,
+    sent: Outflow,
     known: Set<string>,
     endpoint: EvmEndpoint,
     outgoing: Outgoing,
@@ -259,7 +259,11 @@ export class SentFinder {
 }
 
 /** The transactions of events by which tokens left. Throws `Malformed` if the endpoint contradicts itself. */
-async function outgoingOf(endpoint: EvmEndpoint, left: readonly Left[], signal: AbortSignal): Promise<Outgoing[]> {
+async function outgoingOf(
+  endpoint: EvmEndpoint,
+  left: readonly LeavingLog[],
+  signal: AbortSignal,
+): Promise<Outgoing[]> {
   const txids = [...new Set(left.map(({ log }) => log.txid))];
   const receipts = await endpoint.receipts(txids, signal);
   const sendings = await endpoint.sendingsOf(txids, signal);

@@ -49,12 +49,12 @@ export function urgent(list: Pick<ScriptList, 'active'>): ListedScript[] {
 export type Incoming = { log: Log; token: Token; targetId: number; moved: boolean };
 
 /** An event by which tokens left an address of ours, not yet checked. */
-export type Left = { log: Log; from: ListedScript };
+export type LeavingLog = { log: Log; from: ListedScript };
 
 /** Events of a step. */
-export type Found = { incoming: Incoming[]; outgoing: Left[] };
+export type TransferLogs = { incoming: Incoming[]; outgoing: LeavingLog[] };
 
-export const nothingFound = (): Found => ({ incoming: [], outgoing: [] });
+export const nothingFound = (): TransferLogs => ({ incoming: [], outgoing: [] });
 
 /**
  * Finds transfers to our addresses, and from them; two lookups in the store for each event, whatever the number of
@@ -79,7 +79,7 @@ export class Transfers {
     blocks: readonly BlockId[],
     pause: Pause,
     signal: AbortSignal,
-  ): Promise<Found> {
+  ): Promise<TransferLogs> {
     const contracts = [...this.#tokens.keys()];
     const found = nothingFound();
     if (contracts.length === 0 || range.to < range.from) return found;
@@ -112,7 +112,7 @@ export class Transfers {
     return found.incoming;
   }
 
-  async #sort(logs: readonly Log[], found: Found, pause: Pause): Promise<void> {
+  async #sort(logs: readonly Log[], found: TransferLogs, pause: Pause): Promise<void> {
     for (const [i, log] of logs.entries()) {
       this.#sortOne(log, found);
       const wait = i % LOGS_PER_LOOK === 0 ? pause() : undefined;
@@ -120,7 +120,7 @@ export class Transfers {
     }
   }
 
-  #sortOne(log: Log, { incoming, outgoing }: Found): void {
+  #sortOne(log: Log, { incoming, outgoing }: TransferLogs): void {
     const token = this.#tokens.get(log.contract);
     // Some endpoints do not filter, and also return other contracts and events. Anybody can make a transfer of 0 in our
     // name.

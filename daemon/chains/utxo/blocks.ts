@@ -8,7 +8,7 @@
 import type { BlockId } from '../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../domain/errors.ts';
 import { type BlockHeader, ParseError, parseHeader } from './block.ts';
-import { type Finder, type Found, findInBlock } from './match.ts';
+import { type Finder, findInBlock, type MatchResult } from './match.ts';
 import type { CoreNode, NodeState } from './node.ts';
 
 /** The limits of one step. The block that exceeds the limit of bytes is the last one. */
@@ -18,7 +18,7 @@ const BYTES_PER_STEP_MAX = 16 * 1024 * 1024;
 type BlocksRead = {
   /** The blocks taken, ascending; the first follows the block from which reading began. */
   blocks: BlockId[];
-  found: Found;
+  found: MatchResult;
 };
 
 /** Reads the blocks above `from` up to the node's tip or the end of a step. Throws `PrunedBlock` or `Unavailable`. */
@@ -66,7 +66,13 @@ function headerOf(bytes: Buffer, hash: string): BlockHeader {
   return header;
 }
 
-async function findOurs(finder: Finder, bytes: Buffer, block: BlockId, timeMs: number, found: Found): Promise<void> {
+async function findOurs(
+  finder: Finder,
+  bytes: Buffer,
+  block: BlockId,
+  timeMs: number,
+  found: MatchResult,
+): Promise<void> {
   try {
     await findInBlock(finder, bytes, block, timeMs, found);
   } catch (error) {

@@ -19,7 +19,7 @@ import { beginAt, prunedAdvice, settingOf } from './begin.ts';
 import { readBlocks } from './blocks.ts';
 import { CoreHoldings } from './core-holdings.ts';
 import { CoreSpending } from './core-spending.ts';
-import type { Finder, Found } from './match.ts';
+import type { Finder, MatchResult } from './match.ts';
 import { Mempool, type MempoolLimits } from './mempool.ts';
 import { type BlockTime, CoreNode, type NodeState, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
@@ -266,7 +266,7 @@ const markOf = (state: NodeState): string =>
   `${state.hash}:${state.downloading}:${state.headers <= state.height}:${state.peers === 0}`;
 
 /** Appends one list to the other. Spreading a long one into a call would overflow the stack. */
-function append(found: Found, unconfirmed: Found): void {
+function append(found: MatchResult, unconfirmed: MatchResult): void {
   for (const credit of unconfirmed.credits) found.credits.push(credit);
   for (const spend of unconfirmed.spends) found.spends.push(spend);
 }

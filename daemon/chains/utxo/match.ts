@@ -15,7 +15,7 @@ import type { Pause } from '../slices.ts';
 import { type ParsedInput, type ParsedTransaction, transactionsOf } from './block.ts';
 import type { UtxoChain } from './params.ts';
 
-export type Found = { credits: Credit[]; spends: SpendSeen[] };
+export type MatchResult = { credits: Credit[]; spends: SpendSeen[] };
 
 /** Confirmations before a coinbase may be spent, and a Litecoin peg-out (PEGOUT_MATURITY). */
 export const COINBASE_MATURITY = 100;
@@ -45,7 +45,7 @@ export async function findInTransaction(
   finder: Finder,
   transaction: ParsedTransaction,
   place: Inclusion,
-  found: Found,
+  found: MatchResult,
 ): Promise<void> {
   const { watch, fresh, pause } = finder;
   const block = place?.block ?? null;
@@ -102,9 +102,9 @@ export async function findInBlock(
   bytes: Buffer,
   block: BlockId,
   blockTime: number,
-  found: Found,
+  found: MatchResult,
 ): Promise<void> {
-  const here: Found = { credits: [], spends: [] };
+  const here: MatchResult = { credits: [], spends: [] };
   for (const transaction of transactionsOf(bytes, finder.chain)) {
     if (transaction) await findInTransaction(finder, transaction, { block, blockTime }, here);
     else await finder.pause();
@@ -120,7 +120,7 @@ async function addEarlierSpends(
   finder: Finder,
   bytes: Buffer,
   place: NonNullable<Inclusion>,
-  found: Found,
+  found: MatchResult,
 ): Promise<void> {
   const credited = new Set(found.credits.map((credit) => credit.id));
   for (const spend of found.spends) credited.delete(spend.outpoint);

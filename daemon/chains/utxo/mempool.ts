@@ -10,7 +10,7 @@ import type { Credit } from '../../domain/chain.ts';
 import type { WatchList } from '../adapter.ts';
 import { slices } from '../slices.ts';
 import { ParseError, parseAnyTransaction } from './block.ts';
-import { type Finder, type Found, findInTransaction } from './match.ts';
+import { type Finder, findInTransaction, type MatchResult } from './match.ts';
 import type { CoreNode, MempoolEntry, NodeState } from './node.ts';
 import type { UtxoChain } from './params.ts';
 
@@ -38,7 +38,7 @@ const LISTING_AGE_FACTOR = 100;
 const LISTING_COST_FACTOR = 10;
 
 /** `null` if nothing is known of the mempool at this tip. */
-type MempoolView = { complete: boolean; found: Found } | null;
+type MempoolView = { complete: boolean; found: MatchResult } | null;
 
 type Listing = { hash: string; mark: string; atMs: number; holdsMs: number; truncated: boolean };
 
@@ -53,7 +53,7 @@ export class Mempool {
   readonly #warn: (message: string) => void;
   /** Those of the last listing that were looked at. */
   #seen = new Set<number>();
-  #matched = new Map<string, Found>();
+  #matched = new Map<string, MatchResult>();
   /** Those of the last listing that were not looked at yet, in its order: parents before children. */
   #waiting: string[] = [];
   #listing: Listing | null = null;
@@ -104,7 +104,7 @@ export class Mempool {
     }
     if (this.#waiting.length > 0) await this.#fetch(fresh, signal);
     if ((await this.#node.bestHash(signal)) !== state.hash) return null;
-    const found: Found = { credits: [], spends: [] };
+    const found: MatchResult = { credits: [], spends: [] };
     for (const { credits, spends } of this.#matched.values()) {
       for (const credit of credits) found.credits.push(credit);
       for (const spend of spends) found.spends.push(spend);
@@ -170,7 +170,7 @@ export class Mempool {
 
   /** Looks at one transaction; returns whether it is ours. */
   async #examine(finder: Finder, txid: string, bytes: Buffer): Promise<boolean> {
-    const found: Found = { credits: [], spends: [] };
+    const found: MatchResult = { credits: [], spends: [] };
     try {
       const transaction = await parseAnyTransaction(bytes, this.#chain, finder.pause);
       await findInTransaction(finder, transaction, null, found);

@@ -3,12 +3,12 @@ import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert } from '../../domain/errors.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { changed, idOf, type LinkedHeader } from '../checkpoint.ts';
-import type { Known, MoneroNode } from './node.ts';
+import type { MoneroNode, NodeTransaction } from './node.ts';
 
 /** The rules of 2022 (view tags, Bulletproofs+). Later ones may have transactions of another form. */
 const RULES_KNOWN = 16;
 
-type WholeBlock = { header: LinkedHeader; coinbase: Transaction; transactions: readonly Known[] };
+type WholeBlock = { header: LinkedHeader; coinbase: Transaction; transactions: readonly NodeTransaction[] };
 
 /** A transaction in a block that cannot be read here, although its bytes are those of its id. */
 export type Odd = { txid: string; block: BlockId; reason: string };

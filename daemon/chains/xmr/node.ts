@@ -54,7 +54,7 @@ const REASON_CHARS_MAX = 200;
 /** Blocks for which a fee must suffice. All wallets ask for as many (`FEE_ESTIMATE_GRACE_BLOCKS`), so that their fees are alike. */
 const FEE_GRACE_BLOCKS = 10;
 /** A transaction as a node has it: in a block at a height, or in its pool. */
-export type Known = {
+export type NodeTransaction = {
   transaction: Transaction;
   height: number | null;
   doubleSpendSeen: boolean;
@@ -154,8 +154,12 @@ export class MoneroNode implements Endpoint, HeaderSource {
    * Transactions by their ids, without those that the node does not have, and those that cannot be read, for which `odd` is called. The
    * bytes are checked against the ids.
    */
-  async transactions(txids: readonly string[], signal: AbortSignal, odd?: OnOdd): Promise<Map<string, Known>> {
-    const known = new Map<string, Known>();
+  async transactions(
+    txids: readonly string[],
+    signal: AbortSignal,
+    odd?: OnOdd,
+  ): Promise<Map<string, NodeTransaction>> {
+    const known = new Map<string, NodeTransaction>();
     const pause = slices();
     for await (const sent of this.#sent(txids, signal)) {
       const transaction = await this.#read(sent, pause, odd);

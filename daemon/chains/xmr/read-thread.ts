@@ -8,7 +8,10 @@ import { Receiver } from './receive.ts';
 
 export type Task = { no: number; body: Uint8Array; from: number; count: number; accounts: readonly AccountKey[] };
 /** `malformed`: what the endpoint sent. `error`: any other failure. */
-export type Done = { no: number; read: ReadBlocks } | { no: number; malformed: string } | { no: number; error: string };
+export type TaskResult =
+  | { no: number; read: ReadBlocks }
+  | { no: number; malformed: string }
+  | { no: number; error: string };
 
 let receivers: Receiver[] = [];
 let receiving = '';
@@ -20,7 +23,7 @@ function receiversOf(accounts: readonly AccountKey[]): Receiver[] {
   return receivers;
 }
 
-function done({ no, body, from, count, accounts }: Task): Done {
+function done({ no, body, from, count, accounts }: Task): TaskResult {
   try {
     return { no, read: atOnce(readBlocks(body, from, count, receiversOf(accounts))) };
   } catch (error) {

@@ -15,7 +15,7 @@ import type { Received, Receiver } from './receive.ts';
 const TRANSACTION_BYTES_MAX = 1_000_000;
 
 /** An output of ours, perhaps. `account`: its place in the list of receivers. */
-export type Found = Received & {
+export type OutputMatch = Received & {
   account: number;
   /** The one-time key, 32 bytes. */
   key: Uint8Array;
@@ -24,8 +24,8 @@ export type Found = Received & {
 };
 
 /** The parts of a transaction that concern us. */
-export type Read = Pick<Transaction, 'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages'> & {
-  found: Found[];
+export type TransactionParts = Pick<Transaction, 'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages'> & {
+  found: OutputMatch[];
   /** Its place on the chain, and its bytes, for its stored form. Null: nothing in it is ours, or it is a coinbase. */
   place: Place | null;
 };
@@ -36,7 +36,7 @@ export type Place = { before: number; pruned: Uint8Array; prunableHash: string }
 export type ReadBlock = {
   header: LinkedHeader;
   /** The coinbase first. Null: one of them cannot be read from these bytes. */
-  transactions: Read[] | null;
+  transactions: TransactionParts[] | null;
   /** The outputs that rings may have. */
   outputs: number;
 };
@@ -44,7 +44,7 @@ export type ReadBlock = {
 /** An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. */
 export type ReadBlocks = { blocks: ReadBlock[]; refused: string | null };
 
-type Parsed = { block: Block; transactions: (Transaction & { bytes: Uint8Array | null })[] | null };
+type ParsedBlock = { block: Block; transactions: (Transaction & { bytes: Uint8Array | null })[] | null };
 
 const isText = (value: Value | undefined, text: string): boolean =>
   value instanceof Uint8Array && Buffer.from(value).toString('latin1') === text;
@@ -60,7 +60,7 @@ export function* readBlocks(
   if (!isText(answer.get('status'), 'OK')) return { blocks: [], refused: refusalOf(answer.get('status')) };
   const entries = listOf(answer.get('blocks'));
   if (entries.length !== count) throw new Malformed('another number of blocks than was asked for');
-  const parsed: Parsed[] = [];
+  const parsed: ParsedBlock[] = [];
   for (const [at, entry] of entries.entries()) parsed.push(yield* parsedBlock(entry, from + at));
   const all = parsed.flatMap(({ transactions }) => transactions ?? []);
   const found = yield* foundIn(all, receivers);
@@ -78,7 +78,7 @@ function listOf(value: Value | undefined): readonly Value[] {
   return value;
 }
 
-function* parsedBlock(entry: Value, height: number): Steps<Parsed> {
+function* parsedBlock(entry: Value, height: number): Steps<ParsedBlock> {
   if (!(entry instanceof Map)) throw new Malformed('a block of another form');
   const blob = entry.get('block');
   if (!(blob instanceof Uint8Array) || entry.get('pruned') === true) throw new Malformed('a block of another form');
@@ -87,7 +87,7 @@ function* parsedBlock(entry: Value, height: number): Steps<Parsed> {
   yield null;
   const blobs = listOf(entry.get('txs'));
   if (blobs.length !== block.txids.length) throw new Malformed('a block without all its transactions');
-  const transactions: NonNullable<Parsed['transactions']> = [{ ...block.coinbase, bytes: null }];
+  const transactions: NonNullable<ParsedBlock['transactions']> = [{ ...block.coinbase, bytes: null }];
   for (const [at, bytes] of blobs.entries()) {
     if (!(bytes instanceof Uint8Array) || bytes.length > TRANSACTION_BYTES_MAX) {
       throw new Malformed('a transaction of another form');
@@ -115,12 +115,12 @@ function readable(bytes: Uint8Array): Transaction | null {
 export function* foundIn(
   transactions: readonly Transaction[],
   receivers: readonly Receiver[],
-): Steps<Map<Transaction, Found[]>> {
-  const found = new Map<Transaction, Found[]>();
+): Steps<Map<Transaction, OutputMatch[]>> {
+  const found = new Map<Transaction, OutputMatch[]>();
   for (const [account, receiver] of receivers.entries()) {
     const received = yield* receiver.received(transactions);
     for (const [at, transaction] of transactions.entries()) {
-      const own = (received[at] ?? []).map((one): Found => {
+      const own = (received[at] ?? []).map((one): OutputMatch => {
         const output = transaction.outputs[one.n];
         return {
           ...one,
@@ -135,10 +135,10 @@ export function* foundIn(
   return found;
 }
 
-function readOf({ block, transactions }: Parsed, found: ReadonlyMap<Transaction, Found[]>): ReadBlock {
+function readOf({ block, transactions }: ParsedBlock, found: ReadonlyMap<Transaction, OutputMatch[]>): ReadBlock {
   const { hash, height, previous: parent, timeMs } = block;
   let outputs = 0;
-  const read = transactions?.map((transaction): Read => {
+  const read = transactions?.map((transaction): TransactionParts => {
     const { id, version, isCoinbase, unlockTime, keyImages, bytes } = transaction;
     const own = found.get(transaction) ?? [];
     // no ring that is made here has an output of version 1: its place is among those of exactly its amount

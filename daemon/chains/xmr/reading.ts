@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { Malformed, Unavailable } from '../../domain/errors.ts';
 import { inTurns, slices } from '../slices.ts';
 import { type ReadBlocks, readBlocks } from './read.ts';
-import type { Done, Task } from './read-thread.ts';
+import type { Task, TaskResult } from './read-thread.ts';
 import type { Receiver } from './receive.ts';
 
 /** Up to here no turn lasts long, whatever is in the bytes. */
@@ -84,7 +84,7 @@ class Thread {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     this.#worker.unref();
-    this.#worker.on('message', (done: Done) => this.#finish(done));
+    this.#worker.on('message', (done: TaskResult) => this.#finish(done));
     const lost = (): void => {
       onEnd();
       this.#lose();
@@ -113,7 +113,7 @@ class Thread {
     await this.#worker.terminate();
   }
 
-  #finish(done: Done): void {
+  #finish(done: TaskResult): void {
     const waiting = this.#waiting.get(done.no);
     this.#waiting.delete(done.no);
     this.#onRead();

@@ -105,21 +105,21 @@ export class MoneroRpc {
     return (await this.#answered(asked, signal)).body;
   }
 
-  async #answered(asked: Asked, signal: AbortSignal): Promise<Answer> {
+  async #answered(asked: RpcRequest, signal: AbortSignal): Promise<Answer> {
     const answer = await this.#exchange(asked, signal);
     if (answer.status !== 200) throw this.#unavailable(`${this.name} answers with HTTP ${answer.status}`);
     return answer;
   }
 
   /** A node with a login gets one request after the other, because each refusal voids its earlier challenges. */
-  #exchange(asked: Asked, signal: AbortSignal): Promise<Answer> {
+  #exchange(asked: RpcRequest, signal: AbortSignal): Promise<Answer> {
     if (this.#url.username === '') return this.#exchangeNow(asked, signal);
     const answer = this.#queue.then(() => this.#exchangeNow(asked, signal));
     this.#queue = answer.catch(() => undefined);
     return answer;
   }
 
-  async #exchangeNow(asked: Asked, signal: AbortSignal): Promise<Answer> {
+  async #exchangeNow(asked: RpcRequest, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     try {
       const answer = await this.#send(asked, signal);
@@ -146,7 +146,7 @@ export class MoneroRpc {
     }
   }
 
-  #send({ path, body, beginMs, bytesMax }: Asked, signal: AbortSignal): Promise<Answer> {
+  #send({ path, body, beginMs, bytesMax }: RpcRequest, signal: AbortSignal): Promise<Answer> {
     const url = new URL(path, this.#url);
     const authorization = this.#challenge && answerTo(this.#challenge, loginOf(this.#url), 'POST', url.pathname);
     return post({
@@ -178,7 +178,7 @@ export class MoneroRpc {
 }
 
 /** `beginMs`: how long its answer may take to begin if there are other nodes. `bytesMax`: of its answer. */
-type Asked = { path: string; body: string | Uint8Array; beginMs: number; bytesMax: number };
+type RpcRequest = { path: string; body: string | Uint8Array; beginMs: number; bytesMax: number };
 
 function checked<T>(shape: z.ZodType<T>, value: unknown): T {
   const result = shape.safeParse(value);

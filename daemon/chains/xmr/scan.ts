@@ -10,7 +10,7 @@ import type { Transaction } from '../../monero/transaction.ts';
 import type { ScriptList } from '../adapter.ts';
 import { atOnce, inTurns, type Pause } from '../slices.ts';
 import type { MoneroNode } from './node.ts';
-import { type Found, foundIn, type Read } from './read.ts';
+import { foundIn, type OutputMatch, type TransactionParts } from './read.ts';
 import { Receiver } from './receive.ts';
 
 /** Consensus: a coinbase may be spent 60 blocks later (CRYPTONOTE_MINED_MONEY_UNLOCK_WINDOW). */
@@ -27,7 +27,7 @@ const KEYS_KEPT_MAX = 10_000;
 const isUnspendable = ({ version, isCoinbase, unlockTime }: Paying): boolean =>
   version === 1 || (!isCoinbase && unlockTime !== 0n);
 
-type Paying = Omit<Read, 'place' | 'found'>;
+type Paying = Omit<TransactionParts, 'place' | 'found'>;
 type Where = { block: BlockId; blockTime: number } | null;
 
 export class Scanner {
@@ -54,7 +54,7 @@ export class Scanner {
   /** The credits of a transaction, from what was found in it with these receivers. */
   async credits(
     transaction: Paying,
-    found: readonly Found[],
+    found: readonly OutputMatch[],
     receivers: readonly Receiver[],
     where: Where,
     base?: () => Uint8Array,

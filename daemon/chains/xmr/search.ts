@@ -19,8 +19,8 @@ const STEP_MS = 3_000;
 const AGAIN_MS = 30_000;
 
 /** `from`: the first block. `newest`: when the newest key image was learned that is searched for. `tip`: the last block. */
-type Wanted = { from: number; newest: number; tip: number };
-type Found = { spends: SpendSeen[]; searched: Searched };
+type SearchRange = { from: number; newest: number; tip: number };
+type SearchResult = { spends: SpendSeen[]; searched: Searched };
 type Nodes = Pick<Endpoints<MoneroNode>, 'other' | 'operators'>;
 
 export class Search {
@@ -52,7 +52,7 @@ export class Search {
    * One step; null if no other node vouches for its blocks. The store notes the step's end together with the spends, so that a step
    * that was not stored is made again.
    */
-  async step(node: MoneroNode, { from, newest, tip }: Wanted, signal: AbortSignal): Promise<Found | null> {
+  async step(node: MoneroNode, { from, newest, tip }: SearchRange, signal: AbortSignal): Promise<SearchResult | null> {
     const until = performance.now() + STEP_MS;
     const spends: SpendSeen[] = [];
     let last: LinkedHeader | null = null;

@@ -11,7 +11,7 @@ import { changed, type LinkedHeader } from '../checkpoint.ts';
 import { inTurns, slices } from '../slices.ts';
 import { type Odd, wholeBlocks } from './blocks.ts';
 import type { MoneroNode } from './node.ts';
-import { foundIn, type Read, type ReadBlock } from './read.ts';
+import { foundIn, type ReadBlock, type TransactionParts } from './read.ts';
 import type { Reading } from './reading.ts';
 import type { Receiver } from './receive.ts';
 import { TooLarge } from './rpc.ts';
@@ -28,7 +28,7 @@ const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;
 
 /** `base`: its stored form; absent: none is kept. */
-type StreamTransaction = Omit<Read, 'place'> & { base?: () => Uint8Array };
+type StreamTransaction = Omit<TransactionParts, 'place'> & { base?: () => Uint8Array };
 /** The coinbase is first, unless one of the others could not be read. */
 export type StreamBlock = { header: LinkedHeader; transactions: StreamTransaction[]; receivers: readonly Receiver[] };
 

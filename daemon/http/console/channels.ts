@@ -28,7 +28,7 @@ const PLACE = /^([\w-]{22})\.([1-9]\d{0,14})$/;
 type Greeting = { page: string; nonce: string; before: string | null };
 /** `atTill`: it came to the till's listener. */
 type From = { origin: string; atTill: boolean };
-type Kept = { session: number; channel: Channel; seen: Set<number>; highest: number };
+type ChannelRecord = { session: number; channel: Channel; seen: Set<number>; highest: number };
 
 /** A request that came through a channel. `seal`: the box of its one answer. */
 export type Opened = {
@@ -39,8 +39,8 @@ export type Opened = {
 
 export class Channels {
   readonly #sessions: ConsoleSessions;
-  readonly #used = new LRUCache<string, Kept>({ max: CHANNELS_MAX });
-  readonly #unused = new LRUCache<string, Kept>({ max: UNUSED_MAX });
+  readonly #used = new LRUCache<string, ChannelRecord>({ max: CHANNELS_MAX });
+  readonly #unused = new LRUCache<string, ChannelRecord>({ max: UNUSED_MAX });
 
   constructor(sessions: ConsoleSessions) {
     this.#sessions = sessions;
@@ -83,13 +83,13 @@ export class Channels {
     return { session, plain, seal };
   }
 
-  #find(name: string): Kept | undefined {
+  #find(name: string): ChannelRecord | undefined {
     return this.#used.get(name) ?? this.#unused.get(name);
   }
 }
 
 /** Takes a number; false if it was taken, or is so old that this is not known any more. */
-function take(kept: Kept, number: number): boolean {
+function take(kept: ChannelRecord, number: number): boolean {
   if (kept.seen.has(number) || number <= kept.highest - WINDOW) return false;
   kept.seen.add(number);
   kept.highest = Math.max(kept.highest, number);

@@ -17,13 +17,13 @@ const KEPT_MS = 600_000;
 const PATH = '/backup/';
 const FILE = /^download-[0-9a-f]{32}\.backup$/;
 
-type Made = { code: string; file: string; bytes: number; name: string; endsAt: number };
+type Ticket = { code: string; file: string; bytes: number; name: string; endsAt: number };
 
 export class Downloads {
   readonly #extra: Pick<OperatorExtra, 'dataDir' | 'makeBackup'>;
   readonly #now: () => number;
   /** A new one takes the place of the last, so that they never fill the disk. */
-  #made: Made | null = null;
+  #made: Ticket | null = null;
 
   constructor(extra: Pick<OperatorExtra, 'dataDir' | 'makeBackup'>, now: () => number) {
     this.#extra = extra;

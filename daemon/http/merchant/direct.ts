@@ -9,7 +9,7 @@ import type { Answer } from '../../app/idempotency.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { BODY_BYTES_MAX, readJson } from '../body.ts';
 import { refusalFor } from '../errors.ts';
-import { MERCHANT_API, type Sent } from '../requests.ts';
+import { MERCHANT_API, type RequestParts } from '../requests.ts';
 import { send } from '../send.ts';
 import { unlimitedCaller } from './auth.ts';
 import type { InvoiceOperations } from './router.ts';
@@ -19,7 +19,7 @@ const JSON_TYPES: ReadonlySet<string | undefined> = new Set(['application/json',
 /** A slug or a UUID, after `/` or `/rp/`. */
 const NAMED = /^\/(rp\/)?([A-Za-z0-9-]{12,36})$/;
 
-type Work = (business: Business, sent: Sent) => Promise<Answer>;
+type Work = (business: Business, sent: RequestParts) => Promise<Answer>;
 type Call = { hasBody: boolean; work: Work };
 
 /** `otherwise` gets the requests that are not answered here. */

@@ -21,7 +21,7 @@ import type { Tx } from '../../store/store.ts';
 import { jsonBody } from '../body.ts';
 import { onlyMethods } from '../errors.ts';
 import { exactNumber } from '../json.ts';
-import { EXACT_PATHS, idempotent, type Sent } from '../requests.ts';
+import { EXACT_PATHS, idempotent, type RequestParts } from '../requests.ts';
 import { send } from '../send.ts';
 import { callerOf, type WithKey } from './auth.ts';
 import { presentCreated, presentInvoice, presentPayment } from './present.ts';
@@ -37,8 +37,8 @@ import {
 
 /** The operations of invoices for one business. `name`: a slug or a UUID. */
 export type InvoiceOperations = {
-  create(business: Business, sent: Sent): Promise<Answer>;
-  request(business: Business, sent: Sent, name: string): Promise<Answer>;
+  create(business: Business, sent: RequestParts): Promise<Answer>;
+  request(business: Business, sent: RequestParts, name: string): Promise<Answer>;
   get(business: Business, name: string): Promise<Answer>;
 };
 

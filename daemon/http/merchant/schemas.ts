@@ -31,9 +31,9 @@ function fiatInteger(value: unknown, decimals: number): bigint | null {
   return typeof value === 'string' ? parseDecimal(value, decimals) : null;
 }
 
-type Given = JsonNumber | string;
+type AmountInput = JsonNumber | string;
 
-const isGiven = (value: unknown): value is Given => value instanceof JsonNumber || typeof value === 'string';
+const isGiven = (value: unknown): value is AmountInput => value instanceof JsonNumber || typeof value === 'string';
 
 /** A required fiat amount with at most two decimals. The decimals of its currency are checked later. */
 const amount = z
@@ -53,7 +53,7 @@ const amount = z
       } else if (cents === null) fail('The amount may have at most 2 decimals.');
     }
   })
-  .transform((value) => value as Given)
+  .transform((value) => value as AmountInput)
   .meta({
     required: true,
     description: 'In `currency`, at least the equivalent of 10 USD; at most 2 decimals, and 1,000,000,000.',

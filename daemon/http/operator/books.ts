@@ -16,9 +16,9 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { Context } from './context.ts';
 
-type Own = Method & keyof typeof BOOKS;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
-type Proved = Result<'ledger.prove'>['chains'][number];
+type BooksMethod = Method & keyof typeof BOOKS;
+type Methods = { readonly [M in BooksMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type ChainProof = Result<'ledger.prove'>['chains'][number];
 
 const PROOF_TIMEOUT_MS = 3_600_000;
 
@@ -30,7 +30,7 @@ export const BOOKS_METHODS: Methods = {
     const connected = app.chains.all().filter(({ dormant }) => !dormant);
     const chains = chain === undefined ? connected : connected.filter(({ key }) => key === chain);
     if (chains.length === 0) throw new Rejected('ledger.chain', `${chain} is not connected`, 'chain');
-    const proved: Proved[] = [];
+    const proved: ChainProof[] = [];
     for (const one of chains) proved.push(await proof(app, one, reconcile));
     return { chains: proved };
   },
@@ -81,7 +81,7 @@ const dayFrom = (text: string): Day => {
   return { year, month, day };
 };
 
-async function proof(app: App, chain: ChainRuntime, make: typeof reconcile): Promise<Proved> {
+async function proof(app: App, chain: ChainRuntime, make: typeof reconcile): Promise<ChainProof> {
   try {
     return shown(app, await make(app, chain, chain.limit(PROOF_TIMEOUT_MS)));
   } catch (error) {
@@ -91,7 +91,7 @@ async function proof(app: App, chain: ChainRuntime, make: typeof reconcile): Pro
   }
 }
 
-function shown(app: App, { chain, tip, compared, lines, problems, differences, offers }: Reconciliation): Proved {
+function shown(app: App, { chain, tip, compared, lines, problems, differences, offers }: Reconciliation): ChainProof {
   const more = differences - problems.length;
   return {
     chain,

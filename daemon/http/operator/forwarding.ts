@@ -29,8 +29,10 @@ import type { ForwardPlanRow } from '../../store/queries/forwarding.ts';
 import type { Context } from './context.ts';
 import { withdrawalJson } from './present-withdrawals.ts';
 
-type Own = Method & keyof typeof FORWARDING;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type ForwardingMethod = Method & keyof typeof FORWARDING;
+type Methods = {
+  readonly [M in ForwardingMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};
 type TermsJson = Parsed<'forwarding.set'>['terms'];
 type PlanJson = Result<'forwarding.set'>['plan'];
 

@@ -16,8 +16,8 @@ import { Rejected } from '../../domain/errors.ts';
 import { divideUp, FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits, parseDecimal } from '../../domain/money.ts';
 import type { Context } from './context.ts';
 
-type Own = Method & keyof typeof GAS;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type GasMethod = Method & keyof typeof GAS;
+type Methods = { readonly [M in GasMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
 type CollectJson = NonNullable<Result<'withdrawal.propose'>['collect']>;
 type PlanJson = NonNullable<Result<'gas.stop'>['plan']>;
 

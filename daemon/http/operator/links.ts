@@ -55,9 +55,9 @@ export const LINK_METHODS: Methods = {
   }),
 };
 
-type Wanted = Omit<Parsed<'link.change'>, 'link'>;
+type LinkChange = Omit<Parsed<'link.change'>, 'link'>;
 
-function wantedLink({ ends_on, ...wanted }: Wanted, timeZone: string): WantedLink {
+function wantedLink({ ends_on, ...wanted }: LinkChange, timeZone: string): WantedLink {
   return { ...wanted, endsAt: ends_on === null ? null : dayBounds(ends_on, timeZone).to };
 }
 

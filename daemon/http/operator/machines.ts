@@ -1,5 +1,5 @@
 /** Methods about the computer at home that signs. */
-import { type Given, givenAddresses, openAddresses } from '../../app/addresses/given.ts';
+import { type GivenAddress, givenAddresses, openAddresses } from '../../app/addresses/given.ts';
 import { monitor } from '../../app/operator/monitor.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SIGNING_MACHINE } from '../../contract/signing-machine.ts';
@@ -36,7 +36,7 @@ export const MACHINE_METHODS: Methods = {
   },
 };
 
-const placeOf = ({ network, chain, accountNo, index, texts }: Given) => ({
+const placeOf = ({ network, chain, accountNo, index, texts }: GivenAddress) => ({
   network,
   chain,
   account_no: accountNo,

@@ -15,8 +15,10 @@ import { GAP } from '../../domain/indices.ts';
 import type { Context } from './context.ts';
 import { keyJson } from './present.ts';
 
-type Own = Method & keyof typeof RECOVERY;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type RecoveryMethod = Method & keyof typeof RECOVERY;
+type Methods = {
+  readonly [M in RecoveryMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};
 
 export const RECOVERY_METHODS: Methods = {
   'backup.make': async ({ extra }, { file }) => {

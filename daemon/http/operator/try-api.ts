@@ -23,8 +23,8 @@ const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
 
 type Parameter = { name: string; in: 'path' | 'query' | 'header' };
 type Operation = { operationId?: string; parameters?: Parameter[]; security?: Record<string, unknown>[] };
-type Found = { verb: string; path: string; parameters: Parameter[]; isBrowser: boolean };
-type Sent = { verb: string; path: string; headers: Record<string, string>; body: string | null };
+type Endpoint = { verb: string; path: string; parameters: Parameter[]; isBrowser: boolean };
+type HttpRequest = { verb: string; path: string; headers: Record<string, string>; body: string | null };
 
 /** Throws `Rejected` as `api.try` says. */
 export async function tryApi({ app, extra }: Context, wanted: Parsed<'api.try'>): Promise<Result<'api.try'>> {
@@ -44,7 +44,7 @@ export async function tryApi({ app, extra }: Context, wanted: Parsed<'api.try'>)
   return send({ 'mb-api-key': wanted.key });
 }
 
-function find(app: App, operationId: string): Found {
+function find(app: App, operationId: string): Endpoint {
   const paths = (openApi(app) as { paths: Record<string, Record<string, unknown>> }).paths;
   for (const [path, operations] of Object.entries(paths)) {
     for (const verb of VERBS) {
@@ -59,7 +59,7 @@ function find(app: App, operationId: string): Found {
 }
 
 /** The path with its parameters filled in, and the headers among them. */
-function place({ path, parameters }: Found, given: Record<string, string>): Pick<Sent, 'path' | 'headers'> {
+function place({ path, parameters }: Endpoint, given: Record<string, string>): Pick<HttpRequest, 'path' | 'headers'> {
   const unknown = Object.keys(given).find((name) => !parameters.some((one) => one.name === name));
   if (unknown !== undefined) throw new Rejected('params', `This operation has no parameter ${unknown}`, 'parameters');
   const query = new URLSearchParams();
@@ -88,7 +88,7 @@ function asBrowser(app: App, business: Business): Record<string, string> {
   return { 'mb-client-id': client.publicId, ...(origin === undefined ? {} : { origin }) };
 }
 
-async function exchange(at: { host: string; port: number }, sent: Sent): Promise<Result<'api.try'>> {
+async function exchange(at: { host: string; port: number }, sent: HttpRequest): Promise<Result<'api.try'>> {
   const began = performance.now();
   const { verb, body, path } = sent;
   const type = body === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };

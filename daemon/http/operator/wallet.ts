@@ -12,8 +12,10 @@ import { formatUnits } from '../../domain/money.ts';
 import type { SignerStatus } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
 
-type Own = Method & keyof typeof WALLET;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type WalletMethod = Method & keyof typeof WALLET;
+type Methods = {
+  readonly [M in WalletMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};
 
 export const WALLET_METHODS: Methods = {
   'wallet.status': async ({ app }) => walletJson(app, await app.signer.status()),

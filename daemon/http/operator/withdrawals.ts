@@ -40,8 +40,10 @@ import {
   withdrawalJson,
 } from './present-withdrawals.ts';
 
-type Own = Method & keyof typeof WITHDRAWALS;
-type Methods = { readonly [M in Own]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>> };
+type WithdrawalMethod = Method & keyof typeof WITHDRAWALS;
+type Methods = {
+  readonly [M in WithdrawalMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
+};
 
 const MS_PER_SECOND = 1_000;
 

@@ -39,10 +39,10 @@ export type Hold = {
   release(): Promise<void>;
 };
 
-type Held = { file: FileHandle; holder: Holder; path: string; count: number };
+type Lock = { file: FileHandle; holder: Holder; path: string; count: number };
 
 /** The folders that this process holds, by their place on the disk. It may hold one several times. */
-const held = new Map<string, Promise<Held>>();
+const held = new Map<string, Promise<Lock>>();
 
 /** Throws `Unavailable` if another process holds the folder for longer than the wait. */
 export async function holdFolder(folder: string, waitMs = WAIT_MS): Promise<Hold> {
@@ -71,11 +71,11 @@ export async function holdFolder(folder: string, waitMs = WAIT_MS): Promise<Hold
   };
 }
 
-async function isOurs({ path, holder }: Held): Promise<boolean> {
+async function isOurs({ path, holder }: Lock): Promise<boolean> {
   return (await found(path)).holder?.name === holder.name;
 }
 
-async function take(path: string, waitMs: number): Promise<Held> {
+async function take(path: string, waitMs: number): Promise<Lock> {
   const until = performance.now() + waitMs;
   let first: string | null = null;
   for (;;) {
@@ -95,7 +95,7 @@ async function take(path: string, waitMs: number): Promise<Held> {
 }
 
 /** Null if the file is there. */
-async function create(path: string): Promise<Held | null> {
+async function create(path: string): Promise<Lock | null> {
   try {
     const file = await open(path, 'wx', 0o600);
     const { ino } = await file.stat({ bigint: true });

@@ -5,7 +5,14 @@ import { FeeCover } from './fee-cover.ts';
 import { forwardSubjectOf } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
-import { DAY_MS, type Memory, type PolicySpend, type Signed, type SignedChange, subjectOf } from './permission.ts';
+import {
+  DAY_MS,
+  type Memory,
+  type PolicySpend,
+  type SignatureRecord,
+  type SignedChange,
+  subjectOf,
+} from './permission.ts';
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
 
 type SignLine = Extract<Line, { kind: 'sign' }>;
@@ -14,7 +21,7 @@ type SignLine = Extract<Line, { kind: 'sign' }>;
 type Place = { isBeside: boolean; epoch: Epoch };
 
 export class JournalMemory implements Memory {
-  readonly signed = new Map<string, Signed>();
+  readonly signed = new Map<string, SignatureRecord>();
   readonly changes = new Map<string, SignedChange>();
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
@@ -143,7 +150,7 @@ export class JournalMemory implements Memory {
   }
 }
 
-function fundedOf(before: Signed | undefined, { spentGas }: SignLine): Pick<Signed, 'funded'> {
+function fundedOf(before: SignatureRecord | undefined, { spentGas }: SignLine): Pick<SignatureRecord, 'funded'> {
   const given = (before?.funded ?? 0n) + BigInt(spentGas?.funded?.units ?? 0);
   return given > 0n ? { funded: given } : {};
 }

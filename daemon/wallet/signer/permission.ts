@@ -35,7 +35,7 @@ type SignedVersion = {
 };
 
 /** The record of a withdrawal that was signed. */
-export type Signed = {
+export type SignatureRecord = {
   /** `identityText` of its intent. */
   identity: string;
   /** Each transaction once, oldest first. */
@@ -61,7 +61,7 @@ export type Memory = {
   changes: ReadonlyMap<string, SignedChange>;
   /** Whether the journal is as old as the words, so that no other wallet of these words signed before. */
   isFresh: boolean;
-  signed: ReadonlyMap<string, Signed>;
+  signed: ReadonlyMap<string, SignatureRecord>;
   /** By subject. */
   grants: ReadonlyMap<string, PolicyGrant>;
   gasGrants: ReadonlyMap<string, GasGrant>;
@@ -186,7 +186,7 @@ function needBound({ address, coins, sweep, units }: Intent): void {
  * Checks pairwise conflict: without a shared conflict key, this transaction and an earlier version could both confirm.
  * A shared coin that no longer exists is enough, because a transaction that spends it cannot confirm.
  */
-export function needConflict({ uuid }: Intent, { versions }: Signed, keys: ReadonlySet<string>): void {
+export function needConflict({ uuid }: Intent, { versions }: SignatureRecord, keys: ReadonlySet<string>): void {
   const apart = versions.find((version) => !version.keys.some((key) => keys.has(key)));
   if (!apart) return;
   throw new Rejected(
@@ -199,7 +199,7 @@ export function needConflict({ uuid }: Intent, { versions }: Signed, keys: Reado
  * Whether an unknown version from before this epoch could confirm beside this one. An unknown version shares a coin
  * with each version known before it. So it cannot confirm if this transaction spends all coins of one of those.
  */
-export function mayMissOne({ versions }: Signed, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
+export function mayMissOne({ versions }: SignatureRecord, keys: ReadonlySet<string>, { epochs }: Memory): boolean {
   const before = versions.filter(({ epoch }) => epoch !== epochs.at(-1));
   const isCovered = before.some((version) => version.keys.every((key) => keys.has(key)));
   return before.length > 0 && !isCovered;
@@ -222,7 +222,7 @@ function again(
   purpose: SignPurpose,
   intent: Intent,
   approval: Approval,
-  known: Signed & { isUnsure: boolean },
+  known: SignatureRecord & { isUnsure: boolean },
   witness: Witness,
 ): Entry {
   const identity = identityText(intent);

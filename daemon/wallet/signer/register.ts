@@ -16,7 +16,7 @@ import type { ForwardGrant, GasGrant, Grant, PolicyGrant } from './port.ts';
 
 type Of<G> = { grant: G; used: bigint }[];
 /** `used`: smallest units, of a policy and of forwarding (fees) in the last 24 hours, of gas since it was granted. */
-export type Held = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Of<ForwardGrant> };
+export type AccountGrants = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Of<ForwardGrant> };
 
 async function memoryIn(folder: string): Promise<JournalMemory> {
   const memory = new JournalMemory();
@@ -39,7 +39,7 @@ export async function newestDateIn(folder: string): Promise<number> {
 }
 
 /** The limits under which something can be signed. Throws as the file system, and for a line of another release. */
-export async function limitsHeldIn(folder: string, now: number): Promise<Held> {
+export async function limitsHeldIn(folder: string, now: number): Promise<AccountGrants> {
   // the next signer ends them before it signs anything
   if (await exists(join(folder, ENDED_FILE))) return { policies: [], gas: [], forwards: [] };
   const memory = await memoryIn(folder);

@@ -45,9 +45,9 @@ export function signPlan(seed: Uint8Array, plan: UtxoPlan): SignedSpend {
 /** Lends the key pair of the input at a position. */
 type WithKey = <T>(at: number, use: (pair: KeyPair) => T) => T;
 
-type Made = Omit<SignedSpend, 'fee'>;
+type SignedBytes = Omit<SignedSpend, 'fee'>;
 
-function signSegwit(plan: UtxoPlan, withKey: WithKey): Made {
+function signSegwit(plan: UtxoPlan, withKey: WithKey): SignedBytes {
   const psbt = unsignedPsbt(plan);
   const digest = digests(plan, SIGHASH_ALL);
   for (const at of plan.inputs.keys()) {
@@ -88,7 +88,7 @@ function unsignedPsbt({ version, lockTime, inputs, outputs }: UtxoPlan): Psbt {
 }
 
 /** P2PKH inputs: push of signature and hash type, push of the public key. */
-function signCash(plan: UtxoPlan, withKey: WithKey): Made {
+function signCash(plan: UtxoPlan, withKey: WithKey): SignedBytes {
   const transaction = {
     version: plan.version,
     locktime: plan.lockTime,

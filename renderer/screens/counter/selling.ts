@@ -10,7 +10,7 @@ const PENDING = 'countinghouse-till-pending';
 const UUID_BYTES = 16;
 const AGAIN_MS = 3_000;
 const SERVER_FAULT = 500;
-type Wanted = Omit<Params<'counter.sell'>, 'request'>;
+type SaleFields = Omit<Params<'counter.sell'>, 'request'>;
 type Pending = Params<'counter.sell'>;
 
 /** A random UUID (RFC 9562, version 4). Browsers give pages without TLS no function for it. */
@@ -31,7 +31,7 @@ function stored(): Pending | null {
 }
 
 export type Selling = {
-  sell(wanted: Wanted): void;
+  sell(wanted: SaleFields): void;
   /** A sale that the service has not answered yet. */
   pending: boolean;
   /** It has not answered a first time. */
@@ -78,7 +78,7 @@ export function useSelling(onSold: (invoice: string) => void): Selling {
     };
   }, [pending, mutateAsync, keep, onSold]);
   return {
-    sell: useCallback((wanted: Wanted) => keep({ ...wanted, request: newRequest() }), [keep]),
+    sell: useCallback((wanted: SaleFields) => keep({ ...wanted, request: newRequest() }), [keep]),
     pending: pending !== null,
     silent,
     error: pending === null ? error : null,

@@ -153,9 +153,14 @@ function Connect({ business, t }: StepProps): ReactNode {
   );
 }
 
-type Found = UseQueryResult<Result<'invoice.show'>>;
+type InvoiceQuery = UseQueryResult<Result<'invoice.show'>>;
 
-function Payment({ business, found, onMade, t }: StepProps & { found: Found | null; onMade(slug: string): void }) {
+function Payment({
+  business,
+  found,
+  onMade,
+  t,
+}: StepProps & { found: InvoiceQuery | null; onMade(slug: string): void }) {
   const { up } = useConnection();
   const language = useLanguage();
   const make = useChange('invoice.create', 'invoice.');

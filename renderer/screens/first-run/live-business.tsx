@@ -9,7 +9,7 @@ import { useCustody, useKeyholder } from '../../keyholder.ts';
 import { Field, Select } from '../../parts/controls.tsx';
 import { Problem } from '../../parts/parts.tsx';
 import { useDoing } from '../wallet/doing.ts';
-import type { Added } from './live.tsx';
+import type { NewBusiness } from './live.tsx';
 import TEXTS from './live-texts.ts';
 import type { Opened } from './live-wallet.tsx';
 import { type Past, usePast, WordsField } from './past.tsx';
@@ -18,7 +18,7 @@ import { Head } from './steps.tsx';
 const NETWORKS = ['mainnet', 'testnet', 'regtest'] as const;
 type Network = (typeof NETWORKS)[number];
 
-type Props = { opened: Opened; onAdded(added: Added, passphrase: string): Promise<void> };
+type Props = { opened: Opened; onAdded(added: NewBusiness, passphrase: string): Promise<void> };
 
 export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const t = useText(TEXTS);
@@ -93,7 +93,7 @@ function useOpening() {
   const { bridge } = useData();
   const custody = useCustody();
   const keyholder = useKeyholder();
-  return (wanted: Params<'business.add'>, passphrase: string, moneroWords: string): Promise<Added> => {
+  return (wanted: Params<'business.add'>, passphrase: string, moneroWords: string): Promise<NewBusiness> => {
     const derive: Parameters<typeof openBusiness>[2] = (on, accountNo) => custody.accounts(passphrase, on, accountNo);
     if (moneroWords === '') return openBusiness(bridge.call, wanted, derive);
     return openWithMonero(bridge.call, wanted, derive, {

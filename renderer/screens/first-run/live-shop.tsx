@@ -10,7 +10,7 @@ import { Reach } from '../reach/reach.tsx';
 import { BrandForm } from '../settings/business.tsx';
 import '../settings/settings.css';
 import SETTINGS from '../settings/texts.ts';
-import type { Added } from './live.tsx';
+import type { NewBusiness } from './live.tsx';
 import TEXTS from './live-texts.ts';
 import { Sources } from './sources.tsx';
 import { Head } from './steps.tsx';
@@ -42,7 +42,7 @@ export function LiveReach(): ReactNode {
   );
 }
 
-export function LiveKeys({ added }: { added: Added }): ReactNode {
+export function LiveKeys({ added }: { added: NewBusiness }): ReactNode {
   const t = useText(TEXTS);
   const url = useCall('status', {}).data?.url ?? '';
   return (

@@ -22,7 +22,7 @@ import { Head, Steps } from './steps.tsx';
 const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'reach', 'connect'] as const;
 type Step = (typeof STEPS)[number];
 
-export type Added = Result<'business.add'>;
+export type NewBusiness = Result<'business.add'>;
 
 export function Live(): ReactNode {
   const t = useText(TEXTS);
@@ -33,10 +33,10 @@ export function Live(): ReactNode {
   const [step, setStep] = useState<Step>('wallet');
   const [opened, setOpened] = useState<Opened | null>(null);
   const [hidden, setHidden] = useState(false);
-  const [added, setAdded] = useState<Added | null>(null);
+  const [added, setAdded] = useState<NewBusiness | null>(null);
   const { error, busy, run } = useDoing();
   const { unlock, notRemembered } = useFirstUnlock();
-  const wasAdded = async (result: Added, passphrase: string): Promise<void> => {
+  const wasAdded = async (result: NewBusiness, passphrase: string): Promise<void> => {
     setAdded(result);
     setOpened(null);
     choose(result.business.id);

@@ -10,7 +10,7 @@ import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Notice, Problem } from '../../parts/parts.tsx';
 import { useTries } from '../../tries.ts';
-import { type Desk, type Known, MIN_USD, useSigning } from './desks.ts';
+import { type Desk, type DeskForecast, MIN_USD, useSigning } from './desks.ts';
 import { isWrongPassphrase, Passphrase } from './passphrase.tsx';
 import TEXTS from './texts.ts';
 
@@ -40,11 +40,11 @@ function unitsOf(text: string, { chain }: Desk): bigint | null {
   return units === null || units === 0n ? null : units;
 }
 
-const proposed = ({ desk, forecast }: Known): string =>
+const proposed = ({ desk, forecast }: DeskForecast): string =>
   formatUnits(BigInt(forecast.fee_max), assetOf(NATIVE_COIN[desk.chain]));
 
 type Collecting = { working: boolean; error: Error | null; wait: number; run(): Promise<void> };
-type Terms = { ready: readonly Known[]; highest: Highest; begin: Begin; days: Days };
+type Terms = { ready: readonly DeskForecast[]; highest: Highest; begin: Begin; days: Days };
 
 function useCollecting(
   { ready, highest, begin, days }: Terms,
@@ -97,7 +97,7 @@ function useCollecting(
 type Highest = Record<string, string>;
 
 /** The typed highest costs by chain, else what was first proposed: that stays while somebody reads it. */
-function useHighest(ready: readonly Known[]): [Highest, (highest: Highest) => void] {
+function useHighest(ready: readonly DeskForecast[]): [Highest, (highest: Highest) => void] {
   const [highest, setHighest] = useState<Highest>({});
   const fresh = ready.filter(({ desk }) => !(desk.chain in highest));
   if (fresh.length === 0) return [highest, setHighest];
@@ -106,7 +106,7 @@ function useHighest(ready: readonly Known[]): [Highest, (highest: Highest) => vo
   return [whole, setHighest];
 }
 
-export function Collect({ ready }: { ready: readonly Known[] }): ReactNode {
+export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
   const connection = useConnection();
@@ -194,7 +194,7 @@ function HighestCost({ desk, value, type }: { desk: Desk; value: string; type(te
   );
 }
 
-function TurnedOff({ ready }: { ready: readonly Known[] }): ReactNode {
+function TurnedOff({ ready }: { ready: readonly DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   return (
     <Notice tone="warn" title={t('offTitle')}>

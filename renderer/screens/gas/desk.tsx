@@ -17,7 +17,7 @@ import {
   shortName,
 } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
-import { type Desk, type Forecast, type Known, MIN_USD } from './desks.ts';
+import { type Desk, type DeskForecast, type Forecast, MIN_USD } from './desks.ts';
 import { GasPrices } from './prices.tsx';
 import { FormerTanks, NewTank } from './tank.tsx';
 import TEXTS from './texts.ts';
@@ -25,7 +25,7 @@ import TEXTS from './texts.ts';
 const ITEMS_SHOWN_MAX = 20;
 /** Of ETH and BNB: what is to be sent is shown whole. */
 
-export function DeskSection({ desk, forecast }: Known): ReactNode {
+export function DeskSection({ desk, forecast }: DeskForecast): ReactNode {
   const t = useText(TEXTS);
   const language = useLanguage();
   const money = useMoney();

@@ -10,8 +10,8 @@ import { useKeyholder } from '../../keyholder.ts';
 
 export type Desk = Result<'gas.status'>['desks'][number] & { chain: EvmChain };
 export type Forecast = Result<'gas.forecast'>;
-export type Known = { desk: Desk; forecast: Forecast };
-type Signed = Params<'gas.collect'>['signed'];
+export type DeskForecast = { desk: Desk; forecast: Forecast };
+type Signature = Params<'gas.collect'>['signed'];
 
 /** Addresses that hold less than this, in US dollars, are left alone. */
 export const MIN_USD = '5';
@@ -19,9 +19,9 @@ const READ_EVERY_MS = 30_000;
 
 export const isOpen = ({ plan }: Desk): boolean => plan?.state === 'open';
 
-export function useDesks(business: string): UseQueryResult<Known[]> {
+export function useDesks(business: string): UseQueryResult<DeskForecast[]> {
   const { bridge } = useData();
-  return useQuery<Known[]>({
+  return useQuery<DeskForecast[]>({
     queryKey: ['gas.desks', business],
     queryFn: async ({ signal }) => {
       const { desks } = await bridge.call('gas.status', { business }, signal);
@@ -38,7 +38,7 @@ export function useDesks(business: string): UseQueryResult<Known[]> {
 }
 
 /** Signs grants with one passphrase, and opens the wallet, which takes a grant only while it is open. Null on the sandbox. */
-export function useSigning(): (passphrase: string, limits: readonly GasLimits[]) => Promise<Signed[]> {
+export function useSigning(): (passphrase: string, limits: readonly GasLimits[]) => Promise<Signature[]> {
   const { bridge } = useData();
   const keyholder = useKeyholder();
   return async (passphrase, limits) => {

@@ -8,7 +8,7 @@ import { useMoney } from '../../parts/money.ts';
 import { Answer, Empty, Fiat, Problem } from '../../parts/parts.tsx';
 import { Collect } from './collect.tsx';
 import { DeskSection } from './desk.tsx';
-import { isOpen, type Known, MIN_USD, useDesks } from './desks.ts';
+import { type DeskForecast, isOpen, MIN_USD, useDesks } from './desks.ts';
 import { Plan } from './plan.tsx';
 import TEXTS from './texts.ts';
 import './gas.css';
@@ -42,7 +42,7 @@ function Desks({ business }: { business: Business }): ReactNode {
   );
 }
 
-function Content({ known }: { known: Known[] }): ReactNode {
+function Content({ known }: { known: DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   const money = useMoney();
   if (known.length === 0) return <Empty title={t('emptyTitle')}>{t('emptyText')}</Empty>;
@@ -76,7 +76,7 @@ function Content({ known }: { known: Known[] }): ReactNode {
 }
 
 /** Worth, less the highest fees, both cut to cents. Absent unless every part is known: what is shown adds up. */
-function Equation({ known }: { known: Known[] }): ReactNode {
+function Equation({ known }: { known: DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   const money = useMoney();
   const items = known.flatMap(({ forecast }) => forecast.items.filter(({ left }) => left === null));

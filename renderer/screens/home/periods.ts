@@ -7,13 +7,13 @@
 import type { Result } from '../../bridge.ts';
 import { sum } from '../../parts/format.ts';
 
-type Given = Result<'takings.list'>['periods'][number];
+type PeriodJson = Result<'takings.list'>['periods'][number];
 
 /** `coins`: decimals with cents, by coin. `refunded`: the same of what went back, which the coins do not subtract. */
 export type Period = { period: string; payments: number; coins: Record<string, string>; refunded: string };
 
 /** `fromUsd` cuts to cents; null: no rate is known. */
-export const daysOf = (given: readonly Given[], fromUsd: (usd: string) => string | null): Period[] =>
+export const daysOf = (given: readonly PeriodJson[], fromUsd: (usd: string) => string | null): Period[] =>
   given.map(({ period, payments, coins, refunds }) => ({
     period,
     payments,

@@ -75,7 +75,7 @@ function CoinChoice({ invoice: { refundable }, value, choose, t }: CoinProps): R
   );
 }
 
-type Asked = { crypto: string; amount: string };
+type RefundRequest = { crypto: string; amount: string };
 
 function Form({ invoice, close, t }: { invoice: Detail; close(): void; t: T }): ReactNode {
   const language = useLanguage();
@@ -132,7 +132,7 @@ function Form({ invoice, close, t }: { invoice: Detail; close(): void; t: T }): 
 }
 
 /** The payer types the address on a page of the shop. */
-function ByLink({ invoice, asked, close }: { invoice: Detail; asked: Asked; close(): void }): ReactNode {
+function ByLink({ invoice, asked, close }: { invoice: Detail; asked: RefundRequest; close(): void }): ReactNode {
   const r = useText(REFUNDS);
   const { up } = useConnection();
   const make = useMakeLink();
@@ -153,7 +153,7 @@ function ByLink({ invoice, asked, close }: { invoice: Detail; asked: Asked; clos
   );
 }
 
-type AddressProps = { invoice: Detail; asked: Asked; take(amount: string): void; t: T };
+type AddressProps = { invoice: Detail; asked: RefundRequest; take(amount: string): void; t: T };
 
 /** The merchant knows the address. */
 function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps): ReactNode {

@@ -10,7 +10,7 @@ import { href } from '../../router.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
 
-type Found = Result<'invoice.explain'>;
+type Explanation = Result<'invoice.explain'>;
 
 const READ_EVERY_MS = 10_000;
 
@@ -50,7 +50,7 @@ export function Why({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
 const RESCAN_EVERY_MS = 3_000;
 const SEARCHED_AGAIN = ['waiting', 'unknown_transaction', 'expired'];
 
-function Verdict({ found, invoice, t }: { found: Found; invoice: Detail; t: T }): ReactNode {
+function Verdict({ found, invoice, t }: { found: Explanation; invoice: Detail; t: T }): ReactNode {
   const language = useLanguage();
   const values = {
     coin: found.crypto === null ? '' : shortName(found.crypto),

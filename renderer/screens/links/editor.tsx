@@ -17,7 +17,7 @@ import { Preview } from './preview.tsx';
 import { type Link, LinkState, type T } from './state.tsx';
 
 type Kind = Link['kind'];
-type Wanted = Omit<Params<'link.change'>, 'link'>;
+type LinkFields = Omit<Params<'link.change'>, 'link'>;
 
 /** All fields as they are typed. */
 export type Draft = {
@@ -38,7 +38,7 @@ const plain = (amount: string): string => amount.trim().replace(',', '.');
 const countOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
 /** The link that the fields mean. A fixed amount is one item with the link's name. */
-function wantedOf({ kind, name, about, least, suggested, items, ends }: Draft): Wanted {
+function wantedOf({ kind, name, about, least, suggested, items, ends }: Draft): LinkFields {
   const named = kind === 'fixed' ? items.slice(0, 1).map((item) => ({ ...item, name })) : items;
   const isOpen = kind === 'open';
   return {
@@ -87,7 +87,7 @@ export function NewLink({ t }: { t: T }): ReactNode {
       onChange={(event) => setAddress(event.target.value.trim().toLowerCase())}
     />
   );
-  const make = (wanted: Wanted): void => {
+  const make = (wanted: LinkFields): void => {
     if (!business) return;
     const { kind, currency } = draft;
     const link = address === '' ? null : address;
@@ -142,7 +142,7 @@ function Change({ link, t }: { link: Link; t: T }): ReactNode {
       <span className="quiet">{t('addressStays')}</span>
     </p>
   );
-  const save = (wanted: Wanted): void =>
+  const save = (wanted: LinkFields): void =>
     change.mutate({ link: link.link, ...wanted }, { onSuccess: ({ link: now }) => setDraft(draftOf(now)) });
   return (
     <>
@@ -185,7 +185,7 @@ type EditorProps = {
   isNew?: boolean;
   address: ReactNode;
   busy: boolean;
-  save(wanted: Wanted): void;
+  save(wanted: LinkFields): void;
   t: T;
   children: ReactNode;
 };

@@ -12,7 +12,7 @@ import './reach.css';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
-type Shown = Result<'reach.show'>;
+type ReachReport = Result<'reach.show'>;
 
 const READ_EVERY_MS = 2_000;
 
@@ -35,7 +35,7 @@ export function Reach(): ReactNode {
   );
 }
 
-function Verdict({ data: { reach, tested }, t }: { data: Shown; t: T }): ReactNode {
+function Verdict({ data: { reach, tested }, t }: { data: ReachReport; t: T }): ReactNode {
   const { full } = useTimes();
   const isOpen = reach === 'everybody' || reach === 'onion';
   const tone: Tone = isOpen ? (tested ? 'good' : 'main') : reach === 'network' ? 'warn' : 'quiet';
@@ -50,7 +50,7 @@ function Verdict({ data: { reach, tested }, t }: { data: Shown; t: T }): ReactNo
 
 type Way = { name: 'computer' | 'network' | 'everybody' | 'onion'; icon: IconName; url: string | null };
 
-function Ways({ data, t }: { data: Shown; t: T }): ReactNode {
+function Ways({ data, t }: { data: ReachReport; t: T }): ReactNode {
   const of = (name: Way['name']): string | null => (data.reach === name ? data.url : null);
   const ways: Way[] = [
     { name: 'computer', icon: 'laptop', url: data.own_url },
@@ -76,7 +76,17 @@ function Ways({ data, t }: { data: Shown; t: T }): ReactNode {
   );
 }
 
-function WayState({ data, name, isThere, t }: { data: Shown; name: Way['name']; isThere: boolean; t: T }): ReactNode {
+function WayState({
+  data,
+  name,
+  isThere,
+  t,
+}: {
+  data: ReachReport;
+  name: Way['name'];
+  isThere: boolean;
+  t: T;
+}): ReactNode {
   const { clock } = useTimes();
   const state = (shape: Shape, tone: Tone, text: string): ReactNode => (
     <State shape={shape} tone={tone}>
@@ -93,7 +103,7 @@ function WayState({ data, name, isThere, t }: { data: Shown; name: Way['name']; 
 }
 
 /** A page that takes no payment, to be opened on a telephone; both screens show the result. */
-function Test({ data, t }: { data: Shown; t: T }): ReactNode {
+function Test({ data, t }: { data: ReachReport; t: T }): ReactNode {
   const { clock } = useTimes();
   const { up } = useConnection();
   const begin = useChange('reach.test', 'reach.');
@@ -133,11 +143,11 @@ function Test({ data, t }: { data: Shown; t: T }): ReactNode {
 
 const PORT = /:(\d+)$/;
 const NAME = /^(?=.{4,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z]{2,63}$/i;
-type Chosen = 'network' | 'internet' | 'tor';
+type SetUpWay = 'network' | 'internet' | 'tor';
 
 /** How a way is set up. The configuration is a file of the operator's, which no page writes. */
-function SetUp({ data, t }: { data: Shown; t: T }): ReactNode {
-  const [chosen, setChosen] = useState<Chosen>(data.reach === 'computer' ? 'network' : 'internet');
+function SetUp({ data, t }: { data: ReachReport; t: T }): ReactNode {
+  const [chosen, setChosen] = useState<SetUpWay>(data.reach === 'computer' ? 'network' : 'internet');
   const [name, setName] = useState('');
   const port = PORT.exec(data.own_url)?.[1] ?? '8480';
   const address = data.addresses[0];
@@ -146,7 +156,7 @@ function SetUp({ data, t }: { data: Shown; t: T }): ReactNode {
   return (
     <details className="reach-set-up" open={data.reach === 'computer'}>
       <summary>{t('setUp')}</summary>
-      <Segments<Chosen>
+      <Segments<SetUpWay>
         label={t('setUp')}
         value={chosen}
         options={[

@@ -11,7 +11,7 @@ import { href } from '../../router.ts';
 import TEXTS from './texts.ts';
 
 type Chain = Result<'status'>['chains'][number]['chain'];
-type Given = Result<'address.list'>['addresses'][number];
+type AddressLine = Result<'address.list'>['addresses'][number];
 
 const PAGE = 20;
 const ALL = 'all';
@@ -105,7 +105,7 @@ function Find({ chain, chains, choose, search }: FindProps): ReactNode {
   );
 }
 
-function Rows({ addresses }: { addresses: readonly Given[] }): ReactNode {
+function Rows({ addresses }: { addresses: readonly AddressLine[] }): ReactNode {
   const t = useText(TEXTS);
   const { short } = useTimes();
   return (

@@ -6,7 +6,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Speed } from '../../../daemon/domain/withdrawal.ts';
 import { ApprovalRequest, type Proposal } from '../../../daemon/operator/request.ts';
-import type { Asked } from '../../../daemon/operator/review.ts';
+import type { OperatorRequest } from '../../../daemon/operator/review.ts';
 import type { ReviewView, ShownIn } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
@@ -32,11 +32,11 @@ export type Task =
   | { kind: 'batch'; ids: string[] };
 
 type Proposed = Result<'withdrawal.propose'>;
-type Read = { proposed: Proposed; request: ApprovalRequest | null };
+type ProposalQuery = { proposed: Proposed; request: ApprovalRequest | null };
 
 const proposalOf = (task: Task, speed: Speed): Proposal => (task.kind === 'pay' ? { ...task, speed } : task);
 
-function askedOf(task: Task): Asked {
+function askedOf(task: Task): OperatorRequest {
   if (task.kind === 'pay') return { kind: 'approve' };
   return task.kind === 'batch' ? { kind: 'batch', count: task.ids.length } : { kind: task.kind };
 }
@@ -47,7 +47,7 @@ export default function Approve({ task }: { task: Task }): ReactNode {
   const shownInOf = useShownIn();
   const [speed, setSpeed] = useState<Speed>('normal');
   // read once: what stands here does not change while somebody reads it
-  const read = useQuery<Read>({
+  const read = useQuery<ProposalQuery>({
     queryKey: ['approve', task, speed],
     queryFn: async ({ signal }) => {
       const proposal = proposalOf(task, speed);
@@ -149,7 +149,7 @@ function Refused({ text }: { text: string }): ReactNode {
 
 type BodyProps = {
   task: Task;
-  read: Read;
+  read: ProposalQuery;
   speed: Speed;
   chooseSpeed(speed: Speed): void;
   busy: boolean;

@@ -28,11 +28,11 @@ type DecisionProps = {
   busy: boolean;
 };
 
-type Ended = { type: 'approved'; result: Result<'withdrawal.approve'> } | { type: 'unknown' };
+type End = { type: 'approved'; result: Result<'withdrawal.approve'> } | { type: 'unknown' };
 
 export function Decision({ task, request, verdicts, left, busy }: DecisionProps): ReactNode {
   const t = useText(TEXTS);
-  const [ended, setEnded] = useState<Ended | null>(null);
+  const [ended, setEnded] = useState<End | null>(null);
   const [isSure, setSure] = useState(false);
   const { view } = request;
   const lookalikes = verdicts.filter((one) => one?.kind === 'lookalike');
@@ -237,7 +237,7 @@ type Approval = {
   approve(): Promise<void>;
 };
 
-function useApproval(request: ApprovalRequest, end: (ended: Ended) => void): Approval {
+function useApproval(request: ApprovalRequest, end: (ended: End) => void): Approval {
   const { bridge } = useData();
   const keyholder = useKeyholder();
   const { needsPassphrase } = request;
@@ -269,7 +269,7 @@ function useApproval(request: ApprovalRequest, end: (ended: Ended) => void): App
   return { passphrase, type: setPassphrase, working, error, wait: tries.wait, approve };
 }
 
-type SignProps = Omit<DecisionProps, 'left'> & { warned: boolean; end(ended: Ended): void };
+type SignProps = Omit<DecisionProps, 'left'> & { warned: boolean; end(ended: End): void };
 
 function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactNode {
   const t = useText(TEXTS);

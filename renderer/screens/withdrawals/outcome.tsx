@@ -11,10 +11,10 @@ import { headlineSum } from './headline.tsx';
 import { isWaiting } from './state.tsx';
 import TEXTS from './texts.ts';
 
-type Ended = { type: 'approved'; result: Result<'withdrawal.approve'> } | { type: 'unknown' };
+type End = { type: 'approved'; result: Result<'withdrawal.approve'> } | { type: 'unknown' };
 const LOOK_MS = 2_000;
 
-export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; ended: Ended }): ReactNode {
+export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; ended: End }): ReactNode {
   const id = 'id' in task ? task.id : (task.ids[0] ?? '');
   const found = useCall('withdrawal.show', { id }, { every: LOOK_MS });
   const [shownAt] = useState(Date.now);
@@ -33,9 +33,9 @@ export function Outcome({ task, view, ended }: { task: Task; view: ReviewView; e
 }
 
 type One = Result<'withdrawal.show'>['withdrawal'] | null;
-type Sent = Result<'withdrawal.approve'>['outcome'];
+type OutcomeJson = Result<'withdrawal.approve'>['outcome'];
 
-function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: Sent }): ReactNode {
+function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: OutcomeJson }): ReactNode {
   const t = useText(TEXTS);
   const problem = outcome?.problem ?? one?.problem;
   const isDone = one?.state === 'completed';

@@ -11,7 +11,7 @@ import { ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Notice } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
-type Known = Result<'withdrawal.recipient'>;
+type RecipientReport = Result<'withdrawal.recipient'>;
 
 /**
  * `lookalike`: begins and ends like another known one, whatever else is known about it. `same`: the operator approved a completed
@@ -30,7 +30,10 @@ export type Verdict = {
   unasked: number;
 };
 
-function judge(address: string, known: Known | null): Verdict & { beside: string | null; besideAt: string | null } {
+function judge(
+  address: string,
+  known: RecipientReport | null,
+): Verdict & { beside: string | null; besideAt: string | null } {
   const { label = null, last = null, lookalikes = [], most = null, unasked = 0 } = known ?? {};
   const facts = { most, unasked, firstAt: known?.first_approved_at ?? null };
   const beside = (one: string, besideAt: string | null) => ({
@@ -64,7 +67,7 @@ export function Recipient({ payment, place, compares, canceled, judged }: Recipi
   const input = { business: place?.business ?? '', crypto: place?.crypto ?? '', address };
   const { bridge } = useData();
   // read once: this payment itself must not count as an earlier one while its outcome is shown
-  const known = useQuery<Known>({
+  const known = useQuery<RecipientReport>({
     queryKey: ['recipient', input],
     queryFn: ({ signal }) => bridge.call('withdrawal.recipient', input, signal),
     enabled: place !== null && compares,
@@ -95,7 +98,15 @@ export function Recipient({ payment, place, compares, canceled, judged }: Recipi
 
 type Judged = ReturnType<typeof judge>;
 
-function Name({ verdict, known, plain }: { verdict: Judged; known: Known | null; plain: boolean }): ReactNode {
+function Name({
+  verdict,
+  known,
+  plain,
+}: {
+  verdict: Judged;
+  known: RecipientReport | null;
+  plain: boolean;
+}): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
   if (plain) return t('thisAddress');

@@ -6,7 +6,7 @@ import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/appr
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { textIn, textOf } from '../../../daemon/domain/messages.ts';
 import { previewJson } from '../../../daemon/http/operator/present-withdrawals.ts';
-import { type Asked, type Given, Review } from '../../../daemon/operator/review.ts';
+import { type OperatorRequest, type ReviewRequest, Review } from '../../../daemon/operator/review.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
 /** A coin more than anybody may approve: 0.1 BTC. */
@@ -25,8 +25,8 @@ async function bench(count: number, feeRate = 2_000n): Promise<{ pay: PayBench; 
 }
 
 /** As the operator's own program reads what it is given. */
-const read = (pay: PayBench, preview: Preview, asked: Asked): Review =>
-  Review.of(previewJson(preview) as Given, asked, pay.app.now())!;
+const read = (pay: PayBench, preview: Preview, asked: OperatorRequest): Review =>
+  Review.of(previewJson(preview) as ReviewRequest, asked, pay.app.now())!;
 
 const warned = ({ warnings }: Preview) =>
   warnings.filter(({ code }) => code === 'fee_lowered').map(({ said }) => textOf(said));

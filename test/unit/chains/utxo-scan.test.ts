@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
-import { type Finder, type Found, findInBlock, findInTransaction } from '../../../daemon/chains/utxo/match.ts';
+import { type Finder, type MatchResult, findInBlock, findInTransaction } from '../../../daemon/chains/utxo/match.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { hogExBlock } from '../../adapters/fixtures/hogex-block.ts';
 import { idOf, type Written, writeBlock, writeCoinbase, writeTransaction } from '../../adapters/fixtures/serial.ts';
@@ -37,10 +37,10 @@ function finderOf(chain: UtxoChain, scripts: Uint8Array[] = [OURS], coins: strin
   return { finder, asked };
 }
 
-async function scanBlock(finder: Finder, transactions: Written[], reward: Uint8Array = THEIRS): Promise<Found> {
+async function scanBlock(finder: Finder, transactions: Written[], reward: Uint8Array = THEIRS): Promise<MatchResult> {
   const all = [writeCoinbase(1, reward), ...transactions].map(writeTransaction);
   const { bytes } = writeBlock({ previous: '00'.repeat(32), timeSeconds: 1, salt: 1, transactions: all });
-  const found: Found = { credits: [], spends: [] };
+  const found: MatchResult = { credits: [], spends: [] };
   await findInBlock(finder, bytes, BLOCK, TIME_MS, found);
   return found;
 }
@@ -50,7 +50,7 @@ describe('a transaction', () => {
     const outputs = Array.from({ length: 12_900 }, () => ({ units: 546n, script: OURS }));
     const transaction: Written = { inputs: [coin('a')], outputs };
     const look = async (): Promise<string[]> => {
-      const found: Found = { credits: [], spends: [] };
+      const found: MatchResult = { credits: [], spends: [] };
       const { finder } = finderOf('BTC');
       await findInTransaction(finder, parseTransaction(writeTransaction(transaction), 'BTC'), null, found);
       return found.credits.map(({ id }) => id);
@@ -72,7 +72,7 @@ describe('a transaction', () => {
       ],
     };
     const { finder, asked } = finderOf('LTC', [OURS], [`${'c'.repeat(64)}:0`]);
-    const found: Found = { credits: [], spends: [] };
+    const found: MatchResult = { credits: [], spends: [] };
     await findInTransaction(finder, parseTransaction(writeTransaction(transaction), 'LTC'), null, found);
     const txid = idOf(transaction);
     expect(found).toEqual({
@@ -140,7 +140,7 @@ describe('a block', () => {
       'LTC',
       scripts.map((script) => Buffer.from(script, 'hex')),
     );
-    const found: Found = { credits: [], spends: [] };
+    const found: MatchResult = { credits: [], spends: [] };
     await findInBlock(finder, Buffer.from(hogExBlock.hex, 'hex'), BLOCK, TIME_MS, found);
     expect(found.credits.map(({ id, amount, maturity }) => ({ id, units: amount.units, maturity }))).toEqual([
       { id: `${payment?.txid}:1`, units: 200_000_000n, maturity: undefined },

@@ -1,6 +1,6 @@
 /** A payment whose money is collected first: what the operator's program shows, what it signs, and what it refuses. */
 import { describe, expect, it } from 'vitest';
-import { type Asked, type Authorize, type Given, type GivenCollect, Review } from '../../../daemon/operator/review.ts';
+import { type OperatorRequest, type Authorize, type ReviewRequest, type GivenCollect, Review } from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { type Collect, type Preview, viewOf } from '../../../daemon/operator/view.ts';
 import { ADDRESS_SELF, type Authorization, type Intent } from '../../../daemon/wallet/signer/port.ts';
@@ -8,7 +8,7 @@ import { ADDRESS_SELF, type Authorization, type Intent } from '../../../daemon/w
 const NOW = Date.UTC(2030, 0);
 const DAY = 24 * 3_600_000;
 const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
-const APPROVE: Asked = { kind: 'approve' };
+const APPROVE: OperatorRequest = { kind: 'approve' };
 
 const INTENT: Intent = {
   uuid: 'one',
@@ -25,7 +25,7 @@ const INTENT: Intent = {
 };
 const COLLECT: GivenCollect = { fee_max: '3000000000000000', until: NOW + 7 * DAY };
 
-const given = (intent: Intent = INTENT): Given => ({
+const given = (intent: Intent = INTENT): ReviewRequest => ({
   purpose: 'pay',
   intents: [intent],
   raw: null,
@@ -106,7 +106,7 @@ describe('a payment that is collected for', () => {
     expect(gas).toEqual({ grant, mac: 'b'.repeat(64) });
   });
 
-  it.each<[string, Given, Asked, GivenCollect | null]>([
+  it.each<[string, ReviewRequest, OperatorRequest, GivenCollect | null]>([
     ['no bytes and nothing to collect', given(), APPROVE, null],
     ['a grant without an end', given(), APPROVE, { ...COLLECT, until: NOW + 32 * DAY }],
     ['a grant that is over', given(), APPROVE, { ...COLLECT, until: NOW }],

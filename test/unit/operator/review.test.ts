@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { messageOf } from '../../../daemon/domain/messages.ts';
-import { type Asked, type Authorize, type Expected, type Given, Review } from '../../../daemon/operator/review.ts';
+import { type OperatorRequest, type Authorize, type Expected, type ReviewRequest, Review } from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { type Preview, viewOf } from '../../../daemon/operator/view.ts';
 import { authorized } from '../../../daemon/wallet/operator-keys.ts';
@@ -35,10 +35,10 @@ afterAll(async () => {
 const authorize: Authorize = (wanted) => authorized(wallet.folder, PASSPHRASE, wanted);
 
 type Order = ReturnType<typeof payment>;
-type Lie = Given & { intents: Intent[] };
+type Lie = ReviewRequest & { intents: Intent[] };
 
 /** What an honest service gives for an order. */
-function given(order: Order, purpose: Given['purpose'] = 'pay'): Lie {
+function given(order: Order, purpose: ReviewRequest['purpose'] = 'pay'): Lie {
   return {
     purpose,
     intents: order.withdrawals.map(({ intent }) => structuredClone(intent)),
@@ -48,7 +48,7 @@ function given(order: Order, purpose: Given['purpose'] = 'pay'): Lie {
   };
 }
 
-const APPROVE: Asked = { kind: 'approve' };
+const APPROVE: OperatorRequest = { kind: 'approve' };
 /** What the service states besides. */
 const said = {
   crypto: 'LTC',
@@ -68,12 +68,12 @@ const textOf = (made: Review, more: object = {}): string => {
   );
   return reviewText(view);
 };
-const review = (lie: Given, asked: Asked = APPROVE): Review => {
+const review = (lie: ReviewRequest, asked: OperatorRequest = APPROVE): Review => {
   const made = Review.of(lie, asked, NOW);
   if (!made) throw new Error('nothing to approve');
   return made;
 };
-const refusal = (lie: Given, asked: Asked = APPROVE): Promise<string> =>
+const refusal = (lie: ReviewRequest, asked: OperatorRequest = APPROVE): Promise<string> =>
   codeOf((async () => Review.of(lie, asked, NOW))());
 
 it('a transaction that needs no approval is shown as the statement of the service, whatever its network', () => {
@@ -221,7 +221,7 @@ describe('a payment', () => {
 
 describe('what was asked for', () => {
   const batch = (): Lie => given(payment('LTC', ['a', 'b'], 20_000_000n));
-  it.each<[string, Asked, Lie]>([
+  it.each<[string, OperatorRequest, Lie]>([
     ['one payment, and two are named', APPROVE, batch()],
     ['three payments, and two are named', { kind: 'batch', count: 3 }, batch()],
     ['a bump, and somebody is paid', { kind: 'bump', outpoint: `${'a'.repeat(64)}:0` }, given(payment('LTC', ['a']))],
@@ -361,7 +361,7 @@ describe('a sweep', () => {
   });
 
   it('may be expected to give more, and not less', async () => {
-    const asked = (amount: string): Asked => ({ kind: 'approve', expected: { amount } });
+    const asked = (amount: string): OperatorRequest => ({ kind: 'approve', expected: { amount } });
     expect(review(sweep(), asked('1.5')).payments).toMatchObject([{ units: 150_000_000n, upTo: true }]);
     expect(await refusal(sweep(), asked('1.49999999'))).toBe('review.unexpected');
   });

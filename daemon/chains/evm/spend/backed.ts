@@ -14,7 +14,7 @@ import type { EvmSource } from './source.ts';
 const SENDERS_ASKED_MAX = 3;
 
 /** `contract`: of the paid token; null: the coin is paid. */
-export type Paid = Parameters<typeof chooseSender>[1] & { contract: string | null };
+export type BackedPayment = Parameters<typeof chooseSender>[1] & { contract: string | null };
 
 /**
  * The address that pays, as `chooseSender` chooses it from what operators agree is there. Throws `Rejected('spend.unbacked')` where
@@ -23,7 +23,7 @@ export type Paid = Parameters<typeof chooseSender>[1] & { contract: string | nul
 export async function chooseBacked(
   source: EvmSource,
   request: PaymentRequest,
-  paid: Paid,
+  paid: BackedPayment,
   limit: () => AbortSignal,
 ): Promise<Sender> {
   let { holdings } = request;
@@ -39,7 +39,7 @@ export async function chooseBacked(
 }
 
 /** `less`: an address that was found to have less than its books. */
-function chosenOf(request: PaymentRequest, paid: Paid, less: AddressFunds | null): Sender {
+function chosenOf(request: PaymentRequest, paid: BackedPayment, less: AddressFunds | null): Sender {
   try {
     return chooseSender(request, paid);
   } catch (error) {

@@ -169,10 +169,10 @@ export class EvmSource implements SpendingSource {
   }
 }
 
-type Tried = { gas: bigint; refusal?: undefined } | { gas?: undefined; refusal: string };
+type Trial = { gas: bigint; refusal?: undefined } | { gas?: undefined; refusal: string };
 
 /** An endpoint's statement about a transaction that it simulates. */
-async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal): Promise<Tried> {
+async function tried(endpoint: EvmEndpoint, call: EvmCall, signal: AbortSignal): Promise<Trial> {
   try {
     const { gas, returned } = await endpoint.trial(call, signal);
     // a token may refuse by returning false; many return nothing (USDT on Ethereum)
@@ -189,10 +189,10 @@ const areNear = (told: readonly bigint[]): boolean => told.reduce(maxOf, 0n) <= 
 const areEnough = (told: readonly bigint[]): boolean =>
   told.length >= OPERATORS_MAX || (told.length > 1 && areNear(told));
 
-const gasIn = (told: readonly Tried[]): bigint[] => told.flatMap(({ gas }) => gas ?? []);
+const gasIn = (told: readonly Trial[]): bigint[] => told.flatMap(({ gas }) => gas ?? []);
 
 /** Whether no further operator needs to be asked about a transaction that was simulated. */
-function areDecided(told: readonly Tried[]): boolean {
+function areDecided(told: readonly Trial[]): boolean {
   const gas = gasIn(told);
   return (
     told.length >= OPERATORS_MAX || (gas.length === 0 ? told.length > 1 : gas.length === told.length && areEnough(gas))

@@ -17,16 +17,20 @@ const READ_MAX = 500;
 
 export type Sum = { fee: bigint; vsize: number };
 /** One server's word. `confirmed`: it is in a block, or nowhere. */
-type Told = Sum | 'confirmed' | 'too many';
+type Answer = Sum | 'confirmed' | 'too many';
 
 /** Null if the server does not answer as it should. */
-export function sumOf(server: Server, txid: string, chain: UtxoChain): Promise<Told | null> {
+export function sumOf(server: Server, txid: string, chain: UtxoChain): Promise<Answer | null> {
   return answerOf(addUp(server, txid, chain));
 }
 
 /** The answer of most operators, at least `least` of them; undefined if no single answer is that. */
-export function agreedSum(servers: readonly Server[], told: readonly (Told | null)[], least: number): Told | undefined {
-  const byAnswer = new Map<string, { answer: Told; operators: Set<string> }>();
+export function agreedSum(
+  servers: readonly Server[],
+  told: readonly (Answer | null)[],
+  least: number,
+): Answer | undefined {
+  const byAnswer = new Map<string, { answer: Answer; operators: Set<string> }>();
   for (const [n, answer] of told.entries()) {
     if (answer === null) continue;
     const key = typeof answer === 'string' ? answer : `${answer.fee} ${answer.vsize}`;
@@ -40,9 +44,9 @@ export function agreedSum(servers: readonly Server[], told: readonly (Told | nul
 }
 
 /** Adds up the transactions themselves. The histories of the scripts that they pay show which ancestors are unconfirmed. */
-async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<Told> {
-  const known = new Map<string, Read>();
-  const read = async (id: string): Promise<Read> => {
+async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<Answer> {
+  const known = new Map<string, MempoolEntry>();
+  const read = async (id: string): Promise<MempoolEntry> => {
     const one = known.get(id) ?? (await fetch(server, id, chain));
     known.set(id, one);
     return one;
@@ -71,9 +75,9 @@ async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<To
   return total;
 }
 
-type Read = { transaction: ParsedTransaction; bytes: number };
+type MempoolEntry = { transaction: ParsedTransaction; bytes: number };
 
-async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Read> {
+async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<MempoolEntry> {
   const raw = await server.transaction(txid);
   const transaction = await parsedOrNull(raw, chain);
   if (transaction?.txid() !== txid) throw server.caught(`it sent another transaction than ${txid}`);

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlockId } from '../../../domain/chain.ts';
 import type { ScriptList } from '../../adapter.ts';
-import type { Found } from '../match.ts';
+import type { MatchResult } from '../match.ts';
 import type { UtxoChain } from '../params.ts';
 import { HeaderSync } from './headers/sync.ts';
 import type { Headers } from './headers/types.ts';
@@ -65,7 +65,7 @@ const HEADERS_MS_MAX = 2_000;
 const REFUSED_ALONE_MAX = 20;
 
 /** `unsettled`: a server has not decided yet, so an immediate second look would find nothing new. */
-type View = { complete: boolean; unsettled: boolean; found: Found };
+type View = { complete: boolean; unsettled: boolean; found: MatchResult };
 
 export class LightClient {
   readonly set: ServerSet;
@@ -243,7 +243,7 @@ export class LightClient {
     const subscribed = await this.watching.advance(server);
     const read = await this.#read(server, tip);
     for (const held of this.#unstored.all()) this.agreement.check(held);
-    const found: Found = { credits: [], spends: [] };
+    const found: MatchResult = { credits: [], spends: [] };
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);
     for (const held of this.#unstored.all()) this.#unstored.tell(held, isOnChain, found);

@@ -139,7 +139,7 @@ export class ElectrumSpending implements CoinSource {
     client: LightClient,
     server: Server,
     txid: string,
-    wanted: Omit<Wanted, 'read'>,
+    wanted: Omit<SpenderQuery, 'read'>,
   ): Promise<HistoryEntry | null> {
     const read = new Set([txid]);
     try {
@@ -179,7 +179,11 @@ export class ElectrumSpending implements CoinSource {
    * The entry of a confirmed transaction in a script's history that spends one of these outputs. `read`: transactions
    * to skip.
    */
-  async #spenderIn(server: Server, script: string, { spent, fromHeight, read }: Wanted): Promise<HistoryEntry | null> {
+  async #spenderIn(
+    server: Server,
+    script: string,
+    { spent, fromHeight, read }: SpenderQuery,
+  ): Promise<HistoryEntry | null> {
     // a history too long for a server is no help, but the transaction's other inputs may be
     const history = (await answerOf(server.history(script))) ?? [];
     const entries = history
@@ -226,7 +230,7 @@ export class ElectrumSpending implements CoinSource {
 }
 
 /** Outputs whose spender is searched from a height on, among transactions that were not read yet. */
-type Wanted = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
+type SpenderQuery = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
 
 type Refusal = { reason: string };
 type Outcome = 'taken' | 'unknown' | Refusal;

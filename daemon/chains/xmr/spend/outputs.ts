@@ -20,7 +20,7 @@ const RETRY_SECONDS = 5;
 const ALIKE_OF = 2;
 export type ChainOutput = RingMember & { unlocked: boolean };
 /** One of our outputs: its number, one-time key and commitment (hex). The amount of a coinbase is in clear, so it has none. */
-export type Own = { at: number; key: string; commitment: string | null };
+export type OwnChainOutput = { at: number; key: string; commitment: string | null };
 type Page = { base: number; counts: readonly number[] };
 
 export class ChainOutputs {
@@ -91,11 +91,16 @@ export class ChainOutputs {
    * The outputs with these numbers. One that two operators describe differently counts as locked. `own`: an output of ours among them,
    * whose key is known here; a node that has another one there is wrong if any node has this one.
    */
-  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+  outputs(indices: readonly number[], own: OwnChainOutput, signal: AbortSignal): Promise<ChainOutput[]> {
     return this.#first((node) => this.#outputs(node, indices, own, signal), signal);
   }
 
-  async #outputs(node: MoneroNode, indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+  async #outputs(
+    node: MoneroNode,
+    indices: readonly number[],
+    own: OwnChainOutput,
+    signal: AbortSignal,
+  ): Promise<ChainOutput[]> {
     const mine = await node.outputs(indices, signal);
     const place = indices.indexOf(own.at);
     let said = mine;
@@ -132,5 +137,5 @@ const isAlike = (one: ChainOutput, other: ChainOutput | undefined): boolean =>
   other !== undefined && one.key === other.key && one.commitment === other.commitment;
 
 /** Whether an output is one of ours, as its transaction has it. */
-export const isOwn = (output: ChainOutput | undefined, { key, commitment }: Own): boolean =>
+export const isOwn = (output: ChainOutput | undefined, { key, commitment }: OwnChainOutput): boolean =>
   output?.key === key && (commitment === null || output.commitment === commitment);

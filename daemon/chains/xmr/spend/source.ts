@@ -4,7 +4,7 @@ import { parseSigned } from '../../../monero/transaction.ts';
 import type { MoneroNode } from '../node.ts';
 import { type MoneroNodes, needAffirmed } from './affirmed.ts';
 import type { Distribution } from './decoys.ts';
-import { type ChainOutput, ChainOutputs, type Own } from './outputs.ts';
+import { type ChainOutput, ChainOutputs, type OwnChainOutput } from './outputs.ts';
 import type { MoneroSource } from './spending.ts';
 
 const RETRY_SECONDS = 5;
@@ -66,7 +66,7 @@ export class NodeSource implements MoneroSource {
     return this.#outputs.distribution(limit);
   }
 
-  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]> {
+  outputs(indices: readonly number[], own: OwnChainOutput, signal: AbortSignal): Promise<ChainOutput[]> {
     return this.#outputs.outputs(indices, own, signal);
   }
 

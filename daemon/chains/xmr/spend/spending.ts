@@ -33,7 +33,7 @@ import {
 } from '../../spending.ts';
 import type { Scanner } from '../scan.ts';
 import { type Distribution, oldEnough, pickDecoys } from './decoys.ts';
-import { type ChainOutput, isOwn, type Own } from './outputs.ts';
+import { type ChainOutput, isOwn, type OwnChainOutput } from './outputs.ts';
 import { type MoneroRequest, planMonero, weighed } from './plan.ts';
 import { type Around, DECOYS, fittingRings } from './rings.ts';
 import { highestFee, RING_BYTES_MAX, ringBytes, weightOf } from './weight.ts';
@@ -52,7 +52,7 @@ export interface MoneroSource extends SpendingSource {
   /** `limit`: the time limit of one request; there are several. */
   distribution(limit: () => AbortSignal): Promise<Distribution>;
   /** The outputs with these numbers, of which one is ours. */
-  outputs(indices: readonly number[], own: Own, signal: AbortSignal): Promise<ChainOutput[]>;
+  outputs(indices: readonly number[], own: OwnChainOutput, signal: AbortSignal): Promise<ChainOutput[]>;
 }
 
 export class MoneroSpending extends OfSource implements Spending {
@@ -116,7 +116,7 @@ export class MoneroSpending extends OfSource implements Spending {
     return planByTiers(request, [], (coins) => planMonero({ ...wanted, coins }));
   }
 
-  #wanted({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): Wanted {
+  #wanted({ conflictKeys, payouts, holdings, inputsMax = null, ...request }: PaymentRequest): PaymentWish {
     const paid = payouts.map(({ address, units }) => ({ address, script: this.#scriptOf(address), units }));
     const spent = conflictKeys.map((key) => holdings.coin(key));
     return { ...request, network: this.#network, payouts: paid, spent, inputsMax };
@@ -184,7 +184,11 @@ export class MoneroSpending extends OfSource implements Spending {
    * not suffice: the chain may have changed since they were chosen, or a node that lied then chose them. Null if another output has the
    * number of ours.
    */
-  async #candidates(own: Own, { decoys, distribution }: Chosen, limit: () => AbortSignal): Promise<Candidates | null> {
+  async #candidates(
+    own: OwnChainOutput,
+    { decoys, distribution }: DecoyChoice,
+    limit: () => AbortSignal,
+  ): Promise<Candidates | null> {
     const isOther = (index: number): boolean => index !== own.at && index < oldEnough(distribution);
     const asked = new Set(decoys.filter(isOther));
     for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -262,7 +266,7 @@ function lockEnd(unlockTime: bigint): string {
   return new Date(Number(unlockTime) * 1_000).toISOString().slice(0, 10);
 }
 
-type Wanted = Omit<MoneroRequest, 'coins'>;
+type PaymentWish = Omit<MoneroRequest, 'coins'>;
 /** Outputs around one of ours, by their numbers. */
 type Candidates = Around & { members: ReadonlyMap<number, RingMember> };
 
@@ -274,10 +278,10 @@ function likelyPlace({ confirmations }: Coin, { tipHeight }: PaymentRequest, { c
 }
 
 /** The decoys of a plan, in their order, and the outputs that the chain has now. */
-type Chosen = { decoys: readonly number[]; distribution: Distribution };
+type DecoyChoice = { decoys: readonly number[]; distribution: Distribution };
 
 /** Output `n` of a kept transaction (hex). */
-function ownOutput(kept: string, n: number): Own {
+function ownOutput(kept: string, n: number): OwnChainOutput {
   const { firstIndex, transaction } = readKept(Buffer.from(kept, 'hex'));
   const { key = [], commitment = null } = transaction.outputs[n] ?? {};
   const hex = (bytes: Iterable<number>): string => Buffer.from([...bytes]).toString('hex');

@@ -87,13 +87,13 @@ function judgeInputs({ plan, previous, rings }: MoneroOrder, owner: Owner): OwnO
   return spent;
 }
 
-type Found = Omit<OwnOutput, 'ring'> & { commitment: string | null };
+type RinglessOutput = Omit<OwnOutput, 'ring'> & { commitment: string | null };
 
 function ownOutput(
   { outpoint, units, branch, index }: MoneroPlan['inputs'][number],
   previous: MoneroOrder['previous'],
   owner: Owner,
-): Found {
+): RinglessOutput {
   const [txid, n] = [outpoint.slice(0, HASH_CHARS), Number(outpoint.slice(HASH_CHARS + 1))];
   const raw = Object.hasOwn(previous, txid) ? previous[txid] : undefined;
   if (raw === undefined) throw badInput(`the transaction ${txid} was not given`);
@@ -128,7 +128,7 @@ function keptTransaction(raw: string) {
 }
 
 /** Sixteen different outputs, ascending, of which one is ours. The amount of a coinbase is in clear. */
-function judgeRing({ own: key, commitment, outpoint }: Found, ring: readonly RingMember[]): void {
+function judgeRing({ own: key, commitment, outpoint }: RinglessOutput, ring: readonly RingMember[]): void {
   const isAscending = ring.every(({ index }, at) => at === 0 || index > (ring[at - 1] as RingMember).index);
   const own = ring.filter((member) => member.key === key);
   if (ring.length !== RING_MEMBERS || !isAscending) throw badInput(`the ring of ${outpoint} is not of sixteen outputs`);

@@ -50,7 +50,7 @@ type Named = ReadonlyMap<string, number>;
 type Reading = { tip: Tip; named: Named; held: Set<string> };
 
 type Failed = HistoryEntry & { why: string };
-type Held = 'held' | 'left' | 'failed' | 'stray' | 'full';
+type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full';
 
 export class HistoryReader {
   readonly #chain: UtxoChain;
@@ -196,7 +196,7 @@ export class HistoryReader {
     script: Script,
     { txid, height }: HistoryEntry,
     { tip, named, held }: Reading,
-  ): Promise<Held> {
+  ): Promise<Standing> {
     let one = this.#unstored.get(txid);
     // a block above the tip being reported counts as unconfirmed until it is the tip
     const claimed = height > 0 && height <= tip.height ? height : 0;

@@ -8,7 +8,7 @@
 import { type BlockId, type Credit, INPUTS_KEPT_MAX, type SpendSeen } from '../../../../domain/chain.ts';
 import type { ScriptList } from '../../../adapter.ts';
 import type { ParsedTransaction } from '../../block.ts';
-import type { Found } from '../../match.ts';
+import type { MatchResult } from '../../match.ts';
 import { COINBASE_MATURITY, PEG_OUT_MATURITY } from '../../match.ts';
 import type { UtxoChain } from '../../params.ts';
 
@@ -137,7 +137,7 @@ export class UnstoredTransactions {
   }
 
   /** Adds a transaction's credits and spends to the result. `isOnChain`: whether a block is on the reported chain. */
-  tell(held: UnstoredTransaction, isOnChain: (block: BlockId) => boolean, found: Found): void {
+  tell(held: UnstoredTransaction, isOnChain: (block: BlockId) => boolean, found: MatchResult): void {
     const place = held.place && held.agreed && isOnChain(held.place.block) ? held.place : null;
     const inputs = held.inputs.slice(0, INPUTS_KEPT_MAX);
     for (const output of held.outputs) {
