@@ -63,6 +63,7 @@ import { RECEIPTS } from './migrations/0065-receipts.ts';
 import { BOOKS_CURRENCY } from './migrations/0067-books-currency.ts';
 import { CLOSING_MAIL } from './migrations/0070-closing-mail.ts';
 import { SLUGS } from './migrations/0071-slugs.ts';
+import { AMOUNTS } from './migrations/0072-amounts.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -124,6 +125,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0067-books-currency', BOOKS_CURRENCY],
   ['0070-closing-mail', CLOSING_MAIL],
   ['0071-slugs', SLUGS],
+  ['0072-amounts', AMOUNTS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { App } from '../../daemon/app/app.ts';
 import { INVOICES_SCANNED_MAX, type InvoiceFilter, listInvoices } from '../../daemon/app/operator/invoices.ts';
+import { findInvoices } from '../../daemon/app/operator/search.ts';
 import type { Business } from '../../daemon/app/shops/directory.ts';
 import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
 import { Store } from '../../daemon/store/store.ts';
 
 const COUNT = 25_000;
+/** Of 12.34: the newest, two of one step, and the oldest. */
+const CHEAP = [25_000, 20_000, 19_999, 1];
 const HOUR_MS = 3_600_000;
 const EVERYTHING: InvoiceFilter = { business: null, status: null, orderId: null, limit: 50, before: null };
 
@@ -21,9 +24,9 @@ beforeAll(async () => {
         slug: `slug ${id}`,
         business_id: id % 100 === 0 ? 2 : 1,
         origin: 'merchant',
-        amount: 1n,
+        amount: CHEAP.includes(id) ? 1_234_000_000n : 1n,
         tolerance: 0n,
-        currency: 'USD',
+        currency: id === CHEAP[1] ? 'EUR' : 'USD',
         crypto: 'ALL',
         // one near the end of each scanned stretch but the last
         status: id === 15_001 || id === 5_002 || id === 5_001 ? 'paid' : 'unpaid',
@@ -106,5 +109,26 @@ describe('listInvoices', () => {
     await page({ status: 'canceled' });
     running = false;
     expect(turns).toBeGreaterThanOrEqual(4);
+  });
+});
+
+describe('findInvoices by an amount', () => {
+  const find = async (text: string, limit: number): Promise<number[]> => {
+    const none = { all: () => [], accounts: () => [], businesses: () => [] };
+    const { lines } = await findInvoices({ store, chains: none, directory: none } as unknown as App, text, limit);
+    return lines.map(({ invoice }) => invoice.id);
+  };
+
+  it('finds all of them, newest first, however far apart', async () => {
+    expect(await find('12.34', 10)).toEqual(CHEAP);
+    expect(await find('12.34 usd', 10)).toEqual([25_000, 19_999, 1]);
+    expect(await find('12.34 EUR', 10)).toEqual([20_000]);
+    expect(await find('12.35', 10)).toEqual([]);
+  });
+
+  it('finds no more than asked for, and of a currency the newest', async () => {
+    expect(await find('12.34', 2)).toEqual([25_000, 20_000]);
+    expect(await find('12.34 EUR', 1)).toEqual([20_000]);
+    expect(await find('12.34 USD', 2)).toEqual([25_000, 19_999]);
   });
 });

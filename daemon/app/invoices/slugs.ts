@@ -9,7 +9,7 @@
  */
 import { type SipKey, sipHash53, sipKey } from '../../kit/sip-hash.ts';
 import { type InvoiceRow, invoiceById, invoiceByRandomSlug } from '../../store/queries/invoices.ts';
-import { newestInvoice } from '../../store/queries/operator.ts';
+import { newestInvoiceId } from '../../store/queries/operator.ts';
 import { settingOf } from '../../store/queries/settings.ts';
 import type { Reader } from '../../store/store.ts';
 import { ALPHABET, randomText } from '../ids.ts';
@@ -117,7 +117,7 @@ export function invoiceNamed(reader: Reader, slug: string): InvoiceRow | undefin
 
 /** The number and the slug of the next invoice. */
 export function nextInvoice(reader: Reader): { id: number; slug: string } {
-  const id = (reader.get(newestInvoice, {})?.id ?? 0) + 1;
+  const id = (reader.get(newestInvoiceId, {})?.id ?? 0) + 1;
   const slugs = slugsOf(reader);
   for (;;) {
     const slug = slugs.of(id, randomText(SIDE_CHARACTERS));

@@ -4,7 +4,7 @@ import { chainKey } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { type TargetRow, targetById } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
-import { newestInvoice, paymentsBetween } from '../../store/queries/operator.ts';
+import { newestInvoiceId, paymentsBetween } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
 import { targetsOf } from '../invoices/payment-targets.ts';
 import type { Business } from '../shops/directory.ts';
@@ -25,7 +25,7 @@ export async function listAddresses(
   { business, chain, limit, before }: Filter,
 ): Promise<{ addresses: GivenAddress[]; next: number | null }> {
   const { store } = app;
-  let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
+  let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoiceId, {})?.id ?? 0) + 1);
   const last = Math.max(1, below - INVOICES_SCANNED_MAX);
   const rows: PaymentRow[] = [];
   const chain_key = chain === null ? null : chainKey(business.network, chain);
@@ -40,9 +40,10 @@ export async function listAddresses(
 }
 
 /** Those of a business that a text names: an address, or an invoice with its former addresses. */
-export function findAddresses(app: App, business: Business, text: string): GivenAddress[] {
+export async function findAddresses(app: App, business: Business, text: string): Promise<GivenAddress[]> {
   const byAddress = targetsOfText(app, text.trim()).map(({ id }) => id);
-  const byInvoice = findInvoices(app, text, FOUND_MAX).lines.flatMap(({ payment }) =>
+  const { lines } = await findInvoices(app, text, FOUND_MAX);
+  const byInvoice = lines.flatMap(({ payment }) =>
     payment ? targetsOf(app.store, payment).map(({ target_id }) => target_id) : [],
   );
   return [...new Set([...byAddress, ...byInvoice])]

@@ -28,18 +28,18 @@ const NOTHING = { details: null, payment: null, credit: null, inbox: null, netwo
 const HASH = /^(?:0x)?[0-9a-fA-F]{64}$/;
 
 /** `ref`: the invoice's id. `text`: what a customer has sent. Throws `Rejected('invoice.not_found')`. */
-export function explain(app: App, ref: string | null, text: string | null): Verdict {
+export async function explain(app: App, ref: string | null, text: string | null): Promise<Verdict> {
   const invoice = ref === null ? null : findAnyInvoice(app.store, ref);
   if (text === null) return invoice ? ofInvoice(app, invoice) : { verdict: 'no_invoice', ...NOTHING };
   return ofText(app, text.trim(), invoice);
 }
 
-function ofText(app: App, text: string, invoice: InvoiceRow | null): Verdict {
+async function ofText(app: App, text: string, invoice: InvoiceRow | null): Promise<Verdict> {
   const credits = creditsOf(app, text);
   if (credits.length > 0) return ofCredit(app, credits.find((one) => one.invoice_id === invoice?.id) ?? credits[0]!);
   const [target] = targetsOfText(app, text);
   if (target?.invoice_id) return ofInvoice(app, app.store.get(invoiceById, { id: target.invoice_id })!);
-  const [line] = findInvoices(app, text, 1).lines;
+  const [line] = (await findInvoices(app, text, 1)).lines;
   if (line) return ofInvoice(app, line.invoice);
   if (HASH.test(text)) return { verdict: 'unknown_transaction', ...NOTHING };
   return { verdict: 'unknown_address', ...NOTHING, ...networkOf(app, text, invoice) };

@@ -11,7 +11,7 @@ import {
   invoicesOfStatus,
   newestAttemptsOf,
   newestCreditsOf,
-  newestInvoice,
+  newestInvoiceId,
   newestInvoiceUntil,
   oldestInvoiceSince,
   paidBetween,
@@ -61,7 +61,7 @@ export type InvoiceLine = { invoice: InvoiceRow; payment: PaymentRow | undefined
  * between them costs only invoices that it dated outside of them.
  */
 function idsOf(store: Reader, { business, createdFrom = null, createdTo = null }: InvoiceFilter) {
-  const newest = (store.get(newestInvoice, {})?.id ?? 0) + 1;
+  const newest = (store.get(newestInvoiceId, {})?.id ?? 0) + 1;
   if (!business) return { first: 1, end: newest };
   const since = { business_id: business.id, created_from: createdFrom ?? 0 };
   const until = { business_id: business.id, created_to: createdTo ?? 0 };
@@ -145,7 +145,7 @@ export async function listGroup(
     const lines = shown.flatMap((id) => store.get(invoiceById, { id }) ?? []).map((invoice) => lineOf(app, invoice));
     return { lines, next: ids.length > limit ? (shown.at(-1) ?? null) : null };
   }
-  let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoice, {})?.id ?? 0) + 1);
+  let below = Math.min(before ?? Number.MAX_SAFE_INTEGER, (store.get(newestInvoiceId, {})?.id ?? 0) + 1);
   const last = Math.max(1, below - INVOICES_SCANNED_MAX);
   const rows: InvoiceRow[] = [];
   while (below > last && rows.length < limit) {

@@ -6,7 +6,7 @@ import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
 import { type CreditRow, creditsOfTransaction, type TargetRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, invoiceByUuid } from '../../store/queries/invoices.ts';
-import { givenTarget, invoicesOfAmount } from '../../store/queries/operator.ts';
+import { givenTarget, invoicesOfAmount, newestInvoiceId } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
 import { invoiceNamed } from '../invoices/slugs.ts';
 import { type InvoiceLine, lineOf } from './invoices.ts';
@@ -16,6 +16,9 @@ const AMOUNT = /^(\d{1,12}(?:\.\d{1,8})?)(?:\s*([A-Za-z]{3}))?$/;
 const SLUG_OF_LINK = /\/pay\/([A-Za-z0-9]{12})(?:[/?#]|$)/;
 /** A payment URI: the address between the scheme and the amount. */
 const URI = /^(?:bitcoin|litecoin|monero|ethereum):([^?@]+)/i;
+
+/** One step takes about a millisecond. */
+const AMOUNTS_PER_STEP = 10_000;
 
 type Matches = { lines: InvoiceLine[]; as: string[] };
 
@@ -50,14 +53,25 @@ export function targetsOfText(app: App, text: string): TargetRow[] {
   return [...new Map(found.map((target) => [target.id, target])).values()];
 }
 
-function byAmount(app: App, text: string, limit: number): InvoiceRow[] {
+/** The newest ones of an amount: a step of all numbers after the other, with requests between. */
+async function byAmount({ store }: App, text: string, limit: number): Promise<InvoiceRow[]> {
   const [, amount = '', currency] = AMOUNT.exec(text) ?? [];
   const scaled = parseDecimal(amount, FIAT_DECIMALS);
   if (scaled === null || scaled <= 0n) return [];
   const wanted = currency?.toUpperCase();
   if (wanted !== undefined && !(wanted in FIAT)) return [];
-  const rows = app.store.all(invoicesOfAmount, { amount: scaled, limit });
-  return rows.filter((row) => wanted === undefined || row.currency === wanted);
+  const rows: InvoiceRow[] = [];
+  let below = (store.get(newestInvoiceId, {})?.id ?? 0) + 1;
+  while (below > 1 && rows.length < limit) {
+    const from = Math.max(1, below - AMOUNTS_PER_STEP);
+    const found = store.all(invoicesOfAmount, { from, below, amount: scaled, limit });
+    const those = found.map(({ id }) => store.get(invoiceById, { id })!);
+    rows.push(...those.filter((row) => row.deleted_at === null && (wanted === undefined || row.currency === wanted)));
+    // a full answer may leave further ones of this step
+    below = found.length === limit ? found.at(-1)!.id : from;
+    await new Promise(setImmediate);
+  }
+  return rows.slice(0, limit);
 }
 
 function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
@@ -68,7 +82,7 @@ function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
 }
 
 /** At most `limit` invoices, newest first, and how the text was understood. */
-export function findInvoices(app: App, given: string, limit: number): Matches {
+export async function findInvoices(app: App, given: string, limit: number): Promise<Matches> {
   const { store } = app;
   const text = given.trim();
   const one = (row: InvoiceRow | undefined): InvoiceRow[] => (row ? [row] : []);
@@ -80,7 +94,7 @@ export function findInvoices(app: App, given: string, limit: number): Matches {
     ['reference', byOrder(app, text, limit)],
     ['address', ofIds(targetsOfText(app, text).map(({ invoice_id }) => invoice_id))],
     ['transaction', ofIds(creditsOf(app, text).map(({ invoice_id }) => invoice_id))],
-    ['amount', byAmount(app, text, limit)],
+    ['amount', await byAmount(app, text, limit)],
   ];
   const rows = new Map(ways.flatMap(([, found]) => found.map((row) => [row.id, row] as const)));
   const newest = [...rows.values()].filter(({ deleted_at }) => deleted_at === null).sort((a, b) => b.id - a.id);

@@ -83,11 +83,11 @@ export const SHOP_METHODS: Methods = {
     const { slug } = await app.store.write((tx) => makeByHand(app, tx, findBusiness(app, business), wanted));
     return { invoice: detailJson(app, showInvoice(app, slug)) };
   },
-  'invoice.find': ({ app }, { text, limit }) => {
-    const { lines, as } = findInvoices(app, text, limit);
+  'invoice.find': async ({ app }, { text, limit }) => {
+    const { lines, as } = await findInvoices(app, text, limit);
     return { invoices: lines.map((line) => invoiceJson(app, line)), as };
   },
-  'invoice.explain': ({ app }, { invoice, text }) => verdictJson(app, explain(app, invoice, text)),
+  'invoice.explain': async ({ app }, { invoice, text }) => verdictJson(app, await explain(app, invoice, text)),
   'takings.list': async ({ app }, { business, by, periods }) => {
     const found = await takings(app, findBusiness(app, business), by, periods);
     return {

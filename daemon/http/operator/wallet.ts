@@ -37,7 +37,7 @@ export const WALLET_METHODS: Methods = {
     const page =
       text === undefined
         ? await listAddresses(app, { business, chain, limit, before })
-        : { addresses: findAddresses(app, business, text), next: null };
+        : { addresses: await findAddresses(app, business, text), next: null };
     return { addresses: page.addresses.map(addressJson), next: page.next };
   },
   'wallet.lock': async ({ app }) => walletJson(app, await app.signer.lock()),

@@ -4,7 +4,7 @@ import type { InvoiceStatus } from '../../domain/payment.ts';
 import { find, NO, sqlite, statement } from '../statement.ts';
 
 /** The number of the newest invoice. */
-export const newestInvoice = statement((_: Record<never, never>) =>
+export const newestInvoiceId = statement((_: Record<never, never>) =>
   sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
 );
 
@@ -204,16 +204,17 @@ export const paymentsBetween = statement(
       .limit(p.limit),
 );
 
-/** Invoices of an amount in any currency, newest first. */
-export const invoicesOfAmount = statement((p: { amount: bigint; limit: number }) =>
-  sqlite
-    .selectFrom('invoice')
-    .selectAll()
-    .where('amount', '=', p.amount)
-    .where('deleted_at', 'is', null)
-    .orderBy('id', 'desc')
-    .limit(p.limit),
-);
+/**
+ * The invoices of an amount in any currency, even deleted ones, with ids from one up to below another, newest first. The index has
+ * the amounts in the order of the ids, so it is read between the two; SQLite by itself would read the rows.
+ */
+export const invoicesOfAmount = statement((p: { from: number; below: number; amount: bigint; limit: number }) => ({
+  compile: () =>
+    sql<{ id: number }>`SELECT id FROM invoice INDEXED BY invoice_by_amount
+      WHERE id >= ${p.from} AND id < ${p.below} AND amount = ${p.amount} ORDER BY id DESC LIMIT ${p.limit}`.compile(
+      sqlite,
+    ),
+}));
 
 /** An address of ours that was given out. */
 export const givenTarget = statement((p: { script: Uint8Array; chain_key: string }) =>

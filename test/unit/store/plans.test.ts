@@ -39,6 +39,7 @@ const SMALL = [
 const READS_FEW: Record<string, string> = {
   newestCredit: 'SCAN credit',
   newestInvoice: 'SCAN invoice',
+  newestInvoiceId: 'SCAN invoice USING COVERING INDEX invoice_by_amount',
   lastDebit: 'SCAN debit',
   lastGiven: 'SCAN given',
   lastWithdrawal: 'SCAN withdrawal',
@@ -123,6 +124,8 @@ describe('an index is used', () => {
     ['approvedByPolicySince', 'withdrawal_by_policy'],
     ['openSpends', 'spend_open'],
     ['coinsOf', 'credit_coin'],
+    ['invoicesOfAmount', 'invoice_by_amount'],
+    ['invoiceByRandomSlug', 'invoice_random_slug'],
   ])('%s: %s', (name, index) => {
     const found = ALL.find(([known]) => known === name);
     expect(plan(found![1].sql).join('\n')).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}\\b`));
