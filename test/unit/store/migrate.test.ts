@@ -3,6 +3,7 @@
  * doing it, and on what release 0.1.0 left, which ran each statement alone.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -77,13 +78,27 @@ async function expectOpens(dataDir: string, hadRow: boolean): Promise<void> {
   expect(look(join(dataDir, FILE))).toEqual({ schema: whole, applied: names(), kept: hadRow ? ['kept'] : [] });
 }
 
+/** What SQLite finds in a cut, where it undoes what was not committed: a digest. The cut stays as it was. */
+function stateOf(cut: string): string {
+  const copy = `${cut}-looked-at`;
+  cpSync(cut, copy, { recursive: true });
+  const db = new Database(join(copy, FILE));
+  try {
+    return createHash('sha256').update(db.serialize()).digest('hex');
+  } finally {
+    db.close();
+    rmSync(copy, { recursive: true });
+  }
+}
+
 describe('an upgrade that is cut off', () => {
   it.each(names().map((name, level) => [name, level] as const))(
     'after any statement of %s leaves a database that opens',
     async (_, level) => {
       const dataDir = dataAt(level);
       // a cut in a later migration is like one of a database at that level: only some of the longest upgrade are opened
-      const own = MIGRATIONS[level]![1].length + 3;
+      const [name, ownStatements] = MIGRATIONS[level]!;
+      const own = ownStatements.length + 2 * (HELP.get(name)?.length ?? 0) + 3;
       const isOpened = (n: number): boolean => n < own || (level === 1 && (n - own) % LATER_EVERY === 0);
       const cuts: string[] = [];
       let count = 0;
@@ -111,7 +126,10 @@ describe('an upgrade that is cut off', () => {
         .reduce((sum, name) => sum + 2 * (HELP.get(name)?.length ?? 0), 0);
       expect(count).toBe(statements.length + helped + 3 * (MIGRATIONS.length - level));
       expect(cuts.length).toBeGreaterThanOrEqual(own);
-      for (const cut of cuts) await expectOpens(cut, level > 0);
+      // most cuts in a transaction leave the state before it: a start does with all of them what it does with the first
+      const firstOf = new Map(cuts.toReversed().map((cut) => [stateOf(cut), cut]));
+      expect(firstOf.size).toBeGreaterThanOrEqual(2);
+      for (const cut of firstOf.values()) await expectOpens(cut, level > 0);
     },
   );
 
