@@ -4,7 +4,8 @@
  * product: it lies in test/nodes/node_modules, which `test/run.mjs` installs.
  */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -15,10 +16,10 @@ import { spawnBound } from '../../support/bound-child.ts';
 import { freePort } from '../litecoind.ts';
 
 const HERE = import.meta.dirname;
+const MODULES = join(HERE, '..', 'node_modules');
+const CONTRACTS = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'countinghouse-contracts');
 const PROGRAM = join(
-  HERE,
-  '..',
-  'node_modules',
+  MODULES,
   '@foundry-rs',
   `anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`,
   'bin',
@@ -51,7 +52,7 @@ type SolcOutput = {
 };
 let compiled: Map<string, Compiled> | null = null;
 
-/** The contracts of tokens.sol, compiled once for each process (1.5 s). */
+/** The contracts of tokens.sol. */
 function contract(name: ContractName): Compiled {
   compiled ??= compile();
   const found = compiled.get(name);
@@ -74,13 +75,24 @@ export function compiledYul(file: string): Hex {
   return `0x${only.evm.bytecode.object}`;
 }
 
+/** Compiled once for all runs: the compiler takes 3 s of processor time in each process that uses it. */
 function compiledFile(language: string, file: string, settings: object): Record<string, SolcContract> {
-  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
   const sources = { [file]: { content: readFileSync(join(HERE, file), 'utf8') } };
-  const output = JSON.parse(solc.compile(JSON.stringify({ language, sources, settings }))) as SolcOutput;
+  const input = JSON.stringify({ language, sources, settings });
+  const compiler = readFileSync(join(MODULES, 'solc', 'package.json'));
+  const kept = join(CONTRACTS, `${createHash('sha256').update(compiler).update(input).digest('hex')}.json`);
+  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Record<string, SolcContract>;
+  const solc = createRequire(join(HERE, '..', 'package.json'))('solc') as { compile(input: string): string };
+  const output = JSON.parse(solc.compile(input)) as SolcOutput;
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'));
-  return output.contracts[file] ?? {};
+  const contracts = output.contracts[file] ?? {};
+  mkdirSync(CONTRACTS, { recursive: true });
+  // another process may be at it, too
+  const made = `${kept}.${process.pid}`;
+  writeFileSync(made, JSON.stringify(contracts));
+  renameSync(made, kept);
+  return contracts;
 }
 
 /** What a transaction without a recipient carries to make a contract. */
