@@ -70,6 +70,14 @@ const PlaySchema = z.discriminatedUnion('action', [
 
 const Crypto = z.string().min(1).max(20);
 
+/** `waits`: for the customer. `given`: the address was typed, and the approval is waited for. The others follow the withdrawal. */
+const Refund = z.object({
+  url: z.string(),
+  crypto: z.string(),
+  amount: Decimal,
+  state: z.enum(['waits', 'given', 'approved', 'sent', 'done']),
+});
+
 export const SHOP = {
   /** The sandbox's controls. `pay` with `crypto` asks for that coin first. `tx_id`: of the payment, if it made one. */
   'sandbox.play': changes(PlaySchema, z.object({ tx_id: z.string().nullable() })),
@@ -236,8 +244,14 @@ export const SHOP = {
       tip: Decimal,
       /** A typed amount has no name. */
       lines: z.array(z.object({ name: z.string(), price: Decimal, quantity: z.int(), vat: z.int().nullable() })),
+      refund: Refund.nullable(),
     }),
     { counter: 'invoice' },
   ),
+  /**
+   * Asks for the refund of a sale; one under way is returned. No money leaves by it: the customer types the address on the page of
+   * `url`, and the withdrawal that follows waits for an approval, which a till cannot give. Throws `Rejected`: `refund.*`.
+   */
+  'counter.refund': changes(z.strictObject({ invoice: Text }), z.object({ refund: Refund }), { counter: 'invoice' }),
   'counter.cancel': changes(z.strictObject({ invoice: Text }), z.object({}), { counter: 'invoice' }),
 } as const;

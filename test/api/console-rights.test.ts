@@ -36,6 +36,7 @@ const SPENDING = [
 const OF_COUNTER = [
   'counter.cancel',
   'counter.choose',
+  'counter.refund',
   'counter.sale',
   'counter.sell',
   'counter.show',

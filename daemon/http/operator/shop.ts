@@ -19,13 +19,18 @@ import { showInvoice } from '../../app/operator/invoices.ts';
 import { findInvoices } from '../../app/operator/search.ts';
 import { cartOf, sellCart } from '../../app/operator/sell-items.ts';
 import { takings } from '../../app/operator/takings.ts';
+import { refundOfSale, refundSale } from '../../app/refunds/at-counter.ts';
+import { refundLinkState } from '../../app/refunds/links.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SHOP } from '../../contract/shop.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { reachOf } from '../../domain/reach.ts';
+import type { RefundLinkRow } from '../../store/queries/refund-links.ts';
+import { refundUrl } from '../merchant/refund-link.ts';
 import { openApi } from '../openapi.ts';
 import type { Context } from './context.ts';
 import { detailJson, invoiceJson } from './present.ts';
@@ -126,6 +131,10 @@ export const SHOP_METHODS: Methods = {
     return {};
   },
   'counter.sale': async ({ app }, { invoice, crypto }) => saleJson(app, await saleOf(app, invoice, crypto)),
+  'counter.refund': async ({ app }, { invoice }) => {
+    const link = await app.store.write((tx) => refundSale(app, tx, invoice));
+    return { refund: refundJson(app, link)! };
+  },
   'counter.cancel': async ({ app }, { invoice }) => {
     await cancelSale(app, invoice);
     return {};
@@ -163,7 +172,16 @@ function saleJson(app: App, { view, code }: Sale): Result<'counter.sale'> {
     updated_at: toIso(view.invoice.updated_at),
     tip: fiat(tip),
     lines: lines.map(({ name, price, quantity, vat }) => ({ name, price: fiat(price), quantity, vat })),
+    refund: refundJson(app, refundOfSale(app, app.store, view.invoice.id)),
   };
+}
+
+/** A refund link as the till shows it: without the address, which is for who approves. */
+function refundJson(app: App, link: RefundLinkRow | null): Result<'counter.sale'>['refund'] {
+  if (link === null || link.units === null) return null;
+  const state = refundLinkState(app, app.store, link);
+  if (state === 'over' || state === 'refused') return null;
+  return { url: refundUrl(app, link), crypto: link.asset, amount: formatUnits(link.units, assetOf(link.asset)), state };
 }
 
 function verdictJson(app: App, found: Verdict): Result<'invoice.explain'> {

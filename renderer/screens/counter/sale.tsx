@@ -10,6 +10,7 @@ import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { Answer, byCoin, coinName, Problem, shortName } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import type { Shop, T } from './counter.tsx';
+import { Refund } from './refund.tsx';
 import { playPaid } from './sound.ts';
 
 type Sale = Result<'counter.sale'>;
@@ -297,6 +298,7 @@ function Paid({ data, shop, onNext, t }: { data: Sale; shop: Shop; onNext(): voi
         <button type="button" className="button large outline" onClick={() => print()}>
           {t('printReceipt')}
         </button>
+        {data.received !== null && !isZero(data.received) && <Refund data={data} shop={shop} t={t} />}
       </div>
       <section className="receipt">
         <h2>{t('receipt')}</h2>

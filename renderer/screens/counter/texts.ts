@@ -75,6 +75,20 @@ export default texts(
     keptNote: 'Countinghouse does not answer. Once it does, the sale is made, once, and its code appears.',
     drop: 'Forget this sale',
     closeDay: 'Close the day',
+    shut: 'Close',
+    refund: 'Refund',
+    refundTitle: 'Refund this sale?',
+    refundNote:
+      'The customer scans a code and types the address for the money. It is sent once it is approved in the console; this till cannot approve it.',
+    refundElsewhere:
+      'Customers cannot open your pages, so they cannot type an address here. Refund this sale in the console.',
+    refundAsk: 'Ask for the refund',
+    refundScan: 'The customer scans this and types the address for the money.',
+    refundWaits: 'Waiting for the customer’s address',
+    refundGiven: 'Waiting for the approval in the console',
+    refundApproved: 'Approved, and sent next',
+    refundSent: 'Sent to the customer',
+    refundDone: 'Refunded',
   },
   {
     counter: 'Kasse',
@@ -152,5 +166,19 @@ export default texts(
       'Countinghouse antwortet nicht. Sobald es antwortet, wird der Verkauf einmal gemacht, und sein Code erscheint.',
     drop: 'Diesen Verkauf vergessen',
     closeDay: 'Kasse abschließen',
+    shut: 'Schließen',
+    refund: 'Erstatten',
+    refundTitle: 'Diesen Verkauf erstatten?',
+    refundNote:
+      'Der Kunde scannt einen Code und gibt die Adresse für das Geld ein. Gesendet wird es, sobald es in der Konsole freigegeben ist; diese Kasse kann es nicht freigeben.',
+    refundElsewhere:
+      'Kunden können Ihre Seiten nicht öffnen und hier deshalb keine Adresse eingeben. Erstatten Sie diesen Verkauf in der Konsole.',
+    refundAsk: 'Erstattung anfragen',
+    refundScan: 'Der Kunde scannt das und gibt die Adresse für das Geld ein.',
+    refundWaits: 'Die Adresse des Kunden fehlt noch',
+    refundGiven: 'Die Freigabe in der Konsole fehlt noch',
+    refundApproved: 'Freigegeben, wird gleich gesendet',
+    refundSent: 'An den Kunden gesendet',
+    refundDone: 'Erstattet',
   },
 );

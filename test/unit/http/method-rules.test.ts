@@ -47,6 +47,7 @@ console.list            reads    page     -         -
 console.open            changes  machine  -         -
 counter.cancel          changes  page     invoice   -
 counter.choose          changes  page     invoice   -
+counter.refund          changes  page     invoice   -
 counter.sale            reads    page     invoice   -
 counter.sell            changes  page     business  -
 counter.show            reads    page     business  -
