@@ -195,7 +195,7 @@ async function showPreview(session: Session, _: object, ...given: unknown[]): Pr
 }
 
 function previewText(found: Result<'forwarding.preview'>): string {
-  const { crypto, amount, usd_value, fee, fee_crypto, fee_share, kept, free, next_at, problem } = found;
+  const { crypto, amount, usd_value, payments, fee, fee_crypto, fee_share, kept, free, next_at, problem } = found;
   const rows = [
     [
       crypto,
@@ -210,6 +210,7 @@ function previewText(found: Result<'forwarding.preview'>): string {
   const list = table(['CRYPTO', '>SENT NOW', '>USD', '>FEE UP TO', '>SHARE', '>KEPT', '>FREE'], rows, '');
   return `${list}${pairs([
     ['To', found.address],
+    ['Payments', payments > 1 ? `${payments}, one of each address` : null],
     ['Next', next_at === null ? null : when(next_at)],
     ['Waits', textIn(problem)],
   ])}`;

@@ -82,7 +82,7 @@ const One = z.object({ plan: ForwardPlanShape });
 
 export const FORWARDING = {
   'forwarding.list': reads(z.strictObject({ business: Text }), z.object({ plans: z.array(ForwardPlanShape) })),
-  /** The payment that a plan would begin now. `terms`: of a plan that is not stored; absent: of the stored one. */
+  /** The payments that a plan would begin now. `terms`: of a plan that is not stored; absent: of the stored one. */
   'forwarding.preview': reads(
     Ref.extend({ terms: Terms.optional() }),
     z.object({
@@ -91,6 +91,8 @@ export const FORWARDING = {
       /** The amount that would arrive; null: nothing would be sent. */
       amount: Decimal.nullable(),
       usd_value: Decimal.nullable(),
+      /** On an account chain each address sends what it has: a payment of each, one after the other. */
+      payments: z.int(),
       /** The highest fee that is reserved for it, in `fee_crypto`, and its share of the amount if both are one coin, as in 0.0002. */
       fee: Decimal.nullable(),
       fee_crypto: z.string(),

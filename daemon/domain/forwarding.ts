@@ -107,7 +107,9 @@ export type RunCase = {
 /** Decides what a plan sends now. `units`: they arrive. They and the highest fee together are at most what is free. */
 export function runOf({ free, most, least, fees, limits, usedToday, sameAsset }: RunCase): Run {
   const sum = minOf(free, most);
-  if (sum <= 0n || free < least) return { kind: 'less' };
+  // a payment that cost less than was reserved leaves so much, which is not worth another one
+  const isRest = sameAsset && sum <= fees.highest;
+  if (sum <= 0n || free < least || isRest) return { kind: 'less' };
   const allowed = feeAllowed(limits, { sum, usedToday, sameAsset });
   if (fees.now > allowed) return { kind: 'dear', fee: fees.now, allowed };
   const feeMax = minOf(fees.highest > fees.now ? fees.highest : fees.now, allowed);

@@ -61,6 +61,7 @@ import { PLAN_MESSAGES } from './migrations/0063-plan-messages.ts';
 import { FORWARDING } from './migrations/0064-forwarding.ts';
 import { RECEIPTS } from './migrations/0065-receipts.ts';
 import { BOOKS_CURRENCY } from './migrations/0067-books-currency.ts';
+import { FORWARDING_RUNS } from './migrations/0069-forwarding-runs.ts';
 import { CLOSING_MAIL } from './migrations/0070-closing-mail.ts';
 import { SLUGS } from './migrations/0071-slugs.ts';
 import { AMOUNTS } from './migrations/0072-amounts.ts';
@@ -123,6 +124,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0064-forwarding', FORWARDING],
   ['0065-receipts', RECEIPTS],
   ['0067-books-currency', BOOKS_CURRENCY],
+  ['0069-forwarding-runs', FORWARDING_RUNS],
   ['0070-closing-mail', CLOSING_MAIL],
   ['0071-slugs', SLUGS],
   ['0072-amounts', AMOUNTS],

@@ -193,6 +193,8 @@ export const WITHDRAWAL_TABLES = {
     problem: maybe(json<Message>()),
     created_at: time,
     updated_at: time,
+    /** When a run of several payments began that goes on; null: none does. */
+    run_at: maybe(time),
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

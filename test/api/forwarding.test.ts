@@ -1,4 +1,6 @@
 /** Plans that send the takings on, in the sandbox: what they send, what they leave, when, and why not. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OperatorError } from '../../daemon/contract/client.ts';
 import type { Params, Result } from '../../daemon/contract/operator.ts';
@@ -201,5 +203,72 @@ describe('on an account chain', () => {
     await mine('ETH');
     await until('the plan has seen its end', async () => (await plans())[0]?.withdrawal === null);
     expect(Number(await available('ETH'))).toBeLessThan(0.01);
+  });
+
+  it('has one sum for a run: from it on every address is emptied, as the preview counts it', async () => {
+    await operator.call('forwarding.end', eth);
+    for (const usd of [300, 500]) await deposit(service, 'ETH', usd, 40);
+    const wanted: Terms = { ...terms, address: VAULT, fee_share: '0.5' };
+    const { free } = await operator.call('forwarding.preview', { ...eth, terms: wanted });
+    // more than the larger address has, and less than both have together
+    const least = (Number(free) * 0.8).toFixed(6);
+    const told = await operator.call('forwarding.preview', { ...eth, terms: { ...wanted, least } });
+    expect(told.payments).toBe(2);
+    const before = (await forwarded()).length;
+    await set({ address: VAULT, fee_share: '0.5', least }, eth);
+    await next(before);
+    await mine('ETH');
+    await next(before + 1);
+    await mine('ETH');
+    await until('the plan has seen its end', async () => (await plans())[0]?.withdrawal === null);
+    const [second, first] = (await forwarded()).map(({ amount }) => parseDecimal(amount, 18)!);
+    expect(first).toBeGreaterThan(second!);
+    expect(first! + second!).toBe(parseDecimal(told.amount!, 18));
+    // what comes after the run waits for the sum again
+    const db = new Database(join(service.dataDir, 'countinghouse.db'), { readonly: true });
+    const running = db.prepare("SELECT run_at FROM forward_plan WHERE asset = 'ETH'").pluck();
+    await until('the run is over', async () => running.get() === null);
+    db.close();
+    await deposit(service, 'ETH', 200, 40);
+    const rest = await operator.call('forwarding.preview', eth);
+    expect([rest.amount, rest.payments, rest.problem]).toEqual([null, 0, null]);
+    expect(await forwarded()).toHaveLength(before + 2);
+    await operator.call('forwarding.end', eth);
+  });
+
+  it('leaves the gas in the tank that tokens on other addresses need', async () => {
+    const desk = { business, chain: 'ETH' } as const;
+    const tank = async () => {
+      const { desks } = await operator.call('gas.status', { business });
+      return desks.find(({ chain }) => chain === 'ETH')!;
+    };
+    const now = service.now();
+    const plan = {
+      begins_at: now,
+      ends_at: now + DAY,
+      daily: null,
+      min_usd: '1',
+      fee_max: `${10n ** 17n}`,
+      signed: null,
+    };
+    await operator.call('gas.collect', { ...desk, ...plan });
+    await until('the takings are in the tank', async () => {
+      await mine('ETH');
+      return Number((await tank()).tank.amount) > 0.01;
+    });
+    await operator.call('gas.stop', { ...desk, signed: null });
+    await deposit(service, 'USDT_ERC20', 100, 40);
+    const before = (await forwarded()).length;
+    await set({ address: VAULT, fee_share: '0.5' }, eth);
+    const sent = await next(before);
+    await mine('ETH');
+    await until('the plan has seen its end', async () => (await plans())[0]?.withdrawal === null);
+    const left = (await tank()).tank.amount;
+    const { cost, needs, worth } = await operator.call('gas.forecast', { ...desk, min_usd: '1' });
+    expect([worth, needs]).toEqual([1, null]);
+    expect(Number(left)).toBeGreaterThanOrEqual(Number(cost));
+    expect(Number(left)).toBeLessThan(Number(sent.amount) / 2);
+    expect(await forwarded()).toHaveLength(before + 1);
+    expect(await operator.call('forwarding.preview', eth)).toMatchObject({ amount: null, payments: 0, problem: null });
   });
 });

@@ -15,6 +15,7 @@ import { whyUnsigned } from '../withdrawals/pass.ts';
 import {
   beginPayment,
   closePayment,
+  isRunning,
   note,
   noteWaiting,
   paymentOf,
@@ -42,13 +43,14 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   const payment = paymentOf(app.store, plan);
   if (payment && isOpen(payment.state)) return noteOpen(app, chain, plan, payment);
   if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
-  if (app.now() < plan.next_at || !chain.isCurrent || chain.syncs === 0) return;
+  const goesOn = isRunning(plan, app.now());
+  if ((app.now() < plan.next_at && !goesOn) || !chain.isCurrent || chain.syncs === 0) return;
   const away = await whyUnsigned(app, chain);
   // the fee of now is not asked for nothing
   if (away && says(plan, away)) return;
   try {
-    const found = await forecast(app, plan);
-    if (found.run.kind === 'less') return await nothingToSend(app, plan);
+    const found = await forecast(app, plan, goesOn ? 0n : plan.least);
+    if (found.run.kind === 'less' || isTooSmall(plan, found, goesOn)) return await nothingToSend(app, plan);
     const why = whyNot(app, plan, found) ?? away;
     if (why) return await waitFor(app, plan, why);
     const { run } = found;
@@ -61,6 +63,10 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     await waitFor(app, plan, messageOf(reasonOf(error)));
   }
 }
+
+/** Whether the rest of a run is less than the plan sends by itself, and not worth its fee. */
+const isTooSmall = ({ least }: ForwardPlanRow, { run, free }: Forecast, goesOn: boolean): boolean =>
+  goesOn && run.kind === 'dear' && free < least;
 
 /** Notes why a plan waits. A machine at home may sleep: the payment goes on by itself once it is back. */
 async function waitFor(app: App, plan: ForwardPlanRow, why: Message | null): Promise<void> {
@@ -84,13 +90,14 @@ async function noteOpen(app: App, chain: ChainRuntime, plan: ForwardPlanRow, row
 
 /** The plan looks again at its next time, or at the next pass where it waits for its sum. */
 async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
-  if (plan.every === 'reached') return waitFor(app, plan, null);
+  if (plan.every === 'reached' && plan.run_at === null) return waitFor(app, plan, null);
   const { schedule, timeZone } = timesOf(app, plan);
-  const next_at = nextDue(schedule, app.now(), timeZone);
+  // the end of a run that was begun by hand leaves out no time
+  const next_at = app.now() < plan.next_at ? plan.next_at : nextDue(schedule, app.now(), timeZone);
   await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     if (!now) return;
-    note(tx, now, { next_at });
+    note(tx, now, { next_at, run_at: null });
     noteWaiting(app, tx, now.id, null);
   });
 }

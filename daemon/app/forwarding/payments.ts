@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
+import { DAY_MS, nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
 import { type ForwardPlanRow, forwardPlanById, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
@@ -23,6 +23,9 @@ const WAITS = 'forward.waits';
 export const paymentOf = (reader: Reader, { withdrawal_id }: ForwardPlanRow): WithdrawalRow | null =>
   withdrawal_id === null ? null : (reader.get(withdrawalById, { id: withdrawal_id }) ?? null);
 
+/** Whether a run has begun that goes on with the next address, whatever is left. One that goes on for a day ends. */
+export const isRunning = ({ run_at }: ForwardPlanRow, now: number): boolean => run_at !== null && now < run_at + DAY_MS;
+
 /** The schedule of a plan, and the time zone that it goes by. */
 export const timesOf = (app: App, { business_id, every, minute, weekday }: ForwardPlanRow) => ({
   schedule: { every, minute, weekday },
@@ -30,19 +33,20 @@ export const timesOf = (app: App, { business_id, every, minute, weekday }: Forwa
 });
 
 /** A plan as it is stored, unless something was written about it since it was read; else null. */
-export function unchanged(tx: Tx, { id, updated_at, withdrawal_id, next_at }: ForwardPlanRow): ForwardPlanRow | null {
+export function unchanged(tx: Tx, read: ForwardPlanRow): ForwardPlanRow | null {
+  const { id, updated_at, withdrawal_id, next_at, run_at } = read;
   const now = tx.get(forwardPlanById, { id });
-  if (!now || now.updated_at !== updated_at) return null;
+  if (!now || now.updated_at !== updated_at || now.run_at !== run_at) return null;
   return now.withdrawal_id === withdrawal_id && now.next_at === next_at ? now : null;
 }
 
 /** Stores what changed about a plan, and keeps the rest of its row as it was read. */
 export function note(
   tx: Tx,
-  { id, next_at, withdrawal_id, problem }: ForwardPlanRow,
-  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem'>>,
+  { id, next_at, withdrawal_id, problem, run_at }: ForwardPlanRow,
+  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at'>>,
 ): void {
-  tx.run(noteForward, { id, next_at, withdrawal_id, problem, ...change });
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, ...change });
 }
 
 /** Begins a payment, unless the plan has changed or has another one under way. */
@@ -60,8 +64,10 @@ export function beginPayment(
   const { schedule, timeZone } = timesOf(app, plan);
   // on an account chain the next address follows, until nothing is left to send
   const goesOn = app.chains.find(plan.chain_key)?.adapter.accountBased === true;
-  const next_at = goesOn ? now.next_at : nextDue(schedule, app.now(), timeZone);
-  note(tx, now, { next_at, withdrawal_id: row.id, problem: null });
+  const begun = isRunning(now, app.now()) ? now.run_at : app.now();
+  const run_at = goesOn ? begun : null;
+  const next_at = nextDue(schedule, app.now(), timeZone);
+  note(tx, now, { next_at, withdrawal_id: row.id, problem: null, run_at });
   endIn(app, tx, WAITS, `${plan.id}`);
   return row;
 }
@@ -78,7 +84,7 @@ export function closePayment(app: App, tx: Tx, id: number): void {
   }
   const { schedule, timeZone } = timesOf(app, plan);
   const next_at = nextTry(schedule, app.now(), timeZone);
-  note(tx, plan, { next_at, withdrawal_id: null, problem: null });
+  note(tx, plan, { next_at, withdrawal_id: null, problem: null, run_at: null });
   noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
 }
 

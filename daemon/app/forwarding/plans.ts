@@ -131,6 +131,7 @@ export async function setPlan(
       problem: null,
       created_at: now,
       updated_at: now,
+      run_at: null,
     });
     tx.afterCommit(() => app.wake.withdrawals(account.chainKey));
   });

@@ -21,6 +21,7 @@ import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, reservedBy, spendableCoins } from './coins.ts';
+import { type TankReserve, withoutReserve } from './tank-keeps.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
@@ -65,6 +66,8 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   decidedOnly?: boolean;
   /** Also tokens without their confirmations: for a preview, as the payment waits for them. */
   unsettledTokens?: boolean;
+  /** The coin that the tank of an account chain keeps. */
+  reserve?: TankReserve | null;
   /** For a sweep: the maximum value of its coins together, smallest units; null: none. */
   inputsMax?: bigint | null;
 };
@@ -135,7 +138,8 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
     return [plain, [...plain, ...undecided], all];
   };
   const view = { ...wanted, settledTokens: wanted.unsettledTokens !== true };
-  return { ...fundsOf(reader, { chain, account, asset }, view), coin, coins };
+  const funds = fundsOf(reader, { chain, account, asset }, view);
+  return { ...withoutReserve(funds, asset, wanted.reserve ?? null), coin, coins };
 }
 
 /** The payouts of a plan in the order of its outputs. */

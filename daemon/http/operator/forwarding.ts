@@ -1,6 +1,7 @@
 /** The methods about plans that send the takings on. */
 import type { App } from '../../app/app.ts';
 import { whyNot } from '../../app/forwarding/pass.ts';
+import { isRunning } from '../../app/forwarding/payments.ts';
 import {
   endPlan,
   type ForwardTerms,
@@ -44,7 +45,9 @@ export const FORWARD_METHODS: Methods = {
     const [owner, asset] = placeOf(app, { business, crypto });
     if (!terms) {
       const plan = planFor(app, owner, asset);
-      return preview(app, plan, plan.every === 'reached' ? null : plan.next_at);
+      // the rest of a run is sent whatever its sum
+      const now = isRunning(plan, app.now()) ? { ...plan, least: 0n } : plan;
+      return preview(app, now, plan.every === 'reached' ? null : plan.next_at);
     }
     const wanted = termsOf(asset, terms);
     needTerms(app, owner, asset, wanted);
@@ -141,19 +144,20 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
   const asset = assetOf(terms.asset);
   const coin = nativeAsset(asset.chain);
   const { found, problem } = await foundOf(app, terms);
-  const run = found?.run.kind === 'send' && problem === null ? found.run : null;
+  const run = found && found.all.count > 0 && problem === null ? found.all : null;
   const rate = app.rates.rate(app.directory.business(terms.business_id).network, asset.symbol, 'USD', app.now());
   const isSame = coin.symbol === asset.symbol;
-  const left = (found?.balance ?? 0n) - (run ? run.units + (isSame ? run.feeMax : 0n) : 0n);
+  const left = (found?.balance ?? 0n) - (run ? run.units + (isSame ? run.fee : 0n) : 0n);
   return {
     crypto: asset.symbol,
     address: terms.address,
     amount: run && formatUnits(run.units, asset),
     usd_value: run && rate ? formatDecimal(fiatFor(run.units, asset, rate.scaled), FIAT_DECIMALS) : null,
-    fee: run && formatUnits(run.feeMax, coin),
+    payments: run?.count ?? 0,
+    fee: run && formatUnits(run.fee, coin),
     fee_crypto: coin.symbol,
     // rounded down to millionths
-    fee_share: run && isSame ? formatDecimal((run.feeMax * SHARE_SCALE) / run.units, SHARE_DECIMALS) : null,
+    fee_share: run && isSame ? formatDecimal((run.fee * SHARE_SCALE) / run.units, SHARE_DECIMALS) : null,
     kept: formatUnits(left, asset),
     free: formatUnits(found?.free ?? 0n, asset),
     next_at: next === null ? null : toIso(next),

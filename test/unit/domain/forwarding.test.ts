@@ -147,6 +147,11 @@ describe('what a plan sends', () => {
     ['something at the least', { least: 100n }, { kind: 'send', units: 95n, feeMax: 5n }],
     ['nothing of nothing', { free: 0n }, { kind: 'less' }],
     ['nothing of what only pays its fee', { free: 5n }, { kind: 'less' }],
+    [
+      'nothing of what a payment left, and says nothing of its fee',
+      { free: 4n, limits: { ...wide, sharePpm: 10_000n } },
+      { kind: 'less' },
+    ],
     ['within a share', { limits: { ...wide, sharePpm: 30_000n } }, { kind: 'send', units: 98n, feeMax: 2n }],
     ['nothing above the share', { limits: { ...wide, sharePpm: 10_000n } }, { kind: 'dear', fee: 2n, allowed: 0n }],
     ['within a ceiling', { limits: { ...wide, max: 3n } }, { kind: 'send', units: 97n, feeMax: 3n }],
