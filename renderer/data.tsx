@@ -17,9 +17,9 @@ import { SignedOut } from './bridge.ts';
 /** The prefixes of methods whose answers an event of a kind may change. */
 const CHANGED_BY: Record<EventKind, string[]> = {
   invoice: ['invoice.', 'link.', 'refundLink.', 'takings.', 'business.', 'webhook.', 'delivery.', 'counter.'],
-  withdrawal: ['withdrawal.', 'refundLink.', 'business.', 'inbox.', 'wallet.', 'gas.'],
+  withdrawal: ['withdrawal.', 'forwarding.', 'refundLink.', 'business.', 'inbox.', 'wallet.', 'gas.'],
   inbox: ['inbox.', 'refundLink.', 'business.', 'invoice.'],
-  alert: ['alert.', 'status'],
+  alert: ['alert.', 'forwarding.', 'status'],
 };
 /** At most one reading anew in this time, however many events come. The first one is at once; a long flood has longer gaps. */
 const READ_GAP_MS_MIN = 400;

@@ -34,6 +34,12 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'closing.number': 'Die Kasse wurde inzwischen woanders abgeschlossen',
   'client.too_many': 'Es gibt schon zu viele Client-IDs: Widerrufen Sie zuerst welche',
   'endpoint.too_many': 'Es gibt schon zu viele Adressen für Ereignisse',
+  'forward.amount': 'Dieser Betrag geht jetzt nicht: Er hat zu viele Nachkommastellen, oder nichts ist frei zum Senden',
+  'forward.fee':
+    'Die Gebühr geht so nicht: Der Plan braucht eine höchste Gebühr einer Zahlung und von 24 Stunden, und das Netz darf nicht teurer sein',
+  'forward.grant': 'Die Erlaubnis der Wallet fehlt oder gehört nicht zu diesem Plan',
+  'forward.not_found': 'Diesen Plan gibt es nicht',
+  'forward.schedule': 'Diese Zeit geht für den Plan nicht',
   'inbox.decided': 'Darüber wurde schon entschieden',
   'inbox.gone': 'Diese Zahlung ist nicht mehr in der Blockchain',
   'inbox.locked': 'Dieses Geld kann nicht ausgegeben werden',

@@ -13,7 +13,7 @@ const TEXTS_DE: ReadonlyMap<string, string> = new Map(Object.entries({ ...ERRORS
 /** After a split by it, names stand at the odd places. */
 const HOLE = /\{(\w+)\}/;
 /** Amounts of money, in the coin's own decimals. */
-const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'held', 'most']);
+const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'held', 'most', 'fee_now', 'fee_allowed']);
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 export function piecesOf(said: Message, language: Language): Piece[] {

@@ -675,11 +675,16 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await add.click();
     await page.getByRole('heading', { name: 'Where payments are seen' }).waitFor();
     await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('heading', { name: 'Where should the takings go?' }).waitFor();
+    await page.getByText('Leave them in this wallet').waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('Only this computer can open the payment page').waitFor();
     expect(await faultsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText(/^ch_test_/).waitFor();
     await page.getByText('Client ID of your shop’s page').waitFor();
+    await page.getByRole('button', { name: 'Plan where the takings go' }).waitFor();
     expect((await shop.call('wallet.status', {})).wallet).toMatchObject({ state: 'unlocked', words_unproved: false });
     const { businesses } = await shop.call('business.list', {});
     expect(businesses.at(-1)).toMatchObject({ name: 'Corner Coffee', network: 'regtest' });

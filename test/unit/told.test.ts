@@ -26,7 +26,7 @@ describe('a message', () => {
   it.each(codes)('%s is shown in German with its values', (code) => {
     const names = [...MESSAGES[code].matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const named = Object.fromEntries(
-      names.map((name) => [name, /^(amount|held|most)$/.test(name) ? '5' : `«${name}»`]),
+      names.map((name) => [name, /^(amount|held|most|fee_now|fee_allowed)$/.test(name) ? '5' : `«${name}»`]),
     );
     const said: Message = { code, values: named };
     const expected = names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES_DE[code]);

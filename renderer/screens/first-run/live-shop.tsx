@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { useCall } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
+import { Choices } from '../../parts/controls.tsx';
 import { Notice } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
@@ -28,6 +29,27 @@ export function LiveCoins({ id, onSaved }: { id: number; onSaved(): void }): Rea
       <Head title={t('coinsTitle')} note={t('coinsNote')} />
       <Sources business={business} />
       <BrandForm key={business.id} business={business} t={settings} step={{ id: BRAND, onSaved }} />
+    </>
+  );
+}
+
+/** Whether the money that comes in is sent on. The plan itself is made after the last step, when there is an address for it. */
+export type Takings = 'forward' | 'leave';
+
+export function LiveTakings({ value, choose }: { value: Takings; choose(value: Takings): void }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <>
+      <Head title={t('takingsTitle')} note={t('takingsNote')} />
+      <Choices<Takings>
+        label={t('takingsTitle')}
+        value={value}
+        options={[
+          { value: 'forward', title: t('forward'), text: t('forwardText') },
+          { value: 'leave', title: t('leaveThem'), text: t('leaveThemText') },
+        ]}
+        onChange={choose}
+      />
     </>
   );
 }

@@ -14,12 +14,12 @@ import { go, href } from '../../router.ts';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
 import { LiveBusiness } from './live-business.tsx';
-import { BRAND, LiveCoins, LiveKeys, LiveReach } from './live-shop.tsx';
+import { BRAND, LiveCoins, LiveKeys, LiveReach, LiveTakings, type Takings } from './live-shop.tsx';
 import TEXTS from './live-texts.ts';
 import { LiveWallet, type Opened } from './live-wallet.tsx';
 import { Head, Steps } from './steps.tsx';
 
-const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'reach', 'connect'] as const;
+const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'takings', 'reach', 'connect'] as const;
 type Step = (typeof STEPS)[number];
 
 export type NewBusiness = Result<'business.add'>;
@@ -34,6 +34,7 @@ export function Live(): ReactNode {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [hidden, setHidden] = useState(false);
   const [added, setAdded] = useState<NewBusiness | null>(null);
+  const [takings, setTakings] = useState<Takings>('forward');
   const { error, busy, run } = useDoing();
   const { unlock, notRemembered } = useFirstUnlock();
   const wasAdded = async (result: NewBusiness, passphrase: string): Promise<void> => {
@@ -53,7 +54,7 @@ export function Live(): ReactNode {
       at={STEPS.indexOf(step)}
       network={added?.business.network ?? 'mainnet'}
       leave={t('leave')}
-      foot={<Foot step={step} hidden={hidden} setHidden={setHidden} setStep={setStep} />}
+      foot={<Foot step={step} hidden={hidden} setHidden={setHidden} setStep={setStep} takings={takings} />}
     >
       {step === 'wallet' && (
         <Answer of={status}>
@@ -83,7 +84,8 @@ export function Live(): ReactNode {
       )}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
       {step === 'coins' && notRemembered}
-      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('reach')} />}
+      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('takings')} />}
+      {step === 'takings' && <LiveTakings value={takings} choose={setTakings} />}
       {step === 'reach' && <LiveReach />}
       {step === 'connect' && added && <LiveKeys added={added} />}
     </Steps>
@@ -115,10 +117,16 @@ function useFirstUnlock(): FirstUnlock {
   };
 }
 
-type FootProps = { step: Step; hidden: boolean; setHidden(hidden: boolean): void; setStep(step: Step): void };
+type FootProps = {
+  step: Step;
+  hidden: boolean;
+  setHidden(hidden: boolean): void;
+  setStep(step: Step): void;
+  takings: Takings;
+};
 
 /** The steps with a form of their own have their button there. */
-function Foot({ step, hidden, setHidden, setStep }: FootProps): ReactNode {
+function Foot({ step, hidden, setHidden, setStep, takings }: FootProps): ReactNode {
   const t = useText(TEXTS);
   const next = (text: string, run: () => void): ReactNode => (
     <button type="button" className="button filled large" onClick={run}>
@@ -148,6 +156,22 @@ function Foot({ step, hidden, setHidden, setStep }: FootProps): ReactNode {
       <button type="submit" form={BRAND} className="button filled large">
         {t('next')}
       </button>
+    );
+  }
+  if (step === 'takings') {
+    return (
+      <>
+        <span className="quiet">{t('takingsLater')}</span>
+        {next(t('next'), () => setStep('reach'))}
+      </>
+    );
+  }
+  if (step === 'connect' && takings === 'forward') {
+    return (
+      <>
+        <a href={href('home')}>{t('home')}</a>
+        {next(t('planTakings'), () => go(href('withdrawals', 'forwarding', 'new')))}
+      </>
     );
   }
   if (step === 'reach') return next(t('next'), () => setStep('connect'));

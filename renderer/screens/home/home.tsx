@@ -1,5 +1,5 @@
 /** Home: whether all is well, what waits for a decision, and what came in. */
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useCall } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
@@ -30,6 +30,8 @@ import { Takings, useDays } from './takings.tsx';
 import TEXTS from './texts.ts';
 
 export type T = Translate<keyof (typeof TEXTS)['en']>;
+
+const SentNext = lazy(() => import('../forwarding/home.tsx'));
 
 const CHAINS_EVERY_MS = 10_000;
 const LATEST = 6;
@@ -75,6 +77,9 @@ function Inside({ business, isEmpty, t }: { business: Business; isEmpty: boolean
     <>
       <Figures business={business} money={money} t={t} />
       <Attention business={business} t={t} />
+      <Suspense>
+        <SentNext business={business} />
+      </Suspense>
       <div className="home-columns">
         <Takings business={business} money={money} t={t} />
         <Balances business={business} money={money} t={t} />

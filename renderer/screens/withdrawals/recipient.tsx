@@ -154,7 +154,8 @@ function Legend({ verdict }: { verdict: Judged }): ReactNode {
 
 type CellsProps = { prefix: string; cells: readonly Cell[]; compared: boolean; kind: Verdict['kind'] };
 
-function Cells({ prefix, cells, compared, kind }: CellsProps): ReactNode {
+/** An address in numbered groups, each marked where it differs from the other address's. */
+export function Cells({ prefix, cells, compared, kind }: CellsProps): ReactNode {
   const t = useText(TEXTS);
   const both = compared && kind !== 'same';
   return (

@@ -1,11 +1,9 @@
 /** Withdrawals: the queue and the history; a new one; one of them; and the screen on which money is approved. */
 import { lazy, type ReactNode, useState } from 'react';
-import type { Params, Result } from '../../bridge.ts';
 import { useCall, useConnection } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useText } from '../../i18n.ts';
-import { Segments } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { useMoney } from '../../parts/money.ts';
@@ -13,21 +11,21 @@ import { Answer, Coin, CoinMark, Empty, Fiat, Hash, Told } from '../../parts/par
 import { go, href, useHashRoute } from '../../router.ts';
 import { One } from './one.tsx';
 import { isWaiting, WithdrawalState } from './state.tsx';
+import { isIn, isTab, ListTabs, pageOf, type Tab, type Withdrawal } from './tabs.tsx';
 import TEXTS from './texts.ts';
 import './withdrawals.css';
 
 const Approve = lazy(() => import('./approve.tsx'));
 const NewWithdrawal = lazy(() => import('./new.tsx'));
+const Forwarding = lazy(() => import('../forwarding/forwarding.tsx'));
 
-type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
-
-const PAGE = 50;
 const NUMBER = /^[1-9]\d{0,14}$/;
 
 export default function Withdrawals(): ReactNode {
   const { parts, query } = useHashRoute();
   const [name = '', action = ''] = parts;
   if (name === 'new') return <NewWithdrawal />;
+  if (name === 'forwarding') return <Forwarding />;
   if (name === 'batch') {
     const ids = (query.get('ids') ?? '').split(',').filter((id) => NUMBER.test(id));
     return <Approve key={ids.join()} task={{ kind: 'batch', ids }} />;
@@ -40,58 +38,27 @@ export default function Withdrawals(): ReactNode {
   return <One key={name} id={name} />;
 }
 
-type Tab = 'waiting' | 'moving' | 'all';
-
 function List(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
-  const [tab, setTab] = useState<Tab>('waiting');
-  const page = useCall('withdrawal.list', pageOf(business), { enabled: business !== null }).data;
-  /** Of the newest page, which has those that wait unless they were forgotten. */
-  const counted = (of: Tab, name: string): string => {
-    const n = page?.withdrawals.filter((one) => isIn(of, one)).length ?? 0;
-    return n === 0 ? name : `${name} (${n}${page?.next === null ? '' : '+'})`;
-  };
+  const chosen = useHashRoute().query.get('tab');
+  const tab = isTab(chosen) ? chosen : 'waiting';
   const add = (
     <a className="button filled" href={href('withdrawals', 'new')}>
       <Icon name="plus" /> {t('new')}
     </a>
   );
-  const tabs = (
-    <div className="list-tabs">
-      <Segments<Tab>
-        label={t('filter')}
-        value={tab}
-        options={[
-          ['waiting', counted('waiting', t('tabWaiting'))],
-          ['moving', counted('moving', t('tabMoving'))],
-          ['all', t('tabAll')],
-        ]}
-        onChange={setTab}
-      />
-    </div>
-  );
   return (
     <Page title={t('title')} actions={add}>
       {business && (
         <>
-          {tabs}
+          <ListTabs business={business} value={tab} />
           <Rows key={`${business.id} ${tab}`} business={business} tab={tab} />
         </>
       )}
     </Page>
   );
 }
-
-const MOVING = ['approved', 'signed', 'broadcast'];
-const isIn = (tab: Tab, one: Withdrawal): boolean =>
-  tab === 'all' || (tab === 'waiting' ? isWaiting(one) : MOVING.includes(one.state) && !isWaiting(one));
-
-const pageOf = (business: Business | null, before?: number): Params<'withdrawal.list'> => ({
-  limit: PAGE,
-  ...(business === null ? {} : { business: `${business.id}` }),
-  ...(before === undefined ? {} : { before }),
-});
 
 function Rows({ business, tab }: { business: Business; tab: Tab }): ReactNode {
   const t = useText(TEXTS);
