@@ -12,6 +12,7 @@ import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
 import { withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
+import { psbtCommands } from './psbt.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
@@ -75,6 +76,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .description('reject a withdrawal that is not signed yet')
     .action(action(io, reject));
   replacementCommands(withdrawal, io);
+  psbtCommands(withdrawal, io);
 }
 
 function replacementCommands(withdrawal: Command, io: Io): void {

@@ -13,6 +13,8 @@ import { Decimal, Id, Instant, MessageShape, Millis, Nothing, Page, PositiveDeci
 
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
+/** Of a file of 750,000 bytes, which a body holds (`BODY_BYTES_MAX`). */
+const SIGNED_CHARS_MAX = 1_000_000;
 const WithdrawalNumber = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the number of a withdrawal, such as 12');
 const Units = z.string().regex(/^\d{1,78}$/);
 const Mac = z.string().regex(/^[0-9a-f]{64}$/);
@@ -135,6 +137,8 @@ const PreviewShape = z.object({
   warnings: z.array(z.object({ code: z.string(), text: MessageShape })),
   /** The purposes of the withdrawals, where known. */
   notes: z.array(MessageShape),
+  /** Another wallet has the keys and signs it: the approval has no MAC, and what is handed out then is a PSBT. */
+  outside: z.boolean(),
   /** The end of an approval made now: milliseconds since 1970, covered by the MAC. */
   until: Millis,
   /** The likely wait and cost of each speed of a first payment; empty if its fee cannot be chosen. */
@@ -286,6 +290,21 @@ export const WITHDRAWALS = {
         return { by: 'withdrawals', ids: proposal.kind === 'batch' ? proposal.ids : [proposal.id] };
       },
     },
+  ),
+  /**
+   * The newest unsigned transaction of a withdrawal whose keys are in another wallet, as a PSBT of version 0 in base64; the same each
+   * time. From then on it counts as signed, because somebody may sign it.
+   */
+  'withdrawal.psbt': changes(
+    z.strictObject({ id: WithdrawalNumber }),
+    z.object({ psbt: z.string(), name: z.string(), withdrawal: WithdrawalShape }),
+    { approves: ({ id }) => ({ by: 'withdrawals', ids: [id] }) },
+  ),
+  /** Takes it back: `signed` is a PSBT or a transaction, in base64. It is judged, stored, and sent. */
+  'withdrawal.signed': changes(
+    z.strictObject({ id: WithdrawalNumber, signed: z.base64().min(1).max(SIGNED_CHARS_MAX) }),
+    z.object({ withdrawal: WithdrawalShape }),
+    { approves: ({ id }) => ({ by: 'withdrawals', ids: [id] }) },
   ),
   'withdrawal.reject': changes(
     z.strictObject({ id: WithdrawalNumber, reason: Text.optional() }),

@@ -202,6 +202,7 @@ export const MESSAGES = {
     'It waits for confirmations: money for it was moved to the address that pays it a few blocks ago, or came there',
   'wait.first_view': 'Nothing is signed before its chain was looked at since the start',
   'wait.locked': 'the wallet is locked',
+  'wait.outside': 'its PSBT waits for the wallet that has the keys: download it, sign it there, and upload it',
   'wait.machine_away':
     'the signing machine {machine} is not connected; it was last seen at {seen}. Once it is back, this goes on by itself',
   'wait.machine_never':

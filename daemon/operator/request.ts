@@ -43,9 +43,9 @@ export class ApprovalRequest {
     return preview && new ApprovalRequest(call, proposal, { ...proposed, preview }, asked, now, shownIn);
   }
 
-  /** False on simulated chains, whose wallet has no passphrase. */
+  /** False on simulated chains, whose wallet has no passphrase, and where another wallet signs. */
   get needsPassphrase(): boolean {
-    return this.#review !== null;
+    return this.#review !== null && !this.#preview.outside;
   }
 
   /** Whether the wallet has to be unlocked before: it takes a grant of gas only then. */
@@ -55,9 +55,10 @@ export class ApprovalRequest {
 
   /** Makes the approvals and hands them to the service. `passphrase` is read only where one is needed. */
   async approve(keyholder: Keyholder, passphrase: string): Promise<Result<'withdrawal.approve'>> {
-    const { approvals, gas } = this.#review
-      ? await this.#review.signed((wanted) => keyholder.authorize(passphrase, wanted))
-      : { approvals: this.#withoutMacs(), gas: null };
+    const { approvals, gas } =
+      this.#review && !this.#preview.outside
+        ? await this.#review.signed((wanted) => keyholder.authorize(passphrase, wanted))
+        : { approvals: this.#withoutMacs(), gas: null };
     return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals, gas });
   }
 

@@ -232,6 +232,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Sie wartet auf Bestätigungen: Geld dafür kam erst vor wenigen Blöcken an die Adresse, die sie zahlt',
   'wait.first_view': 'Nichts wird signiert, bevor seine Blockchain seit dem Start gelesen wurde',
   'wait.locked': 'Die Wallet ist gesperrt',
+  'wait.outside':
+    'Ihre PSBT wartet auf die Wallet, die die Schlüssel hat: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch',
   'wait.machine_away':
     'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen um {seen}. Ist er zurück, geht es von selbst weiter',
   'wait.machine_never':

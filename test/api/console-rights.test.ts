@@ -32,6 +32,8 @@ const SPENDING = [
   'wallet.unlock',
   'withdrawal.add',
   'withdrawal.approve',
+  'withdrawal.psbt',
+  'withdrawal.signed',
 ];
 const OF_COUNTER = [
   'counter.cancel',

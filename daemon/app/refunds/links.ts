@@ -32,7 +32,7 @@ import { isTooSmall } from '../invoices/payments.ts';
 import { targetsOfText } from '../operator/search.ts';
 import type { Business } from '../shops/directory.ts';
 import { refundableDeposit } from '../withdrawals/inbox.ts';
-import { needKeys } from '../withdrawals/plan.ts';
+import { needSignable } from '../withdrawals/plan.ts';
 import { refundWanted } from '../withdrawals/refund.ts';
 import { overpaidToRefund } from '../withdrawals/refund-left.ts';
 import { chainOf } from '../withdrawals/request.ts';
@@ -86,7 +86,7 @@ export function makeDepositLink(app: App, tx: Tx, id: number, days: number): Ref
   const business = app.directory.business(item.business_id);
   const asset = assetOf(credit.asset);
   const account = app.directory.account(business, asset.symbol);
-  if (account) needKeys(account, asset.symbol);
+  if (account) needSignable(app, account, asset.symbol);
   if (item.units === null) {
     if (isTooSmall(app, business, asset, credit.units)) throw tooSmall(asset);
     return insert(app, tx, business, { invoice_id: null, inbox_id: id, asset, units: null, days });

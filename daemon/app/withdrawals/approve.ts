@@ -18,13 +18,12 @@ import type { App } from '../app.ts';
 import { type CollectTerms, collectTerms, payoutOf, takesAll } from '../gas/needed.ts';
 import { refusalOf } from '../gas/tank-refusal.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
-import type { Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits, sweepLimit } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from './fees.ts';
 import { reportAddress } from './known-addresses.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
-import { type Holder, holderOf, prepare } from './plan.ts';
+import { type Holder, holderOf, isOutside, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
 import { APPROVAL_HOLDS_MS, needGas } from './request.ts';
 import { applyEvent, findWithdrawal } from './rows.ts';
@@ -56,6 +55,8 @@ export type Preview = Description & {
   warnings: Warning[];
   /** The purposes of the withdrawals, where known. */
   notes: Message[];
+  /** Whether another wallet signs it, so that the approval needs no passphrase. */
+  outside: boolean;
   /** Until when an approval made now holds, milliseconds since 1970. */
   until: number;
   /** The approximate fees of other speeds; empty if there is no choice. */
@@ -234,6 +235,7 @@ function describe(
     ...rates,
     warnings,
     notes,
+    outside: app.directory.isWatchOnly(business, chain.adapter.chain),
     until: app.now() + APPROVAL_HOLDS_MS,
     speeds: [],
   };
@@ -260,7 +262,7 @@ export function approve(app: App, tx: Tx, name: string, given: GivenApproval, sp
 /** The fields that an approval changes. */
 export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: GivenApproval): Partial<WithdrawalRow> {
   const { feeMax, units, until, mac } = given;
-  checkApproval(app, holderOf(app, row).business, given);
+  checkApproval(app, holderOf(app, row), given);
   if (row.sweep && mac !== null && units === null) {
     throw new Rejected('withdrawal.approval', 'The approval of a sweep names the most that it may give', 'units');
   }
@@ -287,9 +289,14 @@ export function approvedFields(app: App, tx: Tx, row: WithdrawalRow, given: Give
 }
 
 /** Checks whether an approval is valid. Throws `Rejected('withdrawal.approval')`. */
-export function checkApproval(app: App, { network }: Business, { until, mac }: GivenApproval): void {
+export function checkApproval(
+  app: App,
+  { business: { network }, account }: Pick<Holder, 'business' | 'account'>,
+  { until, mac }: GivenApproval,
+): void {
   const now = app.now();
-  if (mac === null && network !== 'sandbox') {
+  // the signature in the wallet that has the keys is the approval
+  if (mac === null && network !== 'sandbox' && !isOutside(account)) {
     throw new Rejected(
       'withdrawal.approval',
       "The operator's approval is missing: it needs the wallet's passphrase",

@@ -18,7 +18,7 @@ import { coinAt } from './coins.ts';
 import { versionFacts } from './facts.ts';
 import { fastRate, needApprovable, RATE_TIMEOUT_MS } from './fees.ts';
 import { ownIntent } from './own.ts';
-import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
+import { type Holder, holderOf, needKeys, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { closeRefusals } from './refusals.ts';
 import { assetFor } from './request.ts';
 import type { StoredOwn } from './sign.ts';
@@ -44,7 +44,7 @@ export async function bump(
   uuid: string,
   given: GivenApproval,
 ): Promise<number> {
-  checkApproval(app, holder.business, given);
+  checkApproval(app, holder, given);
   const planned = await bumped(app, holder, wanted, given.feeMax);
   const { until, mac, feeMax } = given;
   const approval: Approval = mac === null ? { by: 'policy' } : { by: 'operator', until, mac };
@@ -94,6 +94,7 @@ export function giveUpBump(app: App, tx: Tx, { chain }: Holder, outpoint: string
 
 async function bumped(app: App, holder: Holder, { outpoint, feeRate }: BumpRequest, feeMax: bigint): Promise<Planned> {
   const spending = holder.chain.spending;
+  needKeys(holder.account, holder.asset);
   if (!spending.ancestorsOf) {
     const text = `Miners of ${holder.chain.adapter.chain} do not weigh what a child pays: a transaction there is not mined any sooner for it`;
     throw new Rejected('bump.unsupported', text, 'crypto');

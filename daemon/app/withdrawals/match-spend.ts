@@ -350,14 +350,14 @@ function dropUnsigned(app: App, tx: Tx, spendId: number): void {
 }
 
 /** Its change counts before it confirms, like that of every transaction of ours. */
-function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
+export function countChange(tx: Tx, { key }: ChainRuntime, txid: string): void {
   for (const row of tx.all(creditsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key: key })) {
     if (tx.get(targetById, { id: row.target_id })?.branch === 1) tx.run(markOwnChange, { id: row.id });
   }
 }
 
 /** The books took its fee for a part of the payment, because the fee is known of our own transactions only. */
-function bookFee(app: App, tx: Tx, chain: ChainRuntime, txid: string): void {
+export function bookFee(app: App, tx: Tx, chain: ChainRuntime, txid: string): void {
   const entries = new Entries(app, chain, tx, () => undefined);
   entries.touch(txid);
   entries.flush();

@@ -27,9 +27,9 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
-import { holderOf, Overtaken, prepare } from './plan.ts';
+import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { applyEvent, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { applyEvent, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 
@@ -66,7 +66,8 @@ async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promi
     .filter(({ txid }) => txid === null);
   const common = held ?? (versions.length > 0 ? whyAway(await statusFor(app, chain)) : null);
   for (const version of versions) {
-    const why = common ?? (await signOne(app, version));
+    const why =
+      (isSignedHere(app, spendOf(app.store, version.spend_id)) ? common : held) ?? (await signOne(app, version));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteProblem(tx, version, why));
@@ -100,13 +101,19 @@ async function claimAll(
   const common = held ?? (rows.length > 0 ? await whyUnsigned(app, chain) : null);
   let waits = false;
   for (const row of rows) {
-    const why = common ?? (await claimOne(app, row));
+    const why = (isSignedHere(app, row) ? common : held) ?? (await claimOne(app, row));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteWaiting(app, tx, row.id, why));
   }
   const unsigned = rows.length > 0 && (await signAll(app, chain, held));
   return waits || unsigned;
+}
+
+/** False where another wallet has the keys: nothing waits for the signer then. */
+function isSignedHere(app: App, { account_id }: { account_id: number }): boolean {
+  const account = app.directory.accounts().find(({ id }) => id === account_id);
+  return account === undefined || !isOutside(account);
 }
 
 /** The signer's status; null on simulated chains, whose wallet has no lock. */

@@ -54,6 +54,19 @@ export function highestFee(chain: ChainRuntime, request: EstimateRequest): bigin
   return plan ? minOf(fee, approvableFee(plan)) : fee;
 }
 
+/** Whether payments of an account are signed in another wallet, where its keys are. */
+export const isOutside = ({ key }: Pick<Account, 'key'>): boolean => isWatchOnly(key);
+
+/** Whether payments of an account can be signed: by this service's signer, or in the wallet that has its keys. */
+export function isSignable(app: App, { key, chainKey }: Pick<Account, 'key' | 'chainKey'>): boolean {
+  return !isWatchOnly(key) || app.chains.find(chainKey)?.adapter.spending?.outside !== undefined;
+}
+
+/** Throws `Rejected('account.watch_only')` for an account of another wallet that signs nothing planned here. */
+export function needSignable(app: App, account: Pick<Account, 'key' | 'chainKey'>, asset: string): void {
+  if (!isSignable(app, account)) needKeys(account, asset);
+}
+
 export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' | 'parents' | 'from' | 'replaced'> & {
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
@@ -79,7 +92,7 @@ export type Planned = { plan: SpendPlan; change: ChangeAddress; usesChange: bool
 export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Promise<Planned> {
   const { chain, account, asset, business } = holder;
   assert(account.businessId === business.id, 'an account is of its business');
-  needKeys(account, asset);
+  needSignable(app, account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const change = await nextChange(app, holder);
   const {

@@ -20,10 +20,10 @@ import { findInvoice } from '../invoices/invoices.ts';
 import { creditsFor, targetsOf } from '../invoices/payment-targets.ts';
 import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
-import { needKeys } from './plan.ts';
+import { needSignable } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
-import { canSpend, estimateHighestFee, type NewWithdrawal, requestWithdrawal } from './request.ts';
+import { canSpend, estimateHighestFee, isSignableOf, type NewWithdrawal, requestWithdrawal } from './request.ts';
 
 /**
  * The refundable amount of an invoice in the requested asset. Default: the payment's asset, or another one with an
@@ -74,7 +74,7 @@ export function refundWanted(
   const { left } = found;
   const asset = assetOf(found.symbol);
   const account = app.directory.account(business, asset.symbol);
-  if (account) needKeys(account, asset.symbol);
+  if (account) needSignable(app, account, asset.symbol);
   if (!canSpend(app, business, asset)) {
     throw new Rejected('withdrawal.crypto', `${asset.symbol} cannot be paid out here.`);
   }
@@ -129,7 +129,7 @@ export function refundable(
     return { asset, units: leftUnits(reader, payment, asset, held) };
   });
   const business = app.directory.business(invoice.business_id);
-  return all.filter(({ asset, units }) => units > 0n && !app.directory.isWatchOnly(business, assetOf(asset).chain));
+  return all.filter(({ asset, units }) => units > 0n && isSignableOf(app, business, assetOf(asset)));
 }
 
 /**

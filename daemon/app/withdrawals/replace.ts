@@ -117,7 +117,7 @@ function raisedFees(
     const now = withdrawalOf(tx, id);
     const given = approvals.get(now.uuid);
     if (!given || (given.feeMax <= now.fee_held && !isGrantless(now, pays))) continue;
-    checkApproval(app, holder.business, given);
+    checkApproval(app, holder, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
   }

@@ -27,7 +27,7 @@ import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from './address-funds.ts';
 import { availableUnits, coinAt, spendableCoins } from './coins.ts';
 import { feeRateNow } from './fees.ts';
-import { highestFee, needKeys } from './plan.ts';
+import { highestFee, isSignable, needSignable } from './plan.ts';
 import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
@@ -63,8 +63,14 @@ export function withdrawable(app: App, business: Business, asset: Asset): boolea
 
 export function withdrawables(app: App, business: Business): string[] {
   return business.enabled
-    .filter((asset) => withdrawable(app, business, asset) && !app.directory.isWatchOnly(business, asset.chain))
+    .filter((asset) => withdrawable(app, business, asset) && isSignableOf(app, business, asset))
     .map(({ symbol }) => symbol);
+}
+
+/** Whether a business has an account of an asset whose payments can be signed, here or in another wallet. */
+export function isSignableOf(app: App, business: Business, asset: Asset): boolean {
+  const account = app.directory.account(business, asset.symbol);
+  return account !== undefined && isSignable(app, account);
 }
 
 /** Whether a business has an account of an asset on a chain that can be spent from. */
@@ -109,7 +115,7 @@ export function requestWithdrawal(
   if (fault !== null) {
     throw new Rejected('withdrawal.address', `The address is invalid for ${asset.symbol}: ${fault}.`, 'address');
   }
-  needKeys(account, asset.symbol);
+  needSignable(app, account, asset.symbol);
   needKnownSpends(tx, chain, account.id, asset.symbol);
   const waiting = tx.get(waitingWithdrawalsAbove, { business_id: business.id, above: WAITING_MAX - 1 });
   if (waiting) throw new Rejected('withdrawal.too_many', `${WAITING_MAX} withdrawals are waiting already`);

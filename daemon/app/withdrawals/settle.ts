@@ -43,6 +43,7 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { type SignedVersion, type Unsettled, unsettledFacts } from './facts.ts';
 import { closeRefusals, noteSent } from './refusals.ts';
 import { applyEvent, saveWithdrawal } from './rows.ts';
+import { mayBeCopy } from './strangers.ts';
 
 /**
  * Reopens the spends whose decision a reorganisation may undo, and forgets the transactions that its blocks had made
@@ -74,6 +75,11 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
   if (!seen) tx.afterCommit(() => app.wake.withdrawals(chain.key));
   // after a restore, an unknown transaction may be a version that was signed before
   if (strange.length > 0 && quarantineOf(tx)) return;
+  // its next pass reads them first
+  if (mayBeCopy(app, chain, spend, strange)) {
+    tx.afterCommit(() => app.wake.withdrawals(chain.key));
+    return;
+  }
   // a crash happened between sending it and recording that
   if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
   const failed = spend.subject === null || decision.failed === null ? null : versions[decision.failed]!;
@@ -106,7 +112,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
 }
 
 /** Transactions that use a conflict key of the spend and belong to no spend of ours. */
-function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly SignedVersion[]): string[] {
+export function strangersOf(reader: Reader, chain: ChainRuntime, known: readonly SignedVersion[]): string[] {
   const users = new Set(known.flatMap((version) => version.users));
   return [...users].filter((txid) => !reader.get(versionByTxid, { txid, chain_key: chain.key }));
 }

@@ -36,7 +36,7 @@ import { dropPlan, type Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
 import { keyState } from './keys.ts';
-import { type Holder, holderOf } from './plan.ts';
+import { type Holder, holderOf, isOutside } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { readPlan } from './stored-plan.ts';
@@ -95,15 +95,10 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
   const spend = spendOf(app.store, version.spend_id);
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
-  const isDropped = (): boolean =>
-    // a payment that was signed before may be in a block already
-    paidBy(app.store, version).some(
-      (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(app.store, row) !== null),
-    ) ||
-    isStale(app.store, holder, spend, plan) ||
-    isPointless(app.store, holder, spend);
+  const isDropped = (): boolean => isObsolete(app.store, holder, version);
   const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
   if (isDropped()) return drop();
+  if (isOutside(holder.account)) return app.store.write((tx) => noteOutside(tx, versionId));
   const unsigned = await holder.chain.spending.unsigned(plan, keptTransactions(app, holder.chain));
   // a source may have taken minutes
   if (isDropped()) return drop();
@@ -119,6 +114,22 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
     if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);
     storeSigned(app, tx, versionId, signed);
   });
+}
+
+/** Whether an unsigned version must be planned anew, or not at all. */
+export function isObsolete(reader: Reader, holder: Holder, version: VersionRow): boolean {
+  const spend = spendOf(reader, version.spend_id);
+  // a payment that was signed before may be in a block already
+  const isEnded = paidBy(reader, version).some(
+    (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null),
+  );
+  return isEnded || isStale(reader, holder, spend, readPlan(version.plan)) || isPointless(reader, holder, spend);
+}
+
+/** It waits until it is handed out to the wallet that has the keys (`outside.ts`). */
+function noteOutside(tx: Tx, id: number): void {
+  const version = tx.get(versionById, { id });
+  if (version && version.txid === null) noteProblem(tx, version, message('wait.outside'));
 }
 
 function holderOfSpend(app: App, spend: SpendRow): Holder {
@@ -146,7 +157,8 @@ function isStale(reader: Reader, { chain }: Holder, spend: SpendRow, plan: Spend
   });
 }
 
-function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions {
+/** Stored data of previous transactions. */
+export function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions {
   const { key: chain_key } = chain;
   return {
     signed: (txid) => store.get(versionByTxid, { txid, chain_key })?.raw ?? null,
@@ -160,7 +172,7 @@ function keptTransactions({ store }: App, chain: ChainRuntime): KeptTransactions
  * Stores previous transactions that were requested from a source. If one leaves the chain, its inputs show whether it
  * can return.
  */
-function keepAll(tx: Tx, { chain }: Holder, previous: Readonly<Record<string, string>>): void {
+export function keepAll(tx: Tx, { chain }: Holder, previous: Readonly<Record<string, string>>): void {
   for (const [txid, base] of Object.entries(previous)) {
     const key = { txid, chain_key: chain.key };
     if (!tx.get(versionByTxid, key)) tx.run(keepPrevious, { ...key, base: Buffer.from(base, 'hex') });
@@ -219,6 +231,15 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   const fields = { id: version.id, txid, raw, fee, size, proof, signed_at: app.now() };
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   keepKeyImages(app, tx, version.chain_key, signed.keyImages ?? {});
+  markSigned(app, tx, version, fee);
+  const { chain_key } = version;
+  tx.afterCommit(() => app.wake.withdrawals(chain_key));
+}
+
+/** Marks the withdrawals of a version that is signed from now on. `fee`: of its transaction, smallest units. */
+export function markSigned(app: App, tx: Tx, version: VersionRow, fee: bigint): void {
+  const payouts = tx.all(payoutsOf, { version_id: version.id });
+  const rows = payouts.map(({ withdrawal_id }) => withdrawalOf(tx, withdrawal_id));
   const spend = spendOf(tx, version.spend_id);
   for (const row of tx.all(withdrawalsOfSpend, { spend_id: spend.id })) {
     const now = withRaised(row, raisedOf(version, spend));
@@ -231,8 +252,6 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
     const units = payouts[at]?.units ?? row.units;
     applyEvent(app, tx, row, 'sign', { fee: share, units, deadline_at: null, problem: null });
   }
-  const { chain_key } = version;
-  tx.afterCommit(() => app.wake.withdrawals(chain_key));
 }
 
 /**

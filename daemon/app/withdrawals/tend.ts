@@ -5,6 +5,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { learnKeyImages } from './key-images.ts';
+import { recogniseOutside } from './outside.ts';
 import { passWithdrawals } from './pass.ts';
 import { matchSpends, whyHeld } from './restored-spends.ts';
 import { type LastChecks, lookForConflicts } from './vanished.ts';
@@ -30,6 +31,7 @@ export async function tendWithdrawals(
   }
   const held = chain.syncs === 0 ? message('wait.first_view') : await whyHeld(app, chain);
   const waits = await passWithdrawals(app, chain, { held, progress, isDue });
+  const unread = await recogniseOutside(app, chain);
   await lookForConflicts(app, chain, progress.asked);
-  return held !== null || learns || waits;
+  return held !== null || learns || waits || unread;
 }

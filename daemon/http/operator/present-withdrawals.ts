@@ -3,6 +3,7 @@ import type { App } from '../../app/app.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import type { Preview } from '../../app/withdrawals/approve.ts';
 import type { Cost } from '../../app/withdrawals/cost.ts';
+import { whyOutside } from '../../app/withdrawals/outside.ts';
 import { policyFor, usedOfPolicy } from '../../app/withdrawals/policy.ts';
 import type { Recipient } from '../../app/withdrawals/recipient.ts';
 import { refundedInvoice } from '../../app/withdrawals/refund.ts';
@@ -45,7 +46,7 @@ export function withdrawalJson(app: App, row: WithdrawalRow): WithdrawalJson {
     address: row.address,
     state: row.state,
     reason: row.reason,
-    problem: row.problem,
+    problem: row.problem ?? whyOutside(app, row),
     approved_by: row.approved_by,
     approved_at: isoOrNull(row.approved_at),
     deadline_at: isoOrNull(row.deadline_at),
@@ -115,6 +116,7 @@ export function previewJson(preview: Preview): PreviewJson {
     vsize: size,
     warnings: warnings.map(({ code, said }) => ({ code, text: said })),
     notes,
+    outside: preview.outside,
     until: preview.until,
     speeds: preview.speeds.map(({ speed, minutes, fee: units }) => ({
       speed,

@@ -14,10 +14,12 @@ import {
 } from '../../app/withdrawals/grants.ts';
 import { acceptDeposit, keepDeposit, refundDeposit } from '../../app/withdrawals/inbox.ts';
 import { listWithdrawals, showWithdrawal } from '../../app/withdrawals/lists.ts';
+import { handOut, takeBack } from '../../app/withdrawals/outside.ts';
 import { addAddress, addressBook } from '../../app/withdrawals/policy.ts';
 import { approveProposal, type Proposal, propose } from '../../app/withdrawals/propose.ts';
 import { recipientOf } from '../../app/withdrawals/recipient.ts';
 import { requestByOperator } from '../../app/withdrawals/request.ts';
+import { findWithdrawal } from '../../app/withdrawals/rows.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
 import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
@@ -119,6 +121,14 @@ export const WITHDRAWAL_METHODS: Methods = {
     const withdrawals = rows.map((row) => withdrawalJson(app, row));
     return { withdrawals, outcome };
   },
+  'withdrawal.psbt': async ({ app }, { id }) => {
+    const { file, version } = await handOut(app, id);
+    const withdrawal = withdrawalJson(app, findWithdrawal(app.store, id));
+    return { psbt: Buffer.from(file).toString('base64'), name: `withdrawal-${id}-${version.id}.psbt`, withdrawal };
+  },
+  'withdrawal.signed': async ({ app }, { id, signed }) => ({
+    withdrawal: withdrawalJson(app, await takeBack(app, id, Buffer.from(signed, 'base64'))),
+  }),
   'withdrawal.reject': async ({ app }, { id, reason }) => {
     const row = await app.store.write((tx) => reject(app, tx, id, reason ?? null));
     return { withdrawal: withdrawalJson(app, row) };

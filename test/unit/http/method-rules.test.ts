@@ -147,9 +147,11 @@ withdrawal.approve      changes  page     -         spends
 withdrawal.giveUpBump   changes  page     -         -
 withdrawal.list         reads    page     -         -
 withdrawal.propose      reads    page     -         -
+withdrawal.psbt         changes  page     -         spends
 withdrawal.recipient    reads    page     -         -
 withdrawal.reject       changes  page     -         -
 withdrawal.show         reads    page     -         -
+withdrawal.signed       changes  page     -         spends
 `;
 
 it('each method has the rights of the table, and no other', () => {

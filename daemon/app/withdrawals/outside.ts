@@ -1,0 +1,231 @@
+/**
+ * Payments that are signed in another wallet, where the keys of a watch-only account are: the other side of `signClaimed`. A plan is
+ * handed out as a file (a PSBT), and its signed transaction is taken back.
+ *
+ * Invariants. From the moment of its first download a version counts as signed, because anybody who has the file may hold a signed copy:
+ * its coins stay reserved, each later version shares one of them, and only the chain decides it. Its bytes are stored before they are
+ * sent. A copy that somebody broadcasts is the same payment, which is recognised by its coins and outputs, whatever its id.
+ */
+import type { OutsideSigning } from '../../chains/spending.ts';
+import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { type Message, message } from '../../domain/messages.ts';
+import type { SignedSpend } from '../../domain/spend.ts';
+import { nameVersion, storeOutside } from '../../store/queries/outside.ts';
+import {
+  setVersionProblem,
+  type VersionRow,
+  versionById,
+  versionsOf,
+  type WithdrawalRow,
+} from '../../store/queries/withdrawals.ts';
+import type { Reader, Tx } from '../../store/store.ts';
+import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { tipHeightOf } from '../chains/checkpoint.ts';
+import { deadline } from '../deadline.ts';
+import { refuseInQuarantine } from '../recovery/quarantine.ts';
+import { unsettledSpends, versionFacts } from './facts.ts';
+import { keyState } from './keys.ts';
+import { bookFee, countChange } from './match-spend.ts';
+import { type Holder, holderOf, isOutside } from './plan.ts';
+import { findWithdrawal, paidBy, spendOf } from './rows.ts';
+import { settleSpends, strangersOf } from './settle.ts';
+import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
+import { readPlan } from './stored-plan.ts';
+import { isForeign, noteForeign } from './strangers.ts';
+
+const TRANSACTION_TIMEOUT_MS = 20_000;
+
+/** A file for the wallet that has the keys. */
+export type HandedOut = { file: Uint8Array; version: VersionRow };
+
+/**
+ * The newest version of a withdrawal's payment, for the wallet that has the keys; the same file each time. Throws `Rejected`:
+ * `psbt.none`, `withdrawal.overtaken`.
+ */
+export async function handOut(app: App, name: string): Promise<HandedOut> {
+  refuseInQuarantine(app.store, 'Withdrawals');
+  const { row, holder, outside } = outsideOf(app, name);
+  const version = newestOf(app.store, row);
+  if (!version) throw new Rejected('psbt.none', notPlanned(row));
+  if (version.raw !== null || version.sent_at !== null) {
+    throw new Rejected('psbt.none', `Withdrawal ${row.id} is signed already`);
+  }
+  const unsigned = await holder.chain.spending.unsigned(readPlan(version.plan), keptTransactions(app, holder.chain));
+  const { file, txid } = outside.handOut(unsigned, holder.account.key);
+  await app.store.write((tx) => {
+    const now = tx.get(versionById, { id: version.id });
+    if (now?.txid === null && isObsolete(tx, holder, now)) {
+      tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
+    } else if (now) {
+      if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);
+      if (now.txid === null) markHanded(app, tx, now, txid);
+      return;
+    }
+    throw new Rejected('withdrawal.overtaken', 'It is planned anew, because the chain moved on: try again in a moment');
+  });
+  return { file, version };
+}
+
+/** The account's side of a withdrawal. Throws `Rejected('psbt.none')` if this service's own wallet signs it. */
+function outsideOf(app: App, name: string): { row: WithdrawalRow; holder: Holder; outside: OutsideSigning } {
+  const row = findWithdrawal(app.store, name);
+  const holder = holderOf(app, row);
+  const { outside } = holder.chain.spending;
+  if (isOutside(holder.account) && outside) return { row, holder, outside };
+  throw new Rejected('psbt.none', `Withdrawal ${row.id} is not signed in another wallet`);
+}
+
+const newestOf = (reader: Reader, { spend_id }: WithdrawalRow): VersionRow | undefined =>
+  spend_id === null ? undefined : reader.all(versionsOf, { spend_id }).at(-1);
+
+const notPlanned = ({ id, state }: WithdrawalRow): string =>
+  state === 'requested'
+    ? `Withdrawal ${id} is not approved yet: approve it first`
+    : `Withdrawal ${id} is ${state}, and no transaction of it waits for a signature`;
+
+function markHanded(app: App, tx: Tx, version: VersionRow, txid: string): void {
+  tx.run(nameVersion, { id: version.id, txid });
+  tx.run(setVersionProblem, { id: version.id, problem: message('wait.outside') });
+  markSigned(app, tx, version, version.fee);
+}
+
+/**
+ * Takes the signed transaction of the newest version back: judged, finished, stored, and sent afterwards. The same one again changes
+ * nothing. Throws `Rejected`: `psbt.*`, `withdrawal.state`.
+ */
+export async function takeBack(app: App, name: string, given: Uint8Array): Promise<WithdrawalRow> {
+  refuseInQuarantine(app.store, 'Withdrawals');
+  const { row, holder, outside } = outsideOf(app, name);
+  const version = newestOf(app.store, row);
+  if (!version) throw new Rejected('psbt.none', notPlanned(row));
+  const signed = judged(app, row, version, outside, given);
+  if (version.txid === null) {
+    throw new Rejected('psbt.none', `The PSBT of withdrawal ${row.id} was not downloaded yet: this is another one`);
+  }
+  await app.store.write((tx) => {
+    const now = tx.get(versionById, { id: version.id });
+    if (!now || tx.all(versionsOf, { spend_id: version.spend_id }).at(-1)?.id !== version.id) throw replaced(row);
+    if (now.raw !== null) return;
+    // the chain shows a copy with other signatures, which is not to be sent beside it
+    if (now.txid !== signed.txid && isShown(tx, holder.chain, now)) return;
+    const { txid, raw, size } = signed;
+    tx.run(storeOutside, { id: now.id, txid, raw, size, signed_at: app.now() });
+    tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
+  });
+  return findWithdrawal(app.store, name);
+}
+
+/** Throws `Rejected`: as `takeBack` of the chain, and `psbt.replaced` for the transaction of an earlier version. */
+function judged(
+  app: App,
+  row: WithdrawalRow,
+  version: VersionRow,
+  outside: OutsideSigning,
+  given: Uint8Array,
+): SignedSpend {
+  try {
+    return outside.takeBack(readPlan(version.plan), given);
+  } catch (error) {
+    const earlier = app.store.all(versionsOf, { spend_id: version.spend_id }).slice(0, -1);
+    if (error instanceof Rejected && earlier.some(({ plan }) => fits(outside, plan, given))) throw replaced(row);
+    throw error;
+  }
+}
+
+function fits(outside: OutsideSigning, plan: string, given: Uint8Array): boolean {
+  try {
+    outside.takeBack(readPlan(plan), given);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    return error.code === 'psbt.unsigned' || error.code === 'psbt.signature' || error.code === 'psbt.sighash';
+  }
+}
+
+const replaced = ({ id, cancel }: WithdrawalRow): Rejected =>
+  new Rejected(
+    'psbt.replaced',
+    `This is an earlier PSBT of withdrawal ${id}, which ${cancel ? 'was canceled' : 'a newer one replaced'}: sign the newest. ` +
+      'Both spend a same coin, so only one of them can confirm; until then keep this signed copy from others',
+    'signed',
+  );
+
+/** Whether the chain shows the transaction by which a version is known. */
+function isShown(tx: Tx, chain: ChainRuntime, version: VersionRow): boolean {
+  const known = versionFacts(tx, chain, spendOf(tx, version.spend_id));
+  return known.some((fact) => fact.version.id === version.id && fact.depth !== null);
+}
+
+/** Why a withdrawal waits that is signed in another wallet; null: it does not, or it was taken back or seen. */
+export function whyOutside(app: App, row: WithdrawalRow): Message | null {
+  if (row.spend_id === null || (row.state !== 'approved' && row.state !== 'signed' && row.state !== 'broadcast'))
+    return null;
+  const account = app.directory.accounts().find(({ id }) => id === row.account_id);
+  if (!account || !isOutside(account)) return null;
+  const version = newestOf(app.store, row);
+  return version && version.raw === null && version.sent_at === null ? message('wait.outside') : null;
+}
+
+/**
+ * Reads the transactions that spend coins of versions that were handed out, and recognises the payments among them whose id nobody
+ * knew: a copy was broadcast elsewhere, or its signatures are a part of its id. Returns whether one could not be read.
+ */
+export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<boolean> {
+  const { outside } = chain.spending;
+  if (!outside) return false;
+  let waits = false;
+  for (const spend of unsettledSpends(app.store, chain)) {
+    const account = app.directory.accounts().find(({ id }) => id === spend.account_id);
+    if (!account || !isOutside(account)) continue;
+    const known = versionFacts(app.store, chain, spend);
+    for (const txid of strangersOf(app.store, chain, known)) {
+      if (isForeign(chain, txid)) continue;
+      const raw = await transactionOf(
+        app,
+        chain,
+        known.flatMap(({ keys }) => keys),
+        txid,
+      );
+      if (raw === null) {
+        waits = true;
+        continue;
+      }
+      const own = known.find(({ version }) => outside.isOf(readPlan(version.plan), raw));
+      await app.store.write((tx) => {
+        if (own) recognise(app, tx, chain, own.version, txid);
+        else noteForeign(chain, txid);
+        settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+      });
+    }
+  }
+  return waits;
+}
+
+function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: VersionRow, txid: string): void {
+  const version = tx.get(versionById, { id });
+  if (!version || version.plan !== plan) return;
+  tx.run(storeOutside, { id, txid, raw: null, size, signed_at: app.now() });
+  if (version.txid === null) markSigned(app, tx, version, version.fee);
+  countChange(tx, chain, txid);
+  bookFee(app, tx, chain, txid);
+  app.log.info({ withdrawals: paidBy(tx, version).map((row) => row.id), txid }, 'a payment was sent by another wallet');
+  tx.afterCommit(() => app.wake.chain(chain.key));
+}
+
+/** The transaction that uses a key, without witnesses; null: the source does not have it now. */
+async function transactionOf(
+  app: App,
+  chain: ChainRuntime,
+  keys: readonly string[],
+  txid: string,
+): Promise<string | null> {
+  const state = keys.map((key) => keyState(app.store, chain, key)).find((one) => one?.usedBy === txid);
+  try {
+    const signal = deadline(TRANSACTION_TIMEOUT_MS, chain.key);
+    return await chain.spending.transaction(txid, state?.block?.hash ?? null, signal);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return null;
+  }
+}

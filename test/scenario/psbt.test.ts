@@ -1,0 +1,201 @@
+/**
+ * Withdrawals of accounts whose keys are in another wallet, on a real litecoind. They are signed by the wallet of another node, which
+ * follows no chain and knows nothing but the keys and the PSBT.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import type { Result } from '../../daemon/contract/operator.ts';
+import type { Branch, ScriptForm } from '../../daemon/domain/chain.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
+import { otherWallet } from './other-wallet.ts';
+
+const COIN = 100_000_000n;
+const FORMS = ['p2wpkh', 'p2sh-p2wpkh', 'p2pkh'] as const satisfies ScriptForm[];
+/** The addresses that the other wallet knows, of each branch. */
+const KEYS = 6;
+
+type Detail = Result<'withdrawal.show'>['withdrawal'];
+
+describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wallet'), () => {
+  let node: Litecoind;
+  let signer: Litecoind;
+  let service: TestDaemon;
+  beforeAll(async () => {
+    [node, signer] = await Promise.all([Litecoind.start(), Litecoind.start()]);
+    await node.fund();
+    service = await startTestDaemon(litecoinConfig(`core_rpc = "${node.url}"`));
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await Promise.all([node?.remove(), signer?.remove()]);
+  });
+
+  const operator = () => operatorClient(service.dataDir);
+  const run = (...line: string[]) => cli(service.dataDir, line);
+  const show = async (id: number): Promise<Detail> => (await operator()('withdrawal.show', { id: `${id}` })).withdrawal;
+  const inState = (id: number, state: Detail['state']) =>
+    until(`withdrawal ${id} is ${state}`, async () => {
+      const one = await show(id);
+      return one.state === state && one;
+    });
+  const mempool = () => node.rpc<string[]>('getrawmempool', []);
+
+  /** A business with an account of that wallet, and 2 LTC in each of so many coins. */
+  async function shop(form: ScriptForm, seed: number, coins = 1): Promise<{ name: string; key: string }> {
+    const other = otherWallet(seed, form);
+    const name = `Shop ${seed}`;
+    const options = ['--name', name, '--network', 'regtest', '--account', `LTC=${other.descriptor}`, '--no-wallet'];
+    const added = await run('business', 'add', ...options, '--json', '--yes');
+    expect([added.code, added.err]).toEqual([0, expect.stringContaining('0  ')]);
+    const { key } = JSON.parse(added.out) as Result<'business.add'>;
+    for (const branch of [0, 1] satisfies Branch[]) {
+      for (let index = 0; index < KEYS; index++) {
+        await signer.rpc('importprivkey', [other.wif(index, branch), '', false]);
+      }
+    }
+    const headers = { 'mb-api-key': key.key };
+    for (let paid = 0; paid < coins; paid++) {
+      const { body } = await service.call<{ id: string }>('POST', '/invoice', { amount: 160, crypto: 'LTC' }, headers);
+      const address = await until('litecoind is followed', async () => {
+        const asked = await service.call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {}, headers);
+        return asked.status === 201 && asked.body.address;
+      });
+      await node.pay([{ address, units: 2n * COIN }]);
+    }
+    await node.mine(6);
+    await until('the payments are confirmed', async () => {
+      const { body } = await service.call<{ LTC: number }>('GET', '/balance', undefined, headers);
+      return body.LTC === 2 * coins;
+    });
+    return { name, key: key.key };
+  }
+
+  /** Asks for a withdrawal and approves it, as compared by the command line; without any passphrase. */
+  async function approved(business: string, amount: string): Promise<{ id: number; to: string }> {
+    const to = await node.newAddress();
+    const { withdrawal } = await operator()('withdrawal.add', { business, crypto: 'LTC', address: to, amount });
+    const expected = ['--to', to, '--amount', amount];
+    const done = await run('withdrawal', 'approve', `${withdrawal.id}`, '--yes', ...expected);
+    expect([done.code, done.out, done.err]).toEqual([
+      0,
+      expect.stringContaining('waits: its PSBT waits for the wallet that has the keys'),
+      expect.stringContaining(to.slice(0, 4)),
+    ]);
+    return { id: withdrawal.id, to };
+  }
+
+  /** The PSBT, as the other wallet signs it. */
+  async function signedPsbt(id: number): Promise<string> {
+    const given = await run('withdrawal', 'psbt', `${id}`);
+    expect([given.code, given.err]).toEqual([0, '']);
+    const { psbt, complete } = await signer.rpc<{ psbt: string; complete: boolean }>('walletprocesspsbt', [
+      given.out.trim(),
+    ]);
+    expect(complete).toBe(true);
+    return psbt;
+  }
+
+  async function handIn(id: number, text: string) {
+    const file = join(service.dataDir, `signed-${id}.psbt`);
+    await writeFile(file, text);
+    return run('withdrawal', 'signed', `${id}`, file, '--json');
+  }
+
+  const codeOf = ({ err }: { err: string }): string => (JSON.parse(err) as { error: { code: string } }).error.code;
+
+  async function needSound(): Promise<void> {
+    const { chains } = await operator()('ledger.prove', { chain: 'regtest:LTC' });
+    expect(chains).toMatchObject([{ chain: 'regtest:LTC', problems: [] }]);
+    expect((await operator()('alert.list', {})).alerts.map(({ kind }) => kind)).toEqual([]);
+  }
+
+  it.each(FORMS)('of %s: downloaded, signed, handed in twice, confirmed once', async (form) => {
+    const { name, key } = await shop(form, FORMS.indexOf(form) + 1);
+    const { id, to } = await approved(name, '0.5');
+    const first = await run('withdrawal', 'psbt', `${id}`);
+    expect((await show(id)).state).toBe('signed');
+    expect(codeOf(await handIn(id, first.out))).toBe('psbt.unsigned');
+    const psbt = await signedPsbt(id);
+    expect((await run('withdrawal', 'psbt', `${id}`)).out).toBe(first.out);
+
+    const [one, two] = await Promise.all([handIn(id, psbt), handIn(id, psbt)]);
+    expect([one.code, two.code, one.err, two.err]).toEqual([0, 0, '', '']);
+    const { tx_id, versions } = await inState(id, 'broadcast');
+    expect([tx_id, versions.length]).toEqual([null, 1]);
+    expect(await mempool()).toEqual([versions[0]!.tx_id]);
+    expect((await handIn(id, psbt)).code).toBe(0);
+
+    await node.mine(1);
+    expect(await inState(id, 'completed')).toMatchObject({ tx_id: versions[0]!.tx_id, problem: null });
+    const got = await node.rpc<number>('getreceivedbyaddress', [to]);
+    expect(got).toBe(0.5);
+    const headers = { 'mb-api-key': key };
+    const fee = Number((await show(id)).fee);
+    const left = await service.call<{ LTC: number }>('GET', '/balance', undefined, headers);
+    expect(left.body.LTC).toBeCloseTo(1.5 - fee, 8);
+    await node.mine(12);
+    await needSound();
+  });
+
+  it('is sped up and canceled by further PSBTs, of which one alone can confirm', async () => {
+    const { name } = await shop('p2wpkh', 11, 2);
+    const { id } = await approved(name, '0.3');
+    const slow = await signedPsbt(id);
+    const refused = await run('withdrawal', 'reject', `${id}`, '--yes', '--json');
+    expect(codeOf(refused)).toBe('withdrawal.state');
+    const faster = await run('withdrawal', 'speed-up', `${id}`, '--yes', '--fee-rate', '40');
+    expect([faster.code, faster.out]).toEqual([0, expect.stringContaining('its PSBT waits')]);
+    const fast = await signedPsbt(id);
+    expect(fast).not.toBe(slow);
+    expect(codeOf(await handIn(id, slow))).toBe('psbt.replaced');
+    expect((await handIn(id, fast)).code).toBe(0);
+    await inState(id, 'broadcast');
+    expect((await mempool()).length).toBe(1);
+
+    const cancel = await run('withdrawal', 'cancel', `${id}`, '--yes');
+    expect([cancel.code, cancel.out]).toEqual([0, expect.stringContaining('its PSBT waits')]);
+    const back = await signedPsbt(id);
+    expect(codeOf(await handIn(id, fast))).toBe('psbt.replaced');
+    expect((await handIn(id, back)).code).toBe(0);
+    await until('the cancellation took its place', async () => {
+      const { versions } = await show(id);
+      return (await mempool()).includes(`${versions[2]?.tx_id}`);
+    });
+    await node.mine(12);
+    expect(await inState(id, 'failed')).toMatchObject({ reason: { code: 'ended.canceled' } });
+    await needSound();
+  });
+
+  it.each(FORMS)('of %s is recognised where the other wallet sends it by itself', async (form) => {
+    const { name } = await shop(form, 21 + FORMS.indexOf(form));
+    const { id } = await approved(name, '0.4');
+    const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(id)]);
+    const txid = await node.rpc<string>('sendrawtransaction', [hex]);
+    await inState(id, 'broadcast');
+    await node.mine(1);
+    expect(await inState(id, 'completed')).toMatchObject({ tx_id: txid, problem: null });
+    await node.mine(12);
+    await needSound();
+  });
+
+  it('is sent once where the service ends between the upload and the broadcast', async () => {
+    const { name } = await shop('p2pkh', 31);
+    const { id } = await approved(name, '0.7');
+    const psbt = await signedPsbt(id);
+    await node.stop();
+    expect((await handIn(id, psbt)).code).toBe(0);
+    await service.restart();
+    expect((await show(id)).state).toBe('signed');
+    await node.launch();
+    await node.mine(1);
+    const { versions } = await inState(id, 'broadcast');
+    expect(await mempool()).toEqual([versions[0]!.tx_id]);
+    await node.mine(12);
+    await inState(id, 'completed');
+    await needSound();
+  });
+});
