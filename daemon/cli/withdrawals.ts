@@ -188,7 +188,7 @@ async function carryOut(
 
 /** Throws if the withdrawal is decided or under way. */
 function needUndecided({ id, state, problem, reason }: Result<'withdrawal.list'>['withdrawals'][number]): void {
-  if (state === 'requested' || (state === 'approved' && problem !== null)) return;
+  if (state === 'requested' || (state === 'approved' && problem !== null && problem.code !== 'wait.outside')) return;
   const why = reason === null ? '' : ` (${textOf(reason)})`;
   throw new Failure(`withdrawal ${id} is ${state}${why}: there is nothing to approve`, EXIT.failed, 'withdrawal.state');
 }

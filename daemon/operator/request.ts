@@ -45,7 +45,12 @@ export class ApprovalRequest {
 
   /** False on simulated chains, whose wallet has no passphrase, and where another wallet signs. */
   get needsPassphrase(): boolean {
-    return this.#review !== null && !this.#preview.outside;
+    return this.#review !== null && !this.isOutside;
+  }
+
+  /** Whether another wallet signs it, to which it is handed out as a PSBT after the approval. */
+  get isOutside(): boolean {
+    return this.#preview.outside;
   }
 
   /** Whether the wallet has to be unlocked before: it takes a grant of gas only then. */
@@ -56,7 +61,7 @@ export class ApprovalRequest {
   /** Makes the approvals and hands them to the service. `passphrase` is read only where one is needed. */
   async approve(keyholder: Keyholder, passphrase: string): Promise<Result<'withdrawal.approve'>> {
     const { approvals, gas } =
-      this.#review && !this.#preview.outside
+      this.#review && !this.isOutside
         ? await this.#review.signed((wanted) => keyholder.authorize(passphrase, wanted))
         : { approvals: this.#withoutMacs(), gas: null };
     return this.#call('withdrawal.approve', { proposal: this.#proposal, approvals, gas });

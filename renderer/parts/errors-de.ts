@@ -2,6 +2,29 @@
 import type { RejectCode } from '../../daemon/domain/rejections.ts';
 
 export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
+  'account.watch_only':
+    'Die Schlüssel dieses Kontos sind in einer anderen Wallet: Senden Sie es von dort. Die Bücher folgen',
+  'psbt.amount':
+    'Ein Betrag ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.input':
+    'Sie gibt andere Coins aus als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.locktime':
+    'Ihre Sperrzeit (lock time) ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.malformed': 'Diese Datei ist weder eine lesbare PSBT noch eine Transaktion in Hex',
+  'psbt.none': 'Für diese Auszahlung wird keine PSBT erwartet',
+  'psbt.output':
+    'Sie zahlt an andere Empfänger als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.replaced':
+    'Das ist eine frühere PSBT dieser Auszahlung: Unterschreiben Sie die neueste. Nur eine von beiden kann bestätigt werden',
+  'psbt.sequence':
+    'Eine Sequenznummer ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.sighash':
+    'Eine Unterschrift lässt anderen Raum, die Transaktion zu ändern. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.signature': 'Eine Unterschrift ist falsch: Sie gehört nicht zu dieser Transaktion, oder sie wurde beschädigt',
+  'psbt.unsigned':
+    'Ein Coin ist nicht mit seinem Schlüssel unterschrieben: Unterschreiben Sie in der Wallet, die die Schlüssel hat',
+  'psbt.version':
+    'Die Version der Transaktion ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
   'address_book.address': 'An diese Adresse kann auf dieser Blockchain nicht gezahlt werden',
   'address_book.known': 'Diese Adresse steht schon im Adressbuch',
   'address_book.too_many': 'Das Adressbuch ist voll: Entfernen Sie zuerst Adressen',

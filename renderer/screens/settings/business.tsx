@@ -7,20 +7,11 @@ import { useLanguage } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
 import { currencyOf } from '../../parts/currencies.ts';
 import { byCoin, CoinName, Problem, Section } from '../../parts/parts.tsx';
+import { base64Of } from '../../parts/save.ts';
 import { LookPreview } from './look.tsx';
 import type { T } from './settings.tsx';
 
 const DEFAULT_ACCENT = '#1c57c8';
-
-async function base64Of(file: File | undefined): Promise<string | undefined> {
-  if (file === undefined) return undefined;
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const reader = new FileReader();
-  reader.onload = () => resolve(String(reader.result));
-  reader.onerror = () => reject(reader.error);
-  reader.readAsDataURL(file);
-  return (await promise).split(',')[1] ?? '';
-}
 
 type Props = { business: Business; t: T };
 

@@ -285,7 +285,7 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const isTyped = !needsPassphrase || approval.passphrase !== '';
   const isFree = connection.up && !busy && !approval.working && approval.wait === 0;
   const ready = known && isFree && isTyped && (groups === 0 || compared);
-  if (!session.approvals && needsPassphrase) return <TurnedOff task={task} />;
+  if (!session.approvals && (needsPassphrase || request.isOutside)) return <TurnedOff task={task} />;
   return (
     <form
       className="sign"
@@ -303,7 +303,9 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
       {needsPassphrase && <Passphrase approval={approval} />}
       {approval.error && !isPassphrase(approval.error) && <Problem error={approval.error} means={t('nothingMoved')} />}
       <button type="submit" className={warned ? 'button large' : 'button filled large'} disabled={!ready}>
-        {approval.working ? t('approving') : t(BUTTON[task.kind], { amount, n: view.payments.length })}
+        {approval.working
+          ? t('approving')
+          : t(request.isOutside ? 'approveOutside' : BUTTON[task.kind], { amount, n: view.payments.length })}
       </button>
       {task.kind === 'pay' && <Reject task={task} filled={warned} />}
       {(task.kind === 'speed-up' || task.kind === 'cancel') && (

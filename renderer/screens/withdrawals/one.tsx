@@ -9,7 +9,8 @@ import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Facts, Hash, Head, Notice, Section, Told, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { BigSum } from './headline.tsx';
-import { isWaiting, WithdrawalState } from './state.tsx';
+import { Outside } from './outside.tsx';
+import { isOutside, isWaiting, WithdrawalState } from './state.tsx';
 import TEXTS from './texts.ts';
 
 type Detail = Result<'withdrawal.show'>['withdrawal'];
@@ -102,7 +103,8 @@ function Body({ one }: { one: Detail }): ReactNode {
         <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
-      {one.problem && (
+      {isOutside(one) && <Outside id={`${one.id}`} />}
+      {one.problem && !isOutside(one) && (
         <Notice tone="warn" title={t('whyItWaits')}>
           <Told said={one.problem} />
         </Notice>

@@ -38,6 +38,7 @@ type OutcomeJson = Result<'withdrawal.approve'>['outcome'];
 function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One; outcome: OutcomeJson }): ReactNode {
   const t = useText(TEXTS);
   const problem = outcome?.problem ?? one?.problem;
+  const outside = problem?.code === 'wait.outside';
   const isDone = one?.state === 'completed';
   const isSent = outcome?.sent || one?.state === 'broadcast' || isDone;
   if (isSent) {
@@ -53,7 +54,10 @@ function Approved({ task, id, one, outcome }: { task: Task; id: string; one: One
   }
   return (
     <>
-      <Notice tone={problem ? 'warn' : 'main'} title={t(problem ? 'approvedWaits' : 'approvedNow')}>
+      <Notice
+        tone={problem && !outside ? 'warn' : 'main'}
+        title={t(outside ? 'outsideState' : problem ? 'approvedWaits' : 'approvedNow')}
+      >
         {problem ? <Told said={problem} /> : t('beingSigned')}
       </Notice>
       <Back id={id} task={task} />

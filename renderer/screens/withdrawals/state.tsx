@@ -10,7 +10,12 @@ type Withdrawal = Result<'withdrawal.list'>['withdrawals'][number];
 
 /** Whether the operator must decide. An approved one that cannot be signed, because its fee rose, counts too. */
 export const isWaiting = ({ state, problem, tx_id }: Pick<Withdrawal, 'state' | 'problem' | 'tx_id'>): boolean =>
-  state === 'requested' || (state === 'approved' && problem !== null && tx_id === null);
+  state === 'requested' ||
+  (state === 'approved' && problem !== null && tx_id === null && !isOutside({ state, problem }));
+
+/** Whether the wallet that has the keys must sign it. */
+export const isOutside = ({ state, problem }: Pick<Withdrawal, 'state' | 'problem'>): boolean =>
+  state !== 'requested' && problem?.code === 'wait.outside';
 
 const LOOKS: Record<Withdrawal['state'], [Shape, Tone]> = {
   requested: ['approve', 'main'],
@@ -29,6 +34,13 @@ export function WithdrawalState({ of }: { of: Withdrawal }): ReactNode {
     return (
       <State shape="waiting" tone="warn">
         {t('canceling')}
+      </State>
+    );
+  }
+  if (isOutside(of)) {
+    return (
+      <State shape="approve" tone="main">
+        {t('outsideState')}
       </State>
     );
   }
