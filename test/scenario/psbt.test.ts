@@ -2,6 +2,7 @@
  * Withdrawals of accounts whose keys are in another wallet, on a real litecoind. They are signed by the wallet of another node, which
  * follows no chain and knows nothing but the keys and the PSBT.
  */
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +10,8 @@ import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import type { Branch, ScriptForm } from '../../daemon/domain/chain.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { spawnBound } from '../support/bound-child.ts';
+import { bundled } from '../support/bundles.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 import { otherWallet } from './other-wallet.ts';
@@ -18,6 +21,12 @@ const FORMS = ['p2wpkh', 'p2sh-p2wpkh', 'p2pkh'] as const satisfies ScriptForm[]
 /** The addresses that the other wallet knows, of each branch. */
 const KEYS = 6;
 
+type Raw = {
+  locktime: number;
+  vin: { txid: string; vout: number; sequence: number }[];
+  vout: { value: number }[];
+};
+type Coin = { value: number; scriptPubKey: { hex: string } };
 type Detail = Result<'withdrawal.show'>['withdrawal'];
 
 describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wallet'), () => {
@@ -149,6 +158,10 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     expect(codeOf(refused)).toBe('withdrawal.state');
     const faster = await run('withdrawal', 'speed-up', `${id}`, '--yes', '--fee-rate', '40');
     expect([faster.code, faster.out]).toEqual([0, expect.stringContaining('its PSBT waits')]);
+    // a plan that nobody downloaded gives way to the next one
+    const again = await run('withdrawal', 'speed-up', `${id}`, '--yes', '--fee-rate', '60');
+    expect(again.code).toBe(0);
+    expect((await show(id)).versions.map(({ fee }) => Number(fee))).toEqual([expect.any(Number), expect.any(Number)]);
     const fast = await signedPsbt(id);
     expect(fast).not.toBe(slow);
     expect(codeOf(await handIn(id, slow))).toBe('psbt.replaced');
@@ -182,20 +195,76 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     await needSound();
   });
 
-  it('is sent once where the service ends between the upload and the broadcast', async () => {
+  it('is sent once where kill -9 ends the service between the upload and the broadcast', async () => {
     const { name } = await shop('p2pkh', 31);
     const { id } = await approved(name, '0.7');
     const psbt = await signedPsbt(id);
+    await service.daemon.stop();
+    const child = spawnBound(process.execPath, [await bundled('test/scenario/runner.ts'), service.dataDir], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const died = once(child, 'close');
+    let told = '';
+    child.stdout!.on('data', (chunk: Buffer) => {
+      told += chunk;
+    });
+    await until('another process serves the same data', async () => told.includes('{"url"'));
     await node.stop();
     expect((await handIn(id, psbt)).code).toBe(0);
-    await service.restart();
-    expect((await show(id)).state).toBe('signed');
+    expect((await show(id)).versions).toMatchObject([{ signed_at: expect.any(String), sent_at: null }]);
+    child.kill('SIGKILL');
+    expect((await died)[1]).toBe('SIGKILL');
     await node.launch();
-    await node.mine(1);
+    expect(await mempool()).toEqual([]);
+    await service.resume();
     const { versions } = await inState(id, 'broadcast');
     expect(await mempool()).toEqual([versions[0]!.tx_id]);
     await node.mine(12);
     await inState(id, 'completed');
     await needSound();
+  });
+
+  it('ends with an alarm where an altered copy is sent, and is not paid again', async () => {
+    const { name } = await shop('p2pkh', 41);
+    const { id } = await approved(name, '0.6');
+    const { psbt } = await operator()('withdrawal.psbt', { id: `${id}` });
+    const { tx } = await node.rpc<{ tx: Raw }>('decodepsbt', [psbt]);
+    const outputs = tx.vout.map(({ value }, at) => ({ at, value })).sort((one, other) => one.value - other.value);
+    const thief = await node.newAddress();
+    // the payment is smaller than the change, and comes first
+    const paid = await Promise.all(
+      outputs.map(async (one) => [one.at === 0 ? thief : await signer.newAddress(), one.value]),
+    );
+    const inputs = tx.vin.map(({ txid, vout, sequence }) => ({ txid, vout, sequence }));
+    const raw = await node.rpc<string>('createrawtransaction', [
+      inputs,
+      paid.map(([to, value]) => ({ [`${to}`]: value! })),
+      tx.locktime,
+    ]);
+    const spent = await node.rpc<Coin>('gettxout', [inputs[0]!.txid, inputs[0]!.vout]);
+    const coin = {
+      txid: inputs[0]!.txid,
+      vout: inputs[0]!.vout,
+      scriptPubKey: spent.scriptPubKey.hex,
+      amount: spent.value,
+    };
+    const altered = await signer.rpc<{ hex: string; complete: boolean }>('signrawtransactionwithwallet', [raw, [coin]]);
+    expect(altered.complete).toBe(true);
+    const refused = await handIn(id, altered.hex);
+    expect([codeOf(refused), refused.err]).toEqual([
+      'psbt.output',
+      expect.stringContaining('cancel this withdrawal now'),
+    ]);
+    expect((await show(id)).state).toBe('signed');
+
+    const txid = await node.rpc<string>('sendrawtransaction', [altered.hex]);
+    await node.mine(12);
+    const failed = await inState(id, 'failed');
+    expect([failed.reason?.code, failed.versions.length]).toEqual(['ended.conflict', 1]);
+    const { alerts } = await operator()('alert.list', {});
+    expect(alerts.map(({ kind, subject }) => [kind, subject.split(' ')[0]])).toContainEqual([
+      'withdrawal.conflict',
+      txid,
+    ]);
   });
 });

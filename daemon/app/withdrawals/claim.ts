@@ -182,6 +182,13 @@ export function dropPlan(app: App, tx: Tx, version: VersionRow): void {
   tx.run(dropSpend, { id: version.spend_id });
 }
 
+/** Drops unsigned plans of a payment. */
+export function dropUnsigned(app: App, tx: Tx, spendId: number): void {
+  for (const version of tx.all(versionsOf, { spend_id: spendId })) {
+    if (version.txid === null) dropPlan(app, tx, version);
+  }
+}
+
 /** Withdraws the cancellation of withdrawals that the newest version pays. */
 function takeBackCancels(app: App, tx: Tx, spendId: number): void {
   const newest = tx.all(versionsOf, { spend_id: spendId }).at(-1);

@@ -23,7 +23,6 @@ import {
   type SpendRow,
   undecidedSpendsOfKey,
   versionByTxid,
-  versionsOf,
   type WithdrawalRow,
   withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
@@ -34,7 +33,7 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { dropPlan } from './claim.ts';
+import { dropUnsigned } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { applyEvent, spendOf, withdrawalOf } from './rows.ts';
 import { settleSpends } from './settle.ts';
@@ -340,13 +339,6 @@ function take(
   const fee = shareOf(found.source.fee, found.paid.length);
   const signed = { spend_id: spendId, fee, units, deadline_at: null, problem: null };
   applyEvent(app, tx, row, 'sign', signed);
-}
-
-/** Drops unsigned plans of a payment. */
-function dropUnsigned(app: App, tx: Tx, spendId: number): void {
-  for (const version of tx.all(versionsOf, { spend_id: spendId })) {
-    if (version.txid === null) dropPlan(app, tx, version);
-  }
 }
 
 /** Its change counts before it confirms, like that of every transaction of ours. */

@@ -14,12 +14,12 @@ import { FEE_UNLIMITED } from '../../wallet/signer/limits.ts';
 import type { Intent } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import { checkApproval, describePlan, type GivenApproval, type Preview } from './approve.ts';
-import { addVersion, needReplaceable, type Raised } from './claim.ts';
+import { addVersion, dropUnsigned, needReplaceable, type Raised } from './claim.ts';
 import { availableUnits } from './coins.ts';
 import { type SignedVersion, sharedKeys, versionFacts } from './facts.ts';
 import { fastRate, needApprovable } from './fees.ts';
 import { isUnasked } from './payment.ts';
-import { type Holder, holderOf, overtakenIsRejected, type Planned, prepare } from './plan.ts';
+import { type Holder, holderOf, isOutside, overtakenIsRejected, type Planned, prepare } from './plan.ts';
 import { isRefused } from './refusals.ts';
 import { paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { intentOf } from './sign.ts';
@@ -81,6 +81,7 @@ export async function replace(
     overtakenIsRejected(() => {
       const { planned, holder, pays } = found;
       const { spend } = needOpen(tx, holder, found.row);
+      if (isOutside(holder.account)) dropUnsigned(app, tx, spend.id);
       const raised = raisedFees(app, tx, found, wanted, approvals);
       needCancellation(found, raised);
       if (wanted.kind === 'cancel') {
@@ -208,7 +209,9 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
   const spend = spendOf(reader, spend_id);
   const known = versionFacts(reader, holder.chain, spend);
   needReplacement(holder, known);
-  if (known.length === 0 || known.length < reader.all(versionsOf, { spend_id }).length) {
+  // a plan that nobody downloaded can be dropped
+  const isSigning = !isOutside(holder.account) && known.length < reader.all(versionsOf, { spend_id }).length;
+  if (known.length === 0 || isSigning) {
     throw new Rejected('withdrawal.state', 'Another version is being signed: try again in a moment');
   }
   if (known.some(({ depth }) => (depth ?? 0) > 0)) {

@@ -73,7 +73,8 @@ export function detailJson(
     versions: versions.map((version) => ({
       id: version.id,
       kind: version.kind,
-      tx_id: version.txid,
+      // nobody signed what was handed out, as far as is known: its id may be another one then
+      tx_id: version.signed_at === null && version.sent_at === null ? null : version.txid,
       proof: version.proof,
       fee: formatUnits(version.fee, asset),
       vsize: version.size,

@@ -159,6 +159,12 @@ describe.each(FORMS)('a PSBT of %s', (form) => {
     expect(() => judge(plan, given)).toThrow('cancel this withdrawal now');
   });
 
+  it('is refused without an alarm if it is of another payment', () => {
+    const transaction = sign(file).finalizeAllInputs().extractTransaction(true);
+    for (const input of transaction.ins) input.hash = Buffer.alloc(32, 3);
+    expect(() => judge(plan, transaction.toHex())).toThrow(/^It spends none of the planned coins/);
+  });
+
   it('is refused without every signature, with a wrong one, and with one that covers less', () => {
     expect(codeOf(() => judge(plan, file))).toBe('psbt.unsigned');
     const half = sign(file);

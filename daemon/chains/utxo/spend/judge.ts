@@ -148,6 +148,10 @@ function compareCoins({ inputs }: UtxoPlan, { ins }: Transaction): void {
     const one = ins[at];
     return one ? `${Buffer.from(one.hash).reverse().toString('hex')}:${one.index}` : null;
   };
+  const names = ins.map((_, at) => nameOf(at));
+  if (!inputs.some(({ outpoint }) => names.includes(outpoint))) {
+    throw refusal('psbt.input', 'It spends none of the planned coins: it is a file of another payment');
+  }
   if (ins.length !== inputs.length) throw altered('psbt.input', `it spends ${ins.length} coins, not ${inputs.length}`);
   for (const [at, { outpoint, sequence }] of inputs.entries()) {
     if (nameOf(at) !== outpoint) throw altered('psbt.input', `its coin ${at + 1} is ${nameOf(at)}, not ${outpoint}`);
