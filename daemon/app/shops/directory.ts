@@ -148,10 +148,15 @@ export class Directory {
     return account !== undefined && isWatchOnly(account.key);
   }
 
-  businessOfAccount(accountId: number): number {
+  /** An account by its id, which is known to exist. */
+  accountOf(accountId: number): Account {
     const account = this.accounts().find(({ id }) => id === accountId);
     assert(account, `no account ${accountId}`);
-    return account.businessId;
+    return account;
+  }
+
+  businessOfAccount(accountId: number): number {
+    return this.accountOf(accountId).businessId;
   }
 
   /** Whether a business takes this symbol. */

@@ -161,8 +161,7 @@ function isShown(tx: Tx, chain: ChainRuntime, version: VersionRow): boolean {
 export function whyOutside(app: App, row: WithdrawalRow): Message | null {
   if (row.spend_id === null || (row.state !== 'approved' && row.state !== 'signed' && row.state !== 'broadcast'))
     return null;
-  const account = app.directory.accounts().find(({ id }) => id === row.account_id);
-  if (!account || !isOutside(account)) return null;
+  if (!isOutside(app.directory.accountOf(row.account_id))) return null;
   const version = newestOf(app.store, row);
   return version && version.raw === null && version.sent_at === null ? message('wait.outside') : null;
 }
@@ -176,8 +175,7 @@ export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<b
   if (!outside) return false;
   let waits = false;
   for (const spend of unsettledSpends(app.store, chain)) {
-    const account = app.directory.accounts().find(({ id }) => id === spend.account_id);
-    if (!account || !isOutside(account)) continue;
+    if (!isOutside(app.directory.accountOf(spend.account_id))) continue;
     const known = versionFacts(app.store, chain, spend);
     for (const txid of strangersOf(app.store, chain, known)) {
       if (isForeign(chain, txid)) continue;

@@ -112,8 +112,7 @@ async function claimAll(
 
 /** False where another wallet has the keys: nothing waits for the signer then. */
 function isSignedHere(app: App, { account_id }: { account_id: number }): boolean {
-  const account = app.directory.accounts().find(({ id }) => id === account_id);
-  return account === undefined || !isOutside(account);
+  return !isOutside(app.directory.accountOf(account_id));
 }
 
 /** The signer's status; null on simulated chains, whose wallet has no lock. */

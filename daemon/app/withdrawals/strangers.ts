@@ -15,6 +15,5 @@ export function noteForeign(chain: ChainRuntime, txid: string): void {
 
 /** Whether one of these transactions may be a copy of a payment that another wallet signs, and was not read yet. */
 export function mayBeCopy(app: App, chain: ChainRuntime, spend: SpendRow, txids: readonly string[]): boolean {
-  const account = app.directory.accounts().find(({ id }) => id === spend.account_id);
-  return account !== undefined && isWatchOnly(account.key) && txids.some((txid) => !isForeign(chain, txid));
+  return txids.some((txid) => !isForeign(chain, txid)) && isWatchOnly(app.directory.accountOf(spend.account_id).key);
 }
