@@ -2,12 +2,14 @@
  * Updates. One that the maker of this package did not sign is passed over. Nothing is fetched and nothing installed before the
  * user has said so for this version.
  */
+
 import { dialog } from 'electron';
 import type { AppUpdater } from 'electron-updater';
+import { MS_PER_DAY } from '../daemon/domain/time.ts';
 import { isSigned } from './signature.ts';
 import type { ShellText } from './texts.ts';
 
-const CHECK_MS = 24 * 3_600_000;
+const CHECK_MS = MS_PER_DAY;
 
 type Updater = Pick<
   AppUpdater,

@@ -1,8 +1,8 @@
 /** How long the next passphrase must wait after wrong ones. */
-import { useCallback, useEffect, useState } from 'react';
-import { useData } from './data.tsx';
 
-const SECOND_MS = 1_000;
+import { useCallback, useEffect, useState } from 'react';
+import { MS_PER_SECOND } from '../daemon/domain/time.ts';
+import { useData } from './data.tsx';
 
 export function useTries(enabled: boolean): { wait: number; read(): void } {
   const { bridge } = useData();
@@ -18,7 +18,7 @@ export function useTries(enabled: boolean): { wait: number; read(): void } {
   }, [enabled, read]);
   useEffect(() => {
     if (wait === 0) return;
-    const timer = setTimeout(() => setWait(Math.max(0, wait - 1)), SECOND_MS);
+    const timer = setTimeout(() => setWait(Math.max(0, wait - 1)), MS_PER_SECOND);
     return () => clearTimeout(timer);
   }, [wait]);
   return { wait, read };

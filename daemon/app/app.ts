@@ -1,5 +1,7 @@
 /** The parts of the program, passed to every use case and created in `create-app.ts`. */
+
 import type { Config } from '../config/config.ts';
+import { MS_PER_HOUR } from '../domain/time.ts';
 import type { Log } from '../log.ts';
 import type { RateBook } from '../rates/book.ts';
 import type { Store } from '../store/store.ts';
@@ -37,8 +39,6 @@ export type App = {
   publicUrl: string;
   readonly wake: Wake;
 };
-
-export const MS_PER_HOUR = 3_600_000;
 
 /** How long late money still counts, in milliseconds. */
 export function graceMs(app: App): number {

@@ -2,9 +2,10 @@
  * Time limits for requests to a chain's source. A source that is too slow counts as away: callers get `Unavailable`,
  * not the platform's `TimeoutError`, which would count as a bug and halt the chain.
  */
-import { Unavailable } from '../domain/errors.ts';
 
-const MS_PER_SECOND = 1_000;
+import { Unavailable } from '../domain/errors.ts';
+import { MS_PER_SECOND } from '../domain/time.ts';
+
 const RETRY_SECONDS = 30;
 
 const lateness = (ms: number, who: string): Unavailable =>

@@ -2,14 +2,16 @@
  * Stores answers by the caller's `Idempotency-Key`. Only successes are stored, in the transaction of their effect, so
  * that effect and answer always exist together.
  */
+
 import { createHash } from 'node:crypto';
 import { Rejected } from '../domain/errors.ts';
+import { MS_PER_DAY } from '../domain/time.ts';
 import { expireIdempotentAnswers, idempotentAnswer, insertIdempotentAnswer } from '../store/queries/effects.ts';
 import type { Reader, Tx } from '../store/store.ts';
-import { type App, MS_PER_HOUR } from './app.ts';
+import type { App } from './app.ts';
 
 const KEY_CHARACTERS_MAX = 255;
-const KEPT_MS = 24 * MS_PER_HOUR;
+const KEPT_MS = MS_PER_DAY;
 
 export type Answer = { status: number; body: string };
 export type IdempotentRequest = {

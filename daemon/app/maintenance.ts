@@ -3,7 +3,9 @@
  * closed alerts that are older than a year. Rows with a rule of their own (answers kept for an Idempotency-Key, events for
  * shops, rates) are removed every minute.
  */
+
 import { setImmediate as turn } from 'node:timers/promises';
+import { MS_PER_DAY } from '../domain/time.ts';
 import {
   alertsAfter,
   attemptsAfter,
@@ -25,7 +27,7 @@ const STEP_MS_MAX = 5;
 /** No reorganisation reaches so deep: a week of Bitcoin's blocks. */
 const BURIED_BLOCKS = 1_008;
 /** A year, and some weeks for the accounting. */
-const KEPT_MS = 400 * 86_400_000;
+const KEPT_MS = 400 * MS_PER_DAY;
 
 type Freed = { transactions: number; attempts: number; alerts: number };
 

@@ -1,8 +1,10 @@
 /** The disk of the database: the alerts before it is full and while it takes no writes. */
+
 import { type Message, message } from '../domain/messages.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../domain/time.ts';
 import { saveSetting, settingOf } from '../store/queries/settings.ts';
 import { end, raise, storeWaitingAlerts } from './alerts.ts';
-import { type App, MS_PER_HOUR } from './app.ts';
+import type { App } from './app.ts';
 
 /** Reserved room on the disk, so that an operator can still act when it is full. */
 export const RESERVE_BYTES = 8 * 1_048_576;
@@ -46,7 +48,6 @@ type Size = { at: number; bytes: number };
 
 const SIZES_SETTING = 'storage.sizes';
 const SIZES_MAX = 30;
-const MS_PER_DAY = 86_400_000;
 /** Over a shorter span a busy day looks like a trend. */
 const GROWTH_DAYS_MIN = 7;
 

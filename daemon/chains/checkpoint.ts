@@ -4,8 +4,10 @@
  * Invariant: the headers of a step link to each other and to the block below, so that an endpoint that reorganises
  * meanwhile, or has several nodes behind it, can make a step fail but never mix two branches.
  */
+
 import { type BlockId, CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../domain/errors.ts';
+import { MS_PER_HOUR } from '../domain/time.ts';
 import { tipOf } from './adapter.ts';
 
 /** `timeMs`: the block's own time, milliseconds since 1970. */
@@ -124,7 +126,7 @@ export async function checkpointAt(
 }
 
 /** How far a block's time may be from the true time on any of these chains. */
-const CLOCK_MARGIN_MS = 2 * 3_600_000;
+const CLOCK_MARGIN_MS = 2 * MS_PER_HOUR;
 
 /** A height such that every block made since `birthday` lies above it. */
 async function heightBefore(

@@ -1,8 +1,10 @@
 /** `countinghouse ledger` and `export`: reconciliation with the chains, and the export for accounting. */
+
 import { open, rename, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { csv, csvRows } from '../domain/csv.ts';
+import { MS_PER_DAY } from '../domain/time.ts';
 import { BOOK_COLUMNS, type BookRow } from '../operator/book-columns.ts';
 import { memorySaver } from '../workers/heap.ts';
 import { action } from './commands.ts';
@@ -14,7 +16,6 @@ import { table } from './table.ts';
 type ChainProof = Result<'ledger.prove'>['chains'][number];
 type ExportOptions = { from?: string; to?: string; business?: string; file?: string };
 
-const DAY_MS = 86_400_000;
 const DAY_CHARS = 'YYYY-MM-DD'.length;
 
 export function bookCommands(root: Command, io: Io): void {
@@ -82,7 +83,7 @@ const problemLines = ({ chain, problems, offers, corrections, error }: ChainProo
 async function exportRows(session: Session, options: ExportOptions): Promise<void> {
   const from = options.from?.slice(0, DAY_CHARS) ?? '1970-01-01';
   // the latest time zone may already have the next day
-  const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + DAY_MS).toISOString().slice(0, DAY_CHARS);
+  const to = options.to?.slice(0, DAY_CHARS) ?? new Date(Date.now() + MS_PER_DAY).toISOString().slice(0, DAY_CHARS);
   if (from > to) throw usage(`--from ${from} is after --to ${to}`);
   const pages = pagesOf(session, { from, to, business: options.business });
   if (options.file !== undefined) return exportInto(session, options.file, pages);

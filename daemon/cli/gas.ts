@@ -1,10 +1,12 @@
 /** `countinghouse gas`: the money on deposit addresses of Ethereum and BNB Smart Chain, and its collection. */
+
 import type { Command } from 'commander';
 import type { Result } from '../contract/operator.ts';
 import { type AssetId, assetOf } from '../domain/assets.ts';
 import { EVM_CHAINS, type EvmChain } from '../domain/evm.ts';
 import { textIn } from '../domain/messages.ts';
 import { parseDecimal } from '../domain/money.ts';
+import { MS_PER_DAY, MS_PER_MINUTE } from '../domain/time.ts';
 import { macAt } from '../operator/keyholder.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
@@ -24,9 +26,6 @@ type CollectOptions = PassphraseOption & {
   until?: number;
   daily?: string;
 };
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export function gasCommands(root: Command, io: Io): void {
   const gas = root
@@ -279,9 +278,9 @@ type Hours = { from: string; to: string };
 
 /** Of a daily plan: the longest that the wallet can be granted, less a minute for a clock that differs. */
 async function lastMoment(begins: number, daily: Hours | null): Promise<number> {
-  if (!daily) return begins + DAY_MS;
+  if (!daily) return begins + MS_PER_DAY;
   const { GAS_GRANT_MS_MAX } = await import('../wallet/signer/limits.ts');
-  return Date.now() + GAS_GRANT_MS_MAX - MINUTE_MS;
+  return Date.now() + GAS_GRANT_MS_MAX - MS_PER_MINUTE;
 }
 
 function hoursOf(text: string): Hours {

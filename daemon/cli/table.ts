@@ -1,8 +1,8 @@
 /** Tables and lists as plain text with aligned columns. */
+import { MS_PER_MINUTE } from '../domain/time.ts';
 import { clean } from './io.ts';
 
 const GAP = '  ';
-const MS_PER_MINUTE = 60_000;
 
 /** Characters that take two columns: East Asian wide ones and emoji. */
 const WIDE =

@@ -1,11 +1,12 @@
 /** Waits for the service, shows the reason, and reports it if the time runs out. */
+
 import type { Command } from 'commander';
+import { MS_PER_SECOND } from '../domain/time.ts';
 import { EXIT, Failure } from './io.ts';
 import { secondsToWait } from './parse.ts';
 import type { Session } from './session.ts';
 
 const LOOK_MS = 1_000;
-const MS_PER_SECOND = 1_000;
 
 export type WaitOptions = { wait?: number };
 

@@ -1,9 +1,11 @@
 /**
  * `countinghouse withdrawal`: outgoing payments. A request for approval is shown first, decoded from the transaction.
  */
+
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { textIn, textOf } from '../domain/messages.ts';
+import { MS_PER_SECOND } from '../domain/time.ts';
 import { SPEEDS, type Speed } from '../domain/withdrawal.ts';
 import type { Expected, OperatorRequest } from '../operator/review.ts';
 import { approved } from './approvals.ts';
@@ -32,7 +34,6 @@ type BumpOptions = ReplaceOptions & { giveUp?: boolean };
 /** How long, and how often, to check whether an approved withdrawal was sent. */
 const SENT_SECONDS_MAX = 10;
 const SENT_LOOK_MS = 250;
-const MS_PER_SECOND = 1_000;
 
 export function withdrawalCommands(root: Command, io: Io): void {
   const withdrawal = root.command('withdrawal').description('withdrawals: payments out of the wallet');

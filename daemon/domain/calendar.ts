@@ -1,4 +1,6 @@
 /** Days in a business's time zone, and times in the form of the HTTP contract. */
+import { MS_PER_DAY } from './time.ts';
+
 export type Day = { year: number; month: number; day: number };
 
 const DATE = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/;
@@ -75,7 +77,6 @@ export function minuteOfDay(at: number, timeZone: string): number {
   return wall.getUTCHours() * 60 + wall.getUTCMinutes();
 }
 
-const MS_PER_DAY = 86_400_000;
 /** How far time zones put their clocks back. */
 const REPEATED_MS = [1_800_000, 3_600_000];
 

@@ -2,8 +2,10 @@
  * The facts that chain adapters report, relative to a checkpoint. `app/chains/ingest.ts` applies them and
  * `domain/payment.ts` decides what follows.
  */
+
 import type { ChainId, Network } from './assets.ts';
 import type { Amount } from './money.ts';
+import { MS_PER_HOUR } from './time.ts';
 
 export type BlockId = { height: number; hash: string };
 
@@ -182,7 +184,7 @@ export type ChainUpdate = {
 /**
  * How far a block's time may be ahead of the network's (MAX_FUTURE_BLOCK_TIME of Bitcoin, Litecoin and Bitcoin Cash).
  */
-export const BLOCK_TIME_AHEAD_MAX_MS = 2 * 3_600_000;
+export const BLOCK_TIME_AHEAD_MAX_MS = 2 * MS_PER_HOUR;
 
 export type SourceHealth = {
   /** The name of the source, without credentials. */

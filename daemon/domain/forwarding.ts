@@ -1,6 +1,8 @@
 /** When a plan sends the takings on, and how much. Everything here is pure. */
+
 import { type Day, dayOf, instantOf } from './calendar.ts';
 import { minOf } from './money.ts';
+import { MS_PER_DAY } from './time.ts';
 
 /** `reached`: as soon as the sum is there. */
 export const FORWARD_TIMES = ['reached', 'day', 'week'] as const;
@@ -10,7 +12,6 @@ export type ForwardTime = (typeof FORWARD_TIMES)[number];
 export type ForwardSchedule = { every: ForwardTime; minute: number; weekday: number | null };
 
 const DAYS_OF_WEEK = 7;
-export const DAY_MS = 86_400_000;
 
 /** The next time after `after`, in milliseconds since 1970. A plan that waits for its sum alone has no times: `after` itself. */
 export function nextDue({ every, minute, weekday }: ForwardSchedule, after: number, timeZone: string): number {
@@ -28,7 +29,7 @@ export function nextDue({ every, minute, weekday }: ForwardSchedule, after: numb
 
 /** When a plan tries again after a payment of it did not come about: at its next time, or a day later. */
 export function nextTry(schedule: ForwardSchedule, now: number, timeZone: string): number {
-  return schedule.every === 'reached' ? now + DAY_MS : nextDue(schedule, now, timeZone);
+  return schedule.every === 'reached' ? now + MS_PER_DAY : nextDue(schedule, now, timeZone);
 }
 
 function dayAfter({ year, month, day }: Day, days: number): { day: Day; ofWeek: number } {

@@ -1,5 +1,7 @@
 /** Approval policies for withdrawals, and warnings about addresses. Everything here is pure. */
+
 import { type Message, message } from './messages.ts';
+import { MS_PER_DAY } from './time.ts';
 
 export const POLICY_MODES = ['manual', 'automatic'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
@@ -16,7 +18,7 @@ export const MANUAL: Policy = { mode: 'manual', perWithdrawalUsd: null, perDayUs
 /** The default on the sandbox, whose coins are worthless. */
 export const WITHOUT_ASKING: Policy = { ...MANUAL, mode: 'automatic' };
 
-export const POLICY_WINDOW_MS = 24 * 3_600_000;
+export const POLICY_WINDOW_MS = MS_PER_DAY;
 
 /**
  * `usd`: the value of this withdrawal; null while no rate is known. `usedUsd`: the value approved by the policy in the

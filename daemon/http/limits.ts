@@ -4,11 +4,11 @@
  * Invariant: memory is bounded. The least recently used addresses are forgotten and start again with a full bucket. A
  * clock that is set back locks nobody out for longer than an empty bucket takes to fill.
  */
+
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
+import { MS_PER_MINUTE, MS_PER_SECOND } from '../domain/time.ts';
 
-const MS_PER_MINUTE = 60_000;
-const MS_PER_SECOND = 1_000;
 /** A provider gives one customer at least a /64, often a /56 or a /48 (RFC 6177): the whole parts of each, and the bits of the last. */
 const IPV6_PREFIXES = [
   { parts: 4, bits: 0, name: '/64' },

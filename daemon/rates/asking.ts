@@ -2,11 +2,12 @@
  * How one source is asked, round after round. Some exchanges refuse a whole question for one pair that they do not trade any
  * more, and do not say which. Then each code is asked for alone, once; those that are refused are left out for a day.
  */
+import { MS_PER_DAY } from '../domain/time.ts';
 import { type GetOptions, Refused } from './http.ts';
 import { fetchQuotes, type Reading, type Source } from './source.ts';
 
 /** A pair that was delisted for an hour comes back. */
-const LEFT_OUT_MS = 24 * 3_600_000;
+const LEFT_OUT_MS = MS_PER_DAY;
 
 export class Asking {
   readonly #source: Source;

@@ -5,10 +5,12 @@
  * Invariant: lookups are synchronous and depend only on the recorded quotes and the given time. Every rounding goes
  * down, so that a payer sends at least the exact amount.
  */
+
 import { ASSETS, type AssetId, assetOf, type Network } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } from '../domain/money.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../domain/time.ts';
 import { FixedRates, type ManualRates } from './fixed.ts';
 import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from './history.ts';
 import { agreedMedian } from './median.ts';
@@ -18,11 +20,11 @@ import type { Quote, Source } from './source.ts';
 /** How long a coin's quote counts for the median, by the source's own time if it states one. */
 const COIN_QUOTE_AGE_MAX_MS = 10 * 60_000;
 /** Fiat sources are asked hourly and publish daily, except on weekends and holidays. */
-const FIAT_QUOTE_AGE_MAX_MS = 3 * 3_600_000;
-const FIAT_DATA_AGE_MAX_MS = 7 * 24 * 3_600_000;
+const FIAT_QUOTE_AGE_MAX_MS = 3 * MS_PER_HOUR;
+const FIAT_DATA_AGE_MAX_MS = 7 * MS_PER_DAY;
 /** How long the last good rate stays valid. */
 const COIN_HOLDS_MS = 15 * 60_000;
-const FIAT_HOLDS_MS = 72 * 3_600_000;
+const FIAT_HOLDS_MS = 72 * MS_PER_HOUR;
 /** A rate from further in the future than this was found before the clock was set back, and does not count. */
 const CLOCK_JITTER_MAX_MS = 60_000;
 /** Rounds that follow the last snapshot sooner than this make none, which bounds the number of snapshots. */

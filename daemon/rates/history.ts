@@ -5,6 +5,7 @@
  * Invariant: times ascend; there are at most SNAPSHOTS_MAX snapshots, none more than HISTORY_KEPT_MS older than the
  * newest. A rate is only in the snapshot of the round that found it, so that a snapshot's time is the rate's age.
  */
+import { MS_PER_HOUR } from '../domain/time.ts';
 
 /** `at`: milliseconds since 1970. `usd`: 1e-8 dollars per coin by price symbol. `fiat`: 1e-8 units per dollar by code. */
 export type Snapshot = { at: number; usd: Record<string, bigint>; fiat: Record<string, bigint> };
@@ -21,7 +22,7 @@ export interface RateHistory {
 export type RateTable = 'usd' | 'fiat';
 
 /** As long as a fiat rate is valid; a coin's rate is valid for 15 minutes. */
-export const HISTORY_KEPT_MS = 72 * 3_600_000;
+export const HISTORY_KEPT_MS = 72 * MS_PER_HOUR;
 const SNAPSHOTS_MAX = 1_000;
 
 export class RateTimeline {

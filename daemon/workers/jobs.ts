@@ -1,4 +1,5 @@
 /** Periodic jobs: deadlines of invoices, expired answers, address pools, and the nightly proof. */
+
 import { fillPool, isLow } from '../app/addresses/pool.ts';
 import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';
@@ -20,9 +21,9 @@ import { noteSize, tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { parseSchedule } from '../domain/schedule.ts';
+import { MS_PER_MINUTE } from '../domain/time.ts';
 import type { Timetable } from './timetable.ts';
 
-const MINUTE_MS = 60_000;
 const STORAGE_MS = 10_000;
 const ABSENCE_MS = 2_000;
 const PROOF_TIMEOUT_MS = 3_600_000;
@@ -55,7 +56,7 @@ export class Jobs {
     assert(night, 'the schedule of the nights is one');
     timetable.every('storage', STORAGE_MS, () => tendStorage(this.#app));
     timetable.every('absence', ABSENCE_MS, () => this.absence());
-    timetable.every('minute', MINUTE_MS, () => this.minute());
+    timetable.every('minute', MS_PER_MINUTE, () => this.minute());
     timetable.at('proof', night, () => this.night());
     const later = parseSchedule(MAINTENANCE_SCHEDULE);
     assert(later, 'the schedule of the maintenance is one');

@@ -6,20 +6,21 @@
  * put back, the schedule continues from the new time. A failed job is tried again at growing intervals. The database
  * records each job's last run.
  */
+
 import type { App } from '../app/app.ts';
 import { jobDoneAt, saveJobDone } from '../app/job-times.ts';
 import { lastSlot, type Schedule } from '../domain/schedule.ts';
+import { MS_PER_HOUR, MS_PER_MINUTE } from '../domain/time.ts';
 
 const TICK_MS = 1_000;
 /** Missed slots wait until the service has started completely. */
 const AFTER_START_MS = 10_000;
 const RETRY_MS_MIN = 15 * 60_000;
-const RETRY_MS_MAX = 6 * 3_600_000;
+const RETRY_MS_MAX = 6 * MS_PER_HOUR;
 /** Clocks are corrected by seconds all the time. A smaller step back must not repeat a slot. */
 const SET_BACK_MS_MIN = 10 * 60_000;
 /** A smaller difference between clock and elapsed time does not count as a set clock. */
 const STEP_MS_MIN = 30_000;
-const MINUTE_MS = 60_000;
 
 type Needs = Pick<App, 'store' | 'now' | 'log'>;
 
@@ -132,7 +133,7 @@ export class Timetable {
     if (job.kind === 'interval') return this.#passed() >= job.dueAt;
     if (this.#passed() < job.notBefore) return false;
     const now = this.#app.now();
-    const minute = Math.floor(now / MINUTE_MS);
+    const minute = Math.floor(now / MS_PER_MINUTE);
     if (minute === job.minute) return false;
     if (job.doneAt - now > SET_BACK_MS_MIN) void this.#done(job);
     const slot = lastSlot(job.schedule, now);

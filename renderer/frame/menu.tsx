@@ -1,6 +1,8 @@
 /** The menu: a sidebar, an icon rail or a bottom bar, by the window's width (style.css). */
+
 import { type ReactNode, useState } from 'react';
 import { Focusable, Tooltip, TooltipTrigger } from 'react-aria-components';
+import { MS_PER_SECOND } from '../../daemon/domain/time.ts';
 import { useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { foreign, span } from '../parts/format.ts';
@@ -147,8 +149,6 @@ function Shop(): ReactNode {
     </div>
   );
 }
-
-const MS_PER_SECOND = 1_000;
 
 /** The wallet's lock. */
 function Lock(): ReactNode {

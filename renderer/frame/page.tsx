@@ -1,13 +1,13 @@
 /** The frame of one screen: its header, what is wrong with the connection, and its content. */
+
 import { type ReactNode, useEffect, useState } from 'react';
+import { MS_PER_SECOND } from '../../daemon/domain/time.ts';
 import { useConnection } from '../data.tsx';
 import { useLanguage, useText } from '../i18n.ts';
 import { span, useTimes } from '../parts/format.ts';
 import { Icon, ShapeIcon } from '../parts/icons.tsx';
 import { useBusiness } from './business.tsx';
 import TEXTS from './texts.ts';
-
-const SECOND_MS = 1_000;
 
 type PageProps = {
   title: ReactNode;
@@ -69,7 +69,7 @@ function OfflineBar(): ReactNode {
   return (
     <aside className="offline-bar" aria-label={t('startTitle')}>
       <ShapeIcon shape="failed" />
-      <span>{t('offline', { time: span((connection.retryAt - now) / SECOND_MS, language) })}</span>
+      <span>{t('offline', { time: span((connection.retryAt - now) / MS_PER_SECOND, language) })}</span>
       <span>{t('shown', { time: clock(connection.since, true) })}</span>
     </aside>
   );
@@ -80,7 +80,7 @@ export function useNow(running = true): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     if (!running) return;
-    const timer = setInterval(() => setNow(Date.now()), SECOND_MS);
+    const timer = setInterval(() => setNow(Date.now()), MS_PER_SECOND);
     return () => clearInterval(timer);
   }, [running]);
   return now;

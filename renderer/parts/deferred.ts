@@ -2,9 +2,10 @@
  * Something that is done after ten seconds unless it is undone. Leaving the screen does it at once; closing the window
  * undoes it, because nothing was sent.
  */
-import { useCallback, useEffect, useRef, useState } from 'react';
 
-const SECOND_MS = 1_000;
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { MS_PER_SECOND } from '../../daemon/domain/time.ts';
+
 const UNDO_SECONDS = 10;
 
 export type Deferred = {
@@ -28,7 +29,7 @@ export function useDeferred(work: () => void): Deferred {
   }, []);
   useEffect(() => {
     if (left === null) return;
-    const timer = setTimeout(() => (left > 1 ? setLeft(left - 1) : finish(true)), SECOND_MS);
+    const timer = setTimeout(() => (left > 1 ? setLeft(left - 1) : finish(true)), MS_PER_SECOND);
     return () => clearTimeout(timer);
   }, [left, finish]);
   useEffect(() => () => finish(true), [finish]);

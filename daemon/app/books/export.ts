@@ -7,10 +7,12 @@
  * first block held it, or the value when the withdrawal was requested if no rate was known then. The `book_` columns have the business's
  * currency, by the rate that `rating.ts` stored. No entry is valued again here. All values are rounded down to 1e-8 of the currency unit.
  */
+
 import { type Asset, assetOf } from '../../domain/assets.ts';
 import { compareDays, type Day, dayOf, toIso } from '../../domain/calendar.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { FIAT_DECIMALS, fiatFor, formatDecimal, formatUnits } from '../../domain/money.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { stepOf, taxIn } from '../../domain/vat.ts';
 import { type DebitRow, debitsByTime } from '../../store/queries/debits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
@@ -24,7 +26,6 @@ import type { Rated } from './rating.ts';
 import { type Taxed, type TaxSums, taxedReceipt, taxedRefund } from './taxed.ts';
 
 const PAGE = 500;
-const MS_PER_DAY = 86_400_000;
 /** No time zone is further from UTC, and none jumps further. */
 const ZONE_MS_MAX = MS_PER_DAY;
 

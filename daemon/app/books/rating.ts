@@ -5,7 +5,9 @@
  * invented: where no rate was found at most an hour away from the entry, the rate stays empty. A deposit within a quote in that
  * currency has the quote's rate, at which the payer was told to pay; every other entry has the market's.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import {
   setCreditRate,
   setDebitRate,
@@ -17,7 +19,7 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import type { DebitRow } from '../../store/queries/debits.ts';
 import { invoiceById, paymentOf } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { quoteAt } from '../chains/valuation.ts';
 
 /** In which a business reckons that has chosen no currency. */

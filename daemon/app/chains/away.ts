@@ -2,14 +2,15 @@
  * Raises an alert for chains whose source has been unavailable, or whose coins cannot be offered, for a while; closes
  * it afterwards.
  */
+
 import { message, type Value } from '../../domain/messages.ts';
+import { MS_PER_MINUTE } from '../../domain/time.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from './chains.ts';
 
 const AWAY_ALERT_MS = 5 * 60_000;
 const AWAY = 'chain.away';
-const MS_PER_MINUTE = 60_000;
 
 /** To be called every minute. `since`: when each chain became unavailable; kept by the caller. */
 export async function tellAway(app: App, since: Map<string, number>): Promise<void> {

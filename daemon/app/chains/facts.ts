@@ -5,6 +5,7 @@
  * replaces any other that is in no block. A credit that is gone keeps its row for a while, so that its data (above all
  * when it was first seen) is available when it comes back.
  */
+
 import {
   BLOCK_TIME_AHEAD_MAX_MS,
   type Credit,
@@ -15,6 +16,7 @@ import {
 import { assert } from '../../domain/errors.ts';
 import { type Part, partsOf, seenWhen, takeParts, totalOf } from '../../domain/inheritance.ts';
 import { isNonceKey } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../../store/queries/credits.ts';
 import { type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } from '../../store/queries/paying.ts';
@@ -34,7 +36,6 @@ import type { CreditBook } from './credits.ts';
 const RIVALS_PER_INPUT_MAX = 8;
 /** Credits of a conflicting transaction that are removed at a time. */
 const RIVAL_CREDITS_MAX = 2 * OUTPUTS_PER_UNCONFIRMED_MAX;
-const MS_PER_DAY = 86_400_000;
 
 type Quote = Pick<PaymentRow, 'quote_issued_at' | 'quote_ends_at'>;
 

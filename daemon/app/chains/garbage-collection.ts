@@ -2,6 +2,7 @@
  * Deletes vanished unconfirmed credits. A row is kept while it may still tell when money was first seen, but their
  * number is limited, because anybody can make a source report deposits that never confirm.
  */
+import { MS_PER_DAY } from '../../domain/time.ts';
 import {
   creditsOfTransactionAfter,
   deleteCredit,
@@ -11,10 +12,10 @@ import {
 } from '../../store/queries/credits.ts';
 import { deletePayingInputs, deletePayingTx } from '../../store/queries/paying.ts';
 import type { Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 
 /** A day after it was first seen, a credit can no longer keep the rate of a quote. */
-const VANISHED_KEPT_MS = 24 * MS_PER_HOUR;
+const VANISHED_KEPT_MS = MS_PER_DAY;
 const VANISHED_KEPT_MAX = 1_000;
 const PAGE = 32;
 const PAGES_PER_UPDATE_MAX = 20;

@@ -3,15 +3,17 @@
  * rate, any other at the rate when it was first seen. A transaction that takes longer than a day to confirm loses its
  * quote, so that a low fee is no free option on the rate.
  */
+
 import { type Asset, type AssetId, assetOf, confirmationsFor, type Network } from '../../domain/assets.ts';
 import { partsOf } from '../../domain/inheritance.ts';
 import { fiatFor } from '../../domain/money.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { invoiceById, type PaymentRow, pastQuoteAt, paymentOf } from '../../store/queries/invoices.ts';
 import type { Reader } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 
-const QUOTE_HOLDS_UNCONFIRMED_MS = 24 * MS_PER_HOUR;
+const QUOTE_HOLDS_UNCONFIRMED_MS = MS_PER_DAY;
 
 /** The rate (1e-8) of the quote in an asset that was open at a time, and when it was made; null: none was. */
 export function quoteAt(

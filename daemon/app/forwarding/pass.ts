@@ -1,14 +1,16 @@
 /** One pass over a chain's plans: begins what is due, and says why something waits. Everything is read from rows. */
+
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { nextDue } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { isOpen, isSigned } from '../../domain/withdrawal.ts';
 import { type ForwardPlanRow, forwardPlansOn } from '../../store/queries/forwarding.ts';
 import { addressInBook } from '../../store/queries/policies.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';

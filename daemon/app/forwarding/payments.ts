@@ -7,8 +7,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { assetOf } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
-import { DAY_MS, nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
+import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { type ForwardPlanRow, forwardPlanById, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -24,7 +25,8 @@ export const paymentOf = (reader: Reader, { withdrawal_id }: ForwardPlanRow): Wi
   withdrawal_id === null ? null : (reader.get(withdrawalById, { id: withdrawal_id }) ?? null);
 
 /** Whether a run has begun that goes on with the next address, whatever is left. One that goes on for a day ends. */
-export const isRunning = ({ run_at }: ForwardPlanRow, now: number): boolean => run_at !== null && now < run_at + DAY_MS;
+export const isRunning = ({ run_at }: ForwardPlanRow, now: number): boolean =>
+  run_at !== null && now < run_at + MS_PER_DAY;
 
 /** The schedule of a plan, and the time zone that it goes by. */
 export const timesOf = (app: App, { business_id, every, minute, weekday }: ForwardPlanRow) => ({

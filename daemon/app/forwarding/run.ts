@@ -3,7 +3,6 @@ import type { Holdings } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
-  DAY_MS,
   type FeeLimits,
   type Fees,
   freeUnits,
@@ -14,6 +13,7 @@ import {
 } from '../../domain/forwarding.ts';
 import { maxOf, minOf } from '../../domain/money.ts';
 import type { Coin } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { type ForwardPlanRow, forwardedSince, promisedIn, undecidedIn } from '../../store/queries/forwarding.ts';
 import { heldWithdrawals, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
@@ -103,7 +103,7 @@ export const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits 
 
 /** The fees of the last 24 hours, as the signer counts them: of each payment the highest of any version, and what is reserved before. */
 function usedIn(app: App, { business_id, asset }: Terms): bigint {
-  const since = app.now() - DAY_MS;
+  const since = app.now() - MS_PER_DAY;
   // a payment may wait for its signature
   const rows = app.store.all(forwardedSince, { business_id, asset, since: since - APPROVAL_HOLDS_MS });
   return rows.reduce((sum, { spend_id, state, fee_held }) => {

@@ -2,10 +2,12 @@
  * The price of gas in each hour of the last week, as it was measured, so that an operator sees when a plan should collect. It is in a
  * setting for each chain, and says nothing about hours in which the chain was not followed.
  */
+
 import { maxOf, minOf } from '../../domain/money.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { feeRateKnown } from '../withdrawals/fees.ts';
 
 export const GAS_HOURS_MAX = 168;

@@ -2,8 +2,10 @@
  * Asks servers of several operators about invoices whose deadline waits (`vouched.ts`). The answer is kept with the invoice, and
  * settles it. While too few answer, the invoice stays open; after hours the operator is told.
  */
+
 import { Unavailable } from '../../domain/errors.ts';
 import { message } from '../../domain/messages.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { inParallel } from '../../kit/async.ts';
 import { absenceOf, longWanted, saveAbsence, wantedAbsences } from '../../store/queries/absence.ts';
 import { targetById } from '../../store/queries/credits.ts';
@@ -20,7 +22,6 @@ const ASKED_AT_ONCE = 8;
 const ANSWER_MS_MAX = 30_000;
 /** The interval between two questions about one invoice. */
 const ASK_AGAIN_MS = 10_000;
-const HOUR_MS = 3_600_000;
 const ALERT_HOURS = 3;
 const UNVOUCHED = 'chain.unvouched';
 
@@ -72,10 +73,10 @@ async function answerFor(app: App, payment: PaymentRow): Promise<{ until: number
 export async function tellUnvouched(app: App): Promise<void> {
   const now = app.now();
   for (const { key, adapter } of app.chains.all()) {
-    const waiting = app.store.get(longWanted, { chain_key: key, until: now - ALERT_HOURS * HOUR_MS });
+    const waiting = app.store.get(longWanted, { chain_key: key, until: now - ALERT_HOURS * MS_PER_HOUR });
     if (!waiting?.count) await end(app, UNVOUCHED, key);
     else {
-      const hours = Math.floor((now - (waiting.since ?? now)) / HOUR_MS);
+      const hours = Math.floor((now - (waiting.since ?? now)) / MS_PER_HOUR);
       await raise(
         app,
         adapter.network,

@@ -4,11 +4,12 @@
  *
  * Invariant: it is lost with a restart, after which every invoice counts as looked at just now.
  */
+
 import { LRUCache } from 'lru-cache';
+import { MS_PER_MINUTE } from '../../domain/time.ts';
 
 const INVOICES_MAX = 50_000;
 const CLIENTS_MAX = 1_000;
-const MS_PER_MINUTE = 60_000;
 /** For a page in the background of a telephone: pages that nobody sees do not ask. */
 const UNSEEN_MS = 15 * MS_PER_MINUTE;
 

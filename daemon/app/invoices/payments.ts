@@ -1,7 +1,9 @@
 /** Requests payments for invoices, changes their coin, and renews their quotes. */
+
 import { type Asset, type AssetId, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { deadlineOf, makeQuote, type Quote } from '../../domain/quote.ts';
+import { MS_PER_MINUTE } from '../../domain/time.ts';
 import { firstAddressOf } from '../../store/queries/businesses.ts';
 import {
   type InvoiceRow,
@@ -29,7 +31,6 @@ import { fixedAsset } from './invoices.ts';
 import { isPaidInto, leftTargets, moveTo, type NextTarget, receivedAt, takenUp } from './payment-targets.ts';
 import { isEnough } from './settle.ts';
 
-const MS_PER_MINUTE = 60_000;
 const RATE_RETRY_SECONDS = 60;
 
 /** The payer's choice, if any. Called only when needed, because its check may throw. */

@@ -3,7 +3,9 @@
  * its end. A channel sends one message an hour for each kind and subject. Later news waits until that hour is over, and is sent if it
  * still holds.
  */
+
 import type { Message } from '../../domain/messages.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import {
   alertsAbove,
   closedNotices,
@@ -18,7 +20,7 @@ import {
 } from '../../store/queries/alert-notices.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 
 export type Notice = {
   id: number;
@@ -38,7 +40,7 @@ const LOOKED_AT_MAX = 1_000;
 const INTAKE_MAX = 200;
 const TOLD_KEPT_MAX = 500;
 /** An alert of this age is not sent any more: the channel was unavailable for all that time. */
-const NEWS_MS_MAX = 3 * 24 * MS_PER_HOUR;
+const NEWS_MS_MAX = 3 * MS_PER_DAY;
 
 /** The alert about a channel that fails, which the other channels send. */
 export const UNDELIVERED = 'alert.undelivered';

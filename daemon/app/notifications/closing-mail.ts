@@ -7,18 +7,18 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { closingMailOf, dueClosingMails, saveClosingMail } from '../../store/queries/closing-mail.ts';
 import { closingsOf } from '../../store/queries/counter.ts';
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
 const RETRY_MS_MIN = 60_000;
 /** After the first try; the last one is 23 hours after it. */
 const RETRIES = 6;
-const DAY_MS = 24 * MS_PER_HOUR;
 const DUE_MAX = 10;
 
 export type ClosingMail = Row<'closing_mail'>;
@@ -75,7 +75,7 @@ export function takeClosingMail(app: App, tx: Tx, canSend: boolean): ClosingMail
     if (row.state === 'sending') end(app, tx, row, 'unknown', message('mail.ended'));
     else if (quarantineOf(tx)) end(app, tx, row, 'unknown', message('mail.restored'));
     else if (!canSend) end(app, tx, row, 'failed', message('mail.off'));
-    else if (row.asked_at < app.now() - DAY_MS) end(app, tx, row, 'failed', row.problem ?? message('mail.old'));
+    else if (row.asked_at < app.now() - MS_PER_DAY) end(app, tx, row, 'failed', row.problem ?? message('mail.old'));
     else {
       const sending = { ...row, state: 'sending', tries: row.tries + 1, changed_at: app.now() } as const;
       tx.run(saveClosingMail, sending);

@@ -8,12 +8,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { depositsToDecide, forgetTold, markTold, untoldDeposits } from '../../store/queries/credits.ts';
 import { closeAlert, rewordAlert } from '../../store/queries/effects.ts';
 import type { Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { rescannedPart } from '../recovery/rescan.ts';
 import type { Business } from '../shops/directory.ts';
 

@@ -6,8 +6,10 @@
  * for an address by the day. The address is stored until the server of the operator took the message or refused it for good, until it
  * was tried `TRIES_MAX` times, or until a start a day later or without receipts.
  */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
 import {
@@ -22,12 +24,11 @@ import {
 } from '../../store/queries/receipts.ts';
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 
 const ASKED_MAX = 3;
 const HOURLY_MAX = 60;
 const DAILY_MAX = 3;
-const DAY_MS = 24 * MS_PER_HOUR;
 /** In memory alone, so that a copy of the database tells nobody's address. A restart begins the count of addresses anew. */
 const ADDRESS_KEY = randomBytes(32);
 const TRIES_MAX = 6;
@@ -73,7 +74,7 @@ export function askReceipt(
   const { business_id } = invoice;
   const address = createHmac('sha256', ADDRESS_KEY).update(email.toLowerCase()).digest('hex');
   const hourly = tx.all(requestsOfBusiness, { business_id, since: now - MS_PER_HOUR, limit: HOURLY_MAX }).length;
-  const daily = tx.all(requestsOfAddress, { address, since: now - DAY_MS, limit: DAILY_MAX }).length;
+  const daily = tx.all(requestsOfAddress, { address, since: now - MS_PER_DAY, limit: DAILY_MAX }).length;
   if (receiptState(app, tx, invoice) !== 'offered' || hourly >= HOURLY_MAX || daily >= DAILY_MAX) {
     throw new Rejected('receipt.none', 'No receipt can be asked for now');
   }
@@ -85,7 +86,7 @@ export function askReceipt(
 
 /** Forgets requests after a day, and what waits for longer; everything that waits where no receipts are sent. */
 export function forgetOldReceipts(app: App, tx: Tx): void {
-  const before = app.now() - DAY_MS;
+  const before = app.now() - MS_PER_DAY;
   tx.run(forgetRequests, { before });
   tx.run(forgetReceipts, { before: sendsReceipts(app) ? before : Number.MAX_SAFE_INTEGER });
 }
@@ -96,7 +97,7 @@ export function nextReceipts(app: App): Receipt[] {
 }
 
 /** Whether a receipt was asked for so long ago that it is forgotten, not sent. */
-export const isOutdated = (app: App, { asked_at }: Receipt): boolean => asked_at < app.now() - DAY_MS;
+export const isOutdated = (app: App, { asked_at }: Receipt): boolean => asked_at < app.now() - MS_PER_DAY;
 
 /** Forgets address and text once a message was taken, was refused for good or is given up; otherwise it is tried again later. */
 export function recordReceipt(app: App, tx: Tx, sent: Receipt, end: 'taken' | 'refused' | 'failed'): void {

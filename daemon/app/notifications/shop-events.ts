@@ -4,6 +4,7 @@
  *
  * Signatures, headers and ids: the Standard Webhooks specification.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assetOf } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
@@ -12,6 +13,7 @@ import { EVENT_TYPES, type EventType, type InvoiceNews, TEST_EVENT } from '../..
 import { type Message, message, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { FLAG } from '../../domain/payment.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import {
@@ -34,13 +36,11 @@ import {
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { refundedUnits } from '../invoices/refunded.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { SECRET_PREFIX, signatureHeaders } from './signature.ts';
 
-const MS_PER_MINUTE = 60_000;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 /** The pauses between the attempts of one delivery: three days in total. */
 const WAITS_MS = [
   5_000,

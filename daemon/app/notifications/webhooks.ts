@@ -3,9 +3,11 @@
  * attempt is stored before the first byte is sent, so a crash in between loses the notification rather than repeating
  * it.
  */
+
 import { Rejected } from '../../domain/errors.ts';
 import { STATUS_FAILED_MIN } from '../../domain/merchant.ts';
 import { message, type Value } from '../../domain/messages.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
   alertSince,
@@ -23,7 +25,7 @@ import {
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import type { Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { madeByAnybody } from '../shops/clients.ts';
 

@@ -2,18 +2,20 @@
  * Checks the service. Each finding states a fact and, where needed, the remedy. The only network request goes to the
  * service's own public address.
  */
+
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { configurationWarnings } from '../../config/warnings.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { type Message, message, reasonOf, type SUBJECTS } from '../../domain/messages.ts';
+import { MS_PER_DAY, MS_PER_MINUTE } from '../../domain/time.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import { readBackupKey } from '../../wallet/backup-key.ts';
 import { isAway } from '../../wallet/signer/port.ts';
 import { openMessage } from '../alerts.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { DATABASE } from '../backup/container.ts';
 import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
@@ -37,8 +39,6 @@ export type Finding = {
   advice: Message | null;
 };
 
-const MS_PER_DAY = 24 * MS_PER_HOUR;
-const MS_PER_MINUTE = 60_000;
 export const CLOCK_MS_MAX = 5 * MS_PER_MINUTE;
 const BACKUP_DAYS_MAX = 2;
 const DRILL_DAYS_MAX = 90;

@@ -5,9 +5,11 @@
  * Invariant: what a feed said stays true. An older one never replaces it, whoever sends it, and no failure takes it away. A clock
  * that is wrong keeps no notice back: it only makes a feed look old.
  */
+
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { type Message, message, type Value } from '../../domain/messages.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { compareVersions, isVersion } from '../../domain/version.ts';
 import { areNoticesSigned } from '../../kit/release-signature.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
@@ -21,7 +23,6 @@ export type Maker = { readonly key: KeyObject; readonly feed: string | null } | 
 
 const SETTING = 'releases';
 const SUBJECT = 'countinghouse';
-const MS_PER_DAY = 86_400_000;
 export const FEED_BYTES_MAX = 65_536;
 const RELEASES_MAX = 100;
 const TEXT_CHARS_MAX = 300;

@@ -2,8 +2,10 @@
  * Takings by day and month. Deposits are read once and summed in memory; later calls read only the latest days again,
  * because old confirmed deposits do not change.
  */
+
 import type { AssetId } from '../../domain/assets.ts';
 import { dayOf } from '../../domain/calendar.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
 import { refundsSince } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
@@ -12,7 +14,6 @@ import type { Business } from '../shops/directory.ts';
 const CREDITS_PER_SLICE = 1_000;
 /** Sums of earlier days are kept between calls. */
 const FRESH_DAYS = 3;
-const MS_PER_DAY = 86_400_000;
 const KEPT_MS = 600_000;
 /** More refunds of the periods asked for are not summed. */
 const REFUNDS_MAX = 10_000;

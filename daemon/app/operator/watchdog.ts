@@ -2,18 +2,19 @@
  * Alerts about things that did not happen: a withdrawal without a decision, a backup or a reconciliation that was not
  * made.
  */
+
 import { type Message, message, type Value } from '../../domain/messages.ts';
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
+import { MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
 import { end, openMessage, raise } from '../alerts.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
 import { withdrawalOf } from '../withdrawals/rows.ts';
 import { CLOCK_MS_MAX } from './doctor.ts';
 
-const MS_PER_MINUTE = 60_000;
 /** An operator who requests a withdrawal and approves it within this time gets no alert. */
 const WAITING_MS_MAX = 15 * MS_PER_MINUTE;
 const UNSIGNED_MS_MAX = 15 * MS_PER_MINUTE;

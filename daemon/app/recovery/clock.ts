@@ -5,14 +5,16 @@
  * A clock that was ahead once leaves later times in the books. Therefore the books alone do not count against three rate
  * sources, or the newest blocks of a chain, that agree with the clock, nor against the operator who has seen the alert.
  */
+
 import { z } from 'zod';
 import { BLOCK_TIME_AHEAD_MAX_MS } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { newestInvoice } from '../../store/queries/invoices.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 
 /** The setting of the stamp (`instance.ts`). */
 export const STAMP_SETTING = 'instance';

@@ -2,17 +2,19 @@
  * How far a search for used accounts has come, stored now and then, so that the same search goes on after an interruption. It holds no
  * keys: the search that it belongs to is named by a hash.
  */
+
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CHAINS } from '../../domain/assets.ts';
 import type { Branch } from '../../domain/chain.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { App } from '../app.ts';
 import type { DiscoveryRequest } from './account-discovery.ts';
 
 const SETTING = 'discovery';
 /** After this time a search begins anew. */
-const KEPT_MS = 7 * 86_400_000;
+const KEPT_MS = 7 * MS_PER_DAY;
 
 const ChainRecord = z.object({
   /** The ranges of addresses in the order in which they were listed: account, branch, first index, index after the last one. */

@@ -6,11 +6,13 @@
  * watched since its first block was read. An address may be paid long before one with a lower index, so if more
  * addresses turn out to be used than were watched, the whole past is read again.
  */
+
 import { tipOf } from '../../chains/adapter.ts';
 import { isUtxo } from '../../chains/derive.ts';
 import { type ChainUpdate, type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { GAP, INDICES_JUMPED } from '../../domain/indices.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
@@ -19,7 +21,7 @@ import type { Tx } from '../../store/store.ts';
 import { deriveRange } from '../addresses/derive.ts';
 import { fillPool, ready } from '../addresses/pool.ts';
 import { deriveSkipped, isBehind, skipUsed } from '../addresses/skipped.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { ingestPast } from '../chains/ingest.ts';

@@ -4,10 +4,12 @@
  * Invariant: the amount of a link that waits is not refunded otherwise (`heldByLinks`), so of two people who refund the same money
  * the second is told. Typing the address is one compare-and-set.
  */
+
 import { addressFault } from '../../chains/address-fault.ts';
 import { type Asset, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { creditById } from '../../store/queries/credits.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import { inboxById } from '../../store/queries/policies.ts';
@@ -25,7 +27,7 @@ import {
 } from '../../store/queries/refund-links.ts';
 import { withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { newSlug } from '../ids.ts';
 import { findInvoice } from '../invoices/invoices.ts';
 import { isTooSmall } from '../invoices/payments.ts';
@@ -39,7 +41,6 @@ import { chainOf } from '../withdrawals/request.ts';
 
 /** How long a payer may type the address. */
 export const REFUND_LINK_DAYS = { least: 1, usual: 7, most: 90 } as const;
-const MS_PER_DAY = 24 * MS_PER_HOUR;
 
 /** `amount`: decimal, in whole coins; null: all that is left. `crypto`: null: the payment's. */
 type OfInvoice = { invoice: string; amount: string | null; crypto: string | null };

@@ -4,14 +4,16 @@
  * Invariant: `holds` is 1 exactly while such an invoice is unpaid and has an address, so that the limit of a client ID
  * counts the addresses in use.
  */
+
 import { getDomain, getPublicSuffix } from 'tldts';
 import type { Network } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { allClients, type ClientRow, insertClient, revokeClient, setClient } from '../../store/queries/businesses.ts';
 import { clientInvoice, insertClientInvoice, setHolds } from '../../store/queries/clients.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import { randomText } from '../ids.ts';
 import type { Business, Client } from './directory.ts';
 
@@ -19,7 +21,7 @@ const CLIENTS_MAX = 1_000;
 const CLIENT_CHARACTERS = 24;
 
 /** How long after the end of its quote an invoice that anybody could make is canceled if no money came. */
-const ABANDONED_MS = 24 * MS_PER_HOUR;
+const ABANDONED_MS = MS_PER_DAY;
 
 /** The public suffix list with its private part: the owner of `me.github.io` does not own `you.github.io`. */
 const SUFFIXES = { allowPrivateDomains: true };

@@ -12,11 +12,12 @@ import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits, parseDecimal } from '../../domain/money.ts';
 import { lookalikeKeyOf } from '../../domain/policy.ts';
 import type { Coin } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { policyOf, stepInbox } from '../../store/queries/policies.ts';
 import { insertWithdrawal, type WithdrawalRow, waitingWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { coinFrom } from '../addresses/watch.ts';
-import { type App, MS_PER_HOUR } from '../app.ts';
+import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
@@ -32,7 +33,7 @@ import { whyByHand } from './policy.ts';
 import { withdrawalOf } from './rows.ts';
 
 /** How long a request waits for a decision, and an approval for the signer, in milliseconds. */
-export const APPROVAL_HOLDS_MS = 7 * 24 * MS_PER_HOUR;
+export const APPROVAL_HOLDS_MS = 7 * MS_PER_DAY;
 /** Unsigned withdrawals of one business. */
 const WAITING_MAX = 1_000;
 const WITHDRAWAL_USD_MIN = 10n * 100_000_000n;

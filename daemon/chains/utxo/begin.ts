@@ -1,12 +1,14 @@
 /** The block from which a chain is watched: its tip, or one before a wallet's birthday. */
+
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { CHECKPOINT_BLOCKS_MAX, type Checkpoint } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import type { CoreNode, NodeState } from './node.ts';
 
 const READ_ATTEMPTS_MAX = 3;
 /** How far ahead of the true time a miner can date a block. */
-const CLOCK_MARGIN_MS = 2 * 60 * 60 * 1000;
+const CLOCK_MARGIN_MS = 2 * MS_PER_HOUR;
 /** A block's median time is that of the eleven blocks up to it. */
 const MEDIAN_BLOCKS = 11;
 

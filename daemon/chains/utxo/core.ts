@@ -5,9 +5,11 @@
  * Invariant: an update describes one chain as the node had it at one time. If the node changed meanwhile, the update
  * ends before the change, and the next one covers it.
  */
+
 import type { Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch, ChainUpdate, Checkpoint, DerivedAddress, SourceHealth } from '../../domain/chain.ts';
 import { ChainAlert, Unavailable } from '../../domain/errors.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import { type ChainAdapter, type HoldingsSource, tipOf, type WatchList } from '../adapter.ts';
 import { commonBlocks, contiguousEnd, extended, type HashesAt } from '../checkpoint.ts';
 import { Rpc } from '../json-rpc.ts';
@@ -42,8 +44,11 @@ export type CoreOptions = {
 const RESPONSE_BYTES_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 64e6, LTC: 64e6, BCH: 160e6 };
 
 /** An older tip suggests that the node is cut off: such a gap occurs by chance once in years. */
-const HOUR_MS = 3_600_000;
-const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
+const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = {
+  BTC: 3 * MS_PER_HOUR,
+  LTC: MS_PER_HOUR,
+  BCH: 4 * MS_PER_HOUR,
+};
 /** Headers without blocks, up to which a node does not count as behind. */
 const HEADERS_AHEAD_MAX = 3;
 

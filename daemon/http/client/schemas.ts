@@ -3,15 +3,16 @@
  * without the fields that a stranger may not choose. Anybody can send these requests, so their URLs are limited to the
  * hosts of the client ID.
  */
+
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { allowsHost } from '../../app/shops/clients.ts';
 import type { Business, Client } from '../../app/shops/directory.ts';
 import { compareDays, dayOf, parseDay } from '../../domain/calendar.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { createInvoiceSchema, reachable, url } from '../merchant/schemas.ts';
 
 const DUE_DAYS_MAX = 90;
-const MS_PER_DAY = 86_400_000;
 const URL_CHARACTERS_MAX = 2_048;
 
 /** The body of createInvoice for one client ID. `anyUrl`: its URLs may have any host. */

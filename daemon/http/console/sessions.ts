@@ -4,11 +4,13 @@
  * Invariant: no secret of a page is known here, let alone stored; a link works once. The service's own private key is in a file of
  * its owner alone. Who has it can pose as the service to a page, but not as a page to the service.
  */
+
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConsoleSessionShape } from '../../contract/console.ts';
 import { linkName, newPair, pageProof, publicText, randomText, serviceProof } from '../../contract/console-channel.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { writePrivately } from '../private-file.ts';
 
 /** Crockford's base32 without I, L, O and U; 12 of them are 60 bits, which ten minutes are too short to try. */
@@ -18,7 +20,7 @@ const LINK_MS = 600_000;
 const LINKS_MAX = 10;
 const SESSIONS_MAX = 50;
 /** A session ends when it is not used for so long. */
-const IDLE_MS = 30 * 86_400_000;
+const IDLE_MS = 30 * MS_PER_DAY;
 /** How often the time of the last use is stored. */
 const STORE_USE_MS = 3_600_000;
 const NAME_CHARS_MAX = 200;

@@ -1,11 +1,12 @@
 /** Collects the metrics of one moment. */
+
 import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { App } from '../../app/app.ts';
 import { type Monitor, monitor } from '../../app/operator/monitor.ts';
+import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { RequestMeter } from './requests.ts';
 import type { Family, Sample } from './text.ts';
 
-const MS_PER_SECOND = 1_000;
 const NS_PER_SECOND = 1e9;
 const US_PER_SECOND = 1e6;
 const LOOP_RESOLUTION_MS = 20;

@@ -1,10 +1,11 @@
 /** Counts the requests of the public server and their times; only if metrics are configured. */
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { Family } from './text.ts';
 
 /** Upper bounds in seconds; the last one is open. */
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-const MS_PER_SECOND = 1_000;
 
 /** The parts of the server by path prefix. Unknown paths share one label. */
 const AREAS: readonly [prefix: string, area: string][] = [

@@ -1,4 +1,5 @@
 /** Methods about the current state: status, doctor, inbox, alerts. */
+
 import type { App } from '../../app/app.ts';
 import { examine } from '../../app/operator/doctor.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';
@@ -10,9 +11,8 @@ import { toIso } from '../../domain/calendar.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import type { InboxState } from '../../domain/payment.ts';
 import { reachOf } from '../../domain/reach.ts';
+import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { Context } from './context.ts';
-
-const MS_PER_SECOND = 1_000;
 
 export function status({ app, extra }: Context): Result<'status'> {
   const warnings = warningsOf(app);

@@ -1,13 +1,13 @@
 /** The methods about chain sources. */
+
 import { reviewAll } from '../../app/books/review-place.ts';
 import { chainStatuses } from '../../app/operator/status.ts';
 import { readAgain, rescannedPart } from '../../app/recovery/rescan.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import type { SourceServer } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { Context } from './context.ts';
-
-const MS_PER_SECOND = 1_000;
 
 export const SOURCE_METHODS = { 'source.list': listSources, 'source.rescan': rescan };
 

@@ -1,4 +1,5 @@
 /** The methods about withdrawals, policies and the inbox. */
+
 import type { App } from '../../app/app.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { settingsOf } from '../../app/operator/status.ts';
@@ -28,6 +29,7 @@ import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, parseDecimal } from '../../domain/money.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { MS_PER_SECOND } from '../../domain/time.ts';
 import type { PolicyGrant } from '../../wallet/signer/port.ts';
 import type { Context } from './context.ts';
 import { collectJson } from './gas.ts';
@@ -46,8 +48,6 @@ type WithdrawalMethod = Method & keyof typeof WITHDRAWALS;
 type Methods = {
   readonly [M in WithdrawalMethod]: (context: Context, params: Parsed<M>) => Result<M> | Promise<Result<M>>;
 };
-
-const MS_PER_SECOND = 1_000;
 
 type ApprovalJson = Parsed<'withdrawal.approve'>['approvals'][number];
 

@@ -1,18 +1,12 @@
 /** The memory of a journal: the signatures that were given out, and the limits that are left. */
 import { maxOf } from '../../domain/money.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
 import { forwardSubjectOf } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
-import {
-  DAY_MS,
-  type Memory,
-  type PolicySpend,
-  type SignatureRecord,
-  type SignedChange,
-  subjectOf,
-} from './permission.ts';
+import { type Memory, type PolicySpend, type SignatureRecord, type SignedChange, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
 
 type SignLine = Extract<Line, { kind: 'sign' }>;
@@ -144,7 +138,7 @@ export class JournalMemory implements Memory {
       (use) => use !== undefined,
     )) {
       // relative to the newest line, so that a clock that was set back does not drop recent spends
-      this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * DAY_MS);
+      this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * MS_PER_DAY);
       this.policySpends.push({ at: line.at, subject, units: BigInt(units) });
     }
   }

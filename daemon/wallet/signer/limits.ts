@@ -2,14 +2,16 @@
  * Limits that no approval may exceed, not even the operator's. Fees and times beyond them are a mistake or an attack.
  * The operator's client does not make such an approval, and the signer refuses it.
  */
+
 import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** How long an approval stays valid before it begins a payment, by the clock of the operator's machine. */
-export const APPROVAL_MS = 7 * 24 * 3_600_000;
+export const APPROVAL_MS = 7 * MS_PER_DAY;
 const CLOCKS_APART_MS_MAX = 3_600_000;
 
 /** The highest fee of a transaction, smallest units. */
@@ -55,7 +57,7 @@ export function gasFeeLimit(chain: EvmChain, gasLimit: bigint): bigint {
 }
 
 /** The longest time for which gas can be granted. */
-export const GAS_GRANT_MS_MAX = 31 * 24 * 3_600_000;
+export const GAS_GRANT_MS_MAX = 31 * MS_PER_DAY;
 
 /** The highest fee of a Monero transaction, piconero: one XMR, and about ten times the highest rate that nodes recommend. */
 const MONERO_FEE_MAX = 1_000_000_000_000n;

@@ -6,8 +6,10 @@
  * one of them can confirm. Each withdrawal that a policy approved counts once against its limit for 24 hours, and each
  * transaction that could confirm beside the others with its whole fee, before a signature leaves.
  */
+
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { type Epoch, identityText, openIdentityText } from './approval.ts';
 import type { FeeCover } from './fee-cover.ts';
 import { needTimely } from './limits.ts';
@@ -22,8 +24,6 @@ import {
   type SignOrder,
   type SignPurpose,
 } from './port.ts';
-
-export const DAY_MS = 24 * 3_600_000;
 
 /** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
 type SignedVersion = {
@@ -293,5 +293,5 @@ function judgePolicyTotal(
 /** The use of a grant in the last 24 hours. */
 export const spentInDay = (spends: readonly PolicySpend[], of: string, now: number): bigint =>
   spends
-    .filter(({ subject, at }) => subject === of && at > now - DAY_MS)
+    .filter(({ subject, at }) => subject === of && at > now - MS_PER_DAY)
     .reduce((total, { units }) => total + units, 0n);

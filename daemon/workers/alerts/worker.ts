@@ -2,9 +2,10 @@
  * Sends alerts on the configured channels, each independently, so that one that hangs does not delay the others. A failed
  * message is sent again at growing intervals. A channel's failure is an alert that the others send.
  */
+
 import { hostname } from 'node:os';
 import { end, raise } from '../../app/alerts.ts';
-import { type App, MS_PER_HOUR } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import {
   dropSettled,
   isUrgent,
@@ -16,6 +17,7 @@ import {
   UNDELIVERED,
 } from '../../app/notifications/alert-notices.ts';
 import { message, messageOf } from '../../domain/messages.ts';
+import { MS_PER_HOUR } from '../../domain/time.ts';
 import type { Timetable } from '../timetable.ts';
 import { type Channel, type ChannelName, compose } from './channel.ts';
 import { email } from './email.ts';

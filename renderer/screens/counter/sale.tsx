@@ -1,5 +1,7 @@
 /** One sale: its code until a payment is seen, then what was seen, then paid. */
+
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { MS_PER_SECOND } from '../../../daemon/domain/time.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
@@ -199,7 +201,6 @@ function Coins({ shop, crypto, onCrypto, t }: CoinsProps): ReactNode {
   );
 }
 
-const MS_PER_SECOND = 1_000;
 const SECONDS_PER_MINUTE = 60;
 
 function clockOf(ms: number): string {

@@ -1,8 +1,10 @@
 /** A plan for every network that has something to collect: begin, end and highest cost, approved once. */
+
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { assetOf } from '../../../daemon/domain/assets.ts';
 import { NATIVE_COIN } from '../../../daemon/domain/evm.ts';
 import { formatUnits, parseDecimal } from '../../../daemon/domain/money.ts';
+import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Choices, Field, Select } from '../../parts/controls.tsx';
@@ -14,7 +16,6 @@ import { type Desk, type DeskForecast, MIN_USD, useSigning } from './desks.ts';
 import { isWrongPassphrase, Passphrase } from './passphrase.tsx';
 import TEXTS from './texts.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const NIGHT_HOUR = 3;
 const DAYS = ['1', '7', '28'] as const;
 type Days = (typeof DAYS)[number];
@@ -58,7 +59,7 @@ function useCollecting(
   const [error, setError] = useState<Error | null>(null);
   async function collect(): Promise<void> {
     const begins_at = begin === 'night' ? nextNight() : Date.now();
-    const until = begins_at + daysOf(begin, days) * DAY_MS;
+    const until = begins_at + daysOf(begin, days) * MS_PER_DAY;
     const daily = begin === 'daily' ? NIGHTLY : null;
     const limits = ready.map(({ desk }) => {
       const { network, account_no: accountNo, chain } = desk;
@@ -124,7 +125,7 @@ export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNod
   if (isReal && !session.approvals) return <TurnedOff ready={ready} />;
   const isTyped = ready.every(({ desk }) => unitsOf(highest[desk.chain] ?? '', desk) !== null);
   const isReady = isTyped && connection.up && !working && wait === 0 && (!isReal || passphrase !== '');
-  const end = (begin === 'night' ? nextNight() : Date.now()) + daysOf(begin, days) * DAY_MS;
+  const end = (begin === 'night' ? nextNight() : Date.now()) + daysOf(begin, days) * MS_PER_DAY;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) void collecting.run();

@@ -1,5 +1,7 @@
 /** The price of gas in the hours that were measured: zero based, and the same as a table. */
+
 import { type ReactNode, useId, useState } from 'react';
+import { MS_PER_HOUR } from '../../../daemon/domain/time.ts';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Grid, useWidth } from '../../parts/bars.tsx';
 import { decimal, stepFor, useTimes } from '../../parts/format.ts';
@@ -13,7 +15,6 @@ const BOTTOM = 22;
 const LEFT = 56;
 const SLOT_PX_MIN = 5;
 const HOURS_SHOWN_MAX = 96;
-const HOUR_MS = 3_600_000;
 const NAME_EVERY_PX = 84;
 /** Of a price in gwei that is drawn. */
 const DECIMALS = 4;
@@ -46,14 +47,14 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
   const id = useId();
   const last = Date.parse(prices.at(-1)!.at);
   const count = Math.min(HOURS_SHOWN_MAX, Math.floor((width - LEFT) / SLOT_PX_MIN));
-  const first = Math.max(Date.parse(prices[0]!.at), last - (count - 1) * HOUR_MS);
+  const first = Math.max(Date.parse(prices[0]!.at), last - (count - 1) * MS_PER_HOUR);
   const shown = prices.filter(({ at }) => Date.parse(at) >= first);
   const most = Math.max(...shown.map(({ high }) => Number(high)));
   const step = stepFor(most);
   const top = Math.max(step, Math.ceil(most / step) * step);
   const y = (value: number): number => HEIGHT - (value / top) * (HEIGHT - 8);
   // few hours do not fill the width
-  const slots = Math.max((last - first) / HOUR_MS + 1, count / 4);
+  const slots = Math.max((last - first) / MS_PER_HOUR + 1, count / 4);
   const slot = (width - LEFT) / slots;
   const every = Math.max(1, Math.ceil(NAME_EVERY_PX / slot));
   const lines = Array.from({ length: Math.round(top / step) + 1 }, (_, n) => n * step);
@@ -69,11 +70,11 @@ function Plot({ prices, title }: { prices: Prices; title: string }): ReactNode {
           name={(line) => decimal(`${Number(line.toPrecision(6))}`, language)}
         />
         {shown.map(({ at, low, high }) => {
-          const hour = (Date.parse(at) - first) / HOUR_MS;
+          const hour = (Date.parse(at) - first) / MS_PER_HOUR;
           const [x, wide] = [LEFT + hour * slot + slot * 0.15, slot * 0.7];
           // the newest name ends with its bar, so that it stays inside
           const isEdge = (slots - hour) * slot < 40;
-          const isNamed = ((last - Date.parse(at)) / HOUR_MS) % every === 0;
+          const isNamed = ((last - Date.parse(at)) / MS_PER_HOUR) % every === 0;
           return (
             <g key={at}>
               <rect className="high" x={x} y={y(Number(high))} width={wide} height={HEIGHT - y(Number(high))} />

@@ -1,7 +1,9 @@
 /** The list: pages are read as they come into view, and only the rows in view are in the document. */
+
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
@@ -198,13 +200,11 @@ function Rows({ summed, rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   );
 }
 
-const DAY_MS = 86_400_000;
-
 /** Of a whole day of a business, as the service adds it up, also where the list has read only some of its invoices. */
 function useSums(business: Business | undefined, day: string): Sums | null {
   const from = new Date(day);
   // a day may have 23 or 25 hours
-  const next = new Date(from.getTime() + DAY_MS + DAY_MS / 2).setHours(0, 0, 0, 0);
+  const next = new Date(from.getTime() + MS_PER_DAY + MS_PER_DAY / 2).setHours(0, 0, 0, 0);
   const asks = { business: `${business?.id}`, from: from.toISOString(), to: new Date(next - 1).toISOString() };
   return useCall('invoice.sums', asks, { enabled: business !== undefined }).data ?? null;
 }

@@ -1,5 +1,7 @@
 /** The worth of one coin, and the age of that price. */
+
 import type { ReactNode } from 'react';
+import { MS_PER_SECOND } from '../../../daemon/domain/time.ts';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
@@ -9,7 +11,6 @@ import { Answer, byCoin, CoinName, Empty, Foreign, Head } from '../../parts/part
 import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
-const MS_PER_SECOND = 1_000;
 const CENTS = 2;
 
 /** The sources that are asked, by the configuration in force. */

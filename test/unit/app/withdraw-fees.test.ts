@@ -6,7 +6,7 @@ import { approve, previewWithdrawal } from '../../../daemon/app/withdrawals/appr
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { textIn, textOf } from '../../../daemon/domain/messages.ts';
 import { previewJson } from '../../../daemon/http/operator/present-withdrawals.ts';
-import { type OperatorRequest, type ReviewRequest, Review } from '../../../daemon/operator/review.ts';
+import { type OperatorRequest, Review, type ReviewRequest } from '../../../daemon/operator/review.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 
 /** A coin more than anybody may approve: 0.1 BTC. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
-import { type Finder, type MatchResult, findInBlock, findInTransaction } from '../../../daemon/chains/utxo/match.ts';
+import { type Finder, findInBlock, findInTransaction, type MatchResult } from '../../../daemon/chains/utxo/match.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
 import { hogExBlock } from '../../adapters/fixtures/hogex-block.ts';
 import { idOf, type Written, writeBlock, writeCoinbase, writeTransaction } from '../../adapters/fixtures/serial.ts';

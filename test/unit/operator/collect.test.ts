@@ -1,6 +1,12 @@
 /** A payment whose money is collected first: what the operator's program shows, what it signs, and what it refuses. */
 import { describe, expect, it } from 'vitest';
-import { type OperatorRequest, type Authorize, type ReviewRequest, type GivenCollect, Review } from '../../../daemon/operator/review.ts';
+import {
+  type Authorize,
+  type GivenCollect,
+  type OperatorRequest,
+  Review,
+  type ReviewRequest,
+} from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { type Collect, type Preview, viewOf } from '../../../daemon/operator/view.ts';
 import { ADDRESS_SELF, type Authorization, type Intent } from '../../../daemon/wallet/signer/port.ts';

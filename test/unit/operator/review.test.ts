@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsignedTransaction } from '../../../daemon/chains/utxo/spend/transaction.ts';
 import { messageOf } from '../../../daemon/domain/messages.ts';
-import { type OperatorRequest, type Authorize, type Expected, type ReviewRequest, Review } from '../../../daemon/operator/review.ts';
+import {
+  type Authorize,
+  type Expected,
+  type OperatorRequest,
+  Review,
+  type ReviewRequest,
+} from '../../../daemon/operator/review.ts';
 import { reviewText } from '../../../daemon/operator/text.ts';
 import { type Preview, viewOf } from '../../../daemon/operator/view.ts';
 import { authorized } from '../../../daemon/wallet/operator-keys.ts';

@@ -6,6 +6,7 @@
  * Invariant: an update describes one tip of the verified chain and one server's view at it. A server on another branch,
  * or behind, produces no update.
  */
+
 import { join } from 'node:path';
 import type { Network } from '../../../domain/assets.ts';
 import type {
@@ -19,6 +20,7 @@ import type {
   SourceServer,
 } from '../../../domain/chain.ts';
 import { assert, ChainAlert, Unavailable } from '../../../domain/errors.ts';
+import { MS_PER_HOUR } from '../../../domain/time.ts';
 import { sleep, unlessAborted } from '../../../kit/async.ts';
 import {
   type AbsenceSource,
@@ -87,8 +89,11 @@ const UNSETTLED_MS = 200;
 /** The pause after a look at a server whose newest block is hours old. */
 const OLD_TIP_MS = 1_000;
 /** As with a node: such a gap between blocks occurs by chance once in years. */
-const HOUR_MS = 3_600_000;
-const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = { BTC: 3 * HOUR_MS, LTC: HOUR_MS, BCH: 4 * HOUR_MS };
+const TIP_AGE_MS_MAX: Readonly<Record<UtxoChain, number>> = {
+  BTC: 3 * MS_PER_HOUR,
+  LTC: MS_PER_HOUR,
+  BCH: 4 * MS_PER_HOUR,
+};
 
 export class ElectrumAdapter implements ChainAdapter {
   readonly network: Network;

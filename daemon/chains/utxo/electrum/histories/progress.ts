@@ -2,8 +2,8 @@
  * How long a long task will take, for the log. ElectrumX at its default settings serves two or three addresses a second to one
  * client, once that has asked for some ten thousand.
  */
+import { MS_PER_MINUTE } from '../../../../domain/time.ts';
 
-const MINUTE_MS = 60_000;
 /** Below this the rate says nothing. */
 const MEASURED_MS_MIN = 5_000;
 
@@ -25,7 +25,7 @@ export class Progress {
       ? '; the server slows this client down: an ElectrumX of your own does not with COST_SOFT_LIMIT=0 in its settings'
       : '';
     if (tookMs < MEASURED_MS_MIN || done <= this.#from) return hint;
-    const minutes = Math.ceil(((total - done) * tookMs) / (done - this.#from) / MINUTE_MS);
+    const minutes = Math.ceil(((total - done) * tookMs) / (done - this.#from) / MS_PER_MINUTE);
     return `, ${minutes < 120 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`} to go at this rate${hint}`;
   }
 }

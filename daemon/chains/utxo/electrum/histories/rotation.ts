@@ -5,8 +5,10 @@
  *
  * Invariant: the position in the round is on disk, so that a restart continues it.
  */
+
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { MS_PER_DAY } from '../../../../domain/time.ts';
 import { highestId, type ListedScript, type ScriptList } from '../../../adapter.ts';
 import type { Listener } from '../listener.ts';
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
@@ -17,7 +19,7 @@ import { Progress } from './progress.ts';
 import { type Scripts, scriptHashOf } from './scripts.ts';
 
 /** The maximum duration of a round. There are at least `SCRIPT_MS` between two scripts. */
-const ROUND_MS_MAX = 6 * 24 * 60 * 60 * 1000;
+const ROUND_MS_MAX = 6 * MS_PER_DAY;
 const SCRIPT_MS = 1_000;
 const PAGE = 10;
 const PAGE_RESCAN = 1_000;

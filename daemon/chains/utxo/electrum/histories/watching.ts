@@ -5,6 +5,7 @@
  *
  * Invariant: another server's announcement is only a reason to watch the script on the primary.
  */
+import { MS_PER_HOUR } from '../../../../domain/time.ts';
 import { repeatedly } from '../../../../kit/async.ts';
 import type { Listener } from '../listener.ts';
 import { ServerRefusal, unlessOfServer } from '../servers/faults.ts';
@@ -30,7 +31,7 @@ const SLOWED_SCRIPTS_MIN = 2_000;
 /** The most urgent scripts, which every connected server watches. */
 const COMPARED_BY_ALL = 2_000;
 /** After this time a server's accepted number is raised by half. */
-const GROW_MS = 60 * 60 * 1000;
+const GROW_MS = MS_PER_HOUR;
 const GROW_FACTOR = 1.5;
 /** The interval of progress messages in the log. */
 const TOLD_EVERY_MS = 10_000;

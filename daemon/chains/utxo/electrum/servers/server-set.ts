@@ -4,6 +4,7 @@
  *
  * Invariant: the number of connections is bounded, whatever servers do; a dropped one gets none.
  */
+import { MS_PER_HOUR } from '../../../../domain/time.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Server, type ServerEvents, type ServerOptions } from './server.ts';
 
@@ -20,7 +21,7 @@ const SPREAD_MS = 400;
 /** A block takes seconds from one server to the next. */
 const BEHIND_MS_MAX = 8_000;
 /** The primary is changed after a random time between this and three times this. */
-const TURN_MS_MIN = 2 * 60 * 60 * 1000;
+const TURN_MS_MIN = 2 * MS_PER_HOUR;
 /** The next primary watches at least this part of what the present one does. */
 const TURN_PART_MIN = 0.9;
 

@@ -4,6 +4,7 @@
  *
  * Invariant: a server that misbehaved is dropped before its statements are used.
  */
+import { MS_PER_HOUR } from '../../../../domain/time.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import { HEADER_BYTES } from '../headers/header.ts';
 import * as answers from './answers.ts';
@@ -21,7 +22,7 @@ const JITTER = 0.3;
 /** A connection of this duration clears earlier failures. */
 const STABLE_MS = 30_000;
 /** How long a public server that misbehaved is not used. */
-const DROPPED_MS = 60 * 60 * 1000;
+const DROPPED_MS = MS_PER_HOUR;
 /** Calls whose answers may have any length. Others cannot make an answer too long. */
 const LISTS: ReadonlySet<string> = new Set(['blockchain.scripthash.get_history', 'blockchain.scripthash.listunspent']);
 /** How long a history may name a transaction in a block and once more without one. */
