@@ -31,6 +31,16 @@ const PROOF_RETRY_SECONDS = 900;
 /** At most this often do taken addresses make the pools be checked again. */
 const FILL_PAUSE_MS = 250;
 const ADDRESSES_AT_FIRST = 40;
+/** A look at one costs a few statements, so requests come between so many. */
+const ACCOUNTS_PER_TURN = 20;
+
+/** All of them, a few in each turn of the event loop. */
+async function* inTurns<T>(all: readonly T[]): AsyncGenerator<T> {
+  for (const [n, one] of all.entries()) {
+    if (n > 0 && n % ACCOUNTS_PER_TURN === 0) await new Promise(setImmediate);
+    yield one;
+  }
+}
 
 export class Jobs {
   readonly #app: App;
@@ -161,13 +171,15 @@ export class Jobs {
     const accounts = this.#app.directory.accounts().filter(({ id }) => short === null || short.has(id));
     const { addressPool } = this.#app.config.payments;
     // every account gets its first addresses before any account gets all of them
-    for (const size of [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool]) {
-      for (const account of accounts) {
-        if (this.#stopped) return;
-        if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
-      }
+    const sizes = [Math.min(ADDRESSES_AT_FIRST, addressPool), addressPool];
+    for await (const [size, account] of inTurns(
+      sizes.flatMap((size) => accounts.map((account) => [size, account] as const)),
+    )) {
+      if (this.#stopped) return;
+      if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
     }
-    for (const account of accounts) {
+    for await (const account of inTurns(accounts)) {
+      if (this.#stopped) return;
       await deriveSkipped(this.#app, account, () => this.#stopped);
     }
   }

@@ -14,17 +14,27 @@ const POOL = 40;
 
 const keyOf = (name: string): AccountKey => ({ kind: 'secp256k1', publicKey: name, chainCode: '' });
 
-/** Starts to fill pools. `asked`: the accounts whose pools were looked at. */
-function filling(app: App): { jobs: Jobs; asked: number[] } {
+/** Starts to fill pools. `asked`: the accounts whose pools were looked at; `most`: in one turn of the event loop. */
+function filling(app: App): { jobs: Jobs; asked: number[]; most: () => number } {
   const jobs = new Jobs(app);
   app.wake.on({ pool: (account) => jobs.fill(account), business: () => jobs.fill() });
   const asked: number[] = [];
+  let inTurn = 0;
+  let most = 0;
   const get = app.store.get.bind(app.store);
   vi.spyOn(app.store, 'get').mockImplementation(((statement: unknown, given: { account_id: number }) => {
-    if (statement === poolAbove) asked.push(given.account_id);
+    if (statement === poolAbove) {
+      asked.push(given.account_id);
+      if (inTurn++ === 0) {
+        setImmediate(() => {
+          most = Math.max(most, inTurn);
+          inTurn = 0;
+        });
+      }
+    }
     return get(statement as typeof poolAbove, given as never);
   }) as typeof app.store.get);
-  return { jobs, asked };
+  return { jobs, asked, most: () => most };
 }
 
 const take = (app: App, count: number): Promise<void> =>
@@ -48,11 +58,12 @@ it('only the accounts that gave addresses away are filled up, and all of them af
   }
   for (const account of app.directory.accounts()) await derive(app, account, POOL);
   const [own] = app.directory.accounts();
-  const { jobs, asked } = filling(app);
+  const { jobs, asked, most } = filling(app);
   const ready = (): number => app.store.get(poolSize, { account_id: own!.id })?.ready ?? 0;
   jobs.fill();
   await until('every account was looked at twice', async () => asked.length >= 2 * BUSINESSES);
   expect(new Set(asked).size).toBe(BUSINESSES);
+  expect(most()).toBeLessThanOrEqual(20);
 
   asked.length = 0;
   await take(app, ready());
