@@ -24,7 +24,9 @@ const MS_PER_TICK = 10;
  * @property {string} url where the server is
  * @property {string} path of creation; with `kind` reads, what a slug is appended to
  * @property {string} [apiKey]
+ * @property {string[]} [apiKeys] of several businesses, which take turns
  * @property {string} [body] of creation
+ * @property {boolean} [random] whether each creation has an amount of its own
  * @property {number} connections
  * @property {number} warmup how many units are done before the measurement
  * @property {number} [units] how many are measured; otherwise as many as `ms` allows
@@ -37,14 +39,25 @@ const MS_PER_TICK = 10;
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '{}');
 const { hostname, port, host } = new URL(job.url);
-const common = `Host: ${host}\r\n${job.apiKey ? `MB-API-KEY: ${job.apiKey}\r\n` : ''}`;
+const heads = (job.apiKeys ?? [job.apiKey]).map((key) => `Host: ${host}\r\n${key ? `MB-API-KEY: ${key}\r\n` : ''}`);
 
-const post = (path, body) =>
-  `POST ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-const get = (path) => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
+const post = (path, body, head) =>
+  `POST ${path} HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const get = (path) => `GET ${path} HTTP/1.1\r\n${heads[0]}\r\n`;
 
 const slugs = job.slugs ? readFileSync(job.slugs, 'utf8').trimEnd().split('\n') : [];
-const creation = job.kind === 'reads' ? '' : post(job.path, job.body);
+const creations = job.kind === 'reads' ? [] : heads.map((head) => post(job.path, job.body, head));
+const AMOUNT = /"amount":[\d.]+/;
+const CENTS_MIN = 2_000;
+const CENTS_MAX = 50_000;
+
+/** A request for an invoice of the business whose turn it is. */
+function creation(turn) {
+  if (!job.random) return creations[turn];
+  const cents = CENTS_MIN + Math.floor(Math.random() * (CENTS_MAX - CENTS_MIN));
+  return post(job.path, job.body.replace(AMOUNT, `"amount":${cents / 100}`), heads[turn]);
+}
+
 const paymentBody = '{"crypto":"BTC"}';
 const made = [];
 
@@ -123,6 +136,7 @@ function client() {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
     let since = 0;
     let second = false;
+    let turn = 0;
 
     const next = () => {
       if (!mayBegin()) {
@@ -132,7 +146,8 @@ function client() {
       }
       asked++;
       since = performance.now();
-      socket.write(job.kind === 'reads' ? get(job.path + slugs[asked % slugs.length]) : creation, 'latin1');
+      turn = asked % heads.length;
+      socket.write(job.kind === 'reads' ? get(job.path + slugs[asked % slugs.length]) : creation(turn), 'latin1');
     };
     const onAnswer = (status, data, bodyAt) => {
       const expected = job.kind === 'reads' ? '200' : '201';
@@ -141,7 +156,7 @@ function client() {
         second = true;
         const slug = slugOf(data, bodyAt);
         if (job.made) made.push(slug);
-        socket.write(post(`${job.path}/rp/${slug}`, paymentBody), 'latin1');
+        socket.write(post(`${job.path}/rp/${slug}`, paymentBody, heads[turn]), 'latin1');
         return;
       }
       second = false;

@@ -4,7 +4,7 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, monero-restore,
+ *   --only NAME        load, sustained, frames, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, monero-restore,
  *                      page, console, export or backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
@@ -46,6 +46,7 @@ const { values: options } = parseArgs({
       default: [
         'load',
         'sustained',
+        'frames',
         'start',
         'scan',
         'flood',
@@ -89,6 +90,7 @@ const POOL_DEFAULT = 1_000;
 const NIGHTS = quick ? 60 : 365;
 const START_SAMPLES = quick ? 3 : 7;
 const SCAN = { blocks: quick ? 2 : 6, rounds: quick ? 3 : 7 };
+const FRAMES = { pairs: quick ? 2_000 : 8_000, warmup: quick ? 500 : 2_000 };
 const WATCHED = 100_000;
 /** As many as the largest standard transaction holds. */
 const FLOOD = { outputs: 12_900, rounds: quick ? 1 : 3 };
@@ -134,6 +136,8 @@ const label = (kind, stored) => `${{ create: 'create', pairs: 'pairs in a burst'
 const series = new Map();
 const resident = { few: [], many: [], fewLoaded: [], manyLoaded: [] };
 const starts = { first: [], few: [], many: [] };
+/** What pairs write with one business, and with a hundred. */
+const frames = [];
 let scan = null;
 let flood = null;
 let large = null;
@@ -307,6 +311,7 @@ function aims() {
     ...(restore ? restoreAims(restore) : []),
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
+    ['frames that a pair writes, 100 businesses ÷ one', frames[1]?.frames / frames[0]?.frames, '≤', 1.05],
     ['export: memory above that of an export of nothing, MB', exported?.aboveMb, '≤', 60],
     ['export: the same with a slow reader, MB', exported?.slowAboveMb, '≤', 60],
     ...(years ? yearsAims(years) : []),
@@ -329,6 +334,11 @@ function print() {
     [`resident memory after start, ${many}`, median(resident.many), 'MB'],
     [`resident memory after load, ${few}`, median(resident.fewLoaded), 'MB'],
     [`resident memory after load, ${many}`, median(resident.manyLoaded), 'MB'],
+    ...frames.map(({ businesses, frames: written }) => [
+      `written to the log by a pair of random amount, businesses: ${businesses}`,
+      written,
+      'frames',
+    ]),
     ...(scan?.results ?? []).map(({ watched, megabytesPerSecond }) => [
       `block scan, ${count(watched)} addresses watched (blocks of ${show(scan.blockMegabytes)} MB)`,
       megabytesPerSecond,
@@ -393,6 +403,10 @@ async function main() {
   if (only.includes('start')) await measureStarts(stores);
   if (only.includes('load')) await measureLoad(stores);
   if (only.includes('sustained')) await measureSustained();
+  for (const businesses of only.includes('frames') ? [1, 100] : []) {
+    say(`Frames, businesses: ${businesses} …`);
+    frames.push(await runTool('frames.mjs', { dist, businesses, ...FRAMES }));
+  }
   if (only.includes('scan')) {
     say('Block scan …');
     scan = await runTool('scan.mjs', { dist, folder: scratch, watched: [0, WATCHED], ...SCAN });
