@@ -16,6 +16,7 @@ import { holdFolder } from '../../../daemon/wallet/signer/holder.ts';
 import { SEAL_UNLOCK } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { encodeOrder } from '../../../daemon/wallet/signer/wire.ts';
+import { bundled } from '../../support/bundles.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS, walletFolder } from './signer-kit.ts';
 
@@ -41,34 +42,10 @@ const clientOf = (folder: string, log: (message: string) => void = () => {}): Si
 const unlock = async (signer: SignerClient) =>
   signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, PASSPHRASE));
 
-const url = (name: string): string =>
-  JSON.stringify(new URL(`../../../daemon/wallet/signer/${name}.ts`, import.meta.url));
-
-/**
- * A service that unlocks its signer, says so, hands it all orders of its stdin at once, and is killed by its own hand after so
- * many milliseconds.
- */
-const SERVICE = `
-  const { spawnSigner } = await import(${url('spawn')});
-  const { seal } = await import(${url('seal')});
-  const { readLines } = await import(${url('lines')});
-  const [folder, passphrase, ms, ...orders] = JSON.parse(await new Response(process.stdin).text());
-  const signer = spawnSigner(folder, 0);
-  const ask = (id, call) => signer.stdin.write(JSON.stringify({ id, ...call }) + '\\n');
-  ask(1, { call: 'sealKey' });
-  for await (const line of readLines(signer.stdout, 4194304)) {
-    const { id, result } = JSON.parse(line);
-    if (id === 1) ask(2, { call: 'unlock', sealed: await seal(result, 'unlock', passphrase) });
-    else if (id === 2) {
-      orders.forEach((order, at) => ask(at + 3, { call: 'sign', order }));
-      setTimeout(() => process.kill(process.pid, 'SIGKILL'), ms);
-    }
-  }`;
-
+/** Runs a service (`killed-service.ts`) that is killed so many milliseconds after it handed the orders to its signer. */
 async function killedService(folder: string, ms: number, orders: readonly unknown[]): Promise<void> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', SERVICE], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  const program = await bundled('test/unit/wallet/killed-service.ts');
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'ignore', 'ignore'] });
   child.stdin.end(JSON.stringify([folder, PASSPHRASE, ms, ...orders]));
   await once(child, 'exit');
 }
