@@ -22,7 +22,7 @@ import { codeOf, PASSPHRASE, payment, useEpochOf, WORDS, walletFolder } from './
 
 /** More: `SIGNER_KILLS=200`. */
 const KILLS = Number(process.env.SIGNER_KILLS ?? 21);
-const BACKLOG = 30;
+const BACKLOG = 90;
 
 let root: string;
 beforeAll(async () => {
