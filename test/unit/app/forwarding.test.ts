@@ -1,0 +1,99 @@
+/** The payments of a plan that do not come about, and a plan that is changed while a pass looks at it. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
+import { textIn } from '../../../daemon/domain/messages.ts';
+import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
+import { insertAddress } from '../../../daemon/store/queries/policies.ts';
+import type { WithdrawalRow } from '../../../daemon/store/queries/withdrawals.ts';
+import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A shop with two coins, and a plan that sends them to an address of its book. */
+async function planned(): Promise<{ pay: CoinBench; id: number }> {
+  const pay = await PayBench.open();
+  const { app, bench } = pay;
+  await pay.deposits([2n * COIN], 6);
+  bench.rate('60000');
+  Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
+  const address = pay.recipient();
+  const of = { business_id: bench.businessId, address, created_at: bench.at };
+  const plan = {
+    ...of,
+    account_id: bench.accountId,
+    chain_key: bench.chain.key,
+    asset: 'BTC' as const,
+    keep: COIN / 2n,
+    least: 0n,
+    every: 'reached' as const,
+    minute: 0,
+    weekday: null,
+    fee_share_ppm: 100_000,
+    fee_max: null,
+    fee_day: COIN,
+    next_at: bench.at,
+    withdrawal_id: null,
+    problem: null,
+    updated_at: bench.at,
+    run_at: null,
+  };
+  const id = await app.store.write((tx) => {
+    tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
+    tx.run(insertAddress, { ...of, chain: 'BTC', label: 'Cold storage', lookalike_key: 'cold' });
+    return tx.run(insertForwardPlan, plan).id;
+  });
+  return { pay, id };
+}
+
+const planOf = ({ app }: CoinBench, id: number) => app.store.get(forwardPlanById, { id })!;
+const forwarded = ({ app }: CoinBench): WithdrawalRow[] =>
+  app.store.all({ sql: "SELECT * FROM withdrawal WHERE origin = 'forward' ORDER BY id", bind: () => [] } as never, {});
+const states = (pay: CoinBench) => forwarded(pay).map(({ id }) => pay.stored(id).state);
+
+describe('a payment of a plan', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('that cannot be planned gives way to another one after 15 minutes, and not before', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    await passForwards(app, bench.chain);
+    const first = planOf(pay, id).withdrawal_id!;
+    const { units, fee_held } = pay.stored(first);
+    expect(units + fee_held).toBe((3n * COIN) / 2n);
+    await app.store.write((tx) => tx.run({ sql: "UPDATE withdrawal SET fee_held = '1'", bind: () => [] }, {}));
+    await pay.round();
+    expect(pay.row(first)).toMatchObject({ state: 'approved', spend_id: null });
+    expect(pay.row(first).problem).toContain('fee');
+    bench.advance(14 * MINUTE_MS);
+    await passForwards(app, bench.chain);
+    expect(states(pay)).toEqual(['approved']);
+    bench.advance(2 * MINUTE_MS);
+    await passForwards(app, bench.chain);
+    expect(states(pay)).toEqual(['rejected']);
+    expect(textIn(planOf(pay, id).problem)).toContain('fee');
+    await passForwards(app, bench.chain);
+    await pay.round();
+    expect(states(pay)).toEqual(['rejected', 'broadcast']);
+    const second = pay.stored(planOf(pay, id).withdrawal_id!);
+    expect([second.units, planOf(pay, id).problem]).toEqual([units, null]);
+  });
+
+  it.each<[string, string]>([
+    ['changed', 'UPDATE forward_plan SET updated_at = updated_at + 1'],
+    ['given another time', 'UPDATE forward_plan SET next_at = next_at + 60000'],
+    ['ended', 'DELETE FROM forward_plan'],
+  ])('begins none of a plan that is %s while a pass looks at it', async (_, sql) => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const { spending } = pay.chain.adapter;
+    const rate = await pay.feeRate();
+    const asked = vi.spyOn(spending!, 'feeRate').mockImplementation(async () => {
+      await app.store.write((tx) => tx.run({ sql, bind: () => [] }, {}));
+      return rate;
+    });
+    await passForwards(app, bench.chain);
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(forwarded(pay)).toEqual([]);
+    expect(app.store.get(forwardPlanById, { id })?.withdrawal_id ?? null).toBe(null);
+  });
+});
