@@ -147,7 +147,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     await page.getByRole('button', { name: 'Ja, beenden' }).click();
     await page.getByText('Nichts wird weitergeleitet').waitFor();
     expect(await plans()).toEqual([]);
-    await page.getByRole('heading', { name: 'Weitergeleitet' }).waitFor();
+    await page.getByRole('heading', { name: 'Weitergeleitet', exact: true }).waitFor();
     await page.context().close();
   });
 
