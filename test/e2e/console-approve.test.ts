@@ -10,6 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SignedGasGrant } from '../../daemon/app/gas/plans.ts';
 import { authorized } from '../../daemon/wallet/operator-keys.ts';
+import { limitsHeldIn } from '../../daemon/wallet/signer/register.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
@@ -351,6 +352,43 @@ ${litecoin}`);
       expect((await authorized(join(service.dataDir, 'vault'), PASSPHRASE, wanted)).grants).toEqual([signed.mac]);
     }
     for (const end of ends) end();
+  });
+
+  it('grants a forwarding plan with the passphrase, for the destination and fees that the screen shows, and ends it', async () => {
+    const cold = await node.rpc<string>('getnewaddress', []);
+    const entry = { business: 'Corner Coffee', chain: 'LTC', address: cold, label: 'Cold safe' } as const;
+    await operator.call('addressBook.add', entry);
+    const forwards = async () => (await limitsHeldIn(join(service.dataDir, 'vault'), Date.now())).forwards;
+    await open('withdrawals/forwarding/new');
+    await page.getByLabel('Coin', { exact: true }).selectOption('LTC');
+    await page.getByLabel('Address', { exact: true }).selectOption(cold);
+    await page.getByText('Each week', { exact: true }).click();
+    await page.getByLabel('Always keep here, in LTC').fill('0.5');
+    await page.getByLabel('Of the amount, in %').fill('0.25');
+    await page.getByLabel('Of one payment, in LTC').fill('0.01');
+    const save = page.getByRole('button', { name: 'Save the plan' });
+    const passphrase = page.getByRole('textbox', { name: 'Wallet passphrase' });
+    await passphrase.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await passphrase.fill('not the passphrase');
+    await page.keyboard.press('Enter');
+    await page.getByText('This passphrase does not open the wallet. Nothing was approved.').waitFor();
+    expect(await forwards()).toEqual([]);
+    expect(await faults()).toEqual([]);
+    await passphrase.fill(PASSPHRASE);
+    await page.keyboard.press('Enter');
+    await page.getByText('each Monday at 03:00, 0.5').waitFor();
+    expect((await forwards()).map(({ grant }) => grant)).toMatchObject([
+      { asset: 'LTC', network: 'regtest', address: cold, feeSharePpm: 2_500, feeMax: '1000000', feeDay: '5000000' },
+    ]);
+    await page.getByRole('link', { name: 'Change LTC' }).click();
+    await page.getByRole('button', { name: 'End the plan' }).click();
+    const again = page.locator('form', { hasText: 'Nothing is sent on any more' });
+    await again.getByRole('textbox', { name: 'Wallet passphrase' }).fill(PASSPHRASE);
+    await again.getByRole('button', { name: 'Yes, end it' }).click();
+    await page.getByText('Nothing is sent on', { exact: true }).waitFor();
+    expect(await forwards()).toEqual([]);
+    expect((await operator.call('forwarding.list', { business: 'Corner Coffee' })).plans).toEqual([]);
   });
 
   it('has a wallet that is opened, closed and proved', async () => {
