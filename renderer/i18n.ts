@@ -33,6 +33,13 @@ export const LanguageContext = createContext<{ language: Language; choose(langua
 
 export const useLanguage = (): Language => useContext(LanguageContext).language;
 
+/** The time zone of the browser, until a business is known. */
+export const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
+export const TimeZoneContext = createContext<string>(OWN_ZONE);
+
+/** In which times and days are shown: of the business, so that a day has the same sales here as in its takings, closings and statements. */
+export const useTimeZone = (): string => useContext(TimeZoneContext);
+
 /** The texts of a table in the language of the console. */
 export function useText<K extends string>(table: Texts<K>): Translate<K> {
   const language = useLanguage();

@@ -1,7 +1,9 @@
 /** The business that the screens are about: the chosen one, else the first one on the most real network. */
 import { createContext, type ReactNode, useContext, useState } from 'react';
+import { isTimeZone } from '../../daemon/domain/calendar.ts';
 import type { Result } from '../bridge.ts';
 import { useCall } from '../data.tsx';
+import { OWN_ZONE, TimeZoneContext } from '../i18n.ts';
 
 export type Business = Result<'business.list'>['businesses'][number];
 type BusinessChoice = { business: Business | null; all: Business[]; choose(id: number): void };
@@ -22,7 +24,14 @@ export function BusinessProvider({ children }: { children: ReactNode }): ReactNo
     localStorage.setItem(STORED, `${id}`);
     setChosen(id);
   };
-  return <BusinessContext value={{ business, all, choose }}>{children}</BusinessContext>;
+  // the sandbox was given none, and has no books
+  const isOwn = business !== null && business.network !== 'sandbox' && isTimeZone(business.time_zone);
+  const timeZone = isOwn ? business.time_zone : OWN_ZONE;
+  return (
+    <BusinessContext value={{ business, all, choose }}>
+      <TimeZoneContext value={timeZone}>{children}</TimeZoneContext>
+    </BusinessContext>
+  );
 }
 
 export const useBusinesses = (): BusinessChoice => useContext(BusinessContext);

@@ -1,5 +1,5 @@
 /** Amounts, times and foreign text for the screen. Amounts stay decimal strings: they never become floating point. */
-import { type Language, useLanguage } from '../i18n.ts';
+import { type Language, useLanguage, useTimeZone } from '../i18n.ts';
 
 /** Characters that could change the direction or the order of the text around them, and control characters. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -108,14 +108,18 @@ type Times = {
   full(at: string | number): string;
 };
 
-/** Times in the time zone of the browser. */
-export function times(language: Language): Times {
+/** The day of a time in a time zone, as `2026-11-22`. */
+export const dayIn = (at: string | number, timeZone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' }).format(new Date(at));
+
+/** Times in a time zone. */
+export function times(language: Language, timeZone: string): Times {
   const format = (at: string | number, options: Intl.DateTimeFormatOptions): string =>
-    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, options).format(new Date(at));
+    new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, { ...options, timeZone }).format(new Date(at));
   const clock = (at: string | number, seconds = false): string =>
     format(at, { hour: '2-digit', minute: '2-digit', ...(seconds ? { second: '2-digit' } : {}) });
   const day = (at: string | number): string => format(at, { day: 'numeric', month: 'short' });
-  const isToday = (at: string | number): boolean => new Date(at).toDateString() === new Date().toDateString();
+  const isToday = (at: string | number): boolean => dayIn(at, timeZone) === dayIn(Date.now(), timeZone);
   return {
     clock,
     day,
@@ -125,7 +129,7 @@ export function times(language: Language): Times {
   };
 }
 
-export const useTimes = (): Times => times(useLanguage());
+export const useTimes = (): Times => times(useLanguage(), useTimeZone());
 
 const LINES_MAX = 4;
 

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useId, useState } from 'react';
 import { findAsset } from '../../daemon/domain/assets.ts';
 import type { Message } from '../../daemon/domain/messages.ts';
 import { NotConnected } from '../bridge.ts';
-import { useLanguage, useText } from '../i18n.ts';
+import { useLanguage, useText, useTimeZone } from '../i18n.ts';
 import { ERRORS_DE } from './errors-de.ts';
 import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
@@ -25,7 +25,7 @@ export const Said = ({ text }: { text: string }): ReactNode => (
 
 /** A message of the service, in the reader's language where it has one. */
 export function Told({ said }: { said: Message }): ReactNode {
-  return piecesOf(said, useLanguage()).map((piece, at) => {
+  return piecesOf(said, useLanguage(), useTimeZone()).map((piece, at) => {
     const Kind = piece.from === 'service' ? Said : Foreign;
     // biome-ignore lint/suspicious/noArrayIndexKey: the pieces keep their places
     return piece.from === 'own' ? piece.text : <Kind key={at} text={piece.text} />;

@@ -16,21 +16,22 @@ const HOLE = /\{(\w+)\}/;
 const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'held', 'most', 'fee_now', 'fee_allowed']);
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-export function piecesOf(said: Message, language: Language): Piece[] {
+/** Times are of a time zone. */
+export function piecesOf(said: Message, language: Language, timeZone: string): Piece[] {
   const template = language === 'de' ? TEXTS_DE.get(said.code) : undefined;
   if (template === undefined) return [{ from: 'service', text: textOf(said) }];
   return template.split(HOLE).flatMap((part, at): Piece[] => {
-    if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', language);
+    if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', language, timeZone);
     return part === '' ? [] : [{ from: 'own', text: part }];
   });
 }
 
-function piecesOfValue(name: string, value: Value, language: Language): Piece[] {
-  if (typeof value === 'object') return piecesOf(value, language);
+function piecesOfValue(name: string, value: Value, language: Language, timeZone: string): Piece[] {
+  if (typeof value === 'object') return piecesOf(value, language, timeZone);
   if (typeof value === 'number')
     return [{ from: 'value', text: name === 'id' ? `${value}` : value.toLocaleString(language) }];
   if (name === 'reason') return [{ from: 'service', text: value }];
   if (AMOUNTS.has(name)) return [{ from: 'value', text: exact(value, language) }];
   if (name === 'chain') return [{ from: 'value', text: chainName(value.split(':').at(-1)!) }];
-  return [{ from: 'value', text: TIME.test(value) ? times(language).full(value) : value }];
+  return [{ from: 'value', text: TIME.test(value) ? times(language, timeZone).full(value) : value }];
 }

@@ -10,6 +10,7 @@ import { currencyOf, exampleOf } from '../../renderer/parts/currencies.ts';
 import { ERRORS_DE } from '../../renderer/parts/errors-de.ts';
 import {
   cut,
+  dayIn,
   decimal,
   fiat,
   foreign,
@@ -18,6 +19,7 @@ import {
   splitZeros,
   stepFor,
   sum,
+  times,
   unscaled,
 } from '../../renderer/parts/format.ts';
 import { MESSAGES_DE, SUBJECTS_DE } from '../../renderer/parts/messages-de.ts';
@@ -200,5 +202,23 @@ describe('a month', () => {
     const months = monthsUntil('2026-01-31');
     expect(months.slice(0, 3)).toEqual(['2026-01', '2025-12', '2025-11']);
     expect(months.at(-1)).toBe('2025-01');
+  });
+});
+
+describe('times and days', () => {
+  const NEW_YEAR = '2025-12-31T23:30:00.000Z';
+
+  it('are of the time zone of the business, wherever the browser is', () => {
+    expect(['UTC', 'Asia/Tokyo', 'America/New_York'].map((zone) => dayIn(NEW_YEAR, zone))).toEqual([
+      '2025-12-31',
+      '2026-01-01',
+      '2025-12-31',
+    ]);
+    expect(times('en', 'Asia/Tokyo').full(NEW_YEAR)).toBe('1 Jan 2026, 08:30:00');
+    expect(times('de', 'Europe/Berlin').clock(NEW_YEAR, true)).toBe('00:30:00');
+  });
+
+  it('have 24 hours in English, too', () => {
+    expect(times('en', 'UTC').clock(NEW_YEAR)).toBe('23:30');
   });
 });

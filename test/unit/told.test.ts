@@ -14,7 +14,7 @@ import {
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import { piecesOf } from '../../renderer/parts/told.ts';
 
-const german = (said: Message) => piecesOf(said, 'de');
+const german = (said: Message) => piecesOf(said, 'de', 'UTC');
 const words = (said: Message): string =>
   german(said)
     .map(({ text }) => text)
@@ -34,7 +34,7 @@ describe('a message', () => {
     expect(german(said).filter(({ from }) => from === 'service')).toEqual(
       names.includes('reason') ? [{ from: 'service', text: '«reason»' }] : [],
     );
-    expect(piecesOf(said, 'en')).toEqual([
+    expect(piecesOf(said, 'en', 'UTC')).toEqual([
       {
         from: 'service',
         text: names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES[code]),

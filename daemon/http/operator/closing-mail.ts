@@ -22,7 +22,8 @@ type Words = Record<
   | 'gross'
   | 'keptTips'
   | 'fees'
-  | 'difference'
+  | 'more'
+  | 'less'
   | 'agrees'
   | 'differs'
   | 'waits'
@@ -49,7 +50,8 @@ const WORDS: Record<Language, Words> = {
     gross: 'gross',
     keptTips: 'Tips, no tax',
     fees: 'Network fees of the refunds',
-    difference: 'The payments are worth more than that by',
+    more: 'The payments are worth more than that, by',
+    less: 'The payments are worth less than that, by',
     agrees: 'The books agree: the deposits are what the sales count ({n}).',
     differs: 'The deposits of these sales are not what they count: {invoices}. Prove the books in the wallet.',
     waits: 'Payments that still confirm, in the next closing: {n}',
@@ -73,7 +75,8 @@ const WORDS: Record<Language, Words> = {
     gross: 'brutto',
     keptTips: 'Trinkgeld, ohne Steuer',
     fees: 'Netzgebühren der Erstattungen',
-    difference: 'Die Zahlungen sind mehr wert, um',
+    more: 'Die Zahlungen sind mehr wert, um',
+    less: 'Die Zahlungen sind weniger wert, um',
     agrees: 'Die Bücher stimmen: Die Einzahlungen sind, was die Verkäufe zählen ({n}).',
     differs:
       'Die Einzahlungen dieser Verkäufe sind nicht, was sie zählen: {invoices}. Prüfen Sie die Bücher unter Wallet.',
@@ -129,7 +132,8 @@ function partText(part: Closing['parts'][number], language: Language): string {
   const money = (amount: string): string => moneyOf(amount, currency, language);
   const rate = (of: number | null): string =>
     of === null ? words.noRate : `${(of / 100).toLocaleString(TAGS[language])} %`;
-  const isSome = (amount: string): boolean => /[1-9]/.test(amount);
+  // a part of a cent is no difference that anybody sees
+  const apart = money(difference.replace('-', ''));
   return [
     `${words.taken}: ${money(taken)}`,
     `${filled(words.sales, { n: sales.count })}: ${money(sales.sum)}`,
@@ -139,7 +143,7 @@ function partText(part: Closing['parts'][number], language: Language): string {
     '',
     words.paidWith,
     ...coins.map(({ crypto, payments, sum }) => `${crypto ?? words.byHand} (${payments}): ${money(sum)}`),
-    ...(isSome(difference) ? [`${words.difference}: ${money(difference)}`] : []),
+    ...(apart === money('0') ? [] : [`${difference.startsWith('-') ? words.less : words.more}: ${apart}`]),
     ...fees.map(({ crypto, amount }) => `${words.fees}: ${amount} ${crypto}`),
     '',
     words.tax,

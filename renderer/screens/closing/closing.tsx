@@ -5,7 +5,7 @@ import { useCall, useChange, useConnection } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { exact, fiat, foreign, isZero, useTimes } from '../../parts/format.ts';
+import { exact, fiat, foreign, useTimes } from '../../parts/format.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, CoinName, Empty, Head, Notice, Problem, Section, State, Told } from '../../parts/parts.tsx';
 import { saveText } from '../../parts/save.ts';
@@ -54,12 +54,11 @@ export default function ClosingScreen(): ReactNode {
     </button>
   );
   return (
-    <Page title={t('close')} back={{ to: href('counter'), name: t('counter') }} actions={actions}>
+    <Page title={t('title')} back={{ to: href('counter'), name: t('counter') }} actions={actions}>
       {make.error && <Problem error={make.error} />}
       {made && <Notice tone="good" title={t('closed', { n: made.number })} />}
-      {isOpen && mailTo.length > 0 && <p className="quiet">{t('mailTo', { to: mailTo.join(', ') })}</p>}
       {!isOpen && shown && <Mail closing={shown} canSend={mailTo.length > 0} t={t} />}
-      <Answer of={next}>{() => shown && <Shown closing={shown} isOpen={isOpen} t={t} />}</Answer>
+      <Answer of={next}>{() => shown && <Shown closing={shown} mailTo={isOpen ? mailTo : null} t={t} />}</Answer>
       <Earlier closings={list.data?.closings ?? []} t={t} />
       <p className="closing-files">
         <a href={href('statement')}>{t('statement')}</a>
@@ -102,7 +101,10 @@ function Mail({ closing: { number, mail }, canSend, t }: { closing: Closing; can
   );
 }
 
-function Shown({ closing, isOpen, t }: { closing: Closing; isOpen: boolean; t: T }): ReactNode {
+/** `mailTo`: who gets the next closing by e-mail; null: the day is closed. */
+type ShownProps = { closing: Closing; mailTo: readonly string[] | null; t: T };
+
+function Shown({ closing, mailTo, t }: ShownProps): ReactNode {
   const { full } = useTimes();
   const language = useLanguage();
   const { parts, books, waiting } = closing;
@@ -129,7 +131,7 @@ function Shown({ closing, isOpen, t }: { closing: Closing; isOpen: boolean; t: T
           <Icon name="print" /> {t('print')}
         </button>
       </div>
-      <Section title={t(isOpen ? 'before' : 'checked')}>
+      <Section title={t(mailTo ? 'before' : 'checked')}>
         <ul className="closing-checks">
           <li>
             {books.differ.length === 0 ? (
@@ -149,6 +151,7 @@ function Shown({ closing, isOpen, t }: { closing: Closing; isOpen: boolean; t: T
               </State>
             </li>
           )}
+          {mailTo && mailTo.length > 0 && <li className="quiet">{t('mailTo', { to: mailTo.join(', ') })}</li>}
         </ul>
       </Section>
       {parts.map((part) => (
@@ -187,6 +190,8 @@ function Sums({ part, t }: { part: Part; t: T }): ReactNode {
 function Tables({ part, t }: { part: Part; t: T }): ReactNode {
   const language = useLanguage();
   const money = (amount: string): string => fiat(amount, part.currency, language);
+  // a part of a cent is no difference that anybody sees
+  const amount = money(part.difference.replace('-', ''));
   return (
     <div className="closing-columns">
       <Section title={t('sold')}>
@@ -222,7 +227,9 @@ function Tables({ part, t }: { part: Part; t: T }): ReactNode {
               ))}
             </tbody>
           </table>
-          {!isZero(part.difference) && <p className="quiet">{t('difference', { amount: money(part.difference) })}</p>}
+          {amount !== money('0') && (
+            <p className="quiet">{t(part.difference.startsWith('-') ? 'differenceLess' : 'difference', { amount })}</p>
+          )}
           {part.fees.map(({ crypto, amount }) => (
             <p key={crypto} className="quiet">
               {t('fees', { amount: `${exact(amount, language)} ${crypto}` })}

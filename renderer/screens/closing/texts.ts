@@ -3,6 +3,7 @@ import { texts } from '../../i18n.ts';
 export default texts(
   {
     counter: 'Counter',
+    title: 'Closing',
     close: 'Close the day',
     export: 'Export',
     print: 'Print',
@@ -27,7 +28,7 @@ export default texts(
       '1 payment still confirms, {amounts}. It is in the next closing.|{n} payments still confirm, {amounts}. They are in the next closing.',
     sold: 'Sold',
     item: 'Item',
-    number: 'Number',
+    number: 'Quantity',
     price: 'Price',
     sum: 'Sum',
     typed: 'Typed amounts',
@@ -37,6 +38,7 @@ export default texts(
     asked: 'Sales and tips',
     byHand: 'Marked as paid by hand',
     difference: 'The payments are worth {amount} more than that.',
+    differenceLess: 'The payments are worth {amount} less than that.',
     fees: 'Network fees of the refunds: {amount}',
     unvalued:
       'The worth of 1 refund is not known; it is in no sum.|The worth of {n} refunds is not known; they are in no sum.',
@@ -47,7 +49,7 @@ export default texts(
     gross: 'Gross',
     noRate: 'No rate given',
     tips: 'Tips, no tax',
-    mailTo: 'It goes by e-mail to {to}.',
+    mailTo: 'The closing goes by e-mail to {to}.',
     mailWaits: 'The e-mail to {to} is on its way',
     mailSent: 'Sent by e-mail to {to}',
     mailUnknown: 'The e-mail to {to} may have arrived',
@@ -61,6 +63,7 @@ export default texts(
   },
   {
     counter: 'Kasse',
+    title: 'Abschluss',
     close: 'Kasse abschließen',
     export: 'Exportieren',
     print: 'Drucken',
@@ -95,6 +98,7 @@ export default texts(
     asked: 'Verkäufe und Trinkgeld',
     byHand: 'Von Hand als bezahlt markiert',
     difference: 'Die Zahlungen sind {amount} mehr wert.',
+    differenceLess: 'Die Zahlungen sind {amount} weniger wert.',
     fees: 'Netzgebühren der Erstattungen: {amount}',
     unvalued:
       'Der Wert von 1 Erstattung ist nicht bekannt; sie ist in keiner Summe.|Der Wert von {n} Erstattungen ist nicht bekannt; sie sind in keiner Summe.',
@@ -105,7 +109,7 @@ export default texts(
     gross: 'Brutto',
     noRate: 'Ohne Satz',
     tips: 'Trinkgeld, ohne Steuer',
-    mailTo: 'Er geht per E-Mail an {to}.',
+    mailTo: 'Der Abschluss geht per E-Mail an {to}.',
     mailWaits: 'Die E-Mail an {to} ist unterwegs',
     mailSent: 'Per E-Mail an {to} gesendet',
     mailUnknown: 'Die E-Mail an {to} kann angekommen sein',

@@ -54,7 +54,7 @@ export default texts(
     receipt: 'Receipt',
     payNow: 'Pay as the customer',
     cart: 'Cart',
-    together: 'Together',
+    together: 'Total',
     count: '1 item|{n} items',
     showCode: 'Show QR code',
     again: 'Last sale again, {amount}',
@@ -77,7 +77,7 @@ export default texts(
     closeDay: 'Close the day',
     shut: 'Close',
     refund: 'Refund',
-    refundTitle: 'Refund this sale?',
+    refundTitle: 'Refund of this sale',
     refundNote:
       'The customer scans a code and types the address for the money. It is sent once it is approved in the console; this till cannot approve it.',
     refundElsewhere:
@@ -143,7 +143,7 @@ export default texts(
     receipt: 'Beleg',
     payNow: 'Als Kunde bezahlen',
     cart: 'Warenkorb',
-    together: 'Zusammen',
+    together: 'Summe',
     count: '1 Artikel|{n} Artikel',
     showCode: 'QR-Code zeigen',
     again: 'Letzter Verkauf noch einmal, {amount}',
@@ -168,7 +168,7 @@ export default texts(
     closeDay: 'Kasse abschließen',
     shut: 'Schließen',
     refund: 'Erstatten',
-    refundTitle: 'Diesen Verkauf erstatten?',
+    refundTitle: 'Erstattung dieses Verkaufs',
     refundNote:
       'Der Kunde scannt einen Code und gibt die Adresse für das Geld ein. Gesendet wird es, sobald es in der Konsole freigegeben ist; diese Kasse kann es nicht freigeben.',
     refundElsewhere:

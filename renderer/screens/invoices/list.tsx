@@ -3,12 +3,12 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
-import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
+import { dayBounds } from '../../../daemon/domain/calendar.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { useLanguage } from '../../i18n.ts';
-import { fiat, sum, useTimes } from '../../parts/format.ts';
+import { useLanguage, useTimeZone } from '../../i18n.ts';
+import { dayIn, fiat, sum, useTimes } from '../../parts/format.ts';
 import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
 import { Empty, Fiat, Foreign, Problem, Still, shortName, useCoinText } from '../../parts/parts.tsx';
 import { go, href, hrefBeside } from '../../router.ts';
@@ -126,10 +126,10 @@ function useArrows(slug: string | undefined): void {
 type Line = { key: string | number; day: string; paid: Invoice[] | null } | { key: number; invoice: Invoice };
 
 /** `isWhole`: there are no more invoices, so that the oldest day has all of its. */
-function linesOf(rows: readonly Invoice[], isWhole: boolean): Line[] {
+function linesOf(rows: readonly Invoice[], isWhole: boolean, timeZone: string): Line[] {
   const days = new Map<string, Invoice[]>();
   for (const invoice of rows) {
-    const day = new Date(invoice.created_at).toDateString();
+    const day = dayIn(invoice.created_at, timeZone);
     const known = days.get(day);
     if (known) known.push(invoice);
     else days.set(day, [invoice]);
@@ -152,7 +152,8 @@ type RowsProps = {
 
 function Rows({ summed, rows, isWhole, more, slug, t }: RowsProps): ReactNode {
   const box = useRef<HTMLDivElement>(null);
-  const lines = useMemo(() => linesOf(rows, isWhole), [rows, isWhole]);
+  const timeZone = useTimeZone();
+  const lines = useMemo(() => linesOf(rows, isWhole, timeZone), [rows, isWhole, timeZone]);
   const list = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
@@ -170,7 +171,7 @@ function Rows({ summed, rows, isWhole, more, slug, t }: RowsProps): ReactNode {
     <>
       <div className="invoice-heads" aria-hidden="true">
         <span>{t('state')}</span>
-        <span>{t('time')}</span>
+        <span title={timeZone}>{t('time')}</span>
         <span>{t('invoice')}</span>
         <span>{t('for')}</span>
         <span className="number">{t('amount')}</span>
@@ -202,10 +203,8 @@ function Rows({ summed, rows, isWhole, more, slug, t }: RowsProps): ReactNode {
 
 /** Of a whole day of a business, as the service adds it up, also where the list has read only some of its invoices. */
 function useSums(business: Business | undefined, day: string): Sums | null {
-  const from = new Date(day);
-  // a day may have 23 or 25 hours
-  const next = new Date(from.getTime() + MS_PER_DAY + MS_PER_DAY / 2).setHours(0, 0, 0, 0);
-  const asks = { business: `${business?.id}`, from: from.toISOString(), to: new Date(next - 1).toISOString() };
+  const { from, to } = dayBounds(day, useTimeZone());
+  const asks = { business: `${business?.id}`, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
   return useCall('invoice.sums', asks, { enabled: business !== undefined }).data ?? null;
 }
 type Sums = Pick<Result<'invoice.sums'>, 'payments' | 'amounts' | 'whole'>;
@@ -222,6 +221,7 @@ type DayProps = { day: string; paid: Invoice[] | null; business: Business | unde
 /** A day and the sum of its paid invoices, if they are of one currency. */
 function Day({ day, paid, business, t }: DayProps): ReactNode {
   const { long } = useTimes();
+  const timeZone = useTimeZone();
   const language = useLanguage();
   const whole = useSums(business, day);
   const sums = business === undefined ? paid && sumsOf(paid) : whole;
@@ -230,8 +230,8 @@ function Day({ day, paid, business, t }: DayProps): ReactNode {
   const amount = only === undefined ? '' : fiat(only.amount, only.currency, language);
   return (
     <p className="invoice-day">
-      {day === new Date().toDateString() && <strong>{t('today')}</strong>}
-      <span>{long(day)}</span>
+      {day === dayIn(Date.now(), timeZone) && <strong>{t('today')}</strong>}
+      <span>{long(dayBounds(day, timeZone).from)}</span>
       {n > 0 && <span>{others.length === 0 ? t('dayTotal', { n, amount }) : t('dayPaid', { n })}</span>}
     </p>
   );

@@ -1,8 +1,8 @@
 /** The events of one invoice, in order, and those still to come. */
 import type { ReactNode } from 'react';
 import type { WithdrawalState } from '../../../daemon/domain/withdrawal.ts';
-import { type Language, type Translate, useLanguage, useText } from '../../i18n.ts';
-import { exact, fiat, isZero, useTimes } from '../../parts/format.ts';
+import { type Language, type Translate, useLanguage, useText, useTimeZone } from '../../i18n.ts';
+import { dayIn, exact, fiat, isZero, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Hash, shortName } from '../../parts/parts.tsx';
 import { REFUND_LOOKS } from '../../parts/refund-state.tsx';
@@ -161,7 +161,8 @@ export function Timeline({ invoice, t }: { invoice: Detail; t: T }): ReactNode {
     ...ending(invoice, t, language),
     ...refundsOf(invoice, t, parts, language),
   ];
-  const today = new Date(invoice.created_at).toDateString() === new Date().toDateString();
+  const timeZone = useTimeZone();
+  const today = dayIn(invoice.created_at, timeZone) === dayIn(Date.now(), timeZone);
   return (
     <ol className="timeline" aria-label={t('history')}>
       {steps.map(({ key, title, at, when, note, shape, tone, share }) => (
