@@ -20,10 +20,10 @@ import { type CreditEntry, creditsByTime } from '../../store/queries/ledger.ts';
 import { payoutsOf, versionByTxid, type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
-import { refundedInvoice, refundValue } from '../withdrawals/refund.ts';
+import { refundedInvoice } from '../withdrawals/refund.ts';
 import { isAdopted } from './entries.ts';
 import type { Rated } from './rating.ts';
-import { type Taxed, type TaxSums, taxedReceipt, taxedRefund } from './taxed.ts';
+import { type Taxed, type TaxSums, taxedReceipt, taxedRefund, worthIn } from './taxed.ts';
 
 const PAGE = 500;
 /** No time zone is further from UTC, and none jumps further. */
@@ -217,9 +217,15 @@ function receipt(app: App, request: PageRequest, row: CreditEntry): Line[] {
 }
 
 /** A refund has the value at which its invoice counted the money, so that receipts and refunds of an invoice add up. */
-function refundFields(app: App, row: DebitRow, units: bigint, invoice: InvoiceRow | null): Partial<ExportRow> {
+function refundFields(
+  app: App,
+  row: DebitRow,
+  units: bigint,
+  invoice: InvoiceRow | null,
+  known: TaxSums,
+): Partial<ExportRow> {
   if (!invoice || row.kind === 'fee') return orderOf(invoice);
-  const value = fiat(refundValue(app.store, invoice, row.asset, units));
+  const value = fiat(worthIn(app.store, invoice, known)(row.asset, units));
   return { ...orderOf(invoice), currency: invoice.currency, value, refund_of: invoice.slug };
 }
 
@@ -246,7 +252,7 @@ function debited(app: App, request: PageRequest, row: DebitRow): Line[] {
       reference: of === null ? '' : `${of.id}`,
       address: kind === 'fee' ? '' : (of?.address ?? ''),
       tx_id: row.txid,
-      ...refundFields(app, row, units, invoice),
+      ...refundFields(app, row, units, invoice, request.known),
       ...cells,
       vat: vatCell(taxed, invoice?.currency ?? ''),
     };

@@ -3,17 +3,19 @@
  *
  * Invariant: all parts of an invoice's receipts and refunds add up to what is kept of its price. Money beyond the price is in no part, and
  * neither is its refund. A part may still change: a receipt gets its part when the whole invoice is paid, and the parts of refunds depend on
- * all receipts and on the completed refunds that were requested before.
+ * all receipts. A refund's part depends on the refunds whose money left before, whenever they were asked for, so that no later one
+ * changes it.
  */
 import { maxOf, minOf } from '../../domain/money.ts';
 import { shared } from '../../domain/vat.ts';
 import { linesOfInvoice, saleOfInvoice } from '../../store/queries/counter.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
+import { debitsOfTransaction } from '../../store/queries/debits.ts';
 import { type InvoiceRow, paymentOf } from '../../store/queries/invoices.ts';
 import { refundedOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { creditsFor } from '../invoices/payment-targets.ts';
-import { refundValue } from '../withdrawals/refund.ts';
+import { refundWorth } from '../withdrawals/refund.ts';
 
 /** `rate`: hundredths of a percent; null: none was given; 'tip': a tip, without VAT. A refund's amounts are below 0. */
 export type Taxed = { rate: number | 'tip' | null; gross: bigint };
@@ -44,18 +46,32 @@ const counted = (reader: Reader, { id }: InvoiceRow): CreditRow[] => {
   return payment ? creditsFor(reader, payment).filter(({ claim, gone }) => claim === 'invoice' && !gone) : [];
 };
 
-/** Of an invoice: the value that came before each receipt that it counts, by its id, and of all. */
-type Sums = { before: Map<number, bigint>; all: bigint };
+/**
+ * Of an invoice: the value that came before each receipt that it counts, by its id, and of all; what its refunds are worth, and the worth
+ * of those before each, by its withdrawal.
+ */
+type Sums = {
+  before: Map<number, bigint>;
+  all: bigint;
+  worth: ReturnType<typeof refundWorth>;
+  sentBefore: Map<number, bigint>;
+  sent: bigint;
+};
 /** The sums of the invoices of one page, each read once. An entry is true only while nothing is written. */
 export type TaxSums = Map<number, Sums>;
 
 function sumsOf(reader: Reader, invoice: InvoiceRow, known: TaxSums): Sums {
   const found = known.get(invoice.id);
   if (found) return found;
-  const sums: Sums = { before: new Map(), all: 0n };
+  const worth = refundWorth(reader, invoice);
+  const sums: Sums = { before: new Map(), all: 0n, worth, sentBefore: new Map(), sent: 0n };
   for (const { id, value } of counted(reader, invoice).sort((a, b) => a.id - b.id)) {
     sums.before.set(id, sums.all);
     sums.all += value ?? 0n;
+  }
+  for (const { id, asset, units } of debitedRefunds(reader, invoice)) {
+    sums.sentBefore.set(id, sums.sent);
+    sums.sent += worth(asset, units) ?? 0n;
   }
   known.set(invoice.id, sums);
   return sums;
@@ -71,13 +87,26 @@ export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow
   return parted(reader, invoice, minOf(amount, before + value) - minOf(amount, before));
 }
 
+/** The worth of refunds of an invoice, at which it counted the money. */
+export const worthIn = (reader: Reader, invoice: InvoiceRow, known: TaxSums): ReturnType<typeof refundWorth> =>
+  sumsOf(reader, invoice, known).worth;
+
+/** The completed refunds of an invoice in the order in which their money left. */
+function debitedRefunds(reader: Reader, { id }: InvoiceRow) {
+  const placed = reader.all(refundedOf, { invoice_id: id, limit: REFUNDS_MAX }).map((refund) => {
+    const { txid, chain_key } = refund;
+    const debits =
+      txid === null ? [] : reader.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
+    const at = debits.find(({ kind }) => kind === 'paid')?.at ?? Number.MAX_SAFE_INTEGER;
+    return { at, refund };
+  });
+  return placed.sort((a, b) => a.at - b.at || a.refund.id - b.refund.id).map(({ refund }) => refund);
+}
+
 /** Of a completed refund: first the overpaid part went back. Its value is what the invoice counted for the money. */
 export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow, known: TaxSums): Taxed[] {
-  const received = sumsOf(reader, invoice, known).all;
-  const worthOf = ({ asset, units }: Pick<WithdrawalRow, 'asset' | 'units'>): bigint =>
-    refundValue(reader, invoice, asset, units) ?? 0n;
-  const refunds = reader.all(refundedOf, { invoice_id: invoice.id, limit: REFUNDS_MAX });
-  const before = refunds.filter(({ id }) => id < refund.id).reduce((sum, one) => sum + worthOf(one), 0n);
-  const kept = (sentBack: bigint): bigint => minOf(invoice.amount, maxOf(0n, received - sentBack));
-  return parted(reader, invoice, kept(before + worthOf(refund)) - kept(before));
+  const { all, worth, sentBefore, sent } = sumsOf(reader, invoice, known);
+  const before = sentBefore.get(refund.id) ?? sent;
+  const kept = (sentBack: bigint): bigint => minOf(invoice.amount, maxOf(0n, all - sentBack));
+  return parted(reader, invoice, kept(before + (worth(refund.asset, refund.units) ?? 0n)) - kept(before));
 }

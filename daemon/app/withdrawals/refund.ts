@@ -132,18 +132,30 @@ export function refundable(
   return all.filter(({ asset, units }) => units > 0n && isSignableOf(app, business, assetOf(asset)));
 }
 
-/**
- * The part of an invoice's amount that a refund returned, in the invoice's currency (1e-8), rounded down; null: it got
- * nothing in that asset, or there is no value.
- */
-export function refundValue(reader: Reader, { id }: InvoiceRow, asset: AssetId, units: bigint): bigint | null {
+/** The part of an invoice's amount that a refund of some units returned, in the invoice's currency (1e-8), rounded down. */
+type Worth = (asset: AssetId, units: bigint) => bigint | null;
+
+/** Reads the deposits of an invoice once, for all of its refunds. Null: it got nothing in that asset, or there is no value. */
+export function refundWorth(reader: Reader, { id }: InvoiceRow): Worth {
   const payment = reader.get(paymentOf, { invoice_id: id });
-  if (!payment) return null;
-  const credits = creditsFor(reader, payment).filter((row) => row.claim === 'invoice' && row.asset === asset);
-  const received = credits.reduce((sum, row) => sum + row.units, 0n);
-  const value = credits.reduce((sum, row) => sum + (row.value ?? 0n), 0n);
-  return received === 0n || credits.some((row) => row.value === null) ? null : (value * units) / received;
+  const sums = new Map<AssetId, { units: bigint; value: bigint | null }>();
+  for (const { claim, asset, units, value } of payment ? creditsFor(reader, payment) : []) {
+    if (claim !== 'invoice') continue;
+    const before = sums.get(asset) ?? { units: 0n, value: 0n };
+    const sum = before.value === null || value === null ? null : before.value + value;
+    sums.set(asset, { units: before.units + units, value: sum });
+  }
+  return (asset, units) => {
+    const received = sums.get(asset);
+    return !received || received.units === 0n || received.value === null
+      ? null
+      : (received.value * units) / received.units;
+  };
 }
+
+/** The same for one refund. */
+export const refundValue = (reader: Reader, invoice: InvoiceRow, asset: AssetId, units: bigint): bigint | null =>
+  refundWorth(reader, invoice)(asset, units);
 
 /** The invoice that a withdrawal refunds, or null. */
 export function refundedInvoice(reader: Reader, { invoice_id }: Pick<WithdrawalRow, 'invoice_id'>): InvoiceRow | null {

@@ -137,7 +137,7 @@ export const refundsSince = statement((p: { business_id: number; since: number; 
 export const refundedOf = statement((p: { invoice_id: number; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['id', 'asset', 'units'])
+    .select(['id', 'asset', 'units', 'txid', 'chain_key'])
     .where('invoice_id', '=', p.invoice_id)
     .where('state', '=', COMPLETED)
     .orderBy('id')

@@ -1,14 +1,15 @@
 /** The plans of a business, what they do next in words, and the operator's grants for them. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type Asset, findAsset, nativeAsset } from '../../../daemon/domain/assets.ts';
+import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { type ForwardLimits, forwardGrantOf } from '../../../daemon/operator/forwarding.ts';
 import { macAt } from '../../../daemon/operator/keyholder.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
-import { useLanguage, useText } from '../../i18n.ts';
+import { useLanguage, useText, useTimeZone } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
-import { decimal, isZero, scaled, times, unscaled } from '../../parts/format.ts';
+import { dayIn, decimal, isZero, scaled, times, unscaled } from '../../parts/format.ts';
 import { byCoin, useCoinText } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
@@ -20,7 +21,6 @@ type Signed = Params<'forwarding.set'>['signed'];
 const READ_EVERY_MS = 30_000;
 const PERCENT_DECIMALS = 4;
 const SUNDAY = Date.UTC(2026, 0, 4, 12);
-const DAY_MS = 86_400_000;
 export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
 
 export const usePlans = (business: Business): UseQueryResult<Result<'forwarding.list'>> =>
@@ -47,10 +47,11 @@ export const percentOf = (share: string): string => unscaled(scaled(share) * 100
 export function useWords() {
   const t = useText(TEXTS);
   const language = useLanguage();
+  const timeZone = useTimeZone();
   const coinText = useCoinText();
   const dayName = (weekday: string): string =>
     new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(
-      SUNDAY + WEEKDAYS.indexOf(weekday as (typeof WEEKDAYS)[number]) * DAY_MS,
+      SUNDAY + WEEKDAYS.indexOf(weekday as (typeof WEEKDAYS)[number]) * MS_PER_DAY,
     );
   return {
     t,
@@ -76,11 +77,11 @@ export function useWords() {
     },
     /** "Tomorrow, 03:00". */
     moment(at: string): string {
-      const { clock, long } = times(language);
-      const day = new Date(at).toDateString();
+      const { clock, long } = times(language, timeZone);
+      const day = dayIn(at, timeZone);
       const time = clock(at);
-      if (day === new Date().toDateString()) return t('today', { time });
-      if (day === new Date(Date.now() + DAY_MS).toDateString()) return t('tomorrow', { time });
+      if (day === dayIn(Date.now(), timeZone)) return t('today', { time });
+      if (day === dayIn(Date.now() + MS_PER_DAY, timeZone)) return t('tomorrow', { time });
       return t('onDay', { day: long(at), time });
     },
   };
