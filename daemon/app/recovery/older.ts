@@ -25,7 +25,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
 import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
-import { OLDER, quarantineOf } from './quarantine.ts';
+import { OLDER, quarantineOf, restoredFrom } from './quarantine.ts';
 
 /** Facts that one step looks at. */
 const PAGE = 32;
@@ -77,9 +77,10 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
   const seen = isSimulated(chain) ? [] : spendsIn(chain, update);
   const look: Phase = (tx, at) => {
     const page = seen.slice(at, at + PAGE);
-    // payments that a restored service may have made are taken over without the operator
-    if (page.length === 0 || quarantineOf(tx) || tx.get(doubtedWithdrawal, { chain_key: chain.key })) return null;
-    const found = page.find((one) => isUnknown(tx, chain, one));
+    if (page.length === 0 || quarantineOf(tx)) return null;
+    // payments that the service before a restore may have made are taken over without the operator
+    const isTakenOver = tx.get(doubtedWithdrawal, { chain_key: chain.key }) !== undefined;
+    const found = page.find((one) => isUnknown(tx, chain, one) && !(isTakenOver && mayBeEarlier(tx, chain, one)));
     if (!found) return { at: at + PAGE };
     const reason = message('older.spend', { tx: found.txid, chain: chain.key });
     beginAsOlder(app, tx, reason, placeOf(tx, chain, found));
@@ -98,13 +99,29 @@ function spendsIn({ adapter }: ChainRuntime, { spends, debits = [] }: ChainUpdat
   return [...(isUtxo(adapter.chain) || adapter.keyImages ? spends : []), ...fees].filter(isBelieved);
 }
 
+function rowOf(reader: Reader, { key: chain_key }: ChainRuntime, spent: Spent) {
+  return 'ref' in spent
+    ? reader.get(debitByRef, { ref: spent.ref, chain_key })
+    : reader.get(creditByOutpoint, { outpoint: spent.outpoint, chain_key });
+}
+
+/**
+ * Whether the service before the last quarantine can have made it: it knew nothing of invoices and payments of after. Who spends their
+ * money is another machine with the same wallet, or the data came back older once more.
+ */
+function mayBeEarlier(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
+  const ended = restoredFrom(reader)?.ended;
+  const row = rowOf(reader, chain, spent);
+  if (!ended || !row) return true;
+  const made = reader.get(versionByTxid, { txid: row.txid, chain_key: chain.key });
+  const isOfPayment = 'outpoint' in spent && made !== undefined && made.id > ended.version;
+  const target = row.target_id === null ? undefined : reader.get(targetById, { id: row.target_id });
+  return !isOfPayment && (target?.invoice_id ?? 0) <= ended.invoice;
+}
+
 function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
-  const chain_key = chain.key;
-  if (reader.get(versionByTxid, { txid: spent.txid, chain_key })) return false;
-  const row =
-    'ref' in spent
-      ? reader.get(debitByRef, { ref: spent.ref, chain_key })
-      : reader.get(creditByOutpoint, { outpoint: spent.outpoint, chain_key });
+  if (reader.get(versionByTxid, { txid: spent.txid, chain_key: chain.key })) return false;
+  const row = rowOf(reader, chain, spent);
   return row !== undefined && isOfOurTime(reader, row.account_id, spent.block);
 }
 

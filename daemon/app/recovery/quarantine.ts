@@ -7,6 +7,7 @@ import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { Message } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
+import { lastInvoice, lastVersion } from '../../store/queries/restore.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
@@ -24,7 +25,8 @@ const RESTORED_SETTING = 'restored';
  * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
  * backup, 0 for none. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
  * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
- * time. `jumps`: how often the indices jumped once more since.
+ * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
+ * ended, 0 for none; absent in records of earlier releases.
  */
 export type QuarantineRecord = {
   since: number;
@@ -37,6 +39,7 @@ export type QuarantineRecord = {
   read_again?: readonly string[];
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;
+  ended?: { version: number; invoice: number };
 };
 
 const RETRY_SECONDS = 300;
@@ -85,9 +88,10 @@ export function endQuarantine(app: App, tx: Tx): void {
   if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
   const unread = whyUnread(app, tx, record);
   if (unread) throw unread;
+  const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(lastInvoice, {})?.id ?? 0 };
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
   endIn(app, tx, OLDER, '');
-  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: app.now() });
+  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: app.now() });
   tx.afterCommit(() => {
     app.keys.clear();
     app.wake.pool();

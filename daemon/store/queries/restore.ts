@@ -107,6 +107,15 @@ export const lastWithdrawal = statement((_: Nothing) =>
   sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
 );
 
+/** The newest version of a payment, and the newest invoice. */
+export const lastVersion = statement((_: Nothing) =>
+  sqlite.selectFrom('spend_version').select('id').orderBy('id', 'desc').limit(1),
+);
+
+export const lastInvoice = statement((_: Nothing) =>
+  sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
+);
+
 export const lastDebit = statement((_: Nothing) =>
   sqlite.selectFrom('debit').select('id').orderBy('id', 'desc').limit(1),
 );

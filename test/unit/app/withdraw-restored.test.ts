@@ -7,9 +7,11 @@
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
@@ -115,6 +117,34 @@ describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) 
     expect(ids.map((id) => pay.row(id).state)).toEqual(ids.map(() => 'completed'));
     expect(ids.map((id) => pay.chain.paidTo(pay.row(id).address).length)).toEqual(ids.map(() => 1));
     expect(pay.available()).toBe(pay.chain.unspent());
+  });
+});
+
+// of Monero a spend is seen once the signer told its key image, which this bench's does not
+describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another machine', (family) => {
+  it('spends what came after the quarantine, and begins another one, while withdrawals of before wait', async () => {
+    const { pay } = await restored(family);
+    const { coin } = pay.chain;
+    await takeOver(pay.app);
+    const { targetId } = await pay.bench.invoice({ crypto: pay.chain.asset });
+    const { script, address } = pay.app.store.get(targetById, { id: targetId })!;
+    pay.chain.deposit({ script, address }, coin * 8n);
+    await pay.sync();
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.sync();
+    const id = await pay.withdraw(coin * 6n);
+    pay.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');
+    await pay.round();
+    const twin = await pay.moment()();
+    for (let i = 0; i < 3; i++) await twin.round();
+    const paid = twin.versions(id).flatMap(({ txid, raw }) => (txid === null || raw === null ? [] : [{ txid, raw }]));
+    expect(paid.length).toBeGreaterThan(0);
+    expect(quarantineOf(pay.app.store)).toBeNull();
+    for (const { raw } of paid) await pay.chain.take(raw);
+    await pay.chain.mine();
+    await pay.sync();
+    expect(quarantineOf(pay.app.store)).not.toBeNull();
+    expect(pay.alerts()).toMatchObject([{ kind: 'data.older' }]);
   });
 });
 
