@@ -90,6 +90,7 @@ const withdrawal = (over: object = {}) => ({
 const previewOf = (order: ReturnType<typeof payment>) => ({
   crypto: 'LTC',
   purpose: 'pay',
+  outside: false,
   intents: order.withdrawals.map(({ intent }) => intent),
   raw: unsignedTransaction(order.plan),
   outputs: order.plan.outputs.map((output) => ({
