@@ -7,7 +7,8 @@ import type { Checkpoint } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { Message } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
-import { lastInvoice, lastVersion } from '../../store/queries/restore.ts';
+import { newestInvoiceId } from '../../store/queries/operator.ts';
+import { lastVersion } from '../../store/queries/restore.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
@@ -88,7 +89,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
   const unread = whyUnread(app, tx, record);
   if (unread) throw unread;
-  const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(lastInvoice, {})?.id ?? 0 };
+  const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(newestInvoiceId, {})?.id ?? 0 };
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
   endIn(app, tx, OLDER, '');
   tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: app.now() });

@@ -107,13 +107,9 @@ export const lastWithdrawal = statement((_: Nothing) =>
   sqlite.selectFrom('withdrawal').select('id').orderBy('id', 'desc').limit(1),
 );
 
-/** The newest version of a payment, and the newest invoice. */
+/** The newest version of a payment. */
 export const lastVersion = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select('id').orderBy('id', 'desc').limit(1),
-);
-
-export const lastInvoice = statement((_: Nothing) =>
-  sqlite.selectFrom('invoice').select('id').orderBy('id', 'desc').limit(1),
 );
 
 export const lastDebit = statement((_: Nothing) =>

@@ -42,6 +42,7 @@ const READS_FEW: Record<string, string> = {
   newestInvoiceId: 'SCAN invoice USING COVERING INDEX invoice_by_amount',
   lastDebit: 'SCAN debit',
   lastGiven: 'SCAN given',
+  lastVersion: 'SCAN spend_version',
   lastWithdrawal: 'SCAN withdrawal',
   unknownTokenBefore: 'SCAN unknown_token',
   skipWebhooks: 'SCAN webhook USING INDEX webhook_turn',
