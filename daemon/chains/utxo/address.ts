@@ -66,9 +66,11 @@ export function addressAt(
   return { script, address };
 }
 
-const hash160 = (data: Uint8Array): Uint8Array => createHash('ripemd160').update(sha256(data)).digest();
+/** RIPEMD-160 of SHA-256. */
+export const hash160 = (data: Uint8Array): Buffer => createHash('ripemd160').update(sha256(data)).digest();
 
-const SCRIPT_OF_KEY: Readonly<Record<ScriptForm, (publicKey: Uint8Array) => Uint8Array>> = {
+/** The script that pays a compressed public key, by its form. */
+export const SCRIPT_OF_KEY: Readonly<Record<ScriptForm, (publicKey: Uint8Array) => Uint8Array>> = {
   p2pkh: (key) => SCRIPTS.p2pkh(hash160(key)),
   'p2sh-p2wpkh': (key) => SCRIPTS.p2sh(hash160(SCRIPTS.witness(0, hash160(key)))),
   p2wpkh: (key) => SCRIPTS.witness(0, hash160(key)),

@@ -12,14 +12,13 @@ import { Rejected } from '../../../domain/errors.ts';
 import { formatUnits } from '../../../domain/money.ts';
 import type { RejectCode } from '../../../domain/rejections.ts';
 import type { SignedSpend, UtxoPlan } from '../../../domain/spend.ts';
-import { addressOf } from '../address.ts';
+import { addressOf, SCRIPT_OF_KEY } from '../address.ts';
 import type { UtxoChain } from '../params.ts';
-import { hash160, pushOf, witnessProgram } from './psbt.ts';
+import { MAGIC, pushOf } from './psbt.ts';
 import { unsignedTransaction } from './transaction.ts';
 
 /** A PSBT of the most inputs, with their previous transactions, is far smaller; a file of another kind may be larger. */
 const BYTES_MAX = 20_000_000;
-const MAGIC = Buffer.from('70736274ff', 'hex');
 const SIGHASH_DEFAULT = 0x00;
 const SIGHASH_ALL = 0x01;
 const SCHNORR_BYTES = 64;
@@ -184,27 +183,24 @@ function proofOf(plan: UtxoPlan, unsigned: Transaction, at: number, proofs: Proo
   const name = `coin ${at + 1} of ${plan.inputs.length}`;
   if (coin.length === 34) return { witness: [taprootProof(plan, unsigned, at, proofs, name)] };
   const isPlain = coin.length === 25;
-  const keyHashAt = isPlain ? 3 : 2;
-  const wanted = coin.subarray(keyHashAt, keyHashAt + 20);
   const isNested = coin.length === 23;
-  const hashOf = (key: Uint8Array): Buffer => hash160(isNested ? witnessProgram(key) : key);
+  const scriptOf = SCRIPT_OF_KEY[isPlain ? 'p2pkh' : isNested ? 'p2sh-p2wpkh' : 'p2wpkh'];
   const found = proofs.byKey.find(
-    ({ pubkey }) => pubkey.length === COMPRESSED_BYTES && hashOf(pubkey).equals(Buffer.from(wanted)),
+    ({ pubkey }) => pubkey.length === COMPRESSED_BYTES && Buffer.compare(scriptOf(pubkey), coin) === 0,
   );
   if (!found)
     throw refusal('psbt.unsigned', `The ${name} is not signed with its key: sign it in the wallet that has the keys`);
   const { pubkey, signature } = found;
   needAll(signature.at(-1) ?? -1, proofs, name, [SIGHASH_ALL]);
-  const code = Uint8Array.of(0x76, 0xa9, 20, ...hash160(pubkey), 0x88, 0xac);
   const digest = isPlain
     ? unsigned.hashForSignature(at, coin, SIGHASH_ALL)
-    : unsigned.hashForWitnessV0(at, code, units, SIGHASH_ALL);
+    : unsigned.hashForWitnessV0(at, SCRIPT_OF_KEY.p2pkh(pubkey), units, SIGHASH_ALL);
   if (!isVerified(() => verify(digest, pubkey, Script.signature.decode(signature).signature, true))) {
     throw wrong(name);
   }
   if (isPlain) return { script: Uint8Array.of(...pushOf(signature), ...pushOf(pubkey)) };
   const witness = [signature, pubkey];
-  return isNested ? { script: pushOf(witnessProgram(pubkey)), witness } : { witness };
+  return isNested ? { script: pushOf(SCRIPT_OF_KEY.p2wpkh(pubkey)), witness } : { witness };
 }
 
 /** The signature of a taproot output by its key alone (BIP-341), which signs every coin's script and amount. */

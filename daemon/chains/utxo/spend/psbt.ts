@@ -4,17 +4,16 @@
  *
  * Invariant: it commits to the plan alone. Nothing in it is secret.
  */
-import { createHash } from 'node:crypto';
 import { Psbt, Transaction } from 'bitcoinjs-lib';
 import type { AccountKey, Branch, ScriptForm, WatchOnly } from '../../../domain/chain.ts';
 import { assert, present } from '../../../domain/errors.ts';
 import type { UtxoUnsigned } from '../../../domain/spend.ts';
-import { sha256 } from '../../../kit/bytes.ts';
 import { childPublicKey } from '../../hd.ts';
+import { hash160, SCRIPT_OF_KEY } from '../address.ts';
 import { unsignedTransaction } from './transaction.ts';
 
 /** BIP-174: the magic, then the global map: the unsigned transaction under key 00. */
-const MAGIC = Buffer.from('70736274ff', 'hex');
+export const MAGIC = Buffer.from('70736274ff', 'hex');
 const UNSIGNED_TRANSACTION_KEY = Uint8Array.of(1, 0);
 const FINGERPRINT_BYTES = 4;
 
@@ -80,13 +79,10 @@ function keyFields({ publicKey, masterFingerprint, path }: Key, form: ScriptForm
     return { tapInternalKey: pubkey, tapBip32Derivation: [{ masterFingerprint, path, pubkey, leafHashes: [] }] };
   }
   const bip32Derivation = [{ masterFingerprint, path, pubkey: publicKey }];
-  return form === 'p2sh-p2wpkh' ? { bip32Derivation, redeemScript: witnessProgram(publicKey) } : { bip32Derivation };
+  return form === 'p2sh-p2wpkh'
+    ? { bip32Derivation, redeemScript: SCRIPT_OF_KEY.p2wpkh(publicKey) }
+    : { bip32Derivation };
 }
-
-/** The P2WPKH script of a key: what its P2SH-P2WPKH address hides. */
-export const witnessProgram = (publicKey: Uint8Array): Uint8Array => Uint8Array.of(0, 20, ...hash160(publicKey));
 
 /** A script that pushes up to 75 bytes. */
 export const pushOf = (data: Uint8Array): Uint8Array => Uint8Array.of(data.length, ...data);
-
-export const hash160 = (data: Uint8Array): Buffer => createHash('ripemd160').update(sha256(data)).digest();
