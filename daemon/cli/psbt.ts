@@ -1,14 +1,13 @@
 /** `countinghouse withdrawal psbt` and `signed`: withdrawals of accounts whose keys are in another wallet, such as a hardware wallet. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { SIGNED_BYTES_MAX } from '../contract/withdrawals.ts';
 import { action } from './commands.ts';
 import { Failure, type Io } from './io.ts';
 import { withdrawalNumber } from './parse.ts';
 import type { Session } from './session.ts';
 
 const NUMBER = ['<number>', 'number of the withdrawal', withdrawalNumber] as const;
-/** The service takes no more. */
-const FILE_BYTES_MAX = 750_000;
 
 export function psbtCommands(withdrawal: Command, io: Io): void {
   withdrawal
@@ -52,8 +51,8 @@ async function fileOf(path: string): Promise<Buffer> {
   try {
     const { size } = await stat(path);
     if (size === 0) throw new Error('it is empty');
-    if (size > FILE_BYTES_MAX)
-      throw new Error(`it has more than ${FILE_BYTES_MAX} bytes: give the finished transaction`);
+    if (size > SIGNED_BYTES_MAX)
+      throw new Error(`it has more than ${SIGNED_BYTES_MAX} bytes: give the finished transaction`);
     return await readFile(path);
   } catch (error) {
     throw new Failure(`${path} cannot be read: ${(error as Error).message}`);

@@ -13,8 +13,9 @@ import { Decimal, Id, Instant, MessageShape, Millis, Nothing, Page, PositiveDeci
 
 const BATCH_MAX = 100;
 const GRANTS_MAX = 100;
-/** Of a file of 750,000 bytes, which a body holds (`BODY_BYTES_MAX`). */
-const SIGNED_CHARS_MAX = 1_000_000;
+/** Of a signed file: a body holds that much in base64 (`BODY_BYTES_MAX`). */
+export const SIGNED_BYTES_MAX = 750_000;
+const SIGNED_CHARS_MAX = (SIGNED_BYTES_MAX / 3) * 4;
 const WithdrawalNumber = z.string().regex(/^[1-9]\d{0,14}$/, 'must be the number of a withdrawal, such as 12');
 const Units = z.string().regex(/^\d{1,78}$/);
 const Mac = z.string().regex(/^[0-9a-f]{64}$/);

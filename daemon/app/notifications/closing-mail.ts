@@ -35,7 +35,7 @@ export function askClosingMail(app: App, tx: Tx, closingId: number, text: MailTe
 }
 
 /**
- * Asks once more for the message about a closing. `textOf` makes it from the stored report. Throws `Rejected`: `closing.not_found`,
+ * Asks once more for the message about a closing, and returns the closing. `textOf` makes it from the stored report. Throws `Rejected`: `closing.not_found`,
  * `closing.mail_off` where nobody is to get it, `closing.mail_waits` while one is on its way.
  */
 export function askClosingMailAgain(
@@ -44,7 +44,7 @@ export function askClosingMailAgain(
   business: Business,
   number: number,
   textOf: (report: object) => MailText,
-): void {
+): Row<'closing'> {
   const closing = closingNumbered(tx, business, number);
   if (!closing) throw new Rejected('closing.not_found', `There is no closing ${number}`, 'number');
   if (app.config.closing.mail.length === 0) {
@@ -54,10 +54,11 @@ export function askClosingMailAgain(
     throw new Rejected('closing.mail_waits', 'The e-mail about this closing is on its way');
   }
   askClosingMail(app, tx, closing.id, textOf(closing.report));
+  return closing;
 }
 
 /** The closing of a business with a number. */
-export function closingNumbered(reader: Reader, { id }: Business, number: number): Row<'closing'> | undefined {
+function closingNumbered(reader: Reader, { id }: Business, number: number): Row<'closing'> | undefined {
   const closing = reader.get(closingsOf, { business_id: id, below: number + 1, limit: 1 });
   return closing?.number === number ? closing : undefined;
 }

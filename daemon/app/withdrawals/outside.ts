@@ -22,19 +22,17 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { deadline } from '../deadline.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
 import { unsettledSpends, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { bookFee, countChange } from './match-spend.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
+import { transactionOf } from './restored-spends.ts';
 import { findWithdrawal, paidBy, spendOf } from './rows.ts';
 import { settleSpends, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 import { isForeign, noteForeign } from './strangers.ts';
-
-const TRANSACTION_TIMEOUT_MS = 20_000;
 
 /** A file for the wallet that has the keys. */
 export type HandedOut = { file: Uint8Array; version: VersionRow };
@@ -179,12 +177,8 @@ export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<b
     const known = versionFacts(app.store, chain, spend);
     for (const txid of strangersOf(app.store, chain, known)) {
       if (isForeign(chain, txid)) continue;
-      const raw = await transactionOf(
-        app,
-        chain,
-        known.flatMap(({ keys }) => keys),
-        txid,
-      );
+      const keys = known.flatMap((version) => version.keys);
+      const raw = await rawOf(app, chain, keys, txid);
       if (raw === null) {
         waits = true;
         continue;
@@ -212,16 +206,10 @@ function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: Ve
 }
 
 /** The transaction that uses a key, without witnesses; null: the source does not have it now. */
-async function transactionOf(
-  app: App,
-  chain: ChainRuntime,
-  keys: readonly string[],
-  txid: string,
-): Promise<string | null> {
+async function rawOf(app: App, chain: ChainRuntime, keys: readonly string[], txid: string): Promise<string | null> {
   const state = keys.map((key) => keyState(app.store, chain, key)).find((one) => one?.usedBy === txid);
   try {
-    const signal = deadline(TRANSACTION_TIMEOUT_MS, chain.key);
-    return await chain.spending.transaction(txid, state?.block?.hash ?? null, signal);
+    return await transactionOf(chain, { txid, blockHash: state?.block?.hash ?? null });
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return null;

@@ -234,7 +234,11 @@ function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: Quarantin
   return false;
 }
 
-function transactionOf(chain: ChainRuntime, { txid, blockHash }: UnknownSpend): Promise<string> {
+/** A transaction as the chain's source has it. Throws `Unavailable`. */
+export function transactionOf(
+  chain: ChainRuntime,
+  { txid, blockHash }: Pick<UnknownSpend, 'txid' | 'blockHash'>,
+): Promise<string> {
   return chain.spending.transaction(txid, blockHash, chain.limit(TRANSACTION_TIMEOUT_MS));
 }
 

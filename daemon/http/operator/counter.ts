@@ -1,10 +1,5 @@
 /** Methods about the counter's items and closings. */
-import {
-  askClosingMail,
-  askClosingMailAgain,
-  closingNumbered,
-  mailOfClosing,
-} from '../../app/notifications/closing-mail.ts';
+import { askClosingMail, askClosingMailAgain, mailOfClosing } from '../../app/notifications/closing-mail.ts';
 import { closeDay, closingPage, nextClosing, type Report } from '../../app/operator/closing.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import { addItems, changeItem, itemsFor, type NewItem, removeItem } from '../../app/operator/items.ts';
@@ -73,10 +68,9 @@ export const COUNTER_METHODS: Methods = {
   'closing.mail': async ({ app }, { business: ref, number, language }) => {
     const business = findBusiness(app, ref);
     return app.store.write((tx) => {
-      askClosingMailAgain(app, tx, business, number, (report) =>
+      const { id, report } = askClosingMailAgain(app, tx, business, number, (report) =>
         closingMail(business, closingJson(number, report as Texts<Report>, null), language),
       );
-      const { id, report } = closingNumbered(tx, business, number)!;
       return { closing: closingJson(number, report as Texts<Report>, mailOfClosing(tx, id)) };
     });
   },
