@@ -17,9 +17,11 @@ const CACHE = join(tmpdir(), 'countinghouse-test-compile-cache');
 const START_MS = 60_000;
 const DEATH_MS = 90_000;
 const STARTS_MAX = 5;
-const TRIES_MAX = 5;
+const TRIES_MAX = 10;
+/** Commits that a life gets more after one in which nothing was done: on a slow machine a start and its watching take many. */
+const LONGER = 2;
 
-/** When to die: see `runner.ts`. `again`: each later life dies too, at that commit of its own. */
+/** When to die: see `runner.ts`. `again`: each later life dies too, at that commit of its own, or later after lives in vain. */
 export type Death = { moment: 'committed' | 'answered' | 'calling' | 'called'; commit: number; again?: number };
 
 /** What a life begins with, instead of nothing: the data of an earlier one, and its key. */
@@ -38,6 +40,8 @@ export class Victim {
   /** How often the process ended by itself. */
   deaths = 0;
   #death: Death | null;
+  /** The lives since the last request that was answered. */
+  #vain = 0;
   #child: ChildProcess | null = null;
   #isBorn = false;
   #url = '';
@@ -101,7 +105,9 @@ export class Victim {
     for (let tries = 1; ; tries++) {
       if (!this.#child) await this.#start();
       try {
-        return await work();
+        const answer = await work();
+        this.#vain = 0;
+        return answer;
       } catch (error) {
         if (tries >= TRIES_MAX || !(error instanceof Died) || !(await this.#isDead())) throw this.#explain(error);
       }
@@ -180,7 +186,8 @@ export class Victim {
   /** Resolves to the line that says it is ready, or to null once it died before. */
   async #spawn(): Promise<string | null> {
     const death = this.#death;
-    this.#death = death?.again ? { ...death, commit: death.again } : null;
+    this.#death = death?.again ? { ...death, commit: death.again + LONGER * this.#vain } : null;
+    this.#vain++;
     const first = !this.#isBorn;
     this.#isBorn = true;
     const args = death ? [death.moment, String(death.commit)] : [];
