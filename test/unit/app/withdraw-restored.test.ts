@@ -11,6 +11,7 @@ import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
@@ -18,6 +19,12 @@ import { FAMILIES, type PayFamily } from './pay-families.ts';
 
 const JUMP = 20;
 const PAID = 2;
+/** Deeper than a quarantine looks by itself. */
+const BURIED_BLOCKS_MAX = Math.max(...Object.values(BURIED_BLOCKS)) + 10;
+
+async function deriveAllSkipped({ app }: PayBench): Promise<void> {
+  for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
+}
 
 /**
  * Three approved withdrawals, of which the backup has one planned and none signed. Two were paid after it. Returns the service
@@ -48,7 +55,7 @@ async function restored(family: PayFamily) {
   const pay: PayBench = await backup();
   const { app, bench } = pay;
   await app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, bench.at, JUMP));
-  for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
+  await deriveAllSkipped(pay);
   await pay.round();
   return { pay, ids, paid, waiting: ids[PAID]! };
 }
@@ -121,31 +128,68 @@ describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) 
 });
 
 // of Monero a spend is seen once the signer told its key image, which this bench's does not
+/** What a copy of the data, with the same wallet, pays of a withdrawal that waits here. */
+async function paidElsewhere(pay: PayBench, id: number): Promise<string[]> {
+  const twin = await pay.moment()();
+  await twin.approve(id);
+  for (let i = 0; i < 3; i++) await twin.round();
+  const raws = twin.versions(id).flatMap(({ txid, raw }) => (txid === null || raw === null ? [] : [raw]));
+  expect(raws.length).toBeGreaterThan(0);
+  return raws;
+}
+
+/** Requests a withdrawal that needs the money of an invoice of now, has a copy pay it, and shows the payment in a block. */
+async function noticeAnother(pay: PayBench, family: PayFamily): Promise<void> {
+  const { coin } = pay.chain;
+  const { targetId } = await pay.bench.invoice({ crypto: pay.chain.asset });
+  const { script, address } = pay.app.store.get(targetById, { id: targetId })!;
+  pay.chain.deposit({ script, address }, coin * 8n);
+  await pay.sync();
+  await pay.chain.mine(1 + family.lockBlocks);
+  await pay.sync();
+  const raws = await paidElsewhere(pay, await pay.request(coin * 6n));
+  expect(quarantineOf(pay.app.store)).toBeNull();
+  for (const raw of raws) await pay.chain.take(raw);
+  await pay.chain.mine();
+  await pay.sync();
+  expect(quarantineOf(pay.app.store)).not.toBeNull();
+}
+
 describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another machine', (family) => {
   it('spends what came after the quarantine, and begins another one, while withdrawals of before wait', async () => {
     const { pay } = await restored(family);
-    const { coin } = pay.chain;
     await takeOver(pay.app);
-    const { targetId } = await pay.bench.invoice({ crypto: pay.chain.asset });
-    const { script, address } = pay.app.store.get(targetById, { id: targetId })!;
-    pay.chain.deposit({ script, address }, coin * 8n);
-    await pay.sync();
-    await pay.chain.mine(1 + family.lockBlocks);
-    await pay.sync();
-    const id = await pay.withdraw(coin * 6n);
-    pay.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');
-    await pay.round();
-    const twin = await pay.moment()();
-    for (let i = 0; i < 3; i++) await twin.round();
-    const paid = twin.versions(id).flatMap(({ txid, raw }) => (txid === null || raw === null ? [] : [{ txid, raw }]));
-    expect(paid.length).toBeGreaterThan(0);
-    expect(quarantineOf(pay.app.store)).toBeNull();
-    for (const { raw } of paid) await pay.chain.take(raw);
-    await pay.chain.mine();
-    await pay.sync();
-    expect(quarantineOf(pay.app.store)).not.toBeNull();
+    await noticeAnother(pay, family);
     expect(pay.alerts()).toMatchObject([{ kind: 'data.older' }]);
   });
+
+  it.each([0, BURIED_BLOCKS_MAX])(
+    'has paid a newer withdrawal before that, as is found %i blocks later',
+    async (blocks) => {
+      const { pay } = await restored(family);
+      await takeOver(pay.app);
+      const id = await pay.request(pay.chain.coin / 5n);
+      for (const raw of await paidElsewhere(pay, id)) await pay.chain.take(raw);
+      await pay.chain.mine();
+      await pay.round();
+      // taken for one of the machine that was lost
+      expect(pay.row(id)).toMatchObject({ state: 'requested', txid: null });
+      expect(pay.alerts()).toMatchObject([{ kind: 'restore.unknown_spend' }]);
+      for (let left = blocks; left > 0; left -= 10) {
+        await pay.chain.mine(Math.min(left, 10));
+        await pay.round();
+      }
+      await noticeAnother(pay, family);
+      await deriveAllSkipped(pay);
+      for (let i = 0; i < 3; i++) {
+        await pay.chain.mine(1);
+        await pay.round();
+      }
+      expect(pay.row(id)).toMatchObject({ approved_by: 'restore', problem: null });
+      expect(['broadcast', 'completed']).toContain(pay.row(id).state);
+      expect(pay.chain.paidTo(pay.row(id).address)).toEqual([pay.row(id).txid]);
+    },
+  );
 });
 
 describe.each(FAMILIES)('$name: a payment after a backup that nothing in it explains', (family) => {
@@ -161,7 +205,7 @@ describe.each(FAMILIES)('$name: a payment after a backup that nothing in it expl
 
     const pay: PayBench = await backup();
     await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
-    for (const account of pay.app.directory.accounts()) await deriveSkipped(pay.app, account, () => false);
+    await deriveAllSkipped(pay);
     await pay.chain.take(raw!);
     await pay.round();
     await takeOver(pay.app);
@@ -191,7 +235,7 @@ describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: everything, s
 
     const pay: PayBench = await backup();
     await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
-    for (const account of pay.app.directory.accounts()) await deriveSkipped(pay.app, account, () => false);
+    await deriveAllSkipped(pay);
     await pay.chain.take(raw!);
     await pay.chain.mine(1 + family.lockBlocks);
     await pay.round();
