@@ -3,7 +3,7 @@
  * operator's approvals, and the signer's own code without its process.
  */
 import { hash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
@@ -14,7 +14,7 @@ import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
 import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
-import { VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
+import { ENDED_FILE, VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type {
   CustodyResult,
@@ -135,6 +135,21 @@ export class LocalSigner implements Signer {
   open(): Promise<void> {
     return this.#inTurn(async () => {
       this.#session ??= await this.#time.outside(Session.open(this.#folder, PASSPHRASE, this.#time.wall));
+      if (!existsSync(this.#ended)) return;
+      await this.#time.outside(this.#session.endApprovals());
+      rmSync(this.#ended);
+    });
+  }
+
+  get #ended(): string {
+    return join(this.#folder, ENDED_FILE);
+  }
+
+  /** Ends what was approved before, at once or when it is opened next. */
+  endApprovals(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#session) await this.#time.outside(this.#session.endApprovals());
+      else writeFileSync(this.#ended, '');
     });
   }
 

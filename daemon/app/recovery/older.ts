@@ -25,7 +25,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
 import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
-import { OLDER, quarantineOf, restoredFrom } from './quarantine.ts';
+import { endApprovals, OLDER, quarantineOf, restoredFrom } from './quarantine.ts';
 
 /** Facts that one step looks at. */
 const PAGE = 32;
@@ -45,6 +45,10 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
     app.keys.clear();
     app.wake.pool();
     app.wake.allWithdrawals();
+    // if that fails, the operator's confirmation does it
+    endApprovals(app).catch((error: Error) =>
+      app.log.warn({ reason: error.message }, 'approvals could not be ended yet'),
+    );
   });
 }
 

@@ -27,7 +27,8 @@ const RESTORED_SETTING = 'restored';
  * backup, 0 for none. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
  * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
- * ended, 0 for none; absent in records of earlier releases.
+ * ended, 0 for none; absent in records of earlier releases. `approvals_ended`: the wallet has ended the approvals of before; a restore
+ * does that by itself.
  */
 export type QuarantineRecord = {
   since: number;
@@ -41,6 +42,7 @@ export type QuarantineRecord = {
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;
   ended?: { version: number; invoice: number };
+  approvals_ended?: true;
 };
 
 const RETRY_SECONDS = 300;
@@ -81,6 +83,22 @@ export function whyUnread(app: App, reader: Reader, record: QuarantineRecord): R
     return new Rejected('restore.not_ready', `Blocks are being read again: ${unread.join(', ')}. Try again later`);
   }
   return null;
+}
+
+/**
+ * Has a wallet inside the service end what was approved before data was found to be older, once in a quarantine: another machine may
+ * have paid it, so that a thief in the service could pay it once more. Throws `Unavailable`.
+ */
+export async function endApprovals({ store, signer, now }: App): Promise<void> {
+  const begun = quarantineOf(store);
+  if (!begun || begun.backup_made_at !== null || begun.approvals_ended) return;
+  await signer.endApprovals();
+  await store.write((tx) => {
+    const record = quarantineOf(tx);
+    if (record?.since !== begun.since) return;
+    const value = JSON.stringify({ ...record, approvals_ended: true } satisfies QuarantineRecord);
+    tx.run(saveSetting, { key: QUARANTINE_SETTING, value, updated_at: now() });
+  });
 }
 
 /** Ends the quarantine on the operator's confirmation. Throws `Rejected`: `restore.none`, `restore.not_ready`. */

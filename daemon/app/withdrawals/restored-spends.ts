@@ -25,7 +25,14 @@ import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { endQuarantine, type QuarantineRecord, quarantineOf, restoredFrom, whyUnread } from '../recovery/quarantine.ts';
+import {
+  endApprovals,
+  endQuarantine,
+  type QuarantineRecord,
+  quarantineOf,
+  restoredFrom,
+  whyUnread,
+} from '../recovery/quarantine.ts';
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { endApiKey } from '../shops/keys.ts';
@@ -255,6 +262,7 @@ export async function takeOver(app: App, keptKeys: readonly number[] | 'all' = [
       throw notLookedAt(chain, error.message);
     }
   }
+  await endApprovals(app);
   await app.store.write((tx) => {
     const why = whyNotReady(app, tx);
     if (why) throw why;

@@ -4,7 +4,7 @@
  *
  * Invariant: no secret passes through here in clear. Every request is answered or fails within its time limit.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
@@ -14,7 +14,7 @@ import { vaultFingerprint } from '../vault.ts';
 import { retryAfterSeconds } from './attempts.ts';
 import { type Channel, childChannel, type Home, socketChannel } from './channel.ts';
 import { CustodyResultShape } from './custody-wire.ts';
-import { UNPROVED_FILE, VAULT_FILE } from './files.ts';
+import { ENDED_FILE, UNPROVED_FILE, VAULT_FILE } from './files.ts';
 import { type Call, Peer } from './peer.ts';
 import {
   type CustodyResult,
@@ -66,6 +66,7 @@ const WRITES: ReadonlySet<Call['call']> = new Set([
   'sign',
   'grant',
   'revoke',
+  'end',
 ]);
 
 export type SignerOptions = {
@@ -224,6 +225,25 @@ export class SignerClient implements Signer {
   async revokeApprovals(next: string, mac: string): Promise<void> {
     await this.#needUnlocked();
     await this.#ask({ call: 'revoke', next, mac }, z.null(), STATUS_MS);
+  }
+
+  async endApprovals(): Promise<void> {
+    const { folder } = this.#options;
+    if (this.#remote !== null || !(await exists(join(folder, VAULT_FILE)))) return;
+    if (this.#peer && (await this.#endUnlocked())) return;
+    await writeFile(join(folder, ENDED_FILE), '', { mode: 0o600 });
+    await syncFolder(folder);
+  }
+
+  /** False: the wallet is locked, and ends them when it is opened next. */
+  async #endUnlocked(): Promise<boolean> {
+    try {
+      await this.#ask({ call: 'end' }, z.null(), STATUS_MS);
+      return true;
+    } catch (error) {
+      if (error instanceof Unavailable || (error instanceof Rejected && error.code === 'signer.locked')) return false;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

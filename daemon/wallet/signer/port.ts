@@ -276,6 +276,11 @@ export interface Signer {
    * `revocationMac`. Throws `Rejected`: `signer.locked`, `signer.approval`.
    */
   revokeApprovals(next: string, mac: string): Promise<void>;
+  /**
+   * Ends every earlier approval and grant of a wallet inside the service, whether it is unlocked or not: without the operator's
+   * word, since nobody gains a right. Leaves other signers alone, whose owner ends them. Throws `Unavailable`.
+   */
+  endApprovals(): Promise<void>;
   close(): Promise<void>;
 }
 

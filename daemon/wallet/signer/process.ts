@@ -214,6 +214,9 @@ async function carryOut(request: Request): Promise<object | string | null> {
       return null;
     case 'revoke':
       return revoke(request.next, request.mac);
+    case 'end':
+      await unlocked().endApprovals();
+      return null;
     case 'sign':
       return encodeSigned(await unlocked().sign(decodeOrder(request.order)));
     case 'images':

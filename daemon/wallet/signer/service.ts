@@ -180,6 +180,8 @@ async function carryOut(signer: SignerClient, request: Request, by: By): Promise
     case 'revoke':
       await signer.revokeApprovals(request.next, request.mac);
       return null;
+    case 'end':
+      throw new Rejected('signer.unsupported', "A separate signer ends approvals by the operator's word only");
     case 'sign':
       return encodeSigned(await signer.sign(decodeOrder(request.order)));
     case 'images':

@@ -255,6 +255,7 @@ export const Request = z.discriminatedUnion('call', [
     mac: z.string().max(64),
   }),
   z.strictObject({ id: Whole, call: z.literal('revoke'), next: EpochShape, mac: z.string().max(64) }),
+  z.strictObject({ id: Whole, call: z.literal('end') }),
 ]);
 export type Request = z.infer<typeof Request>;
 

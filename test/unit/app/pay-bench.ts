@@ -49,6 +49,8 @@ class PairSigner {
   readonly orders: SignOrder[] = [];
   /** By withdrawal: the conflict keys of each transaction that it signed. */
   readonly signed = new Map<string, { txid: string; keys: string[] }[]>();
+  /** How often it ended every approval. */
+  ended = 0;
   /** What it refuses, in words. */
   refuses: (order: SignOrder) => Rejected | null = () => null;
 
@@ -73,6 +75,7 @@ class PairSigner {
         });
       }
       if (name === 'sign') return async (order: SignOrder) => this.#sign(order);
+      if (name === 'endApprovals') return async () => void this.ended++;
       return () => Promise.reject(new Error(`nothing here calls signer.${String(name)}`));
     },
   });

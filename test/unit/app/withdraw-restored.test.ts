@@ -161,6 +161,11 @@ describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another mac
     await takeOver(pay.app);
     await noticeAnother(pay, family);
     expect(pay.alerts()).toMatchObject([{ kind: 'data.older' }]);
+    // once: what the operator approves meanwhile counts after it
+    await deriveAllSkipped(pay);
+    await pay.round();
+    await takeOver(pay.app);
+    expect(pay.signer.ended).toBe(1);
   });
 
   it.each([0, BURIED_BLOCKS_MAX])(

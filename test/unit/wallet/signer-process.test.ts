@@ -13,7 +13,7 @@ import type { SignedSpend } from '../../../daemon/domain/spend.ts';
 import { sealedKeyholder } from '../../../daemon/operator/keyholder.ts';
 import { authorized, revocation } from '../../../daemon/wallet/operator-keys.ts';
 import { SignerClient, type SignerOptions } from '../../../daemon/wallet/signer/client.ts';
-import { ATTEMPTS_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
+import { ATTEMPTS_FILE, ENDED_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
@@ -219,6 +219,36 @@ describe('the process', () => {
     await signer.close();
     await expect(signer.sealKey()).rejects.toThrow(Unavailable);
   });
+
+  it.each(['unlocked', 'locked'] as const)(
+    '%s, ends what was approved before, and signs what is approved after it',
+    async (state) => {
+      const own = await walletFolder({ beside: true });
+      const signer = client({ folder: own.folder });
+      const approved = async (id: string) => {
+        const order = payment('LTC', [id]);
+        const [one] = order.withdrawals;
+        const until = soon();
+        const wanted = [{ purpose: 'pay' as const, intent: one!.intent, until }];
+        const { approvals } = await authorized(own.folder, PASSPHRASE, { approvals: wanted, change: null, grants: [] });
+        one!.approval = { by: 'operator', until, mac: approvals[0]! };
+        return order;
+      };
+      const before = await approved('before');
+      if (state === 'unlocked') await unlock(signer);
+      await signer.endApprovals();
+      expect((await signer.status()).state).toBe(state);
+      if (state === 'locked') {
+        expect(await readdir(own.folder)).toContain(ENDED_FILE);
+        await unlock(signer);
+      }
+      expect(await readdir(own.folder)).not.toContain(ENDED_FILE);
+      expect(await codeOf(signer.sign(before))).toBe('signer.approval');
+      expect((await signer.sign(await approved('after'))).fee).toBe(2_000n);
+      await signer.close();
+      await own.remove();
+    },
+  );
 
   it('makes the MACs for a client that has only the passphrase, and no box counts after a revocation', async () => {
     const own = await walletFolder({ beside: true });
