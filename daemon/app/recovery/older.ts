@@ -20,7 +20,7 @@ import { doubtedWithdrawal, dropUnexplained, unexplainedAfter } from '../../stor
 import { dropKeys, dropSpend, versionByTxid, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { isTaken, kinTarget } from '../addresses/kin.ts';
-import { insertIn } from '../alerts.ts';
+import { endIn, insertIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
@@ -37,7 +37,7 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
   if (quarantineOf(tx)) return;
   const now = app.now();
   const readFrom = beginReadingAgain(app, tx);
-  const place = forgetUnexplained(tx, where);
+  const place = forgetUnexplained(app, tx, where);
   beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...place }, now, jumpOf(app));
   insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
@@ -56,7 +56,7 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
  * Payments since the last quarantine that pay no withdrawal of before it were taken for those of the lost machine. They may be of
  * the one that was just noticed, and pay what was requested since, so they are searched for and compared again. Returns where the search begins.
  */
-function forgetUnexplained(tx: Tx, start: SearchStart): SearchStart {
+function forgetUnexplained(app: App, tx: Tx, start: SearchStart): SearchStart {
   const ended = restoredFrom(tx)?.ended;
   const heights = { ...start.heights };
   let { lastDebit } = start;
@@ -69,6 +69,7 @@ function forgetUnexplained(tx: Tx, start: SearchStart): SearchStart {
       if (height !== null) heights[chain_key] = Math.min(heights[chain_key] ?? height - 1, height - 1);
     }
     for (const debit of debits) lastDebit = Math.min(lastDebit ?? debit.id - 1, debit.id - 1);
+    endIn(app, tx, 'restore.unknown_spend', `${chain_key} ${named}`);
     tx.run(dropKeys, { version_id: id });
     tx.run(dropUnexplained, { id });
     if (tx.all(versionsOf, { spend_id }).length === 0) tx.run(dropSpend, { id: spend_id });

@@ -193,6 +193,8 @@ describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another mac
       expect(pay.row(id)).toMatchObject({ approved_by: 'restore', problem: null });
       expect(['broadcast', 'completed']).toContain(pay.row(id).state);
       expect(pay.chain.paidTo(pay.row(id).address)).toEqual([pay.row(id).txid]);
+      // nothing is unknown any more
+      expect(pay.alerts()).toMatchObject([{ kind: 'data.older' }]);
     },
   );
 });
