@@ -64,6 +64,8 @@ export type Sources = {
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   /** By which time of a block deadlines count: the median of the eleven up to it (BIP-113), milliseconds since 1970. */
   medianTime(chain: ChainId, hash: string): number | null;
+  /** A server was dropped, because the service is sure that it lies. */
+  dropped(chain: ChainId, server: string, reason: string): void;
 };
 
 const sourceOf = (coin: UtxoChain, servers: number): string => {
@@ -218,8 +220,10 @@ export class Appliance {
       proxyForAll: false,
       needsAgreement: (credits) => needsAgreement(app, network, chain, credits),
       log: (message) => app.log.warn({ chain }, message),
-      alert: (server, reason) =>
-        void raise(app, null, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason })),
+      alert: (server, reason) => {
+        this.#sources.dropped(chain, server, reason);
+        void raise(app, null, 'source.dropped', `${chain} ${server}`, message('source.dropped', { server, reason }));
+      },
       leftOut: (target, reason) =>
         void raise(
           app,

@@ -103,6 +103,8 @@ const listeners = new Map<number, Listener>();
 /** The host of a coin's server, each of another operator. */
 export const hostOf = (coin: string, server: number): string => `${coin.toLowerCase()}-${server}.simulated`;
 
+const SERVER = /-(\d+)\.simulated\b/;
+
 /** Connections to `hostOf` lead to the servers of that network, for the rest of the process. */
 export function serveConnections(serverOf: (name: string) => Served | undefined, time: Time): void {
   const { connect } = net;
@@ -128,6 +130,7 @@ export class Served {
   readonly #random: Random;
   readonly #ends = new Set<End>();
   #liar = 0;
+  readonly #liars = new Set<number>();
   #lying: Behaviour = {};
 
   private constructor(network: Network, servers: readonly ElectrumServer[], random: Random) {
@@ -156,9 +159,16 @@ export class Served {
     const server = this.#servers[liar];
     if (!server) throw new Error(`there is no server ${liar}`);
     this.#liar = liar;
+    this.#liars.add(liar);
     this.lie = lie;
     this.#lying = lie.behaviour({ server, scripts, lied: () => undefined });
     this.#changed();
+  }
+
+  /** Whether the server of an address, as the service names it, has told nothing but the truth. */
+  isHonest(address: string): boolean {
+    const [, server] = SERVER.exec(address) ?? [];
+    return server !== undefined && !this.#liars.has(Number(server));
   }
 
   /** Every server tells the truth again. */

@@ -195,6 +195,9 @@ export class World {
         const block = network.blocks.get(hash);
         return block ? network.medianSeconds(block) * 1_000 : null;
       },
+      dropped: (coin, server, reason) => {
+        if (this.servers.get(coin)?.isHonest(server)) this.fault ??= `${server} is called a liar: ${reason}`;
+      },
     };
   }
 

@@ -115,6 +115,7 @@ contract = "${this.token}"
 `,
       contracts: { [this.tether]: this.token },
       medianTime: (_, hash) => (this.network.byHash.get(hash as Hex)?.seconds ?? 0) * 1_000,
+      dropped: () => {},
     };
   }
 

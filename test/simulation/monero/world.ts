@@ -85,6 +85,7 @@ export class MoneroWorld {
       config: `\n[networks.regtest.XMR]\nmonerod = [${urls.join(', ')}]\nmonerod_agree_usd = ${AGREE_USD}\n`,
       contracts: {},
       medianTime: (_, hash) => this.chain.blocks.findLast((one) => one.hash === hash)?.timeMs ?? null,
+      dropped: () => {},
     };
   }
 
