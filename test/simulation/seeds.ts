@@ -85,4 +85,6 @@ export const SEEDS: readonly Row[] = [
   { seed: 50270, steps: 150 },
   { seed: 50029, steps: 150, kind: 'electrum' },
   { seed: 50043, steps: 150, kind: 'electrum' },
+  // a server proves a transaction of strangers, which an honest one keeps back rightly
+  { seed: 71003, steps: 130, kind: 'liars' },
 ];
