@@ -365,6 +365,7 @@ describe('the page', () => {
 it('makes no more invoices for one address than the browser API', async () => {
   const own = await startTestDaemon('[browser]\ncreations_per_minute = 2\ncreations_burst = 2\n');
   try {
+    own.holdClock();
     const items = [{ name: 'One', price: '10' }];
     const { link } = await new Operator(own.dataDir).call('link.add', {
       business: '1',

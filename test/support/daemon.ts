@@ -49,6 +49,11 @@ export type TestDaemon = {
   ): Promise<Answer<Body>>;
   /** Moves the daemon's clock forward. */
   advance(ms: number): void;
+  /**
+   * Has the daemon's clock stand still, but for `advance`, until the returned function is called: what is limited by time does then
+   * not depend on the machine's pace.
+   */
+  holdClock(): () => void;
   now(): number;
   /** Stops the daemon and starts it again on the same data. */
   restart(): Promise<void>;
@@ -67,7 +72,8 @@ export async function startTestDaemon(
   if (earlier !== null) await cp(earlier, dataDir, { recursive: true });
   await writeFile(join(dataDir, 'countinghouse.toml'), merge(QUIET_CONFIG, config));
   let offset = 0;
-  const now = (): number => Date.now() + offset;
+  let heldAt: number | null = null;
+  const now = (): number => (heldAt ?? Date.now()) + offset;
   const start = (): Promise<Daemon> =>
     startDaemon({ dataDir, now, jump: JUMP, maker, log: createLog({ level: 'silent', format: 'json' }) });
   const first = await start().catch(async (error: unknown) => {
@@ -87,6 +93,12 @@ export async function startTestDaemon(
     now,
     advance: (ms) => {
       offset += ms;
+    },
+    holdClock: () => {
+      heldAt = Date.now();
+      return () => {
+        heldAt = null;
+      };
     },
     async restart() {
       await self.daemon.stop();
