@@ -6,7 +6,7 @@ import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/
 import type { ChainUpdate } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { until } from './conformance.ts';
-import { FactBook } from './fact-book.ts';
+import { beginning, FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
 
 const POLL_MS = 10_000;
@@ -51,19 +51,8 @@ export class Followed {
     const followed = new Followed(await mkdtemp(join(tmpdir(), 'electrum-')), options);
     const targets: Watched[] = [];
     for (let i = 0; i < count; i++) targets.push(await followed.watch());
-    await until(() => followed.#begin(), 'its headers are there', CAUGHT_UP_WITHIN_MS);
+    followed.book.checkpoint = await beginning(followed.adapter);
     return Object.assign(followed, { targets });
-  }
-
-  /** Whether it began. A far server sends its headers in several steps. */
-  async #begin(): Promise<boolean> {
-    try {
-      this.book.checkpoint = await this.adapter.begin(null, AbortSignal.timeout(SYNC_MS));
-      return true;
-    } catch (error) {
-      if (error instanceof Unavailable) return false;
-      throw error;
-    }
   }
 
   /** Watches another address. */

@@ -7,7 +7,7 @@ import { ElectrumAdapter } from '../../daemon/chains/utxo/electrum/electrum.ts';
 import { ElectrumServer } from '../nodes/electrum-server.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { type ChainControls, conformance } from './conformance.ts';
-import { FactBook } from './fact-book.ts';
+import { beginning, FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
 import { litecoindControls } from './litecoind-controls.ts';
 
@@ -60,7 +60,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('through an Electrum server on a r
     try {
       const target = await adapter.deriveAddress(testAccount, 0, 0);
       const id = book.watch(target);
-      book.checkpoint = await adapter.begin(null, AbortSignal.timeout(25_000));
+      book.checkpoint = await beginning(adapter);
       await node.rpc('sendtoaddress', [await node.rpc<string>('getnewaddress', ['', 'mweb']), 5]);
       await node.mine(3);
       await node.lockTransparentCoins();

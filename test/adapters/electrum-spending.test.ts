@@ -11,7 +11,7 @@ import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { coinSource } from './coin-source.ts';
 import { until } from './conformance.ts';
-import { FactBook } from './fact-book.ts';
+import { beginning, FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
@@ -38,7 +38,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('spending over Electrum'), () => {
     const list = new FactBook();
     list.watch(await new ElectrumAdapter(optionsFor(list)).deriveAddress(testAccount, 0, 0));
     adapter = new ElectrumAdapter(optionsFor(list));
-    list.checkpoint = await adapter.begin(null, signal());
+    list.checkpoint = await beginning(adapter);
     await until(() => adapter.servers().filter(({ state }) => state === 'ready').length === 3, 'three connections');
   });
   afterAll(async () => {

@@ -23,8 +23,27 @@ import type {
   DerivedAddress,
   SpendSeen,
 } from '../../daemon/domain/chain.ts';
+import { Unavailable } from '../../daemon/domain/errors.ts';
 
 const SYNCS_MAX = 60;
+const BEGIN_MS = 60_000;
+const AGAIN_MS = 50;
+
+/**
+ * Where a chain begins: the program asks again, too, while a source is not ready, as a server whose headers are still being fetched.
+ * How long that takes is the machine's.
+ */
+export async function beginning(adapter: ChainAdapter, birthday: number | null = null): Promise<Checkpoint> {
+  const signal = AbortSignal.timeout(BEGIN_MS);
+  for (;;) {
+    try {
+      return await adapter.begin(birthday, signal);
+    } catch (error) {
+      if (!(error instanceof Unavailable) || signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+}
 
 export class FactBook implements ScriptList {
   checkpoint: Checkpoint = [];

@@ -10,6 +10,7 @@ import type { AssetId } from '../../daemon/domain/assets.ts';
 import type { AccountKey, Branch } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import type { SignedSpend, SpendPlan, UnsignedSpend } from '../../daemon/domain/spend.ts';
+import { beginning } from './fact-book.ts';
 import { SpendingBook } from './spending-book.ts';
 
 /** Moves a chain whose money is spent. Amounts are in smallest units. */
@@ -81,7 +82,7 @@ export function spendingConformance(harness: SpendingHarness): void {
       spending = adapter.spending;
       expect(adapter.accountBased ?? false).toBe(hasAccounts);
       expect(spending.feeAsset !== chain.asset).toBe(hasGas);
-      book.checkpoint = await adapter.begin(null, signal());
+      book.checkpoint = await beginning(adapter);
       await derive(1, 0);
       await book.catchUp(adapter);
     });

@@ -14,7 +14,6 @@ import { openShop } from '../support/shop.ts';
 
 const COIN = 10n ** 12n;
 const UNLOCK_BLOCKS = 10;
-const WAIT_MS = 90_000;
 
 describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () => {
   let node: Monerod;
@@ -76,14 +75,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
 
   /** The id of the newest version, once the node has it. */
   const taken = ({ operator, id }: Scene): Promise<string> =>
-    until(
-      'the node has it',
-      async () => {
-        const sent = (await operator.show(id)).versions.at(-1)?.tx_id;
-        return sent && (await node.has(sent)) && sent;
-      },
-      WAIT_MS,
-    );
+    until('the node has it', async () => {
+      const sent = (await operator.show(id)).versions.at(-1)?.tx_id;
+      return sent && (await node.has(sent)) && sent;
+    });
 
   const paid = async (scene: Scene): Promise<void> => {
     const { operator, id, payee } = scene;
@@ -101,16 +96,12 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
   it.concurrent('alone freezes nothing: the payment is signed anew once by itself, then by the command that the alert names', async () => {
     await approved([], async (scene) => {
       const { liar, operator, id } = scene;
-      const refused = await until(
-        'it was refused twice',
-        async () => {
-          const { versions } = await operator.show(id);
-          const { alerts } = await operator.call('alert.list', {});
-          const told = alerts.filter(({ kind }) => kind === 'withdrawal.not_sent');
-          return versions.length === 2 && told.length === 2 && told;
-        },
-        WAIT_MS,
-      );
+      const refused = await until('it was refused twice', async () => {
+        const { versions } = await operator.show(id);
+        const { alerts } = await operator.call('alert.list', {});
+        const told = alerts.filter(({ kind }) => kind === 'withdrawal.not_sent');
+        return versions.length === 2 && told.length === 2 && told;
+      });
       for (const { message } of refused) expect(textOf(message)).toContain(`countinghouse withdrawal speed-up ${id}`);
       for (const { tx_id } of (await operator.show(id)).versions) expect(await node.has(tx_id!)).toBe(false);
       liar.change = () => undefined;
@@ -123,18 +114,14 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
   it.concurrent('does not keep the operator from canceling it: the money comes back', async () => {
     await approved([], async (scene) => {
       const { liar, operator, id, payee } = scene;
-      await until(
-        'the alert names the command',
-        async () => {
-          const { alerts } = await operator.call('alert.list', {});
-          const { versions } = await operator.show(id);
-          const told = alerts.some(({ message }) => textOf(message).includes(`countinghouse withdrawal cancel ${id}`));
-          return told && versions.length === 2 && versions.every(({ tx_id, problem }) => tx_id !== null && problem);
-        },
-        WAIT_MS,
-      );
+      await until('the alert names the command', async () => {
+        const { alerts } = await operator.call('alert.list', {});
+        const { versions } = await operator.show(id);
+        const told = alerts.some(({ message }) => textOf(message).includes(`countinghouse withdrawal cancel ${id}`));
+        return told && versions.length === 2 && versions.every(({ tx_id, problem }) => tx_id !== null && problem);
+      });
       liar.change = () => undefined;
-      await until('it can be canceled', async () => operator.replace(id, 'cancel').catch(() => null), WAIT_MS);
+      await until('it can be canceled', async () => operator.replace(id, 'cancel').catch(() => null));
       await taken(scene);
       await node.mine(BURIED_BLOCKS.XMR);
       const over = await until('it is over', async () => {
@@ -149,8 +136,8 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
   it.concurrent('and stops lying after its first lie: the payment goes on by itself, with the same ring', async () => {
     await approved([], async (scene) => {
       const { liar, operator, id } = scene;
-      await until('it was refused', async () => (await operator.show(id)).versions.length === 1, WAIT_MS);
-      await until('it was signed', async () => (await operator.show(id)).versions[0]?.tx_id, WAIT_MS);
+      await until('it was refused', async () => (await operator.show(id)).versions.length === 1);
+      await until('it was signed', async () => (await operator.show(id)).versions[0]?.tx_id);
       liar.change = () => undefined;
       await paid(scene);
       const { versions } = await operator.show(id);
@@ -162,7 +149,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('a node that lies about outputs'), () 
     await approved([`http://localhost:${node.port}`], async (scene) => {
       const { liar, operator, id } = scene;
       const why = async () => (await operator.show(id)).versions[0]?.problem;
-      const said = await until('it says why', why, WAIT_MS);
+      const said = await until('it says why', why);
       expect(JSON.stringify(said)).toContain('do not agree on which outputs Monero has');
       expect((await operator.show(id)).state).toBe('approved');
       expect((await operator.show(id)).versions.every(({ tx_id }) => tx_id === null)).toBe(true);

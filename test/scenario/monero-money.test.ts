@@ -26,7 +26,6 @@ import { cheapWallet } from '../support/wallet.ts';
 
 const COIN = 10n ** 12n;
 const UNLOCK_BLOCKS = 10;
-const SIGN_MS = 60_000;
 /** Instead of 10,000, which take a while to derive. */
 const JUMP = 30;
 const GAP = 20;
@@ -109,15 +108,11 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
 
   /** The id of its transaction as soon as the node has it. */
   const inPool = (id: string, client = operator): Promise<string> =>
-    until(
-      `withdrawal ${id} is in the pool`,
-      async () => {
-        const { versions } = await client.show(id);
-        const txid = versions.find(({ sent_at }) => sent_at !== null)?.tx_id;
-        return txid && (await node.pool()).includes(txid) && txid;
-      },
-      SIGN_MS,
-    );
+    until(`withdrawal ${id} is in the pool`, async () => {
+      const { versions } = await client.show(id);
+      const txid = versions.find(({ sent_at }) => sent_at !== null)?.tx_id;
+      return txid && (await node.pool()).includes(txid) && txid;
+    });
 
   /** What the payer's wallet got by a transaction, piconero. */
   async function got(txid: string): Promise<number[]> {
@@ -342,15 +337,11 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
     await client.call('business.add', { ...wanted, restore_height: height });
     await client.call('wallet.lock', {});
     await client.unlock();
-    await until(
-      'its past is known',
-      async () => {
-        const { businesses } = await client.call('business.list', {});
-        const [found] = businesses.find((one) => one.name === name)?.balances ?? [];
-        return found?.withheld === null && found.amount === '1';
-      },
-      SIGN_MS,
-    );
+    await until('its past is known', async () => {
+      const { businesses } = await client.call('business.list', {});
+      const [found] = businesses.find((one) => one.name === name)?.balances ?? [];
+      return found?.withheld === null && found.amount === '1';
+    });
     const address = await theirs();
     const { withdrawal } = await client.call('withdrawal.add', {
       business: name,
@@ -374,14 +365,10 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       const birthday = new Date(Date.now() - DAY_MS).toISOString();
       const accounts = { XMR: [account(0), account(1)] };
       await client.call('wallet.discover', { network: 'regtest', birthday, gap: GAP, accounts });
-      const found = await until(
-        'the words are scanned',
-        async () => {
-          const state = await client.call('wallet.discovery', {});
-          return !state.running && state;
-        },
-        SIGN_MS,
-      );
+      const found = await until('the words are scanned', async () => {
+        const state = await client.call('wallet.discovery', {});
+        return !state.running && state;
+      });
       expect(found).toMatchObject({ error: null, used: [{ chain: 'XMR', account_no: 0, change: 0 }] });
       const { receiving, change } = found.used[0]!;
       await client.call('business.add', {
@@ -396,7 +383,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       });
       opened.close();
       const withheld = async (text: string) => (await balanceOf(client))?.withheld?.includes(text);
-      await until('its past was read', () => withheld('unlock the wallet'), SIGN_MS);
+      await until('its past was read', () => withheld('unlock the wallet'));
       const address = await theirs();
       const everything = { business: BUSINESS, crypto: 'XMR', address, amount: null };
       await expect(client.call('withdrawal.add', everything)).rejects.toMatchObject({ code: 'spend.unknown' });

@@ -14,8 +14,6 @@ import type { Victim } from './victim.ts';
 export type Payee = { id: string; amount: string; address: string };
 
 const DECIMALS = 12;
-/** A service that died is started again within this, and signs again: on a busy machine that takes minutes. */
-const WAIT_MS = 300_000;
 
 const unitsOf = (amount: string): bigint => {
   const [whole = '', part = ''] = amount.split('.');
@@ -36,15 +34,11 @@ export async function paidOnce(victim: Victim, node: Monerod, payees: readonly P
     await victim.operator('withdrawal.approve', { proposal, approvals: await operator.approvals(preview) });
     return true;
   };
-  await until('the batch can be approved', () => victim.alive(approve), WAIT_MS);
-  const txid = await until(
-    'the batch is in the pool',
-    async () => {
-      const sent = (await show(ids[0]!)).versions[0]?.tx_id;
-      return sent && (await node.pool()).includes(sent) && sent;
-    },
-    WAIT_MS,
-  );
+  await until('the batch can be approved', () => victim.alive(approve));
+  const txid = await until('the batch is in the pool', async () => {
+    const sent = (await show(ids[0]!)).versions[0]?.tx_id;
+    return sent && (await node.pool()).includes(sent) && sent;
+  });
   await node.mine(1);
   const faults: string[] = [];
   for (const { id, amount, address } of payees) {
@@ -52,7 +46,7 @@ export async function paidOnce(victim: Victim, node: Monerod, payees: readonly P
       const now = await show(id);
       return now.state === 'completed' && now;
     };
-    const { tx_id, versions } = await until(`withdrawal ${id} is completed`, done, WAIT_MS);
+    const { tx_id, versions } = await until(`withdrawal ${id} is completed`, done);
     if (tx_id !== txid || versions.length !== 1) faults.push(`withdrawal ${id} names ${tx_id}, not ${txid} alone`);
     const found = (await node.payments(address)).map((one) => `${one.units} by ${one.txid}`);
     const wanted = `${unitsOf(amount)} by ${txid}`;

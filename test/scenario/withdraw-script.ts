@@ -12,9 +12,6 @@ import type { Victim } from './victim.ts';
 
 type Withdrawal = Result<'withdrawal.show'>['withdrawal'];
 
-/** A service that died is started again within this. */
-const WAIT_MS = 90_000;
-
 type Crypto = 'BTC' | 'LTC' | 'ETH' | 'XMR';
 
 /** One recipient: nobody else is ever paid at this address. */
@@ -161,7 +158,7 @@ class Till {
       const shown = await this.show(id);
       return holds(shown) && shown;
     };
-    return until(`withdrawal ${id} is ${what}`, look, WAIT_MS);
+    return until(`withdrawal ${id} is ${what}`, look);
   }
 
   manual(): Promise<unknown> {

@@ -1,6 +1,7 @@
 /** Waiting for a condition, with a limit. */
 
-const WAIT_MS = 90_000;
+/** Against what never comes: it says nothing of how fast anything must be. A machine that others use, too, takes minutes at times. */
+const WAIT_MS = 300_000;
 const LOOK_MS = 20;
 
 /** Waits until `look` gives something, and returns it. */
