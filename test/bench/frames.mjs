@@ -2,17 +2,20 @@
  * What a pair writes: the frames that it appends to the write-ahead log, and the processor time of the service. Both depend little on what
  * else the machine does. Takes a job as JSON: the build, the number of businesses, whether the amounts are random, and the numbers of pairs.
  *
- * Invariant: a connection of its own reads one state of the database while it counts, so the log cannot begin anew and its file grows by
- * exactly what is written.
+ * Invariant: a connection of its own reads a state that the log has and the database not, so SQLite cannot begin the log anew, and it has each
+ * frame that is written. The size of its file tells nothing: it is larger than what is valid in it.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { cleanUp, DATABASE, runTool, startDaemon, workFolder } from './servers.mjs';
 
-const FRAME_HEADER_BYTES = 24;
+/** Where the log's index has the number of valid frames (SQLite's `mxFrame`) and of those that are in the database (`nBackfill`). */
+const VALID_AT = 16;
+const FOLDED_AT = 96;
 const {
   dist,
   businesses = 1,
@@ -64,6 +67,16 @@ async function addBusinesses(dataDir, firstKey) {
   return keys;
 }
 
+/**
+ * The frames of the log: all, and those that are in the database. Not to be called while this process reads the database: closing a file ends
+ * the process's locks on it, SQLite's as well.
+ */
+function framesIn(file) {
+  const index = readFileSync(`${file}-shm`);
+  const at = (offset) => (endianness() === 'LE' ? index.readUInt32LE(offset) : index.readUInt32BE(offset));
+  return { valid: at(VALID_AT), folded: at(FOLDED_AT) };
+}
+
 try {
   const dataDir = workFolder();
   const first = await startDaemon(dist, dataDir, 20);
@@ -73,14 +86,17 @@ try {
   const file = join(dataDir, DATABASE);
   await runTool('ready.mjs', { file, pool });
   const job = { kind: 'pairs', url: server.url, path: PATH, apiKeys: keys, body: BODY, random, pid: server.pid };
-  await runTool('load.mjs', { ...job, connections, warmup: 0, units: warmup });
+  let units = warmup;
+  do {
+    await runTool('load.mjs', { ...job, connections, warmup: 0, units });
+    units = connections;
+  } while (framesIn(file).folded === framesIn(file).valid);
+  const before = framesIn(file).valid;
   const reader = new Database(file, { readonly: true });
-  const frameBytes = FRAME_HEADER_BYTES + reader.pragma('page_size', { simple: true });
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM business').get();
-  const before = statSync(`${file}-wal`).size;
   const result = await runTool('load.mjs', { ...job, connections, warmup: 0, units: pairs });
-  const frames = (statSync(`${file}-wal`).size - before) / frameBytes / pairs;
+  const frames = (framesIn(file).valid - before) / pairs;
   reader.close();
   await server.stop();
   process.stdout.write(
