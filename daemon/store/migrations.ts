@@ -65,6 +65,7 @@ import { FORWARDING_RUNS } from './migrations/0069-forwarding-runs.ts';
 import { CLOSING_MAIL } from './migrations/0070-closing-mail.ts';
 import { SLUGS } from './migrations/0071-slugs.ts';
 import { AMOUNTS } from './migrations/0072-amounts.ts';
+import { RECEIVING } from './migrations/0076-receiving.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -128,6 +129,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0070-closing-mail', CLOSING_MAIL],
   ['0071-slugs', SLUGS],
   ['0072-amounts', AMOUNTS],
+  ['0076-receiving', RECEIVING],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

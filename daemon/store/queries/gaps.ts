@@ -13,6 +13,7 @@ export const paidIndices = statement((p: { account_id: number; from: number; bel
     .select('idx')
     .where('account_id', '=', p.account_id)
     .where('branch', '=', sql.lit(0))
+    .where('idx', '>=', sql.lit(0))
     .where('invoice_id', 'is not', null)
     .where('idx', '>=', p.from)
     .where('idx', '<', p.below)

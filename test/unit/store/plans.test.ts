@@ -93,6 +93,9 @@ describe('an index is used', () => {
   it.each([
     ['nextFreeTarget', 'target_pool'],
     ['poolSize', 'target_pool'],
+    ['nextUntouchedTarget', 'target_pool'],
+    ['retireBelow', 'target_pool'],
+    ['paidIndices', 'target_receiving'],
     ['heldAbove', 'client_invoice_held'],
     ['targetIdByScript', 'sqlite_autoindex_target_1'],
     ['unsettledCredits', 'credit_unsettled'],
@@ -131,4 +134,16 @@ describe('an index is used', () => {
     const found = ALL.find(([known]) => known === name);
     expect(plan(found![1].sql).join('\n')).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}\\b`));
   });
+});
+
+it('giving an address out writes to the index of the ready ones alone', () => {
+  const [, { sql }] = ALL.find(([name]) => name === 'assignTarget')!;
+  const roots = it_.db.prepare("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name = 'target'").all() as {
+    name: string;
+    rootpage: number;
+  }[];
+  const opened = (it_.db.prepare(`EXPLAIN ${sql}`).all(1, 1) as { opcode: string; p2: number }[])
+    .filter(({ opcode }) => opcode === 'OpenWrite')
+    .map(({ p2 }) => roots.find(({ rootpage }) => rootpage === p2)?.name);
+  expect(opened.sort()).toEqual(['target', 'target_pool']);
 });
