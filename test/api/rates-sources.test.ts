@@ -126,6 +126,58 @@ const SHAPES: Record<string, { body: string; expected: Record<string, string> }>
   },
 };
 
+/**
+ * What the sources' own documentation shows as an answer: the page, the day on which it was read (null: its answer could not be read there), and
+ * its example. `expected`: what is read from the example; Coinbase's and Frankfurter's pages were read for the meaning of the fields alone.
+ */
+const DOCUMENTED: Record<string, { page: string; read: string | null; example?: string; expected?: object }> = {
+  kraken: {
+    page: 'https://docs.kraken.com/api/docs/rest-api/get-ticker-information',
+    read: '2026-11-28',
+    example: `{"error":[],"result":{"XXBTZUSD":{"a":["30300.10000","1","1.000"],"b":["30300.00000","1","1.000"],
+      "c":["30303.20000","0.00067643"],"v":["4083.67001100","4412.73601799"],"p":["30706.77771","30689.13205"],
+      "t":[34619,38907],"l":["29868.30000","29868.30000"],"h":["31631.00000","31631.00000"],"o":"30502.80000"}}}`,
+    expected: { BTC: '30303.2' },
+  },
+  binance: {
+    page: 'https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md',
+    read: '2026-11-28',
+    // with a pair that is asked for: the example's own are none
+    example: '[{"symbol":"LTCBTC","price":"4.00000200"},{"symbol":"ETHUSDT","price":"0.07946600"}]',
+    expected: { ETH: '0.079466' },
+  },
+  bitfinex: {
+    page: 'https://docs.bitfinex.com/reference/rest-public-tickers',
+    read: '2026-11-28',
+    // its figures are those of the page about the stream: SYMBOL, BID, BID_SIZE, ASK, ASK_SIZE, DAILY_CHANGE, DAILY_CHANGE_RELATIVE, LAST_PRICE, VOLUME, HIGH, LOW
+    example:
+      '[["tBTCUSD",7616.5,31.89055171,7617.5,43.358118629999986,-550.8,-0.0674,7617.1,8314.71200815,8257.8,7500]]',
+    expected: { BTC: '7617.1' },
+  },
+  gemini: {
+    page: 'https://docs.gemini.com/rest/market-data#list-prices',
+    read: '2026-11-28',
+    example: `[{"pair":"BTCUSD","price":"9500.00","percentChange24h":"5.23"},{"pair":"ETHUSD","price":"257.54","percentChange24h":"4.85"},
+      {"pair":"BCHUSD","price":"450.10","percentChange24h":"-2.91"},{"pair":"LTCUSD","price":"79.50","percentChange24h":"7.63"}]`,
+    expected: { BTC: '9500', ETH: '257.54', BCH: '450.1', LTC: '79.5' },
+  },
+  coingecko: {
+    page: 'https://docs.coingecko.com/v3.0.1/reference/simple-price',
+    read: '2026-11-28',
+    example: `{"bitcoin":{"usd":67187.3358936566,"usd_market_cap":1317802988326.25,"usd_24h_vol":31260929299.5248,
+      "usd_24h_change":3.63727894677354,"last_updated_at":1711356300}}`,
+    expected: { BTC: '67187.33589365' },
+  },
+  frankfurter: { page: 'https://github.com/lineofflight/frankfurter/blob/main/CHANGELOG.md', read: '2026-11-28' },
+  'currency-api': { page: 'https://github.com/fawazahmed0/exchange-api', read: null },
+  'er-api': { page: 'https://www.exchangerate-api.com/docs/free', read: null },
+  coinbase: { page: 'https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates', read: '2026-11-28' },
+  'coinbase-fiat': { page: 'https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates', read: '2026-11-28' },
+  bitstamp: { page: 'https://www.bitstamp.net/api/#tag/Tickers', read: null },
+  kucoin: { page: 'https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price', read: null },
+  floatrates: { page: 'https://www.floatrates.com/json-feeds.html', read: null },
+};
+
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 const json =
@@ -187,6 +239,18 @@ describe('every source, answered in its documented shape', () => {
     expect(asked).toEqual([name]);
   });
 
+  it('has the page of its documentation', () => {
+    expect(Object.keys(DOCUMENTED).toSorted()).toEqual(SOURCES.map((source) => source.name).toSorted());
+  });
+
+  it.each(Object.entries(DOCUMENTED).filter(([, { example }]) => example))(
+    "%s: the documentation's own example is read",
+    async (name, { example, expected }) => {
+      answers[name] = json(example as string);
+      expect(byCode((await ask(name)).quotes)).toEqual(expected);
+    },
+  );
+
   it('only Binance quotes in USDT', async () => {
     for (const { name } of SOURCES) {
       const { quotes } = await ask(name);
@@ -209,7 +273,8 @@ describe('every source, answered in its documented shape', () => {
       kraken: '/0/public/Ticker?pair=XBTUSD,BCHUSD,LTCUSD,XMRUSD,ETHUSD,BNBUSD,USDTUSD,PAXGUSD',
       coinbase: '/v2/exchange-rates?currency=USD',
       bitstamp: '/api/v2/ticker/',
-      binance: '/api/v3/ticker/price?symbols=["BTCUSDT","BCHUSDT","LTCUSDT","ETHUSDT","BNBUSDT","PAXGUSDT"]',
+      binance:
+        '/api/v3/ticker/price?symbols=["BTCUSDT","BCHUSDT","LTCUSDT","ETHUSDT","BNBUSDT","PAXGUSDT"]&symbolStatus=TRADING',
       bitfinex: '/v2/tickers?symbols=tBTCUSD,tBCHN:USD,tLTCUSD,tXMRUSD,tETHUSD,tUSTUSD,tXAUT:USD',
     });
     expect([...agents]).toEqual(['countinghouse']);
@@ -422,6 +487,21 @@ describe('the refresher', () => {
       now += 24 * 3_600_000;
       await refresher.refresh();
       expect(questions[0]).toContain(gone);
+    });
+
+    it('goes on when another pair is halted meanwhile, which Binance leaves out of its answer', async () => {
+      const good = answers.binance as Answer;
+      const traded = ['BTCUSDT', 'LTCUSDT', 'ETHUSDT', 'BNBUSDT', 'PAXGUSDT'];
+      answers.binance = (request, response) => {
+        const pairs = pairsOf(request);
+        if (pairs.includes('BCHUSDT')) status(400)(request, response);
+        else if (pairs.join() === 'ETHUSDT') json('[]')(request, response);
+        else if (traded.some((pair) => pairs.includes(pair))) good(request, response);
+        else status(500)(request, response);
+      };
+      const refresher = start(new RateBook({}), { names: ['binance', 'gemini'] });
+      await refresher.refresh();
+      expect(refresher.status().find((one) => one.name === 'binance')?.problem).toBe('unusable prices: BCH, ETH');
     });
 
     it('keeps the prices of the others', async () => {
