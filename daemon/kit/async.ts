@@ -26,6 +26,17 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
+/** So many take a few statements each between two requests. */
+const LOOKED_AT_IN_A_TURN = 20;
+
+/** All of them, a few in each turn of the event loop. */
+export async function* inTurns<T>(all: readonly T[]): AsyncGenerator<T> {
+  for (const [n, one] of all.entries()) {
+    if (n > 0 && n % LOOKED_AT_IN_A_TURN === 0) await new Promise(setImmediate);
+    yield one;
+  }
+}
+
 /**
  * The pause between two passes of a loop. `wake` ends it; a call during a pass makes the next pause end at once.
  */

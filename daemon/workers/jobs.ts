@@ -22,6 +22,7 @@ import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
 import { parseSchedule } from '../domain/schedule.ts';
 import { MS_PER_MINUTE } from '../domain/time.ts';
+import { inTurns } from '../kit/async.ts';
 import type { Timetable } from './timetable.ts';
 
 const STORAGE_MS = 10_000;
@@ -31,16 +32,6 @@ const PROOF_RETRY_SECONDS = 900;
 /** At most this often do taken addresses make the pools be checked again. */
 const FILL_PAUSE_MS = 250;
 const ADDRESSES_AT_FIRST = 40;
-/** A look at one costs a few statements, so requests come between so many. */
-const ACCOUNTS_PER_TURN = 20;
-
-/** All of them, a few in each turn of the event loop. */
-async function* inTurns<T>(all: readonly T[]): AsyncGenerator<T> {
-  for (const [n, one] of all.entries()) {
-    if (n > 0 && n % ACCOUNTS_PER_TURN === 0) await new Promise(setImmediate);
-    yield one;
-  }
-}
 
 export class Jobs {
   readonly #app: App;

@@ -9,6 +9,7 @@ import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
+import { inTurns } from '../../kit/async.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { depositsToDecide, forgetTold, markTold, untoldDeposits } from '../../store/queries/credits.ts';
 import { closeAlert, rewordAlert } from '../../store/queries/effects.ts';
@@ -26,7 +27,7 @@ const MARKED_MAX = 500;
 
 /** To be called every minute. */
 export async function tellInbox(app: App): Promise<void> {
-  for (const business of app.directory.businesses())
+  for await (const business of inTurns(app.directory.businesses()))
     if (business.network !== 'sandbox') await tellBusiness(app, business);
 }
 

@@ -43,7 +43,7 @@ export function monitor(app: App, withBalances: boolean): Monitor {
     deliveries: sum(store.all(endpoints, {}).map(({ id }) => store.get(deliveriesWaiting, { endpoint_id: id })?.rows)),
     withdrawals: WAITING.map((state) => ({
       state,
-      waiting: sum(businesses.map(({ id }) => store.get(withdrawalsWaiting, { business_id: id, state })?.rows)),
+      waiting: store.get(withdrawalsWaiting, { state })?.rows ?? 0,
     })),
     alerts: openAlertsCount(app),
     storage: { freeBytes, logBytes, fails: trouble !== null },

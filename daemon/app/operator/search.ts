@@ -3,6 +3,7 @@ import { scriptOf } from '../../chains/derive.ts';
 import { chainOf, networkOf } from '../../domain/chain.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
+import { inTurns } from '../../kit/async.ts';
 import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
 import { type CreditRow, creditsOfTransaction, type TargetRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, invoiceByUuid } from '../../store/queries/invoices.ts';
@@ -74,11 +75,13 @@ async function byAmount({ store }: App, text: string, limit: number): Promise<In
   return rows.slice(0, limit);
 }
 
-function byOrder(app: App, text: string, limit: number): InvoiceRow[] {
+async function byOrder(app: App, text: string, limit: number): Promise<InvoiceRow[]> {
   const position = { from: 0, at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER, limit };
-  return app.directory
-    .businesses()
-    .flatMap(({ id }) => app.store.all(invoicesOfOrderBehind, { ...position, business_id: id, order_id: text }));
+  const rows: InvoiceRow[] = [];
+  for await (const { id } of inTurns(app.directory.businesses())) {
+    rows.push(...app.store.all(invoicesOfOrderBehind, { ...position, business_id: id, order_id: text }));
+  }
+  return rows;
 }
 
 /** At most `limit` invoices, newest first, and how the text was understood. */
@@ -91,7 +94,7 @@ export async function findInvoices(app: App, given: string, limit: number): Prom
   const slug = SLUG_OF_LINK.exec(text)?.[1] ?? text;
   const ways: [string, InvoiceRow[]][] = [
     ['id', [...one(invoiceNamed(store, slug)), ...one(store.get(invoiceByUuid, { uuid: text.toLowerCase() }))]],
-    ['reference', byOrder(app, text, limit)],
+    ['reference', await byOrder(app, text, limit)],
     ['address', ofIds(targetsOfText(app, text).map(({ invoice_id }) => invoice_id))],
     ['transaction', ofIds(creditsOf(app, text).map(({ invoice_id }) => invoice_id))],
     ['amount', await byAmount(app, text, limit)],

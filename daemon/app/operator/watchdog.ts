@@ -6,6 +6,7 @@
 import { type Message, message, type Value } from '../../domain/messages.ts';
 import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
+import { inTurns } from '../../kit/async.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
 import { end, openMessage, raise } from '../alerts.ts';
@@ -31,7 +32,7 @@ export const PROOF_SCHEDULE = '40 2 * * *';
 
 /** To be called every minute. */
 export async function tellWaiting(app: App): Promise<void> {
-  for (const { id, name, network } of app.directory.businesses()) {
+  for await (const { id, name, network } of inTurns(app.directory.businesses())) {
     if (network === 'sandbox') continue;
     for (const { kind, state, ms } of OVERDUE) {
       const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });

@@ -11,7 +11,8 @@ import { liveClients } from '../../store/queries/clients.ts';
 import { type EndpointRow, endpoints } from '../../store/queries/shop-events.ts';
 import type { Reader } from '../../store/store.ts';
 
-export const BUSINESSES_MAX = 100;
+/** The jobs of each minute look at a few of them in each turn of the event loop. */
+export const BUSINESSES_MAX = 1_000;
 
 export type Account = { id: number; businessId: number; chainKey: ChainKey; key: AccountKey; birthday: number | null };
 

@@ -23,13 +23,12 @@ export const deliveriesWaiting = statement((p: { endpoint_id: number }) =>
   ),
 );
 
-/** The withdrawals of a business in a state: waiting for an approval, or for the signer. */
-export const withdrawalsWaiting = statement((p: { business_id: number; state: WithdrawalState }) =>
+/** The withdrawals in a state: waiting for an approval, or for the signer. Reads the index of those two states. */
+export const withdrawalsWaiting = statement((p: { state: WithdrawalState }) =>
   counted(
     sqlite
       .selectFrom('withdrawal')
       .select('id')
-      .where('business_id', '=', p.business_id)
       .where(sql<boolean>`state IN ('requested', 'approved')`)
       .where('state', '=', p.state),
   ),

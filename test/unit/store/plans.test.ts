@@ -52,6 +52,8 @@ const READS_FEW: Record<string, string> = {
   linksAbove: 'SCAN link USING COVERING INDEX link_business',
   // one row a channel for each alert that is kept
   tellAgain: 'SCAN alert_notice',
+  // those that wait alone
+  withdrawalsWaiting: 'SCAN withdrawal USING INDEX withdrawal_waiting',
   doubtUnsigned: 'SCAN withdrawal USING INDEX withdrawal_waiting',
 };
 
