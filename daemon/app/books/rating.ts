@@ -7,6 +7,7 @@
  */
 
 import type { AssetId } from '../../domain/assets.ts';
+import type { Rate } from '../../domain/money.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
 import {
   setCreditRate,
@@ -18,7 +19,7 @@ import {
 import type { CreditRow } from '../../store/queries/credits.ts';
 import type { DebitRow } from '../../store/queries/debits.ts';
 import { invoiceById, paymentOf } from '../../store/queries/invoices.ts';
-import type { Reader, Tx } from '../../store/store.ts';
+import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { quoteAt } from '../chains/valuation.ts';
 
@@ -29,6 +30,8 @@ const NEAR_MS = MS_PER_HOUR;
 /** As long as past rates are kept. Fixed prices have no past; they count for as long. */
 const PAST_MS = 72 * MS_PER_HOUR;
 const PAGE = 500;
+/** How often entries are looked at again that found no rate. */
+const WHOLE_MS = MS_PER_HOUR;
 
 export type Rated = Pick<DebitRow, 'book_currency' | 'book_rate' | 'book_rate_at'>;
 type Entry = { account_id: number; asset: AssetId };
@@ -62,25 +65,47 @@ export function ratedCredit(
   return quote ? { book_currency, book_rate: quote.rate, book_rate_at: quote.issuedAt } : ratedAt(app, credit, at);
 }
 
+/** When entries without a rate were last looked at: all of them, and those up to a time. */
+type Looked = { wholeAt: number; until: number };
+const looked = new WeakMap<App, Looked>();
+
 /**
  * Gives entries that were made while prices were away the nearest rate that is stored, at most an hour away. It waits until that hour is
- * over, so that no nearer one can come. Returns how many got one.
+ * over, so that no nearer one can come: each minute only the entries whose hour ended meanwhile are looked at, and all of the last three
+ * days every hour, since a chain may tell late of an older one. Returns how many got one.
  */
 export async function rateLate(app: App): Promise<number> {
+  const now = app.now();
+  const until = now - NEAR_MS;
+  const last = looked.get(app);
+  const isWhole = !last || now < last.wholeAt || now - last.wholeAt >= WHOLE_MS;
+  const from = isWhole ? now - PAST_MS : last.until;
+  const count = await rateSince(app, from, until);
+  looked.set(app, { wholeAt: isWhole ? now : last.wholeAt, until });
+  return count;
+}
+
+async function rateSince(app: App, from: number, until: number): Promise<number> {
   const parts = [
     { read: unratedCredits, set: setCreditRate },
     { read: unratedDebits, set: setDebitRate },
   ];
   let count = 0;
   for (const { read, set } of parts) {
-    const until = app.now() - NEAR_MS;
-    let last = { at: app.now() - PAST_MS, id: 0 };
+    let last = { at: from, id: 0 };
     for (let full = true; full; ) {
-      const rows = await app.store.write((tx) => {
-        const page: UnratedRow[] = tx.all(read, { ...last, until, limit: PAGE });
-        count += page.filter((row) => rateOne(app, tx, set, row)).length;
-        return page;
+      const rows: UnratedRow[] = app.store.all(read, { ...last, until, limit: PAGE });
+      const find = nearestRates(app);
+      const found = rows.flatMap((row) => {
+        const rate = find(row);
+        return rate ? [{ id: row.id, book_rate: rate.scaled, book_rate_at: rate.at }] : [];
       });
+      if (found.length > 0) {
+        await app.store.write((tx) => {
+          for (const one of found) tx.run(set, one);
+        });
+      } else await new Promise(setImmediate);
+      count += found.length;
       const end = rows.at(-1);
       if (end) last = { at: end.at ?? 0, id: end.id };
       full = rows.length === PAGE;
@@ -89,10 +114,16 @@ export async function rateLate(app: App): Promise<number> {
   return count;
 }
 
-function rateOne(app: App, tx: Tx, set: typeof setCreditRate, row: UnratedRow): boolean {
-  const { id, asset, book_currency, at } = row;
-  const { network } = businessOf(app, row);
-  const rate = app.rates.rateNear(network, asset, `${book_currency}`, at ?? 0, NEAR_MS);
-  if (rate) tx.run(set, { id, book_rate: rate.scaled, book_rate_at: rate.at });
-  return rate !== null;
+/** The nearest rates of a page of entries. Those of one coin and one time, as of a block, are asked for once. */
+function nearestRates(app: App): (row: UnratedRow) => Rate | null {
+  const known = new Map<string, Rate | null>();
+  return (row) => {
+    const { network } = businessOf(app, row);
+    const question = `${network} ${row.asset} ${row.book_currency} ${row.at}`;
+    const answer = known.get(question);
+    if (answer !== undefined) return answer;
+    const found = app.rates.rateNear(network, row.asset, `${row.book_currency}`, row.at ?? 0, NEAR_MS);
+    known.set(question, found);
+    return found;
+  };
 }

@@ -1,5 +1,5 @@
 /** The rate of each entry at its time, in the currency that the business had then; none is invented. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rateLate } from '../../../daemon/app/books/rating.ts';
 import { changeBrand } from '../../../daemon/app/shops/branding.ts';
 import type { Credit, Debit } from '../../../daemon/domain/chain.ts';
@@ -11,6 +11,9 @@ const MINUTE = 60_000;
 const ETHER = 10n ** 18n;
 const ONE = 100_000_000n;
 const everyDebit = statement((_: object) => sqlite.selectFrom('debit').selectAll().orderBy('id'));
+const firstSeen = statement((p: { first_seen_at: number }) =>
+  sqlite.updateTable('credit').set({ first_seen_at: p.first_seen_at }),
+);
 
 let bench: Bench;
 beforeEach(async () => {
@@ -136,5 +139,45 @@ describe('while prices were away', () => {
     bench.rate('50000');
     bench.advance(HOUR);
     expect(await rateLate(bench.app)).toBe(1_203);
+  });
+
+  it('asks once for all of a time, and for those without a rate only once an hour', async () => {
+    bench.advance(2 * HOUR);
+    const target = bench.unassigned();
+    await bench.tell({
+      blocks: 1,
+      credits: () =>
+        Array.from({ length: 400 }, (_, n) => bench.credit(target, ETHER, 0, { txid: `t${n}`, asset: 'ETH' })),
+      debits: () => [],
+    });
+    const asked = vi.spyOn(bench.app.rates, 'rateNear');
+    const questions = async (minutes: number): Promise<number> => {
+      bench.advance(minutes * MINUTE);
+      asked.mockClear();
+      expect(await rateLate(bench.app)).toBe(0);
+      return asked.mock.calls.length;
+    };
+    expect(await questions(30)).toBe(0);
+    expect(await questions(31)).toBe(1);
+    expect(await questions(1)).toBe(0);
+    expect(await questions(20)).toBe(0);
+    expect(await questions(60)).toBe(1);
+    expect(await questions(1)).toBe(0);
+    expect(await questions(73 * 60)).toBe(0);
+  });
+
+  it('finds the rate of an entry that a chain tells late', async () => {
+    bench.advance(40 * MINUTE);
+    bench.rate('50000');
+    bench.advance(2 * HOUR);
+    expect(await rateLate(bench.app)).toBe(0);
+    await deposit('a');
+    const seen = bench.at - 2 * HOUR;
+    bench.app.store.write((tx) => tx.run(firstSeen, { first_seen_at: seen }));
+    bench.advance(MINUTE);
+    expect(await rateLate(bench.app)).toBe(0);
+    bench.advance(HOUR);
+    expect(await rateLate(bench.app)).toBe(1);
+    expect(bench.row('a:0')).toMatchObject({ book_rate: 50_000n * ONE, book_rate_at: seen });
   });
 });
