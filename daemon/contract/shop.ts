@@ -178,7 +178,7 @@ export const SHOP = {
           period: z.string(),
           payments: z.int().min(0),
           coins: z.array(z.object({ crypto: z.string(), usd: Decimal, payments: z.int().min(0) })),
-          /** Of invoices, by the day of their confirmation. The sums of the coins do not subtract them. */
+          /** Of invoices, by the day of the block in which their money left. The sums of the coins do not subtract them. */
           refunds: z.object({ count: z.int().min(0), usd: Decimal }),
         }),
       ),

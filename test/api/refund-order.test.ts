@@ -1,4 +1,9 @@
-/** The VAT of two refunds of one invoice: the overpaid part is in the one whose money left first, whichever was asked for first. */
+/**
+ * The VAT of two refunds of one invoice: the overpaid part is in the one whose money left first, whichever was asked for first. The
+ * takings of a day have the refunds whose money left on it.
+ */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { stranger } from '../support/money.ts';
@@ -61,4 +66,22 @@ it('stays what it was when a refund that was asked for before leaves later', asy
   service.advance(60_000);
   await carriedOut(earlier);
   expect(await cells()).toEqual({ [later]: '', [earlier]: 'none:-40:0' });
+});
+
+it('is in the takings of the day when its money left, also when its row changed on a later day', async () => {
+  const refundsOf = async (by: 'day' | 'month') => {
+    const { periods } = await operator.call('takings.list', { business: shop, by, periods: 10 });
+    return periods.flatMap(({ period, refunds }) => (refunds.count > 0 ? [{ period, ...refunds }] : []));
+  };
+  const left = new Date(service.now()).toISOString().slice(0, 10);
+  const before = await refundsOf('day');
+  expect(before).toEqual([{ period: left, count: 2, usd: '80' }]);
+  service.advance(3 * 86_400_000);
+  const books = new Database(join(service.dataDir, 'countinghouse.db'));
+  books.prepare("UPDATE withdrawal SET updated_at = ? WHERE state = 'completed'").run(service.now());
+  books.close();
+  expect(await refundsOf('day')).toEqual(before);
+  service.advance(12 * 86_400_000);
+  expect(await refundsOf('day')).toEqual([]);
+  expect(await refundsOf('month')).toEqual([{ period: left.slice(0, 7), count: 2, usd: '80' }]);
 });

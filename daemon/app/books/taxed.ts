@@ -91,14 +91,17 @@ export function taxedReceipt(reader: Reader, invoice: InvoiceRow, row: CreditRow
 export const worthIn = (reader: Reader, invoice: InvoiceRow, known: TaxSums): ReturnType<typeof refundWorth> =>
   sumsOf(reader, invoice, known).worth;
 
+/** When the money of a completed withdrawal left: the time of its block; null: the books do not have it. */
+export function leftAt(reader: Reader, { txid, chain_key }: Pick<WithdrawalRow, 'txid' | 'chain_key'>): number | null {
+  if (txid === null) return null;
+  const debits = reader.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
+  return debits.find(({ kind }) => kind === 'paid')?.at ?? null;
+}
+
 /** The completed refunds of an invoice in the order in which their money left. */
 function debitedRefunds(reader: Reader, { id }: InvoiceRow) {
   const placed = reader.all(refundedOf, { invoice_id: id, limit: REFUNDS_MAX }).map((refund) => {
-    const { txid, chain_key } = refund;
-    const debits =
-      txid === null ? [] : reader.all(debitsOfTransaction, { from: `${txid}:`, to: `${txid};`, chain_key });
-    const at = debits.find(({ kind }) => kind === 'paid')?.at ?? Number.MAX_SAFE_INTEGER;
-    return { at, refund };
+    return { at: leftAt(reader, refund) ?? Number.MAX_SAFE_INTEGER, refund };
   });
   return placed.sort((a, b) => a.at - b.at || a.refund.id - b.refund.id).map(({ refund }) => refund);
 }

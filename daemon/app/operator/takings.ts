@@ -9,6 +9,7 @@ import { MS_PER_DAY } from '../../domain/time.ts';
 import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
 import { refundsSince } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
+import { leftAt } from '../books/taxed.ts';
 import type { Business } from '../shops/directory.ts';
 
 const CREDITS_PER_SLICE = 1_000;
@@ -17,9 +18,10 @@ const FRESH_DAYS = 3;
 const KEPT_MS = 600_000;
 /** More refunds of the periods asked for are not summed. */
 const REFUNDS_MAX = 10_000;
+const REFUNDS_PER_SLICE = 200;
 
 type Taking = { asset: AssetId; usd: bigint; payments: number };
-/** Refunds of invoices by the day of their confirmation; `usd`: as far as it is known, of the time when they were asked for. */
+/** Refunds of invoices by the day of the block in which their money left; `usd`: as far as it is known, of the time when they were asked for. */
 type Refunds = { count: number; usd: bigint };
 type Takings = {
   periods: { period: string; payments: number; coins: Taking[]; refunds: Refunds }[];
@@ -88,10 +90,16 @@ async function daysSince(app: App, business: Business, from: number): Promise<Ca
 }
 
 /** By the first `length` characters of their days. */
-function refundsBy(app: App, business: Business, since: number, length: number): Map<string, Refunds> {
+async function refundsBy(app: App, business: Business, since: number, length: number): Promise<Map<string, Refunds>> {
+  const { store } = app;
   const sums = new Map<string, Refunds>();
-  for (const row of app.store.all(refundsSince, { business_id: business.id, since, limit: REFUNDS_MAX })) {
-    const period = dayText(row.updated_at, business.timeZone).slice(0, length);
+  // a refund changes once more when it is buried, which is after its money left
+  const rows = store.all(refundsSince, { business_id: business.id, since, limit: REFUNDS_MAX });
+  for (const [n, row] of rows.entries()) {
+    if (n % REFUNDS_PER_SLICE === REFUNDS_PER_SLICE - 1) await new Promise(setImmediate);
+    const at = leftAt(store, row) ?? row.updated_at;
+    if (at < since) continue;
+    const period = dayText(at, business.timeZone).slice(0, length);
     const { count, usd } = sums.get(period) ?? { count: 0, usd: 0n };
     sums.set(period, { count: count + 1, usd: usd + (row.usd_value ?? 0n) });
   }
@@ -108,7 +116,7 @@ export async function takings(app: App, business: Business, by: 'day' | 'month',
   for (const [day, coins] of days) {
     for (const { asset, usd, payments } of coins.values()) add(periods, day.slice(0, length), asset, usd, payments);
   }
-  const refunds = refundsBy(app, business, from, length);
+  const refunds = await refundsBy(app, business, from, length);
   for (const period of refunds.keys()) if (!periods.has(period)) periods.set(period, new Map());
   const newest = [...periods].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, count);
   return {

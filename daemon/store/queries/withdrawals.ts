@@ -120,11 +120,11 @@ export const refundsUnderWay = statement((p: { invoice_id: number; asset: AssetI
     ),
 );
 
-/** The refunds of a business's invoices whose transactions were confirmed since a time, newest first. */
+/** The completed refunds of a business's invoices that changed since a time, newest first. */
 export const refundsSince = statement((p: { business_id: number; since: number; limit: number }) =>
   sqlite
     .selectFrom('withdrawal')
-    .select(['asset', 'units', 'usd_value', 'updated_at'])
+    .select(['txid', 'chain_key', 'usd_value', 'updated_at'])
     .where('business_id', '=', p.business_id)
     .where('invoice_id', 'is not', null)
     .where('state', '=', COMPLETED)
