@@ -5,7 +5,7 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import {
-  countOfStatus,
+  countBetween,
   expiredBetween,
   invoicesBetween,
   invoicesOfStatus,
@@ -15,7 +15,8 @@ import {
   newestInvoiceUntil,
   oldestInvoiceSince,
   paidBetween,
-  shortInvoices,
+  shortBetween,
+  sliceOfStatus,
   undecidedInvoices,
 } from '../../store/queries/operator.ts';
 import { newestRefundsOf, type WithdrawalRow } from '../../store/queries/withdrawals.ts';
@@ -124,11 +125,30 @@ export function hasExpired(
 /** The highest number of invoices that a count or a sum looks at. */
 export const INVOICES_COUNTED_MAX = 10_000;
 
+const COUNTED_PER_SLICE = 500;
+
+/** The newest invoices of a status as ranges of ids, `INVOICES_COUNTED_MAX` at the most. Other requests run between them. */
+async function* slicesOf(store: Reader, { id: business_id }: Business, status: InvoiceStatus) {
+  let below = Number.MAX_SAFE_INTEGER;
+  for (let counted = 0; counted < INVOICES_COUNTED_MAX; counted += COUNTED_PER_SLICE) {
+    const slice = store.get(sliceOfStatus, { business_id, status, below, limit: COUNTED_PER_SLICE });
+    if (!slice || slice.from === null) return;
+    yield { business_id, status, from: slice.from, below };
+    if (slice.n < COUNTED_PER_SLICE) return;
+    below = slice.from;
+    await new Promise(setImmediate);
+  }
+}
+
 /** The ids of the invoices whose money waits for somebody: a part came, or the inbox has some of it. Newest first. */
-function waitingFor(store: Reader, { id }: Business): number[] {
-  const asked = { business_id: id, limit: INVOICES_COUNTED_MAX };
-  const found = [...store.all(shortInvoices, asked), ...store.all(undecidedInvoices, asked)];
-  return [...new Set(found.map((one) => one.id))].sort((a, b) => b - a);
+async function waitingFor(store: Reader, business: Business): Promise<number[]> {
+  const found = new Set<number>();
+  for await (const slice of slicesOf(store, business, 'unpaid')) {
+    for (const { id } of store.all(shortBetween, slice)) found.add(id);
+  }
+  const asked = { business_id: business.id, limit: INVOICES_COUNTED_MAX };
+  for (const { id } of store.all(undecidedInvoices, asked)) found.add(id);
+  return [...found].sort((a, b) => b - a);
 }
 
 /** A page of one group of a business's invoices, as `listInvoices` has pages of all. */
@@ -140,7 +160,7 @@ export async function listGroup(
   const { store } = app;
   if (only === 'needs-you') {
     const below = before ?? Number.MAX_SAFE_INTEGER;
-    const ids = waitingFor(store, business).filter((id) => id < below);
+    const ids = (await waitingFor(store, business)).filter((id) => id < below);
     const shown = ids.slice(0, limit);
     const lines = shown.flatMap((id) => store.get(invoiceById, { id }) ?? []).map((invoice) => lineOf(app, invoice));
     return { lines, next: ids.length > limit ? (shown.at(-1) ?? null) : null };
@@ -161,19 +181,14 @@ export type Counts = Record<InvoiceStatus | InvoiceGroup, number>;
 
 /** How many invoices of a business each state and group has, counted up to `INVOICES_COUNTED_MAX`. Other requests run between its parts. */
 export async function countInvoices({ store }: App, business: Business): Promise<Counts> {
-  const limit = INVOICES_COUNTED_MAX;
-  const counts: Counts = {
-    unpaid: 0,
-    paid: 0,
-    canceled: 0,
-    expired: 0,
-    'needs-you': waitingFor(store, business).length,
-  };
+  const waiting = await waitingFor(store, business);
+  const counts: Counts = { unpaid: 0, paid: 0, canceled: 0, expired: 0, 'needs-you': waiting.length };
   for (const status of INVOICE_STATUSES) {
-    await new Promise(setImmediate);
-    const found = store.get(countOfStatus, { business_id: business.id, status, limit });
-    counts[status] = found?.n ?? 0;
-    counts.expired += found?.expired ?? 0;
+    for await (const slice of slicesOf(store, business, status)) {
+      const found = store.get(countBetween, slice);
+      counts[status] += found?.n ?? 0;
+      counts.expired += found?.expired ?? 0;
+    }
   }
   return counts;
 }

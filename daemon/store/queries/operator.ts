@@ -124,39 +124,49 @@ export const expiredBetween = statement((p: { from: number; below: number; busin
     .limit(p.limit),
 );
 
-/** How many of a business's newest invoices of a status there are, up to a limit; and how many of these have expired. */
-export const countOfStatus = statement((p: { business_id: number; status: InvoiceStatus; limit: number }) =>
-  sqlite
-    .selectFrom((from) =>
-      from
-        .selectFrom('invoice')
-        .select(hasExpired.as('expired'))
-        .where('business_id', '=', p.business_id)
-        .where('status', '=', p.status)
-        .where('deleted_at', 'is', null)
-        .orderBy('id', 'desc')
-        .limit(p.limit)
-        .as('some'),
-    )
-    .select(({ fn }) => [fn.countAll<number>().as('n'), sql<number>`coalesce(sum(expired), 0)`.as('expired')]),
+/** The lowest of a business's newest `limit` invoices of a status below an id, and how many there are. The index alone answers. */
+export const sliceOfStatus = statement(
+  (p: { business_id: number; status: InvoiceStatus; below: number; limit: number }) =>
+    sqlite
+      .selectFrom((from) =>
+        from
+          .selectFrom('invoice')
+          .select('id')
+          .where('business_id', '=', p.business_id)
+          .where('status', '=', p.status)
+          .where('id', '<', p.below)
+          .orderBy('id', 'desc')
+          .limit(p.limit)
+          .as('some'),
+      )
+      .select(({ fn }) => [fn.countAll<number>().as('n'), fn.min<number | null>('id').as('from')]),
 );
 
-/** Unpaid invoices that got less than they ask for, among the newest unpaid ones up to a limit. */
-export const shortInvoices = statement((p: { business_id: number; limit: number }) =>
+type StatusSlice = { business_id: number; status: InvoiceStatus; from: number; below: number };
+
+/** How many invoices of a business and status have ids in a range, and how many of these have expired. */
+export const countBetween = statement((p: StatusSlice) =>
   sqlite
-    .selectFrom((from) =>
-      from
-        .selectFrom('invoice')
-        .select('id')
-        .where('business_id', '=', p.business_id)
-        .where('status', '=', sql.lit('unpaid'))
-        .where('deleted_at', 'is', null)
-        .orderBy('id', 'desc')
-        .limit(p.limit)
-        .as('some'),
-    )
-    .innerJoin('payment', 'payment.invoice_id', 'some.id')
-    .select('some.id')
+    .selectFrom('invoice')
+    .select(({ fn }) => [fn.countAll<number>().as('n'), sql<number>`coalesce(sum(${hasExpired}), 0)`.as('expired')])
+    .where('business_id', '=', p.business_id)
+    .where('status', '=', p.status)
+    .where('id', '>=', p.from)
+    .where('id', '<', p.below)
+    .where('deleted_at', 'is', null),
+);
+
+/** The invoices in such a range that got less than they ask for. */
+export const shortBetween = statement((p: StatusSlice) =>
+  sqlite
+    .selectFrom('invoice')
+    .innerJoin('payment', 'payment.invoice_id', 'invoice.id')
+    .select('invoice.id')
+    .where('invoice.business_id', '=', p.business_id)
+    .where('invoice.status', '=', p.status)
+    .where('invoice.id', '>=', p.from)
+    .where('invoice.id', '<', p.below)
+    .where('deleted_at', 'is', null)
     .where('payment.received', '<>', sql.lit('0') as never)
     .where(
       sql<boolean>`(length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`,
