@@ -63,10 +63,17 @@ export async function raise(
 }
 
 /**
- * The same inside a transaction, for an event on a network. Events on the sandbox raise no alert, except for faults of
- * the program itself (`raise`).
+ * The same inside a transaction, for an event on a network; null: of the appliance itself. Events on the sandbox raise no alert, except
+ * for faults of the program itself (`raise`).
  */
-export function raiseIn(app: App, tx: Tx, network: Network, kind: AlertKind, subject: string, message: Message): void {
+export function raiseIn(
+  app: App,
+  tx: Tx,
+  network: Network | null,
+  kind: AlertKind,
+  subject: string,
+  message: Message,
+): void {
   if (network === 'sandbox') return;
   put(tx, { kind, subject, message, created_at: app.now(), network }, app);
 }

@@ -34,6 +34,7 @@ export const MESSAGES = {
     'The clock of this machine is behind: this service stored something at {known} already. Quotes and due dates go by it, and new invoices wait while it is more than 12 hours behind. Set it: timedatectl set-ntp true. If it is right now and was ahead before, mark this alert as seen: then they no longer wait',
   'clock.behind_program':
     'The clock of this machine shows a time at which this program did not exist. Quotes and due dates go by it, and new invoices wait. Set it: timedatectl set-ntp true',
+  'closing.unsent': '{business}: the e-mail about closing {number} was not sent to {recipients}: {reason}',
   'data.moved':
     'This data was copied or moved to {folder}. If the service that it was copied from still runs, stop one of the two: two services with one wallet give out the same addresses',
   'data.older':
@@ -354,6 +355,7 @@ export const ALERT_KINDS = [
   'chain.past',
   'chain.unvouched',
   'clock.wrong',
+  'closing.unsent',
   'data.moved',
   'data.older',
   'endpoint.disabled',

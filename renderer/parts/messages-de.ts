@@ -52,6 +52,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Die Uhr dieses Computers geht nach: Dieser Dienst hat schon um {known} etwas gespeichert. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten, solange sie mehr als 12 Stunden nachgeht. Stellen Sie sie: timedatectl set-ntp true. Geht sie jetzt richtig und ging sie vorher vor, markieren Sie diese Meldung als gesehen: Dann warten sie nicht mehr',
   'clock.behind_program':
     'Die Uhr dieses Computers zeigt eine Zeit, zu der es dieses Programm noch nicht gab. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten. Stellen Sie sie: timedatectl set-ntp true',
+  'closing.unsent':
+    '{business}: Die E-Mail über den Tagesabschluss {number} an {recipients} wurde nicht gesendet: {reason}',
   'data.moved':
     'Diese Daten wurden nach {folder} kopiert oder verschoben. Läuft der Dienst noch, von dem sie stammen, beenden Sie einen der beiden: Zwei Dienste mit einer Wallet geben dieselben Adressen aus',
   'data.older':

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { textOf } from '../../daemon/domain/messages.ts';
 import { copied } from '../support/copied.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
@@ -15,6 +16,7 @@ import { refusal, strictCaller } from './operator-raw.ts';
 type Mail = { to: string[]; data: string };
 const RATES = '[networks.sandbox.rates]\nLTC = "80"\nEUR = "0.92"\n';
 const NAME = '\u202ECafé Kaffee';
+const BOOKS = 'books@cafe.example';
 const mails: Mail[] = [];
 /** How the server answers to a text; `silent`: it takes it, says nothing and hangs up; `waits`: until somebody hangs up. */
 let answer: 'takes' | 'later' | 'never' | 'silent' | 'waits' = 'takes';
@@ -28,13 +30,19 @@ beforeAll(async () => {
   smtp = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     authOptional: true,
-    onRcptTo(_address, _session, done) {
-      done(answer === 'never' ? Object.assign(new Error('no such mailbox'), { responseCode: 550 }) : null);
+    onRcptTo({ address }, _session, done) {
+      done(
+        answer === 'never' && address === BOOKS
+          ? Object.assign(new Error('no such mailbox'), { responseCode: 550 })
+          : null,
+      );
     },
     onData(stream, session, done) {
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
       stream.on('end', () => {
+        // an alert
+        if (!session.envelope.rcptTo.some(({ address }) => address === BOOKS)) return done();
         if (answer === 'later') return done(Object.assign(new Error('not now'), { responseCode: 451 }));
         mails.push({
           to: session.envelope.rcptTo.map(({ address }) => address),
@@ -51,7 +59,7 @@ beforeAll(async () => {
   smtp.listen(0, '127.0.0.1');
   await once(smtp.server, 'listening');
   const { port } = smtp.server.address() as AddressInfo;
-  config = `${RATES}[closing]\nmail = ["books@cafe.example"]\n[alerts]\nsmtp = "smtp://127.0.0.1:${port}"\nemail_from = "till@cafe.example"\nemail_to = ["me@cafe.example"]\n`;
+  config = `${RATES}[closing]\nmail = ["${BOOKS}"]\n[alerts]\nsmtp = "smtp://127.0.0.1:${port}"\nemail_from = "till@cafe.example"\nemail_to = ["me@cafe.example"]\n`;
   daemon = await startTestDaemon(config);
   const key = { name: 'key', scopes: ['invoices'] as ['invoices'] };
   const made = await call()('business.add', { name: NAME, network: 'sandbox', time_zone: 'Asia/Tokyo', key });
@@ -85,6 +93,12 @@ const mailOf = async (number: number) => {
   const { closings } = await call()('closing.list', { business: shop });
   return closings.find((one) => one.number === number)!.mail!;
 };
+/** The open alerts about the message of a closing. */
+const alertsOf = async (number: number): Promise<string[]> =>
+  (await call()('alert.list', { limit: 50 })).alerts
+    .filter(({ kind }) => kind === 'closing.unsent')
+    .map((one) => textOf(one.message))
+    .filter((text) => text.includes(`closing ${number} `));
 const stateOf = async (number: number): Promise<string> => (await mailOf(number)).state;
 
 /** The parts of a message that are text, decoded. */
@@ -160,6 +174,7 @@ describe('a closed day', () => {
     await until('a try failed', async () => (await mailOf(number)).problem !== null);
     const waits = await mailOf(number);
     expect([waits.state, waits.problem!.code, waits.next_at !== null]).toEqual(['waiting', 'mail.message', true]);
+    expect(await alertsOf(number)).toEqual([]);
     const again = { business: shop, number };
     expect(await refusal(daemon.dataDir, 'closing.mail', again)).toMatchObject({ code: 'closing.mail_waits' });
     answer = 'takes';
@@ -175,6 +190,7 @@ describe('a closed day', () => {
     daemon.advance(25 * 3_600_000);
     await until('it was given up', async () => (await stateOf(number)) === 'failed');
     expect(await mailOf(number)).toMatchObject({ problem: { code: 'mail.message' }, next_at: null });
+    expect(await alertsOf(number)).toHaveLength(1);
     expect(mails).toEqual([]);
   });
 
@@ -183,6 +199,14 @@ describe('a closed day', () => {
     const number = await closed();
     await until('it was given up', async () => (await stateOf(number)) === 'failed');
     expect((await mailOf(number)).problem).toEqual({ code: 'mail.people', values: { server: '127.0.0.1' } });
+    const reason = '127.0.0.1 refused the sender or a recipient';
+    expect(await alertsOf(number)).toEqual([
+      `${NAME}: the e-mail about closing ${number} was not sent to books@cafe.example: ${reason}`,
+    ]);
+    answer = 'takes';
+    await call()('closing.mail', { business: shop, number });
+    await until('it is sent', async () => (await stateOf(number)) === 'sent');
+    expect(await alertsOf(number)).toEqual([]);
   });
 
   it('is not sent again where the server had the text and said nothing', async () => {
@@ -190,6 +214,7 @@ describe('a closed day', () => {
     const number = await closed();
     await until('its end is not known', async () => (await stateOf(number)) === 'unknown');
     expect((await mailOf(number)).problem!.code).toBe('mail.maybe');
+    expect(await alertsOf(number)).toEqual([expect.stringContaining('so it may have arrived')]);
     answer = 'takes';
     daemon.advance(20 * 60_000);
     const next = await closed();

@@ -3,19 +3,22 @@
  *
  * Invariants. A day has one message, asked for by the commit that closes it, and a further one only when somebody asks again. That a
  * message is being sent is stored before its first byte: one whose end is not known, because the service was killed or the server
- * fell silent after it had the text, is not sent again by itself, and says so. Every other failure is tried again for a day.
+ * fell silent after it had the text, is not sent again by itself, and says so. Every other failure is tried again for a day. Whatever then
+ * was not sent is told by an alert.
  */
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { closingMailOf, dueClosingMails, saveClosingMail } from '../../store/queries/closing-mail.ts';
-import { closingsOf } from '../../store/queries/counter.ts';
+import { closingById, closingsOf } from '../../store/queries/counter.ts';
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import type { Business } from '../shops/directory.ts';
 
+const UNSENT = 'closing.unsent';
 const RETRY_MS_MIN = 60_000;
 /** After the first try; the last one is 23 hours after it. */
 const RETRIES = 6;
@@ -100,7 +103,18 @@ export function recordClosingMail(app: App, tx: Tx, sent: ClosingMail, { problem
   }
 }
 
+/** One that was not sent, or perhaps not, is an alert until a later one of the same closing is sent. */
 function end(app: App, tx: Tx, row: ClosingMail, state: ClosingMail['state'], problem: Message | null): void {
   const forgotten = { subject: null, body: null, file: null, next_at: null };
   tx.run(saveClosingMail, { ...row, ...forgotten, state, problem, changed_at: app.now() });
+  const subject = `${row.closing_id}`;
+  if (problem === null) {
+    endIn(app, tx, UNSENT, subject);
+    return;
+  }
+  const { business_id, number } = tx.get(closingById, { id: row.closing_id })!;
+  const { name: business } = app.directory.business(business_id);
+  const values = { business, number, recipients: row.recipients.join(', '), reason: problem };
+  // the mail server is real also where the business is in the sandbox
+  raiseIn(app, tx, null, UNSENT, subject, message(UNSENT, values));
 }

@@ -68,6 +68,7 @@ export const openRefunds = statement((p: { business_id: number; limit: number })
 export const insertClosedRefund = insert('closed_refund', columnsBut('closed_refund'));
 
 export const insertClosing = insert('closing', columnsBut('closing', 'id'));
+export const closingById = find('closing', 'id');
 export const closingsOf = statement((p: { business_id: number; below: number; limit: number }) =>
   sqlite
     .selectFrom('closing')
