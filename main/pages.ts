@@ -10,6 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 };
 /** No folder above, no hidden file, nothing percent-encoded. */
 const PATH = /^\/(?:[\w-]+\/)*[\w-]+(?:\.[\w-]+)*$/;

@@ -116,7 +116,7 @@ describe('the two listeners', () => {
   });
 });
 
-it('the console is an app that browsers can install: its manifest names an icon that is there, and opens the counter', async () => {
+it('the console is an app that browsers can install: in full screen, with icons that are there, and it opens the counter', async () => {
   const { origin, host } = new URL((await call()('console.open', {})).url);
   const get = (path: string) => sendRaw(origin, { method: 'GET', path, headers: { host }, body: '' });
   const { status, headers, bytes } = await get('/manifest.webmanifest');
@@ -126,10 +126,25 @@ it('the console is an app that browsers can install: its manifest names an icon 
     'no-store',
   ]);
   expect(String(headers['content-security-policy'])).toContain("manifest-src 'self'");
-  const manifest = JSON.parse(Buffer.from(bytes).toString()) as { start_url: string; icons: { src: string }[] };
-  expect(manifest.start_url).toBe('/#/counter');
-  const icon = await get(manifest.icons[0]!.src);
-  expect([icon.status, icon.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+  type Icon = { src: string; sizes: string; type: string; purpose: string };
+  const manifest = JSON.parse(Buffer.from(bytes).toString()) as Record<string, string> & { icons: Icon[] };
+  const { start_url, scope, display } = manifest;
+  expect({ start_url, scope, display }).toEqual({ start_url: '/#/counter', scope: '/', display: 'fullscreen' });
+  const kinds = manifest.icons.map(({ sizes, type, purpose }) => `${sizes} ${type} ${purpose}`).sort();
+  expect(kinds).toEqual([
+    '192x192 image/png any',
+    '512x512 image/png any',
+    '512x512 image/png maskable',
+    'any image/svg+xml any',
+  ]);
+  for (const { src, sizes, type } of manifest.icons) {
+    const icon = await get(src);
+    expect([icon.status, icon.headers['content-type']]).toEqual([200, type]);
+    if (type !== 'image/png') continue;
+    // the width and the height of a PNG are its bytes 16 to 23
+    const [width, height] = [Buffer.from(icon.bytes).readUInt32BE(16), Buffer.from(icon.bytes).readUInt32BE(20)];
+    expect(`${width}x${height}`).toBe(sizes);
+  }
 });
 
 describe('own addresses', () => {

@@ -1,4 +1,4 @@
-/** Public static text, such as scripts and their types: read once, compressed once, revalidated by hash. */
+/** Public static files, such as scripts, their types and icons: read once, compressed once, revalidated by hash. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -23,8 +23,8 @@ export const browserFile = (name: string): string => readFileSync(join(WEB, name
 
 export type Asset = { type: string; etag: string; plain: Buffer; packed: Buffer };
 
-export function makeAsset(type: string, text: string): Asset {
-  const plain = Buffer.from(text);
+export function makeAsset(type: string, content: string | Buffer): Asset {
+  const plain = Buffer.from(content);
   const hash = createHash('sha256').update(plain).digest('base64url').slice(0, ETAG_CHARACTERS);
   // weak: the compressed form has other bytes under the same tag
   return { type, etag: `W/"${hash}"`, plain, packed: gzipSync(plain, { level: 9 }) };

@@ -12,12 +12,29 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 };
 
-const ICON = /^icon-[\w-]+\.svg$/;
+const ICON = /^icon-(?:(192|512)-)?[\w-]+\.(?:svg|png)$/;
+type Icon = { src: string; sizes: string; type: string; purpose: 'any' | 'maskable' };
 
-/** By which a browser installs the console as an app that opens the counter (Web Application Manifest, W3C). `icon`: its path. */
-const manifestOf = (icon: string): string =>
+/** The icons among the built files. The largest picture also is the one of which a phone cuts its own shape. */
+function iconsOf(assets: readonly string[]): Icon[] {
+  return assets.flatMap((name): Icon[] => {
+    const size = ICON.exec(name)?.[1];
+    if (!ICON.test(name)) return [];
+    const icon: Icon = {
+      src: `/${ASSETS}/${name}`,
+      sizes: size ? `${size}x${size}` : 'any',
+      type: `${TYPES[extname(name)]}`,
+      purpose: 'any',
+    };
+    return size === '512' ? [icon, { ...icon, purpose: 'maskable' }] : [icon];
+  });
+}
+
+/** By which a browser installs the console as an app that opens the counter (Web Application Manifest, W3C). */
+const manifestOf = (icons: Icon[]): string =>
   JSON.stringify({
     name: 'Countinghouse',
     short_name: 'Counter',
@@ -25,9 +42,10 @@ const manifestOf = (icon: string): string =>
     start_url: '/#/counter',
     scope: '/',
     display: 'fullscreen',
+    display_override: ['fullscreen', 'standalone'],
     background_color: '#eef1f5',
     theme_color: '#eef1f5',
-    icons: [{ src: icon, sizes: 'any', type: 'image/svg+xml', purpose: 'any' }],
+    icons,
   });
 
 /** The files by the path of their address. Throws if the console was not built. */
@@ -35,12 +53,11 @@ export function consoleFiles(): Map<string, Asset> {
   const folder = PLACES.find((place) => existsSync(join(place, ASSETS)));
   if (!folder) throw new Error('the console is not built: run `npm run build`');
   const file = (name: string): Asset =>
-    makeAsset(TYPES[extname(name)] ?? 'application/octet-stream', readFileSync(join(folder, name), 'utf8'));
+    makeAsset(TYPES[extname(name)] ?? 'application/octet-stream', readFileSync(join(folder, name)));
   const assets = readdirSync(join(folder, ASSETS)).filter((name) => extname(name) in TYPES);
-  const icon = assets.find((name) => ICON.test(name));
   return new Map([
     ['/', file('index.html')],
-    ['/manifest.webmanifest', makeAsset('application/manifest+json', manifestOf(`/${ASSETS}/${icon}`))],
+    ['/manifest.webmanifest', makeAsset('application/manifest+json', manifestOf(iconsOf(assets)))],
     ...assets.map((name): [string, Asset] => [`/${ASSETS}/${name}`, file(join(ASSETS, name))]),
   ]);
 }
