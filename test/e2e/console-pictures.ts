@@ -3,7 +3,7 @@
  * only with CONSOLE_PICTURES=FOLDER, which leaves all other tests out (vitest.config.ts):
  * `CONSOLE_PICTURES=/tmp/pictures npm test`. CONSOLE_ONLY=home,counter makes those whose names begin so.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bech32 } from '@scure/base';
@@ -390,6 +390,47 @@ describe('pictures of the console', () => {
         businesses: (await real()).businesses.map((one) => ({ ...one, brand: { ...one.brand, name: LONG } })),
       }));
       ends.push(long);
+    }
+    takeAll([
+      { name: 'statement', screen: 'statement', widths: ALL },
+      { name: 'statement-de', screen: 'statement', widths: ALL, german: true },
+      { name: 'closing', screen: 'closing', widths: ALL, before: counterSale },
+      { name: 'closing-de', screen: 'closing', widths: ALL, german: true },
+      { name: 'closing-made', screen: 'closing/1', widths: ALL, before: closed },
+      { name: 'closing-made-de', screen: 'closing/1', widths: ALL, german: true },
+      { name: 'items', screen: 'items', before: manyItems },
+      { name: 'items-de', screen: 'items', german: true },
+      { name: 'counter-items', screen: 'counter', widths: ALL, tall: false, act: cart },
+      { name: 'counter-items-de', screen: 'counter', widths: ALL, tall: false, german: true },
+    ]);
+    async function counterSale(): Promise<void> {
+      const lines = [
+        { item: null, price: '3.40', quantity: 2, vat: 700 },
+        { item: null, price: '12.90', quantity: 1, vat: 1900 },
+      ];
+      const sale = { amount: '21.70', currency: 'EUR', note: null, tip: '2.00', request: randomUUID(), lines };
+      const { invoice } = await shop.call('counter.sell', { business: 1, ...sale });
+      await shop.call('invoice.markPaid', { invoice });
+    }
+    async function closed(): Promise<void> {
+      const { number } = (await shop.call('closing.next', { business: '1' })).closing;
+      await shop.call('closing.make', { business: '1', number, language: 'en' });
+    }
+    async function manyItems(): Promise<void> {
+      const add = (name: string, price: string, category: string, vat: number) => ({ name, price, category, vat });
+      const items = [
+        add('Espresso', '2.40', 'Drinks', 700),
+        add('Flat white with oat milk', '4.20', 'Drinks', 700),
+        add('Apple cake', '3.90', 'Food', 1900),
+        add(LONG, '12.00', 'Food', 1900),
+      ];
+      await shop.call('item.add', { business: '1', items });
+    }
+    async function cart(page: Page): Promise<void> {
+      for (const name of [/^Espresso/, /^Espresso/, /^Apple cake/]) {
+        await page.getByRole('button', { name }).first().click();
+      }
+      await page.getByText('3 items').waitFor();
     }
     it('large amounts', async () => {
       made.large = await paid(1_234_567.89, 'BTC', { order_id: LONG, description: LONG });
