@@ -10,10 +10,10 @@ export const LINKS = `
 .items label .quiet { display: block; }
 .items input { inline-size: 5.5rem; text-align: center; }
 .order input:not([type=radio]), .typed { min-block-size: 3rem; padding: .4rem .75rem; border: 1px solid var(--edge); border-radius: .75rem; background: var(--field); font-size: 1.125rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(5.5rem, 1fr)); gap: .75rem; margin-block-end: 1rem; border: 0; }
-.tile { position: relative; display: block; cursor: pointer; }
+.tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin-block-end: 1rem; border: 0; }
+.tile { position: relative; flex: 1 0 auto; min-inline-size: 5.5rem; cursor: pointer; }
 .tile input { position: absolute; inset: 0; inline-size: 100%; block-size: 100%; margin: 0; opacity: 0; cursor: pointer; }
-.tile span { display: block; padding: 1.1rem .5rem; border: 1px solid var(--edge); border-radius: .75rem; text-align: center; font-size: 1.25rem; font-weight: 600; }
+.tile span { display: block; padding: 1.1rem .5rem; border: 1px solid var(--edge); border-radius: .75rem; text-align: center; font-size: 1.25rem; font-weight: 600; white-space: nowrap; }
 .tile :checked + span { border: 2px solid var(--main); padding: calc(1.1rem - 1px) .5rem; color: var(--main); }
 .tile :focus-visible + span { outline: 3px solid var(--main); outline-offset: 2px; }
 .field label { display: block; margin-block-end: .35rem; font-weight: 600; }

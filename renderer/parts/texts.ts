@@ -78,7 +78,7 @@ export default texts(
     refund_approved: 'Genehmigt, noch nicht gesendet',
     refund_signed: 'Unterschrieben, noch nicht gesendet',
     refund_broadcast: 'Auf dem Weg zurück',
-    refund_completed: 'Zurückgesandt',
+    refund_completed: 'Zurückgesendet',
     refund_rejected: 'Abgelehnt, nichts wurde gesendet',
     refund_failed: 'Gescheitert, nichts wurde gesendet',
   },

@@ -19,11 +19,19 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 /** Times are of a time zone. */
 export function piecesOf(said: Message, language: Language, timeZone: string): Piece[] {
   const template = language === 'de' ? TEXTS_DE.get(said.code) : undefined;
-  if (template === undefined) return [{ from: 'service', text: textOf(said) }];
+  if (template === undefined) return [{ from: 'service', text: textOf(dated(said, language, timeZone)) }];
   return template.split(HOLE).flatMap((part, at): Piece[] => {
     if (at % 2 === 1) return piecesOfValue(part, said.values[part] ?? '', language, timeZone);
     return part === '' ? [] : [{ from: 'own', text: part }];
   });
+}
+
+/** The same message with its times as a reader writes them. */
+function dated(value: Value, language: Language, timeZone: string): Value {
+  if (typeof value === 'string' && TIME.test(value)) return times(language, timeZone).full(value);
+  if (typeof value !== 'object') return value;
+  const values = Object.entries(value.values).map(([name, one]) => [name, dated(one, language, timeZone)]);
+  return { code: value.code, values: Object.fromEntries(values) };
 }
 
 function piecesOfValue(name: string, value: Value, language: Language, timeZone: string): Piece[] {

@@ -52,6 +52,14 @@ describe('a message', () => {
     expect(words(message('chain.halted', { chain: 'mainnet:LTC', reason: 'x' }))).toMatch(/^Litecoin wurde/);
   });
 
+  it('shows times in English in the time zone, too', () => {
+    const at = '2026-03-01T10:20:30.840000Z';
+    const english = (said: Message) => piecesOf(said, 'en', 'Europe/Berlin').map(({ text }) => text);
+    expect(english(message('doctor.drill_at', { at }))).toEqual(['the last was on 1 Mar 2026, 11:20:30']);
+    const inside = message('chain.away', { chain: 'LTC', minutes: 7, reason: message('doctor.drill_at', { at }) });
+    expect(english(inside)).toEqual([expect.stringContaining('1 Mar 2026, 11:20:30')]);
+  });
+
   it('has its reason in German too where that is a message or a known refusal, else in marked English', () => {
     const away = message('chain.away', { chain: 'mainnet:LTC', minutes: 7, reason: message('chain.behind') });
     expect(textOf(away)).toContain('payers are not offered it: its source is behind. See');
