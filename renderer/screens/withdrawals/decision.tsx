@@ -98,13 +98,15 @@ function Checks({ view, verdicts }: { view: ReviewView; verdicts: readonly (Verd
 const OWN_CODES = ['new_address', 'lookalike', 'high_fee'];
 const OWN_NOTE = 'note.first_approved';
 
+const good = (text: ReactNode): Check => ({ shape: 'done', tone: 'good', text });
+const warn = (text: ReactNode): Check => ({ shape: 'warning', tone: 'warn', text });
+const told = (text: ReactNode): Check => ({ shape: 'seen', tone: 'main', text });
+
 function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Check[] {
   const t = useText(TEXTS);
   const language = useLanguage();
   const coinText = useCoinText();
   const times = useTimes();
-  const good = (text: ReactNode): Check => ({ shape: 'done', tone: 'good', text });
-  const warn = (text: ReactNode): Check => ({ shape: 'warning', tone: 'warn', text });
   const first = ({ unasked }: Verdict): ReactNode => (
     <>
       <strong>{t('firstPayment')}</strong> {unasked > 0 && t('unasked', { n: unasked })}
@@ -146,7 +148,7 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
   const { collect } = view;
   if (collect) {
     const most = coinText(collect.feeMax.text, collect.feeMax.asset);
-    checks.push({ shape: 'seen', tone: 'main', text: t('collectsFirst', { n: collect.addresses, most }) });
+    checks.push(told(t('collectsFirst', { n: collect.addresses, most })));
     if (collect.missing !== null) {
       const amount = coinText(collect.missing.amount, collect.feeMax.asset);
       checks.push(
@@ -158,14 +160,12 @@ function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Che
       );
     }
   }
-  // only of the sandbox nothing can be read, which is no reason to worry
-  if (view.decoded) checks.push(good(t(collect ? 'boundByApproval' : 'bytesRead')));
-  else checks.push({ shape: 'seen', tone: 'main', text: t('notRead') });
+  checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : told(t('notRead')));
   for (const { code, text } of view.warnings) {
     if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={text} />));
   }
   for (const note of view.notes) {
-    if (note.code !== OWN_NOTE) checks.push({ shape: 'seen', tone: 'main', text: <Told said={note} /> });
+    if (note.code !== OWN_NOTE) checks.push(told(<Told said={note} />));
   }
   return checks;
 }
