@@ -16,21 +16,11 @@ import {
 } from '../domain/assets.ts';
 import { FIAT } from '../domain/currencies.ts';
 import { isEvm } from '../domain/evm.ts';
+import { COIN_SOURCES, FIAT_SOURCES } from '../domain/rate-sources.ts';
 import type { Setting } from './setting.ts';
 import * as setting from './setting.ts';
 
 /** The live price sources by name. */
-const COIN_SOURCES = [
-  'kraken',
-  'coinbase',
-  'bitstamp',
-  'coingecko',
-  'binance',
-  'bitfinex',
-  'gemini',
-  'kucoin',
-] as const;
-const FIAT_SOURCES = ['coinbase-fiat', 'er-api', 'currency-api', 'frankfurter', 'floatrates'] as const;
 export const RATE_SOURCES = [...COIN_SOURCES, ...FIAT_SOURCES] as const;
 
 const ADDRESS_POOL_MIN = 20;

@@ -543,6 +543,22 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
+  it('shows which price sources are asked, and gives the lines by which others are', async () => {
+    const page = await shop.open('rates');
+    const source = (name: string) => page.getByRole('checkbox', { name, exact: true });
+    await source('kraken').waitFor();
+    // the configuration of this service names none
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0);
+    await source('kraken').check();
+    await page.getByText('One source has no other to agree with.').waitFor();
+    expect(await page.locator('.code').count()).toBe(0);
+    await source('coinbase').check();
+    const lines = await page.locator('.code code').innerText();
+    expect(lines).toBe('[rates]\nsources = ["kraken", "coinbase"]');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.context().close();
+  });
+
   it('finds screens and commands by other words, before invoices, as one types', async () => {
     const page = await shop.open('home');
     const first = page.getByRole('menuitem').first();

@@ -5,28 +5,14 @@ import { MS_PER_SECOND } from '../../../daemon/domain/time.ts';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
 import { Page, useNow } from '../../frame/page.tsx';
-import { type Translate, useLanguage, useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { ago, decimal } from '../../parts/format.ts';
-import { Answer, byCoin, CoinName, Empty, Foreign, Head } from '../../parts/parts.tsx';
+import { Answer, byCoin, CoinName, Empty, Head } from '../../parts/parts.tsx';
+import { Sources } from './sources.tsx';
 import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
 const CENTS = 2;
-
-/** The sources that are asked, by the configuration in force. */
-function Sources({ t }: { t: Translate<keyof (typeof TEXTS)['en']> }): ReactNode {
-  const found = useCall('settings.show', {}).data?.settings.find(({ key }) => key === 'rates.sources');
-  if (!found) return null;
-  return (
-    <>
-      <h2>{t('sources')}</h2>
-      <p>
-        <Foreign text={found.value} />
-      </p>
-      <p className="quiet">{t('sourcesNote')}</p>
-    </>
-  );
-}
 
 export default function Rates(): ReactNode {
   const t = useText(TEXTS);
