@@ -93,7 +93,7 @@ async function daysSince(app: App, business: Business, from: number): Promise<Ca
 async function refundsBy(app: App, business: Business, since: number, length: number): Promise<Map<string, Refunds>> {
   const { store } = app;
   const sums = new Map<string, Refunds>();
-  // a refund changes once more when it is buried, which is after its money left
+  // its row changed when its block came: whatever left since then is among these
   const rows = store.all(refundsSince, { business_id: business.id, since, limit: REFUNDS_MAX });
   for (const [n, row] of rows.entries()) {
     if (n % REFUNDS_PER_SLICE === REFUNDS_PER_SLICE - 1) await new Promise(setImmediate);
