@@ -6,6 +6,8 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
     'Die Schlüssel dieses Kontos sind in einer anderen Wallet: Senden Sie es von dort. Die Bücher folgen',
   'psbt.amount':
     'Ein Betrag ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
+  'psbt.coin':
+    'Ein Coin ist nicht so, wie der Plan sagt: Seine Transaktion zeigt einen anderen. Es wurde nichts ausgehändigt',
   'psbt.input':
     'Sie gibt andere Coins aus als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
   'psbt.locktime':

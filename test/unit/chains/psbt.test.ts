@@ -193,6 +193,33 @@ describe.each(FORMS)('a PSBT of %s', (form) => {
   });
 });
 
+it('refuses a taproot signature with bytes behind it, which no node would take', () => {
+  const { plan, previous } = planned('p2tr');
+  const transaction = sign(makePsbt({ plan, previous }, accountOf('p2tr')).file)
+    .finalizeAllInputs()
+    .extractTransaction(true);
+  const [proof] = transaction.ins[0]!.witness;
+  for (const tail of [[1, 1], [0, 0, 1], [0]]) {
+    transaction.ins[0]!.witness = [Uint8Array.of(...proof!, ...tail)];
+    expect(codeOf(() => judge(plan, transaction.toHex()))).toMatch(/^psbt\.(signature|sighash)$/);
+  }
+  transaction.ins[0]!.witness = [proof!.subarray(0, 40)];
+  expect(codeOf(() => judge(plan, transaction.toHex()))).toBe('psbt.signature');
+});
+
+it.each(FORMS)('hands out no plan of %s whose amounts the previous transactions contradict', (form) => {
+  const { plan, previous } = planned(form);
+  const [first, ...others] = plan.inputs;
+  const make = (changed: Partial<UtxoPlan['inputs'][number]>, given = previous) =>
+    makePsbt({ plan: { ...plan, inputs: [{ ...first!, ...changed }, ...others] }, previous: given }, accountOf(form));
+  expect(() => make({})).not.toThrow();
+  expect(codeOf(() => make({ units: first!.units - 1n }))).toBe('psbt.coin');
+  expect(codeOf(() => make({ script: others[0]!.script }))).toBe('psbt.coin');
+  const [one, two] = Object.keys(previous) as [string, string];
+  expect(codeOf(() => make({}, { [one]: previous[two]!, [two]: previous[one]! }))).toBe('psbt.coin');
+  expect(codeOf(() => make({}, { [one]: previous[one]! }))).toBe('psbt.coin');
+});
+
 it('names an account without an origin as its own root', () => {
   const { plan, previous } = planned('p2wpkh');
   const { data } = Psbt.fromBuffer(Buffer.from(makePsbt({ plan, previous }, accountOf('p2wpkh', false)).file));

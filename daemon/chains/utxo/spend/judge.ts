@@ -207,6 +207,8 @@ function proofOf(plan: UtxoPlan, unsigned: Transaction, at: number, proofs: Proo
 function taprootProof(plan: UtxoPlan, unsigned: Transaction, at: number, proofs: Proofs, name: string): Uint8Array {
   const { own } = proofs;
   if (!own) throw refusal('psbt.unsigned', `The ${name} is not signed: sign it in the wallet that has the keys`);
+  // bytes behind a signature are no part of what is verified, and no node takes them
+  if (own.length !== SCHNORR_BYTES && own.length !== SCHNORR_BYTES + 1) throw wrong(name);
   const hashType = own.length === SCHNORR_BYTES ? SIGHASH_DEFAULT : (own.at(-1) ?? -1);
   needAll(hashType, proofs, name, own.length === SCHNORR_BYTES ? [SIGHASH_DEFAULT] : [SIGHASH_ALL]);
   const scripts = plan.inputs.map(({ script }) => script);

@@ -2,12 +2,13 @@
  * Makes a PSBT of version 0 (BIP-174, BIP-371) from a plan of a watch-only account: with the origins of the keys of inputs and change,
  * so that the other wallet recognises both, and with the previous transactions, which show a hardware wallet what it pays as a fee.
  *
- * Invariant: it commits to the plan alone. Nothing in it is secret.
+ * Invariants: it commits to the plan alone, and the previous transactions prove the amount of every coin: a signature of a P2PKH coin does not
+ * cover its amount, so that a wrong one would be paid to miners. Nothing in it is secret.
  */
 import { Psbt, Transaction } from 'bitcoinjs-lib';
 import type { AccountKey, Branch, ScriptForm, WatchOnly } from '../../../domain/chain.ts';
-import { assert, present } from '../../../domain/errors.ts';
-import type { UtxoUnsigned } from '../../../domain/spend.ts';
+import { assert, Rejected } from '../../../domain/errors.ts';
+import type { UtxoPlan, UtxoUnsigned } from '../../../domain/spend.ts';
 import { childPublicKey } from '../../hd.ts';
 import { hash160, SCRIPT_OF_KEY } from '../address.ts';
 import { unsignedTransaction } from './transaction.ts';
@@ -21,16 +22,17 @@ type Key = { publicKey: Uint8Array; masterFingerprint: Uint8Array; path: string 
 
 /**
  * The PSBT of a plan, and the id that its transaction will have. Of P2PKH inputs nobody knows that id before they are signed: then it is
- * that of the unsigned transaction.
+ * that of the unsigned transaction. Throws `Rejected('psbt.coin')` if a previous transaction does not show a coin as it is in the plan.
  */
 export function makePsbt({ plan, previous }: UtxoUnsigned, account: AccountKey): { file: Uint8Array; txid: string } {
   const { form } = watchOf(account);
+  needProven(plan, previous);
   const psbt = emptyPsbt(unsignedTransaction(plan), plan.inputs.length, plan.outputs.length);
   const signed = Transaction.fromHex(unsignedTransaction(plan));
   for (const [at, { outpoint, script, units, branch, index }] of plan.inputs.entries()) {
     const key = keyAt(account, branch, index);
     const { redeemScript, ...fields } = keyFields(key, form);
-    const base = present(previous[outpoint.slice(0, outpoint.indexOf(':'))], `the transaction of ${outpoint}`);
+    const base = previous[outpoint.slice(0, outpoint.indexOf(':'))] as string;
     psbt.updateInput(at, {
       ...fields,
       ...(redeemScript && { redeemScript }),
@@ -43,6 +45,19 @@ export function makePsbt({ plan, previous }: UtxoUnsigned, account: AccountKey):
     if (output.kind === 'change') psbt.updateOutput(at, keyFields(keyAt(account, 1, output.index), form));
   }
   return { file: psbt.toBuffer(), txid: signed.getId() };
+}
+
+/** Compares each coin with the output of its transaction, which its id proves. */
+function needProven({ inputs }: UtxoPlan, previous: UtxoUnsigned['previous']): void {
+  const read = new Map(Object.entries(previous).map(([txid, base]) => [txid, Transaction.fromHex(base)]));
+  for (const { outpoint, units, script } of inputs) {
+    const [txid = '', vout] = outpoint.split(':');
+    const made = read.get(txid);
+    const output = made?.getId() === txid ? made.outs[Number(vout)] : undefined;
+    if (output?.value === units && Buffer.compare(output.script, script) === 0) continue;
+    const text = `The coin ${outpoint} is not what the plan says: its transaction shows another one. Nothing was handed out`;
+    throw new Rejected('psbt.coin', text);
+  }
 }
 
 /** Parsed from its bytes: adding inputs one by one takes quadratic time. */
