@@ -74,7 +74,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .command('reject')
     .argument(...NUMBER)
     .option('--reason <text>', 'why')
-    .description('reject a withdrawal that is not signed yet')
+    .description('reject a withdrawal that is not signed yet, or give one up whose PSBT nobody signed')
     .action(action(io, reject));
   replacementCommands(withdrawal, io);
   psbtCommands(withdrawal, io);
@@ -206,6 +206,9 @@ async function whatFollows(session: Session, id: string, seconds: number): Promi
   }
 }
 
+const GIVEN_UP =
+  'A signed copy can still pay it, until a later payment from this account is confirmed, which spends a coin of it.';
+
 async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {
   if (!session.yes) {
     const { withdrawal } = await session.call('withdrawal.show', { id });
@@ -213,7 +216,8 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
     await confirm(session.io, false, `${text}. Reject it?`);
   }
   const done = await session.call('withdrawal.reject', { id, reason });
-  session.print(done, () => `Withdrawal ${done.withdrawal.id} is rejected.\n`);
+  const { state } = done.withdrawal;
+  session.print(done, () => `Withdrawal ${id} is ${state === 'failed' ? `given up. ${GIVEN_UP}` : 'rejected.'}\n`);
 }
 
 async function replace(session: Session, options: ReplaceOptions, id: string, kind: 'speed-up' | 'cancel') {

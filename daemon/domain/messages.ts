@@ -184,6 +184,10 @@ export const MESSAGES = {
   'ended.rejected': 'rejected',
   'ended.rejected_why': 'rejected: {reason}',
   'ended.reverted': 'reverted',
+  'ended.unsigned':
+    'given up unsigned. A signed copy of it can still be sent, until a later payment from this account is confirmed, which spends a coin of it',
+  'ended.unsigned_why':
+    'given up unsigned: {reason}. A signed copy of it can still be sent, until a later payment from this account is confirmed, which spends a coin of it',
   'left.not_worth': 'it is worth less than its gas, lacks confirmations, or has no known price',
   'left.one_place': 'this empties one address. Collect the deposit addresses into the tank first, then take everything',
   'note.first_approved': 'You first approved a payment to the address of withdrawal {id} on {day}',

@@ -34,7 +34,7 @@ export type RejectCode =
   | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
-  | `psbt.${'amount' | 'coin' | 'input' | 'locktime' | 'malformed' | 'none' | 'output' | 'replaced' | 'sequence' | 'sighash' | 'signature' | 'unsigned' | 'version'}`
+  | `psbt.${'abandoned' | 'amount' | 'coin' | 'input' | 'locktime' | 'malformed' | 'none' | 'output' | 'replaced' | 'sequence' | 'sighash' | 'signature' | 'unsigned' | 'version'}`
   | 'rates.unknown'
   | `receipt.${'email' | 'none'}`
   | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`
@@ -46,7 +46,7 @@ export type RejectCode =
   | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'tank' | 'used'}`
-  | `spend.${'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'uncovered' | 'unknown' | 'unsettled'}`
+  | `spend.${'abandoned' | 'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'uncovered' | 'unknown' | 'unsettled'}`
   | `store.${'damaged' | 'disk' | 'locked' | 'newer'}`
   | `till.${'listen' | 'no_network'}`
   | 'upgrade.backup'
@@ -105,6 +105,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
   'signer.machine': CONFLICT,
+  'psbt.abandoned': CONFLICT,
   'psbt.replaced': CONFLICT,
   'vault.exists': CONFLICT,
   'spend.open': CONFLICT,

@@ -57,6 +57,8 @@ export type SpendFacts = {
   isPlanned: boolean;
   /** Whether this program made it. Nobody here can send or replace what another machine made. */
   isOurs: boolean;
+  /** Whether it was given up unsigned: nobody signed it in the wallet that has its keys. A signed copy may exist all the same. */
+  isAbandoned: boolean;
   /** Whether another version can take its place. Asked only while every signed version lacks a key. */
   isReplaceable: boolean;
   /** Whether the version that the chain shows must stay: nodes replace none, or a later transaction of ours spends from it. */
@@ -82,6 +84,8 @@ export const SPEND_STATES = {
   missing: { stored: 'open', holds: true, sends: false },
   /** Each version lacks a key, and no other can be made. This may never end. */
   stuck: { stored: 'waiting', holds: false, sends: false },
+  /** Nobody signed it elsewhere, as far as is known. Each later payment conflicts with it (`abandoned.ts`). */
+  abandoned: { stored: 'waiting', holds: false, sends: false },
   /** A version is buried. */
   settled: { stored: 'buried', holds: true, sends: false },
   /** Each version is impossible for good. */
@@ -136,12 +140,13 @@ export function decideSpend(facts: SpendFacts): SpendDecision {
 }
 
 function stateOf(
-  { signed, isPlanned, isOurs, isReplaceable, buried }: SpendFacts,
+  { signed, isPlanned, isOurs, isAbandoned, isReplaceable, buried }: SpendFacts,
   seen: VersionFact | undefined,
 ): SpendState {
   const isOver = !isPlanned && signed.length > 0 && signed.every((one) => isDecided(one, buried));
   if (isOver) return seen ? 'settled' : 'lost';
   if (seen) return (seen.depth ?? 0) > 0 ? 'confirmed' : 'pending';
+  if (isAbandoned && !isPlanned) return 'abandoned';
   if (!isOurs && !isPlanned) return 'stuck';
   if (signed.length === 0) return 'unsigned';
   if (signed.some(({ lack }) => lack === null)) return 'unseen';
@@ -181,11 +186,15 @@ export type WithdrawalDecision = {
  * from no fact of the chain, because nothing is signed for it.
  */
 export function decideWithdrawal(
-  { signed, buried }: SpendFacts,
+  { signed, isAbandoned, buried }: SpendFacts,
   { state: spend, seen, problem }: SpendDecision,
   { state, paying }: { state: WithdrawalState; paying: readonly number[] },
 ): WithdrawalDecision | null {
   if (!isSigned(state) && state !== 'failed') return null;
+  // it has ended for a better reason than the facts have
+  if (isAbandoned && seen === null) {
+    return { events: [], isPaying: false, loss: null, held: false, problem: null, isFound: true };
+  }
   const versions = signed.filter((_, place) => paying.includes(place));
   const events = eventsOf(versions, buried);
   const after = events.reduce((now, event) => stepWithdrawal(now, event)?.state ?? now, state);

@@ -31,7 +31,7 @@ export const BID_BLOCK_SECONDS: Readonly<Partial<Record<ChainId, number>>> = { B
 /**
  * `approve`, `reject`: by the operator or a policy. `return`: the signer refuses the approval, so the operator is asked
  * again. `expire`: no decision or no signature came in time. `sign`: the signed bytes are stored. `send`: a node has
- * accepted them. `pay`: a block contains a version that pays it. `unpay`: no block does any more. `lose`: none of the
+ * accepted them. `abandon`: another wallet has the keys, and nobody signed it there. `pay`: a block contains a version that pays it. `unpay`: no block does any more. `lose`: none of the
  * versions that pay it can ever confirm.
  */
 export const WITHDRAWAL_EVENTS = [
@@ -41,6 +41,7 @@ export const WITHDRAWAL_EVENTS = [
   'expire',
   'sign',
   'send',
+  'abandon',
   'pay',
   'unpay',
   'lose',
@@ -58,7 +59,7 @@ type Cell = WithdrawalState | 'same';
 const TRANSITIONS: Readonly<Record<WithdrawalState, Readonly<Partial<Record<WithdrawalEvent, Cell>>>>> = {
   requested: { approve: 'approved', reject: 'rejected', return: 'same', expire: 'rejected' },
   approved: { reject: 'rejected', return: 'requested', expire: 'rejected', sign: 'signed' },
-  signed: { sign: 'same', send: 'broadcast', pay: 'completed', unpay: 'same', lose: 'failed' },
+  signed: { sign: 'same', send: 'broadcast', abandon: 'failed', pay: 'completed', unpay: 'same', lose: 'failed' },
   broadcast: { sign: 'same', send: 'same', pay: 'completed', unpay: 'same', lose: 'failed' },
   completed: { send: 'same', pay: 'same', unpay: 'broadcast', lose: 'failed' },
   rejected: {},

@@ -4,6 +4,10 @@ import type { RejectCode } from '../../daemon/domain/rejections.ts';
 export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'account.watch_only':
     'Die Schlüssel dieses Kontos sind in einer anderen Wallet: Senden Sie es von dort. Die Bücher folgen',
+  'psbt.abandoned':
+    'Diese Auszahlung wurde ohne Unterschrift aufgegeben und wird nicht gesendet. Die unterschriebene Kopie kann sie noch bezahlen, bis eine spätere Zahlung von diesem Konto bestätigt ist: Geben Sie sie niemandem',
+  'spend.abandoned':
+    'Eine Zahlung, die ohne Unterschrift aufgegeben wurde, kann noch unterschrieben werden, und eine andere Zahlung gibt ihre Coins gerade aus: Diese wartet, bis die andere bestätigt ist',
   'psbt.amount':
     'Ein Betrag ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
   'psbt.coin':

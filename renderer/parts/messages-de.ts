@@ -213,6 +213,10 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ended.rejected': 'Sie wurde abgelehnt.',
   'ended.rejected_why': 'Sie wurde abgelehnt: {reason}.',
   'ended.reverted': 'Ihre Transaktion ist fehlgeschlagen.',
+  'ended.unsigned':
+    'Sie wurde ohne Unterschrift aufgegeben. Eine unterschriebene Kopie kann noch gesendet werden, bis eine spätere Zahlung von diesem Konto bestätigt ist, die einen Coin davon ausgibt.',
+  'ended.unsigned_why':
+    'Sie wurde ohne Unterschrift aufgegeben: {reason}. Eine unterschriebene Kopie kann noch gesendet werden, bis eine spätere Zahlung von diesem Konto bestätigt ist, die einen Coin davon ausgibt.',
   'left.not_worth': 'es weniger wert ist als sein Gas, noch nicht bestätigt ist oder keinen bekannten Preis hat',
   'left.one_place':
     'dies eine Adresse leert. Sammeln Sie zuerst die Adressen in den Tank ein, und zahlen Sie dann alles aus',

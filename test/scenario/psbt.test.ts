@@ -154,8 +154,6 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     const { name } = await shop('p2wpkh', 11, 2);
     const { id } = await approved(name, '0.3');
     const slow = await signedPsbt(id);
-    const refused = await run('withdrawal', 'reject', `${id}`, '--yes', '--json');
-    expect(codeOf(refused)).toBe('withdrawal.state');
     const faster = await run('withdrawal', 'speed-up', `${id}`, '--yes', '--fee-rate', '40');
     expect([faster.code, faster.out]).toEqual([0, expect.stringContaining('its PSBT waits')]);
     // a plan that nobody downloaded gives way to the next one
@@ -168,6 +166,8 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     expect((await handIn(id, fast)).code).toBe(0);
     await inState(id, 'broadcast');
     expect((await mempool()).length).toBe(1);
+    const refused = await run('withdrawal', 'reject', `${id}`, '--yes', '--json');
+    expect(codeOf(refused)).toBe('withdrawal.state');
 
     const cancel = await run('withdrawal', 'cancel', `${id}`, '--yes');
     expect([cancel.code, cancel.out]).toEqual([0, expect.stringContaining('its PSBT waits')]);
@@ -181,6 +181,77 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     await node.mine(12);
     expect(await inState(id, 'failed')).toMatchObject({ reason: { code: 'ended.canceled' } });
     await needSound();
+  });
+
+  it('is given up unsigned: its coins are free, and a copy that turns up later never pays beside the next payment', async () => {
+    const { name, key } = await shop('p2wpkh', 51, 2);
+    const headers = { 'mb-api-key': key };
+    const balance = async () => (await service.call<{ LTC: number }>('GET', '/balance', undefined, headers)).body.LTC;
+    const first = await approved(name, '0.5');
+    expect(codeOf(await run('withdrawal', 'psbt', '999999', '--json'))).toBe('withdrawal.not_found');
+    const copy = await signedPsbt(first.id);
+    const { deadline_at } = await show(first.id);
+    const days = (Date.parse(`${deadline_at}`) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(29.9);
+    expect(days).toBeLessThan(30.1);
+    const before = await balance();
+    const ended = await run('withdrawal', 'reject', `${first.id}`, '--yes');
+    expect([ended.code, ended.out]).toEqual([0, expect.stringContaining('is given up')]);
+    expect(await show(first.id)).toMatchObject({
+      state: 'failed',
+      reason: { code: 'ended.unsigned' },
+      problem: null,
+      deadline_at: null,
+      tx_id: null,
+    });
+    expect(await balance()).toBeGreaterThan(before + 0.5);
+    expect(codeOf(await handIn(first.id, copy))).toBe('psbt.abandoned');
+    expect(codeOf(await run('withdrawal', 'psbt', `${first.id}`, '--json'))).toBe('psbt.none');
+    expect(codeOf(await run('withdrawal', 'reject', `${first.id}`, '--yes', '--json'))).toBe('withdrawal.state');
+
+    // whoever has the copy of the first and the signature of the second sends only one of them
+    const second = await approved(name, '0.6');
+    const again = await signedPsbt(second.id);
+    const coins = async (psbt: string) =>
+      (await node.rpc<{ tx: Raw }>('decodepsbt', [psbt])).tx.vin.map(({ txid, vout }) => `${txid}:${vout}`);
+    const [was, now] = await Promise.all([coins(copy), coins(again)]);
+    expect(now.filter((coin) => was.includes(coin))).not.toEqual([]);
+    // another payment finds the coin taken, and waits
+    const third = await operator()('withdrawal.add', {
+      business: name,
+      crypto: 'LTC',
+      address: first.to,
+      amount: '0.1',
+    });
+    const { why } = await operator()('withdrawal.propose', { kind: 'pay', id: `${third.withdrawal.id}` });
+    expect(why?.code).toBe('spend.abandoned');
+    expect((await run('withdrawal', 'reject', `${third.withdrawal.id}`, '--yes')).code).toBe(0);
+
+    expect((await handIn(second.id, again)).code).toBe(0);
+    await inState(second.id, 'broadcast');
+    const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [copy]);
+    await expect(node.rpc('sendrawtransaction', [hex])).rejects.toThrow(/txn-mempool-conflict|insufficient fee/);
+    await node.mine(12);
+    await inState(second.id, 'completed');
+    expect(await show(first.id)).toMatchObject({ state: 'failed', reason: { code: 'ended.unsigned' } });
+    await needSound();
+  });
+
+  it('that was given up is completed where a copy is sent, and the next payment fails instead', async () => {
+    const { name } = await shop('p2pkh', 61, 2);
+    const first = await approved(name, '0.5');
+    const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(first.id)]);
+    expect((await run('withdrawal', 'reject', `${first.id}`, '--yes', '--reason', 'lost the device')).code).toBe(0);
+    expect((await show(first.id)).reason).toMatchObject({ code: 'ended.unsigned_why' });
+    const second = await approved(name, '0.5');
+    await signedPsbt(second.id);
+    const txid = await node.rpc<string>('sendrawtransaction', [hex]);
+    await inState(first.id, 'broadcast');
+    await node.mine(12);
+    expect(await inState(first.id, 'completed')).toMatchObject({ tx_id: txid, reason: null });
+    expect((await inState(second.id, 'failed')).reason).toMatchObject({ code: 'ended.conflict' });
+    const { chains } = await operator()('ledger.prove', { chain: 'regtest:LTC' });
+    expect(chains).toMatchObject([{ problems: [] }]);
   });
 
   it.each(FORMS)('of %s is recognised where the other wallet sends it by itself', async (form) => {
@@ -266,5 +337,19 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
       'withdrawal.conflict',
       txid,
     ]);
+  });
+
+  it('ends by itself: after 30 days what nobody signed, and after seven what nobody downloaded', async () => {
+    const { name, key } = await shop('p2wpkh', 71, 2);
+    const handed = await approved(name, '0.5');
+    await signedPsbt(handed.id);
+    const left = await approved(name, '0.4');
+    expect((await show(left.id)).state).toBe('approved');
+    service.advance(31 * 86_400_000);
+    await node.mine(1);
+    expect(await inState(left.id, 'rejected')).toMatchObject({ reason: { code: 'ended.expired' }, versions: [] });
+    expect(await inState(handed.id, 'failed')).toMatchObject({ reason: { code: 'ended.unsigned' }, problem: null });
+    const { body } = await service.call<{ LTC: number }>('GET', '/balance', undefined, { 'mb-api-key': key });
+    expect(body.LTC).toBe(4);
   });
 });

@@ -22,6 +22,7 @@ import { fundsOf } from './address-funds.ts';
 import { availableUnits, sweepLimit } from './coins.ts';
 import { feeRateNow, needApprovable, type SpeedCost, speedsOf } from './fees.ts';
 import { reportAddress } from './known-addresses.ts';
+import { giveUp } from './outside.ts';
 import { isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { type Holder, holderOf, isOutside, prepare } from './plan.ts';
 import { refundSaid, typedSaid } from './refund.ts';
@@ -312,13 +313,14 @@ export function checkApproval(
 const CLOCKS_APART_MAX_MS = 3_600_000;
 
 /**
- * Rejects an unsigned withdrawal. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`, and in quarantine
- * `Unavailable`.
+ * Rejects an unsigned withdrawal, or gives one up that was handed out to the wallet that has its keys and that nobody signed, as far as
+ * is known. Throws `Rejected`: `withdrawal.not_found`, `withdrawal.state`, and in quarantine `Unavailable`.
  */
 export function reject(app: App, tx: Tx, name: string, reason: string | null): WithdrawalRow {
   // it may have been paid after the backup
   refuseInQuarantine(tx, 'Rejections');
   const row = findWithdrawal(tx, name);
+  if (row.state === 'signed' && isOutside(holderOf(app, row).account)) return giveUp(app, tx, row, reason);
   return applyEvent(app, tx, row, 'reject', {
     reason: reason === null ? message('ended.rejected') : message('ended.rejected_why', { reason }),
     deadline_at: null,

@@ -24,11 +24,12 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { notExcluded } from './abandoned.ts';
 import { takeChange } from './change-address.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { SignedVersion } from './facts.ts';
 import { keyState } from './keys.ts';
-import { type Holder, Overtaken, type Planned, payoutsIn } from './plan.ts';
+import { type Holder, isOutside, Overtaken, type Planned, payoutsIn } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { writePlan } from './stored-plan.ts';
@@ -98,6 +99,9 @@ export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): 
   const earlier = tx.all(versionsOf, { spend_id: spendId });
   if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
   needConflict(tx, keys, earlier);
+  if (isOutside(holder.account) && notExcluded(tx, chain, holder.account.id, keys).length > 0) {
+    throw new Overtaken('another payment was given up');
+  }
   if (planned.usesChange && !takeChange(tx, holder, change)) throw new Overtaken('the change address was taken');
   const { id } = tx.run(insertVersion, {
     spend_id: spendId,

@@ -16,6 +16,7 @@ import {
   versionByTxid,
   versionsOf,
   waitingSpends,
+  withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
@@ -66,11 +67,21 @@ function spendFacts(reader: Reader, chain: ChainRuntime, spend: SpendRow, tipHei
     signed: versions,
     isPlanned: reader.all(versionsOf, { spend_id: spend.id }).length > versions.length,
     isOurs: spend.purpose !== UNKNOWN,
+    isAbandoned: isAbandoned(reader, spend),
     isReplaceable: !lacks || sharedKeys(reader, spend, versions) !== null,
     isKept: seen !== undefined && mustStay(reader, chain, seen),
     buried: BURIED_BLOCKS[chain.adapter.chain],
   };
   return { spend, versions, facts };
+}
+
+/** Why a payment ended that nobody signed in the wallet that has its keys. */
+const UNSIGNED: ReadonlySet<string | undefined> = new Set(['ended.unsigned', 'ended.unsigned_why']);
+
+/** Whether a payment was given up unsigned: all that it pays ended so. */
+export function isAbandoned(reader: Reader, { id, purpose }: Pick<SpendRow, 'id' | 'purpose'>): boolean {
+  const rows = purpose === 'pay' ? reader.all(withdrawalsOfSpend, { spend_id: id }) : [];
+  return rows.length > 0 && rows.every(({ state, reason }) => state === 'failed' && UNSIGNED.has(reason?.code));
 }
 
 /** Whether nothing may take the place of a version in the mempool. */

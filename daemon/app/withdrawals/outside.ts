@@ -3,36 +3,46 @@
  * handed out as a file (a PSBT), and its signed transaction is taken back.
  *
  * Invariants. From the moment of its first download a version counts as signed, because anybody who has the file may hold a signed copy:
- * its coins stay reserved, each later version shares one of them, and only the chain decides it. Its bytes are stored before they are
- * sent. A copy that somebody broadcasts is the same payment, which is recognised by its coins and outputs, whatever its id.
+ * its coins stay reserved, each later version shares one of them, and only the chain decides it. If nobody signs it in time, or the
+ * operator gives it up, its coins are free for what is paid next, which excludes the copy (`abandoned.ts`). Its bytes are stored before
+ * they are sent. A copy that somebody broadcasts is the same payment, which is recognised by its coins and outputs, whatever its id.
  */
 import type { OutsideSigning } from '../../chains/spending.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import type { SignedSpend } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
+import { isOpen } from '../../domain/withdrawal.ts';
 import { nameVersion, storeOutside } from '../../store/queries/outside.ts';
 import {
+  heldWithdrawals,
+  setSpendState,
   setVersionProblem,
   type VersionRow,
   versionById,
   versionsOf,
   type WithdrawalRow,
+  withdrawalsOfSpend,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { refuseInQuarantine } from '../recovery/quarantine.ts';
-import { unsettledSpends, versionFacts } from './facts.ts';
+import { dropUnsigned } from './claim.ts';
+import { isAbandoned, unsettledSpends, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
 import { bookFee, countChange } from './match-spend.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { transactionOf } from './restored-spends.ts';
-import { findWithdrawal, paidBy, spendOf } from './rows.ts';
+import { applyEvent, findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { settleSpends, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
 import { isForeign, noteForeign } from './strangers.ts';
+
+/** From the download of a version on; then it is given up. */
+const SIGNED_WITHIN_MS = 30 * MS_PER_DAY;
 
 /** A file for the wallet that has the keys. */
 export type HandedOut = { file: Uint8Array; version: VersionRow };
@@ -44,7 +54,7 @@ export type HandedOut = { file: Uint8Array; version: VersionRow };
 export async function handOut(app: App, name: string): Promise<HandedOut> {
   refuseInQuarantine(app.store, 'Withdrawals');
   const { row, holder, outside } = outsideOf(app, name);
-  const version = newestOf(app.store, row);
+  const version = isEnded(row) ? undefined : newestOf(app.store, row);
   if (!version) throw new Rejected('psbt.none', notPlanned(row));
   if (version.raw !== null || version.sent_at !== null) {
     throw new Rejected('psbt.none', `Withdrawal ${row.id} is signed already`);
@@ -77,6 +87,9 @@ function outsideOf(app: App, name: string): { row: WithdrawalRow; holder: Holder
 const newestOf = (reader: Reader, { spend_id }: WithdrawalRow): VersionRow | undefined =>
   spend_id === null ? undefined : reader.all(versionsOf, { spend_id }).at(-1);
 
+/** Whether nothing is handed out for it any more. */
+const isEnded = ({ state }: WithdrawalRow): boolean => state === 'rejected' || state === 'failed';
+
 const notPlanned = ({ id, state }: WithdrawalRow): string =>
   state === 'requested'
     ? `Withdrawal ${id} is not approved yet: approve it first`
@@ -86,17 +99,26 @@ function markHanded(app: App, tx: Tx, version: VersionRow, txid: string): void {
   tx.run(nameVersion, { id: version.id, txid });
   tx.run(setVersionProblem, { id: version.id, problem: message('wait.outside') });
   markSigned(app, tx, version, version.fee);
+  setEnd(app, tx, version, app.now() + SIGNED_WITHIN_MS);
+}
+
+/** Sets the time until which the withdrawals of a version wait for their signature; null: it is there. */
+function setEnd(app: App, tx: Tx, version: VersionRow, deadline_at: number | null): void {
+  for (const row of paidBy(tx, version)) {
+    if (row.deadline_at !== deadline_at) saveWithdrawal(app, tx, { ...row, deadline_at }, row.state);
+  }
 }
 
 /**
  * Takes the signed transaction of the newest version back: judged, finished, stored, and sent afterwards. The same one again changes
- * nothing. Throws `Rejected`: `psbt.*`, `withdrawal.state`.
+ * nothing. Throws `Rejected('psbt.…')`.
  */
 export async function takeBack(app: App, name: string, given: Uint8Array): Promise<WithdrawalRow> {
   refuseInQuarantine(app.store, 'Withdrawals');
   const { row, holder, outside } = outsideOf(app, name);
   const version = newestOf(app.store, row);
   if (!version) throw new Rejected('psbt.none', notPlanned(row));
+  needAwaited(app.store, row);
   const signed = judged(app, row, version, outside, given);
   if (version.txid === null) {
     throw new Rejected('psbt.none', `The PSBT of withdrawal ${row.id} was not downloaded yet: this is another one`);
@@ -105,13 +127,26 @@ export async function takeBack(app: App, name: string, given: Uint8Array): Promi
     const now = tx.get(versionById, { id: version.id });
     if (!now || tx.all(versionsOf, { spend_id: version.spend_id }).at(-1)?.id !== version.id) throw replaced(row);
     if (now.raw !== null) return;
+    needAwaited(tx, withdrawalOf(tx, row.id));
     // the chain shows a copy with other signatures, which is not to be sent beside it
     if (now.txid !== signed.txid && isShown(tx, holder.chain, now)) return;
     const { txid, raw, size } = signed;
     tx.run(storeOutside, { id: now.id, txid, raw, size, signed_at: app.now() });
+    setEnd(app, tx, now, null);
     tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
   });
   return findWithdrawal(app.store, name);
+}
+
+/** Throws `Rejected('psbt.abandoned')` for a withdrawal that was given up. */
+function needAwaited(reader: Reader, { id, spend_id }: WithdrawalRow): void {
+  if (spend_id === null || !isAbandoned(reader, spendOf(reader, spend_id))) return;
+  throw new Rejected(
+    'psbt.abandoned',
+    `Withdrawal ${id} was given up unsigned, and is not sent. This signed copy can still pay it, until a later payment from this account ` +
+      'is confirmed, which spends a coin of it: keep it from others',
+    'signed',
+  );
 }
 
 /** Throws `Rejected`: as `takeBack` of the chain, and `psbt.replaced` for the transaction of an earlier version. */
@@ -149,6 +184,64 @@ const replaced = ({ id, cancel }: WithdrawalRow): Rejected =>
     'signed',
   );
 
+/**
+ * Gives up a withdrawal that was handed out, with all that its payment pays: nobody signed it, as far as is known. Throws
+ * `Rejected('withdrawal.state')` if a signed copy is known, and `Unavailable` while the chain is not known as it is now.
+ */
+export function giveUp(app: App, tx: Tx, row: WithdrawalRow, why: string | null): WithdrawalRow {
+  const { chain } = holderOf(app, row);
+  if (!chain.isCurrent) {
+    throw new Unavailable('Whether it was sent by the other wallet is not known before the chain is synced', 10);
+  }
+  if (!abandon(app, tx, chain, row, why)) {
+    const text = `Withdrawal ${row.id} was signed: cancel it by another PSBT`;
+    throw new Rejected('withdrawal.state', text);
+  }
+  return withdrawalOf(tx, row.id);
+}
+
+/** False: a signature of it is known, or a transaction spends its coins. */
+function abandon(app: App, tx: Tx, chain: ChainRuntime, row: WithdrawalRow, why: string | null): boolean {
+  if (row.state !== 'signed' || row.spend_id === null) return false;
+  const known = versionFacts(tx, chain, spendOf(tx, row.spend_id));
+  const isUnsigned = known.every(
+    ({ version, users }) => version.raw === null && version.sent_at === null && users.length === 0,
+  );
+  if (!isUnsigned) return false;
+  dropUnsigned(app, tx, row.spend_id);
+  const reason = why === null ? message('ended.unsigned') : message('ended.unsigned_why', { reason: why });
+  for (const one of tx.all(withdrawalsOfSpend, { spend_id: row.spend_id })) {
+    if (isOpen(one.state)) applyEvent(app, tx, one, 'abandon', { reason, deadline_at: null, problem: null });
+  }
+  tx.run(setSpendState, { id: row.spend_id, state: 'waiting', closed_height: null });
+  tx.afterCommit(() => app.wake.withdrawals(chain.key));
+  return true;
+}
+
+/** Ends the withdrawals of other wallets whose time is over: those that nobody downloaded, and those that nobody signed. */
+export function endUnsigned(app: App, tx: Tx, now: number): void {
+  for (const account of app.directory.accounts().filter(isOutside)) {
+    const chain = app.chains.find(account.chainKey);
+    if (!chain?.isCurrent) continue;
+    for (const { id } of tx.all(heldWithdrawals, { account_id: account.id })) {
+      const row = withdrawalOf(tx, id);
+      if (row.spend_id === null || row.deadline_at === null || row.deadline_at > now) continue;
+      if (row.state === 'approved') endPlanned(app, tx, row, row.spend_id);
+      else abandon(app, tx, chain, row, null);
+    }
+  }
+}
+
+/** The approval of what was never handed out is over. */
+function endPlanned(app: App, tx: Tx, { id }: WithdrawalRow, spendId: number): void {
+  dropUnsigned(app, tx, spendId);
+  applyEvent(app, tx, withdrawalOf(tx, id), 'expire', {
+    reason: message('ended.expired'),
+    deadline_at: null,
+    problem: null,
+  });
+}
+
 /** Whether the chain shows the transaction by which a version is known. */
 function isShown(tx: Tx, chain: ChainRuntime, version: VersionRow): boolean {
   const known = versionFacts(tx, chain, spendOf(tx, version.spend_id));
@@ -171,25 +264,25 @@ export function whyOutside(app: App, row: WithdrawalRow): Message | null {
 export async function recogniseOutside(app: App, chain: ChainRuntime): Promise<boolean> {
   const { outside } = chain.spending;
   if (!outside) return false;
+  // two payments may share a coin, after one of them was given up
+  const known = unsettledSpends(app.store, chain)
+    .filter(({ account_id }) => isOutside(app.directory.accountOf(account_id)))
+    .flatMap((spend) => versionFacts(app.store, chain, spend));
+  const keys = known.flatMap((version) => version.keys);
   let waits = false;
-  for (const spend of unsettledSpends(app.store, chain)) {
-    if (!isOutside(app.directory.accountOf(spend.account_id))) continue;
-    const known = versionFacts(app.store, chain, spend);
-    for (const txid of strangersOf(app.store, chain, known)) {
-      if (isForeign(chain, txid)) continue;
-      const keys = known.flatMap((version) => version.keys);
-      const raw = await rawOf(app, chain, keys, txid);
-      if (raw === null) {
-        waits = true;
-        continue;
-      }
-      const own = known.find(({ version }) => outside.isOf(readPlan(version.plan), raw));
-      await app.store.write((tx) => {
-        if (own) recognise(app, tx, chain, own.version, txid);
-        else noteForeign(chain, txid);
-        settleSpends(app, tx, chain, tipHeightOf(tx, chain));
-      });
+  for (const txid of strangersOf(app.store, chain, known)) {
+    if (isForeign(chain, txid)) continue;
+    const raw = await rawOf(app, chain, keys, txid);
+    if (raw === null) {
+      waits = true;
+      continue;
     }
+    const own = known.find(({ version }) => outside.isOf(readPlan(version.plan), raw));
+    await app.store.write((tx) => {
+      if (own) recognise(app, tx, chain, own.version, txid);
+      else noteForeign(chain, txid);
+      settleSpends(app, tx, chain, tipHeightOf(tx, chain));
+    });
   }
   return waits;
 }
@@ -199,6 +292,7 @@ function recognise(app: App, tx: Tx, chain: ChainRuntime, { id, plan, size }: Ve
   if (!version || version.plan !== plan) return;
   tx.run(storeOutside, { id, txid, raw: null, size, signed_at: app.now() });
   if (version.txid === null) markSigned(app, tx, version, version.fee);
+  setEnd(app, tx, version, null);
   countChange(tx, chain, txid);
   bookFee(app, tx, chain, txid);
   app.log.info({ withdrawals: paidBy(tx, version).map((row) => row.id), txid }, 'a payment was sent by another wallet');

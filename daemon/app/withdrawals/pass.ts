@@ -26,6 +26,7 @@ import { refusalOf } from '../gas/tank-refusal.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
+import { endUnsigned } from './outside.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
@@ -207,14 +208,16 @@ async function sendAll(app: App, chain: ChainRuntime, isDue: (version: VersionRo
   return waits;
 }
 
-/** Ends withdrawals that waited longer than seven days for a decision or for the signer. Called every minute. */
+/**
+ * Ends withdrawals that waited longer than seven days for a decision or for the signer, and those that were not signed in time in the
+ * wallet that has their keys. Called every minute.
+ */
 export function expireWithdrawals(app: App, tx: Tx): void {
   // a withdrawal may have been paid after the backup, so it must not expire
   if (quarantineOf(tx)) return;
-  for (const row of tx.all(expiredWithdrawals, {
-    now: app.chains.credibleNow(app.now()),
-    limit: EXPIRED_PER_PASS_MAX,
-  })) {
+  const now = app.chains.credibleNow(app.now());
+  endUnsigned(app, tx, now);
+  for (const row of tx.all(expiredWithdrawals, { now, limit: EXPIRED_PER_PASS_MAX })) {
     applyEvent(app, tx, row, 'expire', {
       reason: message('ended.expired'),
       deadline_at: null,

@@ -18,6 +18,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
+import { excluding } from './abandoned.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, reservedBy, spendableCoins } from './coins.ts';
@@ -71,6 +72,8 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   feeMin?: bigint;
   /** Conflict keys that the plan has to use, whether or not earlier versions of the payment used them. */
   conflictKeys?: string[];
+  /** The payment that it is another version of; left out: a new one. */
+  spendId?: number;
   /** Only these coins besides those of the conflict keys; default: all spendable ones. */
   only?: string[];
   /** Only confirmed coins. */
@@ -95,17 +98,8 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
   needSignable(app, account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const change = await nextChange(app, holder);
-  const {
-    payouts,
-    feeRate,
-    feeMax,
-    feeMin = 0n,
-    conflictKeys = [],
-    parents,
-    from,
-    replaced,
-    inputsMax = null,
-  } = wanted;
+  const conflictKeys = keysOf(app.store, holder, wanted);
+  const { payouts, feeRate, feeMax, feeMin = 0n, parents, from, replaced, inputsMax = null } = wanted;
   const request: PaymentRequest = {
     accountNo: business.accountNo,
     asset,
@@ -119,11 +113,22 @@ export async function prepare(app: App, holder: Holder, wanted: PlanRequest): Pr
     ...(parents ? { parents } : {}),
     ...(from ? { from } : {}),
     ...(replaced ? { replaced } : {}),
-    holdings: holdingsFor(app.store, holder, wanted),
+    holdings: holdingsFor(app.store, holder, { ...wanted, conflictKeys }),
     tipHeight: tipHeightOf(app.store, chain),
   };
   const plan = await chain.spending.plan(request, () => chain.limit(PLAN_TIMEOUT_MS));
   return { plan, change, usesChange: plan.outputs.some(({ kind }) => kind === 'change') };
+}
+
+/** The conflict keys that a plan has to use. Throws `Rejected('spend.abandoned')`. */
+function keysOf(
+  reader: Reader,
+  { chain, account }: Holder,
+  { conflictKeys = [], only, spendId }: PlanRequest,
+): string[] {
+  if (!isOutside(account)) return conflictKeys;
+  const payer = { accountId: account.id, spendId: spendId ?? null, ...(only && { only }) };
+  return [...conflictKeys, ...excluding(reader, chain, payer, conflictKeys)];
 }
 
 /**
@@ -137,7 +142,9 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
     if (!row) throw new Rejected('spend.gone', `The coin ${outpoint} is not known any more`);
     return coinFrom(row, tip);
   };
-  const coins = (): Coin[][] => {
+  const coins = (): Coin[][] => tiers().map((tier) => tier.filter(({ outpoint }) => !required.has(outpoint)));
+  const required = new Set(wanted.conflictKeys);
+  const tiers = (): Coin[][] => {
     const { only } = wanted;
     if (only) {
       const taken = only.find((outpoint) => reservedBy(reader, chain, outpoint, 0) !== null);

@@ -161,6 +161,7 @@ async function replacement(
   const planned = await prepare(app, holder, {
     payouts: pays.map(({ address, units, sweep }) => ({ address, units: sweep ? null : units })),
     conflictKeys: open.keys,
+    spendId: open.spend.id,
     replaced: outbid.map(({ plan }) => readPlan(plan)),
     // a sweep or a complete cancellation has enough coins
     ...(pays.length === 0 || isSweep ? { only: [] } : {}),

@@ -100,6 +100,7 @@ const REFUSED: Record<WithdrawalEvent, string> = {
   expire: 'it cannot expire any more',
   sign: 'it is not to be signed',
   send: 'it was not signed',
+  abandon: 'it cannot be given up any more',
   pay: 'it was not signed',
   unpay: 'it was not signed',
   lose: 'it was not signed',

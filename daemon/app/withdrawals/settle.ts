@@ -101,7 +101,9 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
       isTold: strange.length > 0,
     });
   }
-  for (const txid of strange) alertForeign(app, tx, spend, withdrawals, txid);
+  // the coins of what was given up are free for the other wallet
+  const alarming = facts.isAbandoned ? [] : strange;
+  for (const txid of alarming) alertForeign(app, tx, spend, withdrawals, txid);
   if (decision.refusalsEnd) closeRefusals(app, tx, tx.all(versionsOf, { spend_id: spend.id }));
   const { stored: state } = SPEND_STATES[decision.state];
   if (spend.state === state) return;

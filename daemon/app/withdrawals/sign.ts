@@ -31,6 +31,7 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { endPlan } from '../gas/plans.ts';
+import { notExcluded } from './abandoned.ts';
 import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
@@ -123,7 +124,18 @@ export function isObsolete(reader: Reader, holder: Holder, version: VersionRow):
   const isEnded = paidBy(reader, version).some(
     (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null),
   );
-  return isEnded || isStale(reader, holder, spend, readPlan(version.plan)) || isPointless(reader, holder, spend);
+  const plan = readPlan(version.plan);
+  return (
+    isEnded ||
+    isStale(reader, holder, spend, plan) ||
+    isPointless(reader, holder, spend) ||
+    isBesideAbandoned(reader, holder, plan)
+  );
+}
+
+/** Whether a payment was given up after this one was planned, so that both could be paid. */
+function isBesideAbandoned(reader: Reader, { chain, account }: Holder, plan: SpendPlan): boolean {
+  return isOutside(account) && notExcluded(reader, chain, account.id, chain.spending.conflictKeys(plan)).length > 0;
 }
 
 /** It waits until it is handed out to the wallet that has the keys (`outside.ts`). */

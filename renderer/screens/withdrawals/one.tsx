@@ -103,7 +103,7 @@ function Body({ one }: { one: Detail }): ReactNode {
         <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
-      {isOutside(one) && <Outside id={`${one.id}`} />}
+      {isOutside(one) && <Outside id={`${one.id}`} until={one.state === 'signed' ? one.deadline_at : null} />}
       {one.problem && !isOutside(one) && (
         <Notice tone="warn" title={t('whyItWaits')}>
           <Told said={one.problem} />
@@ -114,7 +114,7 @@ function Body({ one }: { one: Detail }): ReactNode {
           <p>
             <Told said={one.reason} />
           </p>
-          <p>{t('nothingPaid')}</p>
+          {!one.reason.code.startsWith('ended.unsigned') && <p>{t('nothingPaid')}</p>}
         </Notice>
       )}
       <Section title={t('details')}>

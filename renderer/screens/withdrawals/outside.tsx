@@ -4,13 +4,14 @@ import type { Result } from '../../bridge.ts';
 import { useChange, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
+import { useTimes } from '../../parts/format.ts';
 import { Copy, Problem, Section } from '../../parts/parts.tsx';
 import { base64Of, saveBytes } from '../../parts/save.ts';
 import TEXTS from './texts.ts';
 
 type Handed = Result<'withdrawal.psbt'>;
 
-export function Outside({ id }: { id: string }): ReactNode {
+export function Outside({ id, until }: { id: string; until: string | null }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
   const [handed, setHanded] = useState<Handed | null>(null);
@@ -60,6 +61,44 @@ export function Outside({ id }: { id: string }): ReactNode {
           </button>
         </li>
       </ol>
+      {until !== null && <GiveUp id={id} until={until} />}
     </Section>
+  );
+}
+
+/** The end of a payment that was handed out and that nobody signed: when it comes by itself, and a way to have it now. */
+function GiveUp({ id, until }: { id: string; until: string }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  const connection = useConnection();
+  const [asking, setAsking] = useState(false);
+  const reject = useChange('withdrawal.reject', 'withdrawal.');
+  return (
+    <>
+      <p className="quiet">{t('outsideEnds', { day: times.full(until) })}</p>
+      {reject.error && <Problem error={reject.error} />}
+      {asking ? (
+        <fieldset className="asking">
+          <legend>{t('giveUpSure')}</legend>
+          <div className="actions">
+            <button
+              type="button"
+              className="button"
+              disabled={!connection.up || reject.isPending}
+              onClick={() => reject.mutate({ id })}
+            >
+              {t('giveUpYes')}
+            </button>
+            <button type="button" className="link" onClick={() => setAsking(false)}>
+              {t('rejectNo')}
+            </button>
+          </div>
+        </fieldset>
+      ) : (
+        <button type="button" className="button plain" onClick={() => setAsking(true)}>
+          {t('giveUp')}
+        </button>
+      )}
+    </>
   );
 }

@@ -199,6 +199,11 @@ export default texts(
     outsideFileHint: 'a signed PSBT, or the finished transaction in hex',
     outsideUpload: 'Hand in and send',
     outsideRefused: 'Nothing was sent.',
+    outsideEnds: 'If nobody signs it, it ends on {day}, and its coins are free.',
+    giveUp: 'Give it up',
+    giveUpSure:
+      'Give it up? Do so only if nobody signed it. The next payment from this account spends one of its coins, so that a signed copy cannot pay beside it. Until that one is confirmed, a copy can still be sent.',
+    giveUpYes: 'Yes, give it up',
     approveOutside: 'Approve, and sign in your wallet',
     speedUp: 'Speed up',
     everything: 'Everything',
@@ -450,6 +455,11 @@ export default texts(
     outsideFileHint: 'eine unterschriebene PSBT, oder die fertige Transaktion in Hex',
     outsideUpload: 'Abgeben und senden',
     outsideRefused: 'Nichts wurde gesendet.',
+    outsideEnds: 'Wenn niemand sie unterschreibt, endet sie am {day}, und ihre Coins sind frei.',
+    giveUp: 'Aufgeben',
+    giveUpSure:
+      'Aufgeben? Nur, wenn niemand sie unterschrieben hat. Die nächste Zahlung von diesem Konto gibt einen ihrer Coins aus, damit eine unterschriebene Kopie nicht zusätzlich zahlt. Bis jene bestätigt ist, kann eine Kopie noch gesendet werden.',
+    giveUpYes: 'Ja, aufgeben',
     approveOutside: 'Genehmigen und in Ihrer Wallet unterschreiben',
     speedUp: 'Beschleunigen',
     everything: 'Alles',

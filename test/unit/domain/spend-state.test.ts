@@ -33,6 +33,7 @@ const facts = (signed: readonly SignedFact[], change: Partial<SpendFacts> = {}):
   signed,
   isPlanned: false,
   isOurs: true,
+  isAbandoned: false,
   isReplaceable: true,
   isKept: false,
   buried: B,
@@ -95,6 +96,9 @@ const ROWS: Row[] = [
     null,
     null,
   ],
+  ['it was given up unsigned', facts([sent({ isStored: false })], { isAbandoned: true }), 'abandoned', null, null],
+  ['it was given up, and a copy is in the mempool', facts([there(0)], { isAbandoned: true }), 'pending', null, null],
+  ['it was given up, and another payment is buried', facts([dead(B)], { isAbandoned: true }), 'lost', null, null],
   ['another machine made it, and it is in a block', facts([there(1)], { isOurs: false }), 'confirmed', null, null],
 ];
 
@@ -237,6 +241,21 @@ describe('a withdrawal of a spend', () => {
     expect(result(facts([there(0)]), [0])?.held).toBe(false);
     expect(result(facts([sent(), there(0)]), [0])?.held).toBe(true);
     expect(result(facts([gone], { isReplaceable: false }), [0])?.held).toBe(false);
+  });
+
+  it('that was given up unsigned stays so until the chain shows a copy', () => {
+    const given = (signed: SignedFact[]) => {
+      const one = facts(signed, { isAbandoned: true });
+      return decideWithdrawal(one, decideSpend(one), { state: 'failed', paying: [0] });
+    };
+    const quiet = { events: [], loss: null, held: false, isPaying: false, problem: null };
+    expect([given([sent({ isStored: false })]), given([dead(0)]), given([dead(B)])]).toMatchObject([
+      quiet,
+      quiet,
+      quiet,
+    ]);
+    expect(given([there(0)])?.events).toEqual(['unpay', 'send']);
+    expect(given([there(1)])?.events).toEqual(['pay']);
   });
 
   it('goes back with its block', () => {

@@ -1,0 +1,63 @@
+/**
+ * Payments that were handed out to the wallet that has the keys, and that were given up because nobody signed them there.
+ *
+ * Invariants. A signed copy of one may exist all the same. So each later payment of the account spends a coin of every version of it, and
+ * at most one of the two confirms. While no such coin is free, none is planned, until a block excludes the copy.
+ */
+import { Rejected } from '../../domain/errors.ts';
+import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
+import type { Reader } from '../../store/store.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
+import { isSoleChange, reservedBy } from './coins.ts';
+import { isAbandoned, type SignedVersion, unsettledSpends, versionFacts } from './facts.ts';
+import { keyState } from './keys.ts';
+
+/** `only`: the coins that the payment may spend alone; left out: it has none of its own. `spendId`: whose coins it may take; null: a new one. */
+type Payer = { accountId: number; spendId: number | null; only?: readonly string[] };
+
+/** The versions of payments of an account that were given up, that may still confirm, and that a payment with these keys does not exclude. */
+export function notExcluded(
+  reader: Reader,
+  chain: ChainRuntime,
+  accountId: number,
+  keys: readonly string[],
+): SignedVersion[] {
+  return unsettledSpends(reader, chain)
+    .filter((spend) => spend.account_id === accountId && isAbandoned(reader, spend))
+    .flatMap((spend) => versionFacts(reader, chain, spend))
+    .filter((version) => version.dead === 0 && !version.keys.some((key) => keys.includes(key)));
+}
+
+/**
+ * The conflict keys that a payment needs besides `keys`, so that none of those that were given up confirms beside it. Throws
+ * `Rejected('spend.abandoned')` while one of them has no free coin.
+ */
+export function excluding(reader: Reader, chain: ChainRuntime, payer: Payer, keys: readonly string[]): string[] {
+  const more: string[] = [];
+  const left = notExcluded(reader, chain, payer.accountId, keys);
+  const { only = [] } = payer;
+  const promised = left.length === 0 ? [] : reader.all(heldWithdrawals, { account_id: payer.accountId });
+  const isFree = (key: string): boolean =>
+    isUsable(reader, chain, payer.spendId, key) &&
+    (only.includes(key) || !promised.some(({ outpoint }) => outpoint === key));
+  for (const version of left) {
+    if (version.keys.some((key) => more.includes(key))) continue;
+    const free = version.keys.filter(isFree);
+    const found = free.find((key) => only.includes(key)) ?? free[0];
+    if (found === undefined) {
+      const text =
+        'A payment that was given up unsigned may still be signed, and another payment is spending its coins: this one waits until that one is confirmed';
+      throw new Rejected('spend.abandoned', text);
+    }
+    more.push(found);
+  }
+  return more;
+}
+
+/** Whether a payment may spend a coin: nobody else spends it, or has reserved it. */
+function isUsable(reader: Reader, chain: ChainRuntime, spendId: number | null, key: string): boolean {
+  const state = keyState(reader, chain, key);
+  if (!state?.isThere || state.usedBy !== null) return false;
+  if (state.changeOf !== null && !isSoleChange(reader, chain, state.changeOf)) return false;
+  return reservedBy(reader, chain, key, spendId ?? 0) === null;
+}
