@@ -237,6 +237,39 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     await needSound();
   });
 
+  it('that takes everything and was given up is planned again as another transaction', async () => {
+    const { name } = await shop('p2wpkh', 55);
+    const to = await node.newAddress();
+    const sweep = async () => {
+      const { withdrawal } = await operator()('withdrawal.add', {
+        business: name,
+        crypto: 'LTC',
+        address: to,
+        amount: null,
+      });
+      expect((await run('withdrawal', 'approve', `${withdrawal.id}`, '--yes', '--to', to, '--amount', '2')).code).toBe(
+        0,
+      );
+      return withdrawal.id;
+    };
+    const first = await sweep();
+    const copy = await signedPsbt(first);
+    expect((await run('withdrawal', 'reject', `${first}`, '--yes')).code).toBe(0);
+    const second = await sweep();
+    const problem = async () => (await show(second)).problem?.values;
+    await until('it waits for the next block', async () => /very transaction/.test(JSON.stringify(await problem())));
+    await node.mine(1);
+    await until('it is planned', async () => (await show(second)).problem?.code === 'wait.outside');
+    const psbt = await signedPsbt(second);
+    expect(psbt).not.toBe(copy);
+    expect((await handIn(second, psbt)).code).toBe(0);
+    await inState(second, 'broadcast');
+    await node.mine(12);
+    await inState(second, 'completed');
+    expect((await show(first)).state).toBe('failed');
+    await needSound();
+  });
+
   it('that was given up is completed where a copy is sent, and the next payment fails instead', async () => {
     const { name } = await shop('p2pkh', 61, 2);
     const first = await approved(name, '0.5');

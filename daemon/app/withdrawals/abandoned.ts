@@ -5,12 +5,14 @@
  * at most one of the two confirms. While no such coin is free, none is planned, until a block excludes the copy.
  */
 import { Rejected } from '../../domain/errors.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
 import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { isSoleChange, reservedBy } from './coins.ts';
 import { isAbandoned, type SignedVersion, unsettledSpends, versionFacts } from './facts.ts';
 import { keyState } from './keys.ts';
+import { readPlan } from './stored-plan.ts';
 
 /** `only`: the coins that the payment may spend alone; left out: it has none of its own. `spendId`: whose coins it may take; null: a new one. */
 type Payer = { accountId: number; spendId: number | null; only?: readonly string[] };
@@ -22,11 +24,23 @@ export function notExcluded(
   accountId: number,
   keys: readonly string[],
 ): SignedVersion[] {
-  return unsettledSpends(reader, chain)
-    .filter((spend) => spend.account_id === accountId && isAbandoned(reader, spend))
-    .flatMap((spend) => versionFacts(reader, chain, spend))
-    .filter((version) => version.dead === 0 && !version.keys.some((key) => keys.includes(key)));
+  return abandonedVersions(reader, chain, accountId).filter(
+    (version) => version.dead === 0 && !version.keys.some((key) => keys.includes(key)),
+  );
 }
+
+/** Whether a plan is the very transaction of a payment that was given up: the chain could not show which of the two it has. */
+export function isGivenUp(reader: Reader, chain: ChainRuntime, accountId: number, plan: SpendPlan): boolean {
+  const { raw } = chain.spending.describe(plan);
+  return abandonedVersions(reader, chain, accountId).some(
+    ({ version }) => chain.spending.describe(readPlan(version.plan)).raw === raw,
+  );
+}
+
+const abandonedVersions = (reader: Reader, chain: ChainRuntime, accountId: number): SignedVersion[] =>
+  unsettledSpends(reader, chain)
+    .filter((spend) => spend.account_id === accountId && isAbandoned(reader, spend))
+    .flatMap((spend) => versionFacts(reader, chain, spend));
 
 /**
  * The conflict keys that a payment needs besides `keys`, so that none of those that were given up confirms beside it. Throws

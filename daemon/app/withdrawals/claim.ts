@@ -6,6 +6,7 @@
  * address is watched before a transaction that pays it is signed.
  */
 import { Rejected } from '../../domain/errors.ts';
+import type { SpendPlan } from '../../domain/spend.ts';
 import {
   dropKeys,
   dropPayouts,
@@ -24,7 +25,7 @@ import {
 } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { notExcluded } from './abandoned.ts';
+import { isGivenUp, notExcluded } from './abandoned.ts';
 import { takeChange } from './change-address.ts';
 import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
 import type { SignedVersion } from './facts.ts';
@@ -99,9 +100,7 @@ export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): 
   const earlier = tx.all(versionsOf, { spend_id: spendId });
   if (earlier.some(({ txid }) => txid === null)) throw new Overtaken('another version is being signed');
   needConflict(tx, keys, earlier);
-  if (isOutside(holder.account) && notExcluded(tx, chain, holder.account.id, keys).length > 0) {
-    throw new Overtaken('another payment was given up');
-  }
+  if (isOutside(holder.account)) needExclusion(tx, holder, plan, keys);
   if (planned.usesChange && !takeChange(tx, holder, change)) throw new Overtaken('the change address was taken');
   const { id } = tx.run(insertVersion, {
     spend_id: spendId,
@@ -122,6 +121,13 @@ export function addVersion(app: App, tx: Tx, holder: Holder, version: Version): 
     tx.run(insertPayout, { version_id: id, withdrawal_id: row.id, units: paid.units });
   }
   return id;
+}
+
+/** Checks that a plan excludes each payment of its account that was given up, and is not one of them. */
+function needExclusion(reader: Reader, { chain, account }: Holder, plan: SpendPlan, keys: readonly string[]): void {
+  if (notExcluded(reader, chain, account.id, keys).length > 0) throw new Overtaken('another payment was given up');
+  if (!isGivenUp(reader, chain, account.id, plan)) return;
+  throw new Overtaken('it would be the very transaction that was given up, until the next block');
 }
 
 /** Checks that each version shares a conflict key with each other one. */

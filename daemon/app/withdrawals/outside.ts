@@ -102,10 +102,11 @@ function markHanded(app: App, tx: Tx, version: VersionRow, txid: string): void {
   setEnd(app, tx, version, app.now() + SIGNED_WITHIN_MS);
 }
 
-/** Sets the time until which the withdrawals of a version wait for their signature; null: it is there. */
+/** Sets the time until which the withdrawals of a payment wait for their signature; null: it is there. */
 function setEnd(app: App, tx: Tx, version: VersionRow, deadline_at: number | null): void {
-  for (const row of paidBy(tx, version)) {
-    if (row.deadline_at !== deadline_at) saveWithdrawal(app, tx, { ...row, deadline_at }, row.state);
+  for (const row of tx.all(withdrawalsOfSpend, { spend_id: version.spend_id })) {
+    if (isOpen(row.state) && row.deadline_at !== deadline_at)
+      saveWithdrawal(app, tx, { ...row, deadline_at }, row.state);
   }
 }
 
