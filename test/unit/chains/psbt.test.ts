@@ -4,10 +4,14 @@ import { HDKey } from '@scure/bip32';
 import { initEccLib, Psbt, script as Script, Transaction } from 'bitcoinjs-lib';
 import * as ecc from 'tiny-secp256k1';
 import { describe, expect, it } from 'vitest';
+import type { App } from '../../../daemon/app/app.ts';
+import { needSignable } from '../../../daemon/app/withdrawals/plan.ts';
+import type { CoinSource } from '../../../daemon/chains/adapter.ts';
 import { addressAt, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { isOfPlan, judgeSigned } from '../../../daemon/chains/utxo/spend/judge.ts';
 import { planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
 import { makePsbt } from '../../../daemon/chains/utxo/spend/psbt.ts';
+import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
 import type { AccountKey, Branch, ScriptForm } from '../../../daemon/domain/chain.ts';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
 import { DESTINATIONS, requestOf } from './spend-kit.ts';
@@ -249,4 +253,17 @@ it.each([
   ['a transaction that ends early', '02000000010000'],
 ])('refuses %s as unreadable', (_, given) => {
   expect(codeOf(() => judge(planned('p2wpkh').plan, given))).toBe('psbt.malformed');
+});
+
+it.each([
+  ['BTC', 'signed there'],
+  ['LTC', 'signed there'],
+  ['BCH', 'account.watch_only'],
+] as const)('an account of %s in another wallet: what is paid out of it is %s', (chain, expected) => {
+  const key = accountOf('p2pkh');
+  const chainKey = `regtest:${chain}` as const;
+  const spending = new UtxoSpending(chain, 'regtest', {} as CoinSource);
+  const app = { chains: { find: (name: string) => (name === chainKey ? { adapter: { spending } } : undefined) } };
+  const code = codeOf(() => needSignable(app as unknown as App, { key, chainKey }, chain));
+  expect(code).toBe(expected === 'signed there' ? 'accepted' : expected);
 });
