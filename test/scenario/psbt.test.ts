@@ -270,23 +270,6 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     await needSound();
   });
 
-  it('that was given up is completed where a copy is sent, and the next payment fails instead', async () => {
-    const { name } = await shop('p2pkh', 61, 2);
-    const first = await approved(name, '0.5');
-    const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(first.id)]);
-    expect((await run('withdrawal', 'reject', `${first.id}`, '--yes', '--reason', 'lost the device')).code).toBe(0);
-    expect((await show(first.id)).reason).toMatchObject({ code: 'ended.unsigned_why' });
-    const second = await approved(name, '0.5');
-    await signedPsbt(second.id);
-    const txid = await node.rpc<string>('sendrawtransaction', [hex]);
-    await inState(first.id, 'broadcast');
-    await node.mine(12);
-    expect(await inState(first.id, 'completed')).toMatchObject({ tx_id: txid, reason: null });
-    expect((await inState(second.id, 'failed')).reason).toMatchObject({ code: 'ended.conflict' });
-    const { chains } = await operator()('ledger.prove', { chain: 'regtest:LTC' });
-    expect(chains).toMatchObject([{ problems: [] }]);
-  });
-
   it.each(FORMS)('of %s is recognised where the other wallet sends it by itself', async (form) => {
     const { name } = await shop(form, 21 + FORMS.indexOf(form));
     const { id } = await approved(name, '0.4');
@@ -326,6 +309,23 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
     await node.mine(12);
     await inState(id, 'completed');
     await needSound();
+  });
+
+  it('that was given up is completed where a copy is sent, and the next payment fails instead', async () => {
+    const { name } = await shop('p2pkh', 61, 2);
+    const first = await approved(name, '0.5');
+    const { hex } = await signer.rpc<{ hex: string }>('finalizepsbt', [await signedPsbt(first.id)]);
+    expect((await run('withdrawal', 'reject', `${first.id}`, '--yes', '--reason', 'lost the device')).code).toBe(0);
+    expect((await show(first.id)).reason).toMatchObject({ code: 'ended.unsigned_why' });
+    const second = await approved(name, '0.5');
+    await signedPsbt(second.id);
+    const txid = await node.rpc<string>('sendrawtransaction', [hex]);
+    await inState(first.id, 'broadcast');
+    await node.mine(12);
+    expect(await inState(first.id, 'completed')).toMatchObject({ tx_id: txid, reason: null });
+    expect((await inState(second.id, 'failed')).reason).toMatchObject({ code: 'ended.conflict' });
+    const { chains } = await operator()('ledger.prove', { chain: 'regtest:LTC' });
+    expect(chains).toMatchObject([{ problems: [] }]);
   });
 
   it('ends with an alarm where an altered copy is sent, and is not paid again', async () => {
