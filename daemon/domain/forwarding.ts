@@ -32,6 +32,25 @@ export function nextTry(schedule: ForwardSchedule, now: number, timeZone: string
   return schedule.every === 'reached' ? now + MS_PER_DAY : nextDue(schedule, now, timeZone);
 }
 
+/** The most times, one after the other, that a plan leaves out. */
+export const LEFT_OUT_MAX = 100;
+
+/**
+ * When a plan that waits until `next` is due by the clock of now. A time that is further ahead than those that were left out was set under a clock
+ * that was ahead, or in another time zone: then it is the next one from now.
+ */
+export function dueAt(
+  schedule: ForwardSchedule,
+  { next, leftOut }: { next: number; leftOut: number },
+  now: number,
+  timeZone: string,
+): number {
+  if (schedule.every === 'reached') return next > now + MS_PER_DAY ? now : next;
+  let last = now;
+  for (let i = 0; i <= leftOut && last < next; i++) last = nextDue(schedule, last, timeZone);
+  return next > last ? nextDue(schedule, now, timeZone) : next;
+}
+
 function dayAfter({ year, month, day }: Day, days: number): { day: Day; ofWeek: number } {
   const date = new Date(Date.UTC(year, month - 1, day + days));
   const found = { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };

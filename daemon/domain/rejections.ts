@@ -21,7 +21,7 @@ export type RejectCode =
   | 'console.listen'
   | 'delivery.not_found'
   | `endpoint.${'not_found' | 'quarantine' | 'too_many' | 'url'}`
-  | `forward.${'address' | 'amount' | 'fee' | 'grant' | 'not_found' | 'schedule'}`
+  | `forward.${'amount' | 'destination' | 'fee' | 'grant' | 'not_found' | 'schedule'}`
   | `idempotency.${'conflict' | 'key'}`
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
   | `item.${'not_found' | 'price' | 'too_many'}`

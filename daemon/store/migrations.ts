@@ -65,6 +65,7 @@ import { FORWARDING_RUNS } from './migrations/0069-forwarding-runs.ts';
 import { CLOSING_MAIL } from './migrations/0070-closing-mail.ts';
 import { SLUGS } from './migrations/0071-slugs.ts';
 import { AMOUNTS } from './migrations/0072-amounts.ts';
+import { FORWARDING_TIMES } from './migrations/0074-forwarding-times.ts';
 import { RECEIVING } from './migrations/0076-receiving.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
@@ -129,6 +130,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0070-closing-mail', CLOSING_MAIL],
   ['0071-slugs', SLUGS],
   ['0072-amounts', AMOUNTS],
+  ['0074-forwarding-times', FORWARDING_TIMES],
   ['0076-receiving', RECEIVING],
 ];
 

@@ -195,6 +195,8 @@ export const WITHDRAWAL_TABLES = {
     updated_at: time,
     /** When a run of several payments began that goes on; null: none does. */
     run_at: maybe(time),
+    /** How many times, one after the other, the operator left out. */
+    left_out: int,
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

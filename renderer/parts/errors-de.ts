@@ -64,6 +64,8 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'client.too_many': 'Es gibt schon zu viele Client-IDs: Widerrufen Sie zuerst welche',
   'endpoint.too_many': 'Es gibt schon zu viele Adressen für Ereignisse',
   'forward.amount': 'Dieser Betrag geht jetzt nicht: Er hat zu viele Nachkommastellen, oder nichts ist frei zum Senden',
+  'forward.destination':
+    'An dieses Ziel kann der Plan nicht senden: Es gehört nicht zu dieser Blockchain, oder es steht nicht im Adressbuch',
   'forward.fee':
     'Die Gebühr geht so nicht: Der Plan braucht eine höchste Gebühr einer Zahlung und von 24 Stunden, und das Netz darf nicht teurer sein',
   'forward.grant': 'Die Erlaubnis der Wallet fehlt oder gehört nicht zu diesem Plan',

@@ -70,9 +70,13 @@ afterAll(() => service.stop());
 
 describe('a plan', () => {
   it.each<[string, Partial<Terms>, string]>([
-    ['to an address that is in no address book', { address: stranger('LTC', 9) }, 'forward.address'],
-    ['to an address of another network', { address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' }, 'forward.address'],
-    ['to an address of another chain', { address: VAULT }, 'forward.address'],
+    ['to an address that is in no address book', { address: stranger('LTC', 9) }, 'forward.destination'],
+    [
+      'to an address of another network',
+      { address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' },
+      'forward.destination',
+    ],
+    ['to an address of another chain', { address: VAULT }, 'forward.destination'],
     ['without a limit of a fee', { fee_share: null }, 'forward.fee'],
     ['with no fees of a day', { fee_day: '0' }, 'forward.fee'],
     ['with a share above everything', { fee_share: '1.1' }, 'forward.fee'],
@@ -164,7 +168,7 @@ describe('a plan', () => {
     await until('it is paid', async () => (await operator.show(sent.id)).state === 'completed');
     await deposit(service, 'LTC', 400);
     await problem('forward.address');
-    expect(await refusal(operator.call('forwarding.send', ltc))).toBe('forward.address');
+    expect(await refusal(operator.call('forwarding.send', ltc))).toBe('forward.destination');
     await operator.call('addressBook.add', { business, chain: chain as 'LTC', address: COLD, label });
     await next(4);
     expect((await plans())[0]?.problem).toBe(null);

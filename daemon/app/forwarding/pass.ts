@@ -2,7 +2,7 @@
 
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { nextDue } from '../../domain/forwarding.ts';
+import { dueAt, nextDue } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
@@ -46,6 +46,7 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   if (payment && isOpen(payment.state)) return noteOpen(app, chain, plan, payment);
   if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
   const goesOn = isRunning(plan, app.now());
+  if (await isSetRight(app, plan)) return;
   if ((app.now() < plan.next_at && !goesOn) || !chain.isCurrent || chain.syncs === 0) return;
   const away = await whyUnsigned(app, chain);
   // the fee of now is not asked for nothing
@@ -64,6 +65,19 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     if (!(error instanceof Rejected)) throw error;
     await waitFor(app, plan, messageOf(reasonOf(error)));
   }
+}
+
+/** Sets the next time of a plan that a clock which was ahead set, so that it does not wait for years. Returns whether there was such a one. */
+async function isSetRight(app: App, plan: ForwardPlanRow): Promise<boolean> {
+  const { schedule, timeZone } = timesOf(app, plan);
+  const next_at = dueAt(schedule, { next: plan.next_at, leftOut: plan.left_out }, app.now(), timeZone);
+  if (next_at === plan.next_at) return false;
+  await app.store.write((tx) => {
+    const now = unchanged(tx, plan);
+    if (now) note(tx, now, { next_at, left_out: 0 });
+    tx.afterCommit(() => app.wake.withdrawals(plan.chain_key));
+  });
+  return true;
 }
 
 /** Whether the rest of a run is less than the plan sends by itself, and not worth its fee. */
@@ -95,11 +109,13 @@ async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
   if (plan.every === 'reached' && plan.run_at === null) return waitFor(app, plan, null);
   const { schedule, timeZone } = timesOf(app, plan);
   // the end of a run that was begun by hand leaves out no time
-  const next_at = app.now() < plan.next_at ? plan.next_at : nextDue(schedule, app.now(), timeZone);
+  const isAhead = app.now() < plan.next_at;
+  const next_at = isAhead ? plan.next_at : nextDue(schedule, app.now(), timeZone);
+  const left_out = isAhead ? plan.left_out : 0;
   await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     if (!now) return;
-    note(tx, now, { next_at, run_at: null });
+    note(tx, now, { next_at, run_at: null, left_out });
     noteWaiting(app, tx, now.id, null);
   });
 }

@@ -24,9 +24,12 @@ const WAITS = 'forward.waits';
 export const paymentOf = (reader: Reader, { withdrawal_id }: ForwardPlanRow): WithdrawalRow | null =>
   withdrawal_id === null ? null : (reader.get(withdrawalById, { id: withdrawal_id }) ?? null);
 
-/** Whether a run has begun that goes on with the next address, whatever is left. One that goes on for a day ends. */
+/**
+ * Whether a run has begun that goes on with the next address, whatever is left. One that goes on for a day ends, and one that a clock
+ * which was ahead began.
+ */
 export const isRunning = ({ run_at }: ForwardPlanRow, now: number): boolean =>
-  run_at !== null && now < run_at + MS_PER_DAY;
+  run_at !== null && Math.abs(now - run_at) < MS_PER_DAY;
 
 /** The schedule of a plan, and the time zone that it goes by. */
 export const timesOf = (app: App, { business_id, every, minute, weekday }: ForwardPlanRow) => ({
@@ -45,10 +48,10 @@ export function unchanged(tx: Tx, read: ForwardPlanRow): ForwardPlanRow | null {
 /** Stores what changed about a plan, and keeps the rest of its row as it was read. */
 export function note(
   tx: Tx,
-  { id, next_at, withdrawal_id, problem, run_at }: ForwardPlanRow,
-  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at'>>,
+  { id, next_at, withdrawal_id, problem, run_at, left_out }: ForwardPlanRow,
+  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at' | 'left_out'>>,
 ): void {
-  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, ...change });
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, left_out, ...change });
 }
 
 /** Begins a payment, unless the plan has changed or has another one under way. */
@@ -69,7 +72,7 @@ export function beginPayment(
   const begun = isRunning(now, app.now()) ? now.run_at : app.now();
   const run_at = goesOn ? begun : null;
   const next_at = nextDue(schedule, app.now(), timeZone);
-  note(tx, now, { next_at, withdrawal_id: row.id, problem: null, run_at });
+  note(tx, now, { next_at, withdrawal_id: row.id, problem: null, run_at, left_out: 0 });
   endIn(app, tx, WAITS, `${plan.id}`);
   return row;
 }

@@ -5,7 +5,7 @@
 import { addressFault } from '../../chains/address-fault.ts';
 import { type Asset, assetOf, findAsset } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { nextDue } from '../../domain/forwarding.ts';
+import { LEFT_OUT_MAX, nextDue } from '../../domain/forwarding.ts';
 import { textOf } from '../../domain/messages.ts';
 import { isOpen } from '../../domain/withdrawal.ts';
 import {
@@ -65,7 +65,7 @@ export function labelOf(app: App, { business_id, asset, address }: ForwardPlanRo
 export const plansOf = (app: App, business: Business): ForwardPlanRow[] =>
   app.store.all(forwardPlansOf, { business_id: business.id });
 
-/** Checks the terms of a plan. Throws `Rejected`: `forward.address`, `.fee`, `.schedule`. */
+/** Checks the terms of a plan. Throws `Rejected`: `forward.destination`, `.fee`, `.schedule`. */
 export function needTerms(app: App, business: Business, asset: Asset, terms: ForwardTerms): void {
   const { address, every, weekday, fee_share_ppm, fee_max, fee_day } = terms;
   if ((every === 'week') !== (weekday !== null)) {
@@ -81,10 +81,11 @@ export function needTerms(app: App, business: Business, asset: Asset, terms: For
     throw new Rejected('forward.fee', text, 'fee_share');
   }
   const fault = chain && addressFault(chain.adapter, address);
-  if (fault) throw new Rejected('forward.address', `${address} cannot be paid on ${asset.chain}: ${fault}`, 'address');
+  if (fault)
+    throw new Rejected('forward.destination', `${address} cannot be paid on ${asset.chain}: ${fault}`, 'address');
   if (!app.store.get(addressInBook, { business_id: business.id, chain: asset.chain, address })) {
     const text = `${address} is not in the address book of ${business.name} for ${asset.chain}: add it first`;
-    throw new Rejected('forward.address', text, 'address');
+    throw new Rejected('forward.destination', text, 'address');
   }
 }
 
@@ -132,6 +133,7 @@ export async function setPlan(
       created_at: now,
       updated_at: now,
       run_at: null,
+      left_out: 0,
     });
     tx.afterCommit(() => app.wake.withdrawals(account.chainKey));
   });
@@ -208,7 +210,12 @@ export async function skipNext(app: App, business: Business, asset: Asset): Prom
   await app.store.write((tx) => {
     const now = tx.get(forwardPlanById, { id: plan.id });
     if (!now) throw notFound(business, asset);
-    note(tx, now, { next_at: nextDue(schedule, Math.max(now.next_at, app.now()), timeZone) });
+    const isAhead = now.next_at > app.now();
+    const left_out = isAhead ? now.left_out + 1 : 1;
+    if (left_out > LEFT_OUT_MAX) {
+      throw new Rejected('forward.schedule', `${LEFT_OUT_MAX} times are left out already: end the plan instead`);
+    }
+    note(tx, now, { next_at: nextDue(schedule, isAhead ? now.next_at : app.now(), timeZone), left_out });
   });
   return planFor(app, business, asset);
 }
@@ -223,7 +230,7 @@ export async function sendNow(app: App, business: Business, asset: Asset): Promi
   const why = whyNot(app, plan, found);
   if (run.kind === 'less') throw new Rejected('forward.amount', 'Nothing is free to be sent now');
   if (run.kind === 'dear') throw new Rejected('forward.fee', why ? textOf(why) : 'The fee is too high');
-  if (why) throw new Rejected('forward.address', textOf(why), 'address');
+  if (why) throw new Rejected('forward.destination', textOf(why), 'address');
   const row = await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     const before = now && paymentOf(tx, now);

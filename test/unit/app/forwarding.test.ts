@@ -36,6 +36,7 @@ async function planned(): Promise<{ pay: CoinBench; id: number }> {
     problem: null,
     updated_at: bench.at,
     run_at: null,
+    left_out: 0,
   };
   const id = await app.store.write((tx) => {
     tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
@@ -95,5 +96,34 @@ describe('a payment of a plan', () => {
     expect(asked).toHaveBeenCalledTimes(1);
     expect(forwarded(pay)).toEqual([]);
     expect(app.store.get(forwardPlanById, { id })?.withdrawal_id ?? null).toBe(null);
+  });
+
+  const change = ({ app }: CoinBench, sql: string, ...values: (number | string)[]) =>
+    app.store.write((tx) => tx.run({ sql, bind: () => values as never }, {}));
+
+  it('waits for a day at most, and not for a year, once a clock that was ahead is set right', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const ahead = bench.at + 365 * 24 * 60 * MINUTE_MS;
+    await change(pay, 'UPDATE forward_plan SET next_at = ?, run_at = ?', ahead, ahead);
+    await passForwards(app, bench.chain);
+    expect([planOf(pay, id).next_at, forwarded(pay)]).toEqual([bench.at, []]);
+    await passForwards(app, bench.chain);
+    expect([states(pay), planOf(pay, id).run_at]).toEqual([['approved'], null]);
+  });
+
+  it('of each day has its next hour again once a clock that was ahead is set right, and keeps what was left out', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const day = 24 * 60 * MINUTE_MS;
+    await change(pay, "UPDATE forward_plan SET every = 'day', minute = 180, next_at = ?", bench.at + 40 * day);
+    await passForwards(app, bench.chain);
+    const { next_at } = planOf(pay, id);
+    expect(next_at).toBeGreaterThan(bench.at);
+    expect(next_at).toBeLessThanOrEqual(bench.at + day);
+    const later = next_at + 2 * day;
+    await change(pay, 'UPDATE forward_plan SET next_at = ?, left_out = 2', later);
+    await passForwards(app, bench.chain);
+    expect([planOf(pay, id).next_at, forwarded(pay)]).toEqual([later, []]);
   });
 });

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  dueAt,
   type FeeLimits,
   type ForwardSchedule,
   feeAllowed,
@@ -89,6 +90,26 @@ const limits: fc.Arbitrary<FeeLimits> = fc.record({
   sharePpm: fc.option(fc.bigInt({ min: 0n, max: 1_000_000n })),
   max: fc.option(units),
   day: units,
+});
+
+describe('a time that is further ahead than those that were left out', () => {
+  const now = at('2026-01-10T00:30:00Z');
+  it.each([
+    ['is the next one', daily(120), '2026-01-12T02:00:00Z', 1, 'UTC', '2026-01-10T02:00:00Z'],
+    ['stays, if so many were left out', daily(120), '2026-01-12T02:00:00Z', 2, 'UTC', '2026-01-12T02:00:00Z'],
+    ['of each week, too', weekly(1, 240), '2027-01-11T04:00:00Z', 0, 'UTC', '2026-01-12T04:00:00Z'],
+    ['by the clock of now', daily(120), '2026-01-11T02:00:00Z', 0, 'Europe/Berlin', '2026-01-10T01:00:00Z'],
+  ] as const)('%s', (_, schedule, next, leftOut, zone, wanted) => {
+    const due = dueAt(schedule, { next: at(next), leftOut }, now, zone);
+    expect(new Date(due).toISOString().replace('.000Z', 'Z')).toBe(wanted);
+  });
+
+  it('is now for a plan that waits for its sum, from more than a day on', () => {
+    const reached: ForwardSchedule = { every: 'reached', minute: 0, weekday: null };
+    const day = 24 * 3_600_000;
+    expect(dueAt(reached, { next: now + day, leftOut: 0 }, now, 'UTC')).toBe(now + day);
+    expect(dueAt(reached, { next: now + day + 1, leftOut: 0 }, now, 'UTC')).toBe(now);
+  });
 });
 
 describe('what a plan sends', () => {

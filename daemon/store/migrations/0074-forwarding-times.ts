@@ -1,0 +1,4 @@
+/** How many of its next times the operator left out: a time that is further ahead was set under a clock that was ahead. */
+export const FORWARDING_TIMES: readonly string[] = [
+  'ALTER TABLE forward_plan ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0',
+];
