@@ -21,6 +21,7 @@ const NOTHING_SIGNED: Memory = {
   grants: new Map(),
   gasGrants: new Map(),
   forwardGrants: new Map(),
+  forwardIndices: { next: (_key: string, from: number) => from },
   tanks: new Map(),
   gasUsed: new Map(),
   policySpends: [],

@@ -81,6 +81,7 @@ async function controls(chain: 'ETH' | 'BSC', isToken: boolean): Promise<Spendin
         signed: new Map(isCancel ? [[intent.uuid, known]] : []),
         gasGrants: new Map([[gasSubjectOf(grant), grant]]),
         forwardGrants: new Map(),
+        forwardIndices: { next: (_key: string, from: number) => from },
         tanks: new Map(),
       };
       const approval =

@@ -61,10 +61,11 @@ const feeText = ({ asset, feeAsset = asset, feeMax }: Intent): string =>
 
 export function grantMac(key: Uint8Array, epoch: Epoch, grant: Grant): string {
   if ('kind' in grant && grant.kind === 'forward') {
-    const { network, accountNo, asset, address, feeSharePpm, feeMax, feeDay, issuedAt } = grant;
+    const { network, accountNo, asset, address, from, feeSharePpm, feeMax, feeDay, issuedAt } = grant;
+    const first = from === undefined ? [] : ['from', from];
     return mac(
       key,
-      ['forward grant', network, accountNo, asset, address, feeSharePpm, feeMax, feeDay, issuedAt],
+      ['forward grant', network, accountNo, asset, address, feeSharePpm, feeMax, feeDay, issuedAt, ...first],
       epoch,
     );
   }

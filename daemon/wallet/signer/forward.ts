@@ -7,7 +7,9 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import { isWithinShare } from '../../domain/forwarding.ts';
+import { type ForwardKey, forwardKeyOf, isForwardKey } from '../forward-key.ts';
 import { identityText } from './approval.ts';
+import type { IndexUse } from './forward-index.ts';
 import {
   judgeWithdrawals,
   type Moved,
@@ -54,18 +56,54 @@ function judgeForward({ withdrawals, purpose }: SignOrder, moved: Moved, { memor
   const subject = forwardSubjectOf(moved);
   const rise = memory.policyFees.riseOf(subject, moved.conflictKeys, moved.fee);
   // what was signed before is signed again, also after the grant ended: its fee was counted
-  if (!known || rise > 0n) needGranted(memory.forwardGrants.get(subject), intent, moved.fee);
+  const grant = memory.forwardGrants.get(subject);
+  const to = !known || rise > 0n ? needGranted(grant, intent, moved, { memory, now }) : undefined;
   const used = spentInDay(memory.policySpends, subject, now);
-  const perDay = BigInt(memory.forwardGrants.get(subject)?.feeDay ?? 0);
+  const perDay = BigInt(grant?.feeDay ?? 0);
   if (rise > 0n && used + rise > perDay) throw overLimit('the fees of 24 hours would be above their limit');
   const entry = { intent, identity, feeMax: 0n, policyUnits: null };
-  const spentForward = { subject, units: rise };
+  const spentForward = { subject, units: rise, ...(to && { to }) };
   return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentForward };
 }
 
-function needGranted(grant: ForwardGrant | undefined, { address, units, asset, feeAsset }: Intent, fee: bigint): void {
+/** Returns the address of an extended public key that it pays; undefined where the grant is for an address. */
+function needGranted(
+  grant: ForwardGrant | undefined,
+  intent: Intent,
+  { fee, conflictKeys }: Moved,
+  of: Pick<Witness, 'memory' | 'now'>,
+): IndexUse | undefined {
   if (!grant || !isForwarding(grant)) throw overLimit('nothing is forwarded from this account in this coin');
-  if (grant.address !== address) throw overLimit(`what is forwarded goes to ${grant.address} only`);
+  needFee(grant, intent, fee);
+  if (grant.from !== undefined) return needNext({ ...grant, from: grant.from }, intent, conflictKeys, of);
+  if (grant.address !== intent.address) throw overLimit(`what is forwarded goes to ${grant.address} only`);
+  return undefined;
+}
+
+/** Throws `Rejected('signer.index')` with the index that is next in its field, for another address than that one. */
+function needNext(
+  { address: text, asset, network, from }: ForwardGrant & { from: number },
+  { address }: Intent,
+  coins: Iterable<string>,
+  { memory, now }: Pick<Witness, 'memory' | 'now'>,
+): IndexUse {
+  const key = `${network}/${asset}/${text}`;
+  const index = memory.forwardIndices.next(key, from, coins, now);
+  if (forwardKeyOf(text, asset, network).at(index) === address) return { key, index };
+  const why = `Refused to sign: what is forwarded goes to the next address of the extended public key, number ${index}`;
+  throw new Rejected('signer.index', why, `${index}`);
+}
+
+/** Checks the destination of a grant. Throws `Rejected`: `account.*`, and `signer.approval` for another spelling. */
+export function needDestination({ address, asset, network, from, feeDay }: ForwardGrant): void {
+  if (feeDay === '0') return;
+  const isKey = isForwardKey(address);
+  const key: ForwardKey | null = isKey ? forwardKeyOf(address, asset, network) : null;
+  if ((from !== undefined) === isKey && (key?.text ?? address) === address) return;
+  throw new Rejected('signer.approval', 'The grant is of another destination than it says');
+}
+
+function needFee(grant: ForwardGrant, { units, asset, feeAsset }: Intent, fee: bigint): void {
   const { feeSharePpm, feeMax } = grant;
   if (feeSharePpm === null && feeMax === null) throw overLimit('the grant limits no fee');
   if (feeMax !== null && fee > BigInt(feeMax)) throw overLimit('the fee is above the limit of one payment');

@@ -4,6 +4,7 @@ import { MS_PER_DAY } from '../../domain/time.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
 import { forwardSubjectOf } from './forward.ts';
+import { ForwardIndices } from './forward-index.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
 import { type Memory, type PolicySpend, type SignatureRecord, type SignedChange, subjectOf } from './permission.ts';
@@ -20,6 +21,7 @@ export class JournalMemory implements Memory {
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
   readonly forwardGrants = new Map<string, ForwardGrant>();
+  readonly forwardIndices = new ForwardIndices();
   readonly tanks = new Map<string, number>();
   readonly gasUsed = new Map<string, bigint>();
   readonly gasFunded = new Map<string, bigint>();
@@ -130,6 +132,7 @@ export class JournalMemory implements Memory {
         ...((line.spentForward ?? before?.forwarded) && { forwarded: true as const }),
       });
     }
+    if (line.spentForward?.to) this.forwardIndices.take(line.spentForward.to, line.inputs, line.at);
     const feeUse = line.spentFee ?? line.spent;
     for (const use of [feeUse, line.spentForward]) {
       if (use) this.policyFees.add(use.subject, line.inputs, BigInt(line.fee));

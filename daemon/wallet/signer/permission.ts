@@ -12,6 +12,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { type Epoch, identityText, openIdentityText } from './approval.ts';
 import type { FeeCover } from './fee-cover.ts';
+import type { ForwardIndices, IndexUse } from './forward-index.ts';
 import { needTimely } from './limits.ts';
 import {
   ADDRESS_SELF,
@@ -67,6 +68,8 @@ export type Memory = {
   gasGrants: ReadonlyMap<string, GasGrant>;
   /** By subject of a grant of forwarding. */
   forwardGrants: ReadonlyMap<string, ForwardGrant>;
+  /** The addresses of extended public keys that were forwarded to. */
+  forwardIndices: Pick<ForwardIndices, 'next'>;
   /** By subject of a grant of gas: the index of the tank that the operator named last. None: 0. It outlives grants and epochs. */
   tanks: ReadonlyMap<string, number>;
   /** The highest fees that count against each grant of gas, wei. */
@@ -110,7 +113,7 @@ type GasUse = PolicyUse & { funded?: { index: number; units: bigint } };
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
  * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`. `spentGas`: the
- * use of a grant of gas. `spentForward`: the fee, counted against a grant of forwarding.
+ * use of a grant of gas. `spentForward`: the fee, counted against a grant of forwarding; `to`: the address of an extended public key.
  */
 export type Verdict = {
   entries: Entry[];
@@ -118,7 +121,7 @@ export type Verdict = {
   spent: PolicyUse | null;
   spentFee: PolicyUse | null;
   spentGas?: GasUse;
-  spentForward?: PolicyUse;
+  spentForward?: PolicyUse & { to?: IndexUse };
 };
 
 /** The effect of a transaction, derived by the judge of its family. */

@@ -180,7 +180,7 @@ export type GasGrant = {
 };
 
 /**
- * Payments of any amount of one asset to one address, which is the merchant's own. A thief who uses it can burn the fees, and no
+ * Payments of any amount of one asset to one address or account, which is the merchant's own. A thief who uses it can burn the fees, and no
  * more. Amounts are smallest units as decimals; those of fees are of the asset that the fee is paid in.
  */
 export type ForwardGrant = {
@@ -188,7 +188,10 @@ export type ForwardGrant = {
   network: Network;
   accountNo: number;
   asset: AssetId;
+  /** An address, or the descriptor of another wallet's account (`forward-key.ts`), of which each payment gets the next address. */
   address: string;
+  /** Of an account: the first index that it may pay; absent: it is an address. */
+  from?: number | undefined;
   /** The highest fee of a payment in millionths of its amount, where both are the same asset; null: any share. */
   feeSharePpm: number | null;
   /** The highest fee of a payment; null: any. One of the two is given. */

@@ -14,7 +14,7 @@ import { openVault } from '../vault.ts';
 import { approvalKey, type Epoch, grantMac, intentMac, journalKey, revocationMac, sameMac } from './approval.ts';
 import { judgeOrder } from './families.ts';
 import { VAULT_FILE } from './files.ts';
-import { forwardSubjectOf } from './forward.ts';
+import { forwardSubjectOf, needDestination } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { Journal, newEpoch, StaleJournal } from './journal.ts';
 import type { Line } from './journal-line.ts';
@@ -155,6 +155,7 @@ export class Session {
       return;
     }
     if (grant.kind === 'forward') {
+      needDestination(grant);
       await this.#journal.append({ kind: 'forward', at: now, grant: { ...grant, network } });
       return;
     }

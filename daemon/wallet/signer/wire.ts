@@ -202,6 +202,7 @@ export const ForwardGrantShape = z.strictObject({
   accountNo: Index,
   asset: Asset,
   address: Text,
+  from: Index.optional(),
   feeSharePpm: Whole.max(PPM_MAX).nullable(),
   feeMax: Units.nullable(),
   feeDay: Units,

@@ -53,6 +53,7 @@ function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given
     epochs: [null],
     gasGrants: new Map(),
     forwardGrants: new Map(),
+    forwardIndices: { next: (_key: string, from: number) => from },
     tanks: new Map(),
     gasUsed: new Map(),
     changes: new Map(),
