@@ -1,5 +1,5 @@
 /** `countinghouse forward`: plans that send the takings on to one address. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Weekday } from '../contract/forwarding.ts';
 import type { Params, Result } from '../contract/operator.ts';
 import { findAsset } from '../domain/assets.ts';
@@ -27,6 +27,7 @@ type SetOptions = PassphraseOption & {
   feeShare?: string;
   feeMax?: string;
   feeDay: string;
+  from: number;
 };
 type Ref = { business: string; crypto: string };
 type SignedGrant = { grant: ForwardGrant; mac: string };
@@ -41,11 +42,19 @@ export function forwardCommands(root: Command, io: Io): void {
       .argument(...BUSINESS)
       .argument('<crypto>', 'such as LTC');
   withPassphrase(ofCrypto('set'))
-    .argument('<address>', 'where to: an address of the address book')
+    .argument(
+      '<address>',
+      'where to: an address of the address book, or an extended public key or output descriptor of another wallet',
+    )
     .addOption(
       new Option('--every <time>', 'when: as soon as the sum is reached, each day or each week')
         .choices(FORWARD_TIMES)
         .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--from <index>', 'of an extended public key: the first address that is paid')
+        .default(0)
+        .argParser(indexOf),
     )
     .option('--at <time>', "the time of day in the business's time zone, such as 03:30 (default: 03:00)")
     .addOption(new Option('--weekday <day>', 'the day of each week').choices(Weekday.options))
@@ -69,14 +78,20 @@ export function forwardCommands(root: Command, io: Io): void {
     .action(action(io, endPlan));
 }
 
+function indexOf(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('the index of an address is a whole number such as 0');
+}
+
 const refOf = (given: readonly unknown[]): Ref => ({ business: String(given[0]), crypto: String(given[1]) });
 
 async function setPlan(session: Session, options: SetOptions, ...given: unknown[]): Promise<void> {
   const ref = refOf(given);
-  const { every, at, weekday = null, keep, least, feeShare = null, feeMax = null, feeDay } = options;
-  const limits = { address: String(given[2]), feeShare, feeMax, feeDay };
+  const { every, at, weekday = null, keep, least, feeShare = null, feeMax = null, feeDay, from } = options;
+  const limits = { address: String(given[2]), from, feeShare, feeMax, feeDay };
   const terms: Terms = {
     address: limits.address,
+    from,
     every,
     ...(at === undefined ? {} : { at }),
     weekday,
@@ -131,7 +146,7 @@ async function signedEnd(session: Session, options: PassphraseOption, ref: Ref):
 }
 
 type PlanOptions = {
-  limits: { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };
+  limits: { address: string; from?: number; feeShare: string | null; feeMax: string | null; feeDay: string };
   before: string | null;
 };
 
@@ -180,6 +195,7 @@ function planText(plan: Plan): string {
   return pairs([
     ['Crypto', `${crypto} of ${plan.business} (${plan.network})`],
     ['To', `${plan.address}${plan.label === null ? '' : ` (${plan.label})`}`],
+    ['Pays next', plan.next_address === null ? null : `${plan.next_address} (number ${plan.next_index})`],
     ['When', timesText(plan)],
     ['Keeps', `${plan.keep} ${crypto}, and sends from ${plan.least} ${crypto} on`],
     ['Fees', `at most ${most.filter((one) => one !== null).join(' and ')}, ${fee_day} ${fee_crypto} in 24 hours`],
@@ -210,6 +226,7 @@ function previewText(found: Result<'forwarding.preview'>): string {
   const list = table(['CRYPTO', '>SENT NOW', '>USD', '>FEE UP TO', '>SHARE', '>KEPT', '>FREE'], rows, '');
   return `${list}${pairs([
     ['To', found.address],
+    ['Next ones', found.addresses.length === 0 ? null : found.addresses.join(' ')],
     ['Payments', payments > 1 ? `${payments}, one of each address` : null],
     ['Next', next_at === null ? null : when(next_at)],
     ['Waits', textIn(problem)],

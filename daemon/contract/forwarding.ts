@@ -9,6 +9,7 @@ import { WithdrawalShape } from './withdrawals.ts';
 const Units = z.string().regex(/^\d{1,30}$/);
 /** The signer's unit of a share. */
 const PPM_MAX = 1_000_000;
+const INDEX_MAX = 2 ** 31 - 1;
 /** A time of the day in the business's time zone. */
 const Hour = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day, such as 03:30');
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
@@ -21,6 +22,7 @@ const ForwardGrant = z.strictObject({
   accountNo: z.int().min(0),
   asset: z.string(),
   address: Text,
+  from: z.int().min(0).max(INDEX_MAX).optional(),
   feeSharePpm: z.int().min(0).max(PPM_MAX).nullable(),
   feeMax: Units.nullable(),
   feeDay: Units,
@@ -36,8 +38,10 @@ const Ref = z.strictObject({ business: Text, crypto: Text });
 
 /** Amounts are of the crypto, those of fees of the coin that fees are paid in. */
 const Terms = z.strictObject({
-  /** In the address book, for the crypto's chain. */
+  /** In the address book, for the crypto's chain; or an extended public key or an output descriptor (BTC, LTC, BCH). */
   address: Text,
+  /** Of an extended public key: the index of the first address that it pays. */
+  from: z.int().min(0).max(INDEX_MAX).default(0),
   /** It leaves so much, and sends from so much on. */
   keep: PositiveDecimal.default('0'),
   least: PositiveDecimal.default('0'),
@@ -57,7 +61,11 @@ export const ForwardPlanShape = z.object({
   network: z.enum(NETWORKS),
   account_no: z.int(),
   crypto: z.string(),
+  /** An address, or the output descriptor of another wallet's account. */
   address: z.string(),
+  /** Of an account: the index and the address that it pays next. */
+  next_index: z.int().nullable(),
+  next_address: z.string().nullable(),
   /** Its name in the address book; null: it is not there any more. */
   label: z.string().nullable(),
   keep: Decimal,
@@ -88,6 +96,8 @@ export const FORWARDING = {
     z.object({
       crypto: z.string(),
       address: z.string(),
+      /** Of another wallet's account: the next three addresses, to compare with it; else none. */
+      addresses: z.array(z.string()),
       /** The amount that would arrive; null: nothing would be sent. */
       amount: Decimal.nullable(),
       usd_value: Decimal.nullable(),

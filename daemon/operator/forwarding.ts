@@ -7,16 +7,42 @@ import { Rejected } from '../domain/errors.ts';
 import { SHARE_DECIMALS } from '../domain/forwarding.ts';
 import { formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups } from '../domain/policy.ts';
+import { type ForwardKey, forwardKeyOf, isForwardKey } from '../wallet/forward-key.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
 
-/** As typed: a share such as 0.01, and amounts of the coin that fees are paid in. */
-export type ForwardLimits = { address: string; feeShare: string | null; feeMax: string | null; feeDay: string };
+/** How many addresses of an extended public key people compare. */
+const COMPARED = 3;
+
+/** A destination as a grant has it, and the first addresses that an extended public key pays; none: it is an address. */
+export type Destination = { address: string; next: readonly string[] };
+
+/** Reads a destination as it was typed. Throws `Rejected('account.*')` for what is no extended public key of the asset. */
+export function destinationOf(
+  text: string,
+  from: number,
+  { network, asset }: Pick<Account, 'network' | 'asset'>,
+): Destination {
+  if (!isForwardKey(text)) return { address: text, next: [] };
+  const key = forwardKeyOf(text, asset.symbol, network);
+  return { address: key.text, next: nextOf(key, from) };
+}
+
+const nextOf = ({ at }: ForwardKey, from: number): string[] => Array.from({ length: COMPARED }, (_, i) => at(from + i));
+
+/** `from`: of an extended public key, the first index; absent: 0. As typed: a share such as 0.01, and amounts of the coin that fees are paid in. */
+export type ForwardLimits = {
+  address: string;
+  from?: number;
+  feeShare: string | null;
+  feeMax: string | null;
+  feeDay: string;
+};
 type Account = { network: Network; accountNo: number; asset: Asset };
 
-/** Throws `Rejected('forward.fee')` for what is no amount. */
+/** Throws `Rejected('forward.fee')` for what is no amount, and `account.*` for what is no extended public key. */
 export function forwardGrantOf(
   { network, accountNo, asset }: Account,
-  { address, feeShare, feeMax, feeDay }: ForwardLimits,
+  { address, from = 0, feeShare, feeMax, feeDay }: ForwardLimits,
   now: number,
 ): ForwardGrant {
   const coin = nativeAsset(asset.chain);
@@ -26,12 +52,14 @@ export function forwardGrantOf(
       throw new Rejected('forward.fee', `${text} is no amount of at most ${decimals} decimals`, field);
     return value;
   };
+  const key = isForwardKey(address) ? forwardKeyOf(address, asset.symbol, network) : null;
   return {
     kind: 'forward',
     network,
     accountNo,
     asset: asset.symbol,
-    address,
+    address: key?.text ?? address,
+    ...(key && { from }),
     feeSharePpm: feeShare === null ? null : Number(units(feeShare, SHARE_DECIMALS, 'fee_share')),
     feeMax: feeMax === null ? null : units(feeMax, coin.decimals, 'fee_max').toString(),
     feeDay: units(feeDay, coin.decimals, 'fee_day').toString(),
@@ -41,7 +69,7 @@ export function forwardGrantOf(
 
 /** The actions that the grant permits to the wallet. `before`: the address of the plan that it replaces. */
 export function forwardGrantText(grant: ForwardGrant, { chain, symbol }: Asset, before: string | null): string {
-  const { network, accountNo, address, feeSharePpm, feeMax, feeDay } = grant;
+  const { network, accountNo, address, from, feeSharePpm, feeMax, feeDay } = grant;
   const coin = nativeAsset(chain);
   const account = `${symbol}, ${network}, account ${accountNo}`;
   if (feeDay === '0') return `${account}\nThe wallet forwards nothing any more.`;
@@ -55,6 +83,13 @@ export function forwardGrantText(grant: ForwardGrant, { chain, symbol }: Asset, 
     'The wallet may send any amount without asking',
     ...old,
     `${old.length > 0 ? 'from now on to ' : 'to '}${inGroups(address).join(' ')}`,
+    ...(from === undefined ? [] : nextLines(forwardKeyOf(address, symbol, network), from)),
     `A payment costs at most ${most}, and all of 24 hours at most ${amount(feeDay)} in fees.`,
   ].join('\n');
 }
+
+/** The first addresses of an extended public key that are paid, derived here. */
+const nextLines = (key: ForwardKey, from: number): string[] => [
+  'Each payment goes to the next address of this account. Compare the first ones with the wallet that has its keys:',
+  ...nextOf(key, from).map((address, i) => `  ${from + i}: ${inGroups(address).join(' ')}`),
+];

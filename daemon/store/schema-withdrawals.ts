@@ -197,6 +197,8 @@ export const WITHDRAWAL_TABLES = {
     run_at: maybe(time),
     /** How many times, one after the other, the operator left out. */
     left_out: int,
+    /** Its address is another wallet's account (`wallet/forward-key.ts`): the index that it pays next; null: it is an address. */
+    key_index: maybe(int),
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

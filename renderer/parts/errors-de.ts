@@ -2,6 +2,14 @@
 import type { RejectCode } from '../../daemon/domain/rejections.ts';
 
 export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
+  'account.private':
+    'Das ist geheim: private Schlüssel oder die Wörter einer Wallet. Nichts davon wurde behalten, und dieser Computer darf es nicht kennen. Geben Sie den erweiterten öffentlichen Schlüssel',
+  'account.checksum': 'Ein Zeichen des Schlüssels ist falsch: Die Prüfsumme stimmt nicht',
+  'account.key':
+    'Das ist kein erweiterter öffentlicher Schlüssel und kein Output-Descriptor mit einem solchen, oder dieser Coin hat keine',
+  'account.network': 'Der Schlüssel gehört zu einem anderen Netz oder einem anderen Coin',
+  'account.script':
+    'Der Schlüssel sagt nicht, welche Adressen seine Wallet macht, oder nennt zwei Arten: Geben Sie ihren Output-Descriptor',
   'account.watch_only':
     'Die Schlüssel dieses Kontos sind in einer anderen Wallet: Senden Sie es von dort. Die Bücher folgen',
   'psbt.abandoned':

@@ -1,10 +1,13 @@
 /** Plans that send the takings on, in the sandbox: what they send, what they leave, when, and why not. */
 import { join } from 'node:path';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { createBase58check, hex } from '@scure/base';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OperatorError } from '../../daemon/contract/client.ts';
 import type { Params, Result } from '../../daemon/contract/operator.ts';
 import { parseDecimal } from '../../daemon/domain/money.ts';
+import { forwardKeyOf } from '../../daemon/wallet/forward-key.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, type Shown, stranger } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
@@ -18,11 +21,25 @@ const business = '1';
 const COLD = stranger('LTC', 700);
 const OTHER = stranger('LTC', 701);
 const VAULT = stranger('ETH', 702);
+/** The account m/84h/1h/0h of "abandon … about", with SLIP-132's version bytes and with BIP-32's; its words' private key; and one of mainnet. */
+const VPUB =
+  'vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc';
+const ZPUB =
+  'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
+const VPRV =
+  'xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu';
 const ltc = { business, crypto: 'LTC' };
 const terms: Terms = { address: COLD, every: 'reached', fee_share: '0.05', fee_day: '1' };
 
 let service: TestDaemon;
 let operator: Operator;
+const base58check = createBase58check(sha256);
+/** A key with other version bytes. */
+const withVersion = (key: string, version: string): string => {
+  const bytes = base58check.decode(key);
+  bytes.set(hex.decode(version));
+  return base58check.encode(bytes);
+};
 const units = (text: string | null): bigint => parseDecimal(text ?? '', 8) ?? -1n;
 const plans = async (): Promise<Plan[]> => (await operator.call('forwarding.list', { business })).plans;
 const mine = (crypto = 'LTC') => service.call('POST', '/sandbox/mine', { crypto, blocks: 12 });
@@ -187,6 +204,47 @@ describe('a plan', () => {
     expect(plan?.crypto).toBe('LTC');
     expect(await plans()).toEqual([]);
     expect(await refusal(operator.call('forwarding.end', ltc))).toBe('forward.not_found');
+  });
+});
+
+describe('to an extended public key', () => {
+  const { text, at } = forwardKeyOf(VPUB, 'LTC', 'sandbox');
+
+  it.each<[string, Partial<Terms>, string, string]>([
+    ['a private key', { address: VPRV }, 'LTC', 'account.private'],
+    ['a key with a wrong character', { address: `${VPUB.slice(0, -1)}d` }, 'LTC', 'account.checksum'],
+    ['a key that does not say its addresses', { address: withVersion(VPUB, '043587cf') }, 'LTC', 'account.script'],
+    ['a key of mainnet', { address: ZPUB }, 'LTC', 'account.network'],
+    ['a key for a coin that has none', { address: VPUB, fee_share: null, fee_max: '0.001' }, 'ETH', 'account.key'],
+    ['an index that no key has', { address: VPUB, from: 2 ** 31 }, 'LTC', 'params'],
+  ])('%s is refused, and not kept', async (_, change, crypto, code) => {
+    expect(await refusal(set(change, { business, crypto }))).toBe(code);
+    expect(await plans()).toEqual([]);
+  });
+
+  it('is compared by its next addresses, and each payment goes to the next one', async () => {
+    const paid = (await forwarded()).length;
+    const told = await operator.call('forwarding.preview', { ...ltc, terms: { ...terms, address: VPUB, from: 4 } });
+    expect(told).toMatchObject({ address: text, addresses: [at(4), at(5), at(6)], problem: null });
+    const { plan } = await set({ address: VPUB, from: 4 });
+    expect(plan).toMatchObject({ address: text, next_index: 4, next_address: at(4) });
+    /** The addresses of its payments, oldest first, once so many are there and each has its end. */
+    const sent = async (count: number): Promise<string[]> => {
+      await deposit(service, 'LTC', 400);
+      await until(`${count} payments are forwarded`, async () => (await forwarded()).length >= paid + count);
+      await until('each has its end', async () => {
+        await mine();
+        const one = (await plans())[0];
+        return one?.withdrawal === null && one.next_index === 4 + (await forwarded()).length - paid;
+      });
+      return (await forwarded()).map(({ address }) => address).toReversed();
+    };
+    const first = await sent(1);
+    const { plan: same } = await set({ address: text, from: 0 });
+    expect(same.next_index).toBe(4 + first.length - paid);
+    const all = await sent(first.length - paid + 1);
+    expect(all.slice(paid)).toEqual(all.slice(paid).map((_, i) => at(4 + i)));
+    await operator.call('forwarding.end', ltc);
   });
 });
 

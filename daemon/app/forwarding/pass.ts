@@ -120,11 +120,13 @@ async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
   });
 }
 
+type Destined = Pick<ForwardPlanRow, 'business_id' | 'asset' | 'address' | 'key_index'>;
+
 /** Why a plan cannot send what it would; null: it can. */
-export function whyNot(app: App, plan: Pick<ForwardPlanRow, 'business_id' | 'asset' | 'address'>, found: Forecast) {
-  const { business_id, asset, address } = plan;
+export function whyNot(app: App, { business_id, asset, address, key_index }: Destined, found: Forecast) {
   const { chain } = assetOf(asset);
-  if (!app.store.get(addressInBook, { business_id, chain, address })) return message('forward.address', { address });
+  const isKnown = key_index !== null || app.store.get(addressInBook, { business_id, chain, address });
+  if (!isKnown) return message('forward.address', { address });
   return found.run.kind === 'dear' ? dear(found.run, found) : null;
 }
 

@@ -17,6 +17,7 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { requestWithdrawal } from '../withdrawals/request.ts';
 import { allows, applyEvent } from '../withdrawals/rows.ts';
+import { indexAfter, payeeOf } from './payee.ts';
 
 const WAITS = 'forward.waits';
 
@@ -48,10 +49,10 @@ export function unchanged(tx: Tx, read: ForwardPlanRow): ForwardPlanRow | null {
 /** Stores what changed about a plan, and keeps the rest of its row as it was read. */
 export function note(
   tx: Tx,
-  { id, next_at, withdrawal_id, problem, run_at, left_out }: ForwardPlanRow,
-  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at' | 'left_out'>>,
+  { id, next_at, withdrawal_id, problem, run_at, left_out, key_index }: ForwardPlanRow,
+  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at' | 'left_out' | 'key_index'>>,
 ): void {
-  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, left_out, ...change });
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, left_out, key_index, ...change });
 }
 
 /** Begins a payment, unless the plan has changed or has another one under way. */
@@ -63,7 +64,8 @@ export function beginPayment(
 ): WithdrawalRow | null {
   const now = unchanged(tx, plan);
   if (!now || now.withdrawal_id !== null) return null;
-  const { business_id, asset, address } = plan;
+  const { business_id, asset } = plan;
+  const address = payeeOf(now, networkOf(plan.chain_key));
   const wanted = { asset: assetOf(asset), units, address, origin: 'forward' as const, feeMax };
   const row = requestWithdrawal(app, tx, app.directory.business(business_id), wanted, 0n);
   const { schedule, timeZone } = timesOf(app, plan);
@@ -82,14 +84,15 @@ export function closePayment(app: App, tx: Tx, id: number): void {
   const plan = tx.get(forwardPlanById, { id });
   const row = plan && paymentOf(tx, plan);
   if (!plan || !row) return;
+  const key_index = indexAfter(plan, row, networkOf(plan.chain_key));
   if (row.state === 'completed') {
-    note(tx, plan, { withdrawal_id: null, problem: null });
+    note(tx, plan, { withdrawal_id: null, problem: null, key_index });
     endIn(app, tx, WAITS, `${id}`);
     return;
   }
   const { schedule, timeZone } = timesOf(app, plan);
   const next_at = nextTry(schedule, app.now(), timeZone);
-  note(tx, plan, { next_at, withdrawal_id: null, problem: null, run_at: null });
+  note(tx, plan, { next_at, withdrawal_id: null, problem: null, run_at: null, key_index });
   noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
 }
 

@@ -18,6 +18,8 @@ import {
 } from '../../store/queries/forwarding.ts';
 import { addressInBook } from '../../store/queries/policies.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
+import { forwardKeyOf } from '../../wallet/forward-key.ts';
+import { ownAddress } from '../../wallet/own-address.ts';
 import type { ForwardGrant } from '../../wallet/signer/port.ts';
 import type { App } from '../app.ts';
 import type { Business } from '../shops/directory.ts';
@@ -27,10 +29,10 @@ import { whyNot } from './pass.ts';
 import { beginPayment, dropPayment, note, paymentOf, timesOf, unchanged } from './payments.ts';
 import { forecast } from './run.ts';
 
-/** The part of a plan that the operator chooses. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
+/** The part of a plan that the operator chooses. `key_index`: the first index of an extended public key; null: it is an address. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
 export type ForwardTerms = Pick<
   ForwardPlanRow,
-  'address' | 'keep' | 'least' | 'every' | 'minute' | 'weekday' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
+  'address' | 'key_index' | 'keep' | 'least' | 'every' | 'minute' | 'weekday' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
 >;
 
 /** A grant with the operator's MAC. */
@@ -80,6 +82,12 @@ export function needTerms(app: App, business: Business, asset: Asset, terms: For
     const text = `The fee of ${asset.symbol} is paid in ${chain?.spending.feeAsset}: name an amount, a share limits nothing`;
     throw new Rejected('forward.fee', text, 'fee_share');
   }
+  if (terms.key_index === null) needInBook(app, business, asset, address);
+  else needForeign(app, business, asset, address);
+}
+
+function needInBook(app: App, business: Business, asset: Asset, address: string): void {
+  const chain = chainOf(app, business, asset);
   const fault = chain && addressFault(chain.adapter, address);
   if (fault)
     throw new Rejected('forward.destination', `${address} cannot be paid on ${asset.chain}: ${fault}`, 'address');
@@ -87,6 +95,17 @@ export function needTerms(app: App, business: Business, asset: Asset, terms: For
     const text = `${address} is not in the address book of ${business.name} for ${asset.chain}: add it first`;
     throw new Rejected('forward.destination', text, 'address');
   }
+}
+
+/** Throws `Rejected('forward.destination')` for the key of an account of this wallet: its money would only burn fees. */
+function needForeign(app: App, { network }: Business, asset: Asset, text: string): void {
+  const { at } = forwardKeyOf(text, asset.symbol, network);
+  const first = at(0);
+  const isOwn = app.directory.accounts().some(({ chainKey, key }) => {
+    const isSame = chainKey === `${network}:${asset.chain}`;
+    return isSame && ownAddress(key, asset.chain, network, 0) === first;
+  });
+  if (isOwn) throw new Rejected('forward.destination', 'The key is of an account of this wallet itself', 'address');
 }
 
 /**
@@ -134,10 +153,17 @@ export async function setPlan(
       updated_at: now,
       run_at: null,
       left_out: 0,
+      key_index: indexFrom(terms, before),
     });
     tx.afterCommit(() => app.wake.withdrawals(account.chainKey));
   });
   return planFor(app, business, asset);
+}
+
+/** The index of a plan that takes the place of another one goes on behind that one's, if both send to the same key. */
+function indexFrom({ address, key_index }: ForwardTerms, before: ForwardPlanRow | undefined): number | null {
+  const isSame = before !== undefined && before.address === address && before.key_index !== null;
+  return isSame && key_index !== null ? Math.max(key_index, before.key_index ?? 0) : key_index;
 }
 
 const openPayment = (row: WithdrawalRow | null): number | null => (row && isOpen(row.state) ? row.id : null);
@@ -153,11 +179,11 @@ async function grant(
   if (business.network === 'sandbox') return;
   if (!signed) throw new Rejected('forward.grant', 'The grant is missing: it needs the passphrase', 'signed');
   needSame(business, asset, signed);
-  const { address, feeSharePpm, feeMax, feeDay } = signed.grant;
+  const { address, from = null, feeSharePpm, feeMax, feeDay } = signed.grant;
   const { fee_share_ppm, fee_max, fee_day } = terms;
   const isOther =
     address !== terms.address || feeSharePpm !== fee_share_ppm || feeMax !== (fee_max?.toString() ?? null);
-  if (isOther || feeDay !== fee_day.toString()) {
+  if (isOther || from !== terms.key_index || feeDay !== fee_day.toString()) {
     throw new Rejected('forward.grant', 'The grant is not for this plan', 'signed');
   }
   await app.signer.grantPolicy(signed.grant, signed.mac);

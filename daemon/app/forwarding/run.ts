@@ -26,6 +26,7 @@ import { feeRateNow } from '../withdrawals/fees.ts';
 import { type Holder, highestFee, holderOf, needKeys } from '../withdrawals/plan.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
 import { withoutReserve } from '../withdrawals/tank-keeps.ts';
+import { payeeOf } from './payee.ts';
 
 /** The most valuable coins that one transaction spends: fewer than nodes relay. A ring makes an input of Monero large. */
 const COINS_MAX = 1_000;
@@ -34,7 +35,7 @@ const RING_COINS_MAX = 100;
 /** The terms that a run depends on. */
 export type Terms = Pick<
   ForwardPlanRow,
-  'business_id' | 'asset' | 'address' | 'keep' | 'least' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
+  'business_id' | 'asset' | 'address' | 'key_index' | 'keep' | 'least' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
 >;
 
 /**
@@ -59,13 +60,14 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   const { purse, holdings, parts } = holdingsOf(app, holder, balance, rate);
   const free = freeUnits(purse, terms.keep);
   if (minOf(free, purse.most) === 0n) return nothing;
+  const address = payeeOf(terms, holder.business.network);
   const feeAt = (feeRate: bigint): bigint =>
     highestFee(chain, {
       accountNo: holder.business.accountNo,
       asset,
       feeRate,
       tipHeight: tipHeightOf(app.store, chain),
-      payout: { address: terms.address, units: null },
+      payout: { address, units: null },
       holdings,
     });
   const fees: Fees = { now: feeAt(rate), highest: feeAt(chain.spending.highestRate(rate)) };
@@ -73,7 +75,7 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   const usedToday = usedIn(app, terms);
   const wanted = { free, most: purse.most, least, fees, limits: limitsOf(terms), usedToday, sameAsset };
   const run = runOf(wanted);
-  const isDust = run.kind === 'send' && chain.spending.isDust(terms.address, run.units);
+  const isDust = run.kind === 'send' && chain.spending.isDust(address, run.units);
   if (isDust) return { ...nothing, free };
   return { run, balance, free, feeAsset, all: sumOf(wanted, parts) };
 }

@@ -30,6 +30,7 @@ import type { Approval, Intent, SignOrder } from '../../wallet/signer/port.ts';
 import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { takeIndex } from '../forwarding/payee.ts';
 import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
 import { isInOrder } from './address-funds.ts';
@@ -284,8 +285,10 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);
-    else if (row.approved_by === 'forward') applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
-    else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
+    else if (row.approved_by === 'forward') {
+      applyEvent(app, tx, row, 'reject', { reason: why, deadline_at: null });
+      if (error.code === 'signer.index') takeIndex(tx, row, Number(error.field), app.now());
+    } else applyEvent(app, tx, row, 'return', { problem: why, approved_by: null, approval: null });
   }
   if (error.code === 'signer.limit' || isTold) return;
   const subject = rows.map(({ id }) => id).join(',') || `spend ${version.spend_id}`;

@@ -1,6 +1,7 @@
 /** The methods about plans that send the takings on. */
 import type { App } from '../../app/app.ts';
 import { whyNot } from '../../app/forwarding/pass.ts';
+import { destinationOf, nextPayees, payeeOf } from '../../app/forwarding/payee.ts';
 import { isRunning } from '../../app/forwarding/payments.ts';
 import {
   endPlan,
@@ -49,14 +50,16 @@ export const FORWARD_METHODS: Methods = {
       const now = isRunning(plan, app.now()) ? { ...plan, least: 0n } : plan;
       return preview(app, now, plan.every === 'reached' ? null : plan.next_at);
     }
-    const wanted = termsOf(asset, terms);
+    const wanted = termsOf(owner, asset, terms);
     needTerms(app, owner, asset, wanted);
     const next = wanted.every === 'reached' ? null : nextDue(wanted, app.now(), owner.timeZone);
     return preview(app, { ...wanted, business_id: owner.id, asset: asset.symbol }, next);
   },
   'forwarding.set': async ({ app }, { terms, signed, ...ref }) => {
     const [owner, asset] = placeOf(app, ref);
-    return { plan: planJson(app, await setPlan(app, owner, asset, termsOf(asset, terms), signed as SignedForward)) };
+    return {
+      plan: planJson(app, await setPlan(app, owner, asset, termsOf(owner, asset, terms), signed as SignedForward)),
+    };
   },
   'forwarding.skip': async ({ app }, ref) => ({ plan: planJson(app, await skipNext(app, ...placeOf(app, ref))) }),
   'forwarding.send': async ({ app }, ref) => ({
@@ -77,8 +80,8 @@ function placeOf(app: App, { business, crypto }: { business: string; crypto: str
   return [owner, forwardable(app, owner, crypto)];
 }
 
-/** Throws `Rejected`: `forward.amount`, `.fee`. */
-function termsOf(asset: Asset, terms: TermsJson): ForwardTerms {
+/** Throws `Rejected`: `forward.amount`, `.fee`, `account.*`. */
+function termsOf({ network }: Business, asset: Asset, terms: TermsJson): ForwardTerms {
   const coin = nativeAsset(asset.chain);
   const units = (text: string, of: Asset, code: 'forward.amount' | 'forward.fee', field: string): bigint => {
     const value = parseDecimal(text, of.decimals);
@@ -86,7 +89,7 @@ function termsOf(asset: Asset, terms: TermsJson): ForwardTerms {
     return value;
   };
   return {
-    address: terms.address,
+    ...destinationOf(terms.address, terms.from, { asset: asset.symbol, network }),
     keep: units(terms.keep, asset, 'forward.amount', 'keep'),
     least: units(terms.least, asset, 'forward.amount', 'least'),
     every: terms.every,
@@ -122,6 +125,8 @@ function planJson(app: App, plan: ForwardPlanRow): PlanJson {
     account_no: business.accountNo,
     crypto: asset.symbol,
     address,
+    next_index: plan.key_index,
+    next_address: plan.key_index === null ? null : payeeOf(plan, business.network),
     label: labelOf(app, plan),
     keep: formatUnits(plan.keep, asset),
     least: formatUnits(plan.least, asset),
@@ -151,6 +156,7 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
   return {
     crypto: asset.symbol,
     address: terms.address,
+    addresses: nextPayees(terms, app.directory.business(terms.business_id).network),
     amount: run && formatUnits(run.units, asset),
     usd_value: run && rate ? formatDecimal(fiatFor(run.units, asset, rate.scaled), FIAT_DECIMALS) : null,
     payments: run?.count ?? 0,

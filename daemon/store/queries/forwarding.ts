@@ -14,7 +14,19 @@ export const forwardPlanOf = find('forward_plan', 'business_id', 'asset');
 
 export const dropForwardPlan = remove('forward_plan', 'id');
 
-export const noteForward = update('forward_plan', ['next_at', 'withdrawal_id', 'problem', 'run_at', 'left_out'], 'id');
+export const noteForward = update(
+  'forward_plan',
+  ['next_at', 'withdrawal_id', 'problem', 'run_at', 'left_out', 'key_index'],
+  'id',
+);
+
+export const forwardPlanOfPayment = statement((p: { chain_key: string; withdrawal_id: number }) =>
+  sqlite
+    .selectFrom('forward_plan')
+    .selectAll()
+    .where('chain_key', '=', p.chain_key)
+    .where('withdrawal_id', '=', p.withdrawal_id),
+);
 
 export const forwardPlansOf = statement((p: { business_id: number }) =>
   sqlite.selectFrom('forward_plan').selectAll().where('business_id', '=', p.business_id).orderBy('asset'),

@@ -10,12 +10,17 @@ import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import { isWrongPassphrase, Passphrase } from '../gas/passphrase.tsx';
 import { AddressBook } from '../withdrawals/address-book.tsx';
+import { readDestination } from './destination.ts';
 import { End } from './end.tsx';
-import { FeeFields, TimeFields, WhatFields } from './fields.tsx';
+import { FeeFields, KeyFields, TimeFields, WhatFields } from './fields.tsx';
 import { coinsOf, type Plan, type Terms, usePlans, useSigning, useWords } from './plans.ts';
 import { Preview } from './preview.tsx';
 import { type Typed, termsOf, typedOf } from './terms.ts';
 import './forwarding.css';
+
+/** The coins whose accounts have extended public keys. */
+const KEYED: ReadonlySet<string> = new Set(['BTC', 'LTC', 'BCH']);
+const BY_KEY = 'key';
 
 /** `name`: the coin of a plan, or `new`. */
 export default function Editor({ name }: { name: string }): ReactNode {
@@ -70,35 +75,45 @@ function Form({ business, asset, before, coin }: FormProps): ReactNode {
   const book = useCall('addressBook.list', { business: `${business.id}` }).data?.addresses ?? [];
   const own = book.filter(({ chain }) => chain === asset.chain);
   const type = (change: Partial<Typed>): void => setTyped({ ...typed, ...change });
-  const terms = termsOf(asset, typed);
-  const known = own.find(({ address }) => address === typed.address);
+  const found = readDestination(typed, asset, business.network);
+  const terms = found.fault ? null : termsOf(asset, { ...typed, address: found.address });
+  const known = typed.byKey ? undefined : own.find(({ address }) => address === typed.address);
+  const name = typed.byKey ? t('ofKey') : known?.label;
+  const hasKeys = KEYED.has(asset.symbol);
   return (
     <div className="forward-editor">
       <div className="forward-terms">
         <WhatFields asset={asset} typed={typed} type={type} coin={coin} />
         <section className="section">
           <h2>{t('to')}</h2>
-          <p className="quiet">{t('ofBook')}</p>
+          {!typed.byKey && <p className="quiet">{t('ofBook')}</p>}
           <Select
             label={t('address')}
-            value={known ? typed.address : ''}
+            value={typed.byKey ? BY_KEY : known ? typed.address : ''}
             options={[
               ['', t('chooseAddress')] as const,
               ...own.map(({ address, label }) => [address, `${label} · ${address.slice(0, 10)}…`] as const),
+              ...(hasKeys ? [[BY_KEY, t('byKey')] as const] : []),
             ]}
-            onChange={(address) => type({ address })}
+            onChange={(chosen) => {
+              const byKey = chosen === BY_KEY;
+              type({ byKey, address: byKey ? '' : chosen });
+            }}
           />
+          {typed.byKey && <KeyFields typed={typed} type={type} found={found} />}
         </section>
-        <AddressBook business={business} crypto={asset.symbol} choose={(address) => type({ address })} />
+        {!typed.byKey && (
+          <AddressBook business={business} crypto={asset.symbol} choose={(address) => type({ address })} />
+        )}
         <TimeFields asset={asset} typed={typed} type={type} timeZone={business.time_zone} />
         <FeeFields asset={asset} typed={typed} type={type} />
         {old && <End business={business} asset={asset} plan={old} />}
       </div>
       <aside className="forward-preview" aria-label={t('preview')}>
-        {terms && known ? (
+        {terms && name !== undefined ? (
           <>
-            <Preview business={business} asset={asset} terms={terms} name={known.label} before={old} />
-            <Permit business={business} asset={asset} terms={terms} name={known.label} />
+            <Preview business={business} asset={asset} terms={terms} name={name} before={old} />
+            <Permit business={business} asset={asset} terms={terms} name={name} />
           </>
         ) : (
           <p className="quiet">{t('fill')}</p>
@@ -130,8 +145,8 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
     );
   }
   async function save(): Promise<void> {
-    const { address, fee_share = null, fee_max = null, fee_day } = terms;
-    const limits = { address, feeShare: fee_share, feeMax: fee_max, feeDay: fee_day };
+    const { address, from = 0, fee_share = null, fee_max = null, fee_day } = terms;
+    const limits = { address, from, feeShare: fee_share, feeMax: fee_max, feeDay: fee_day };
     const signed = await sign(passphrase, { business, asset }, limits);
     await bridge.call('forwarding.set', { business: `${business.id}`, crypto: asset.symbol, terms, signed });
     await client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('forwarding.') });

@@ -1,12 +1,14 @@
 /** The fields of a plan's terms. */
 import type { ReactNode } from 'react';
 import type { Asset } from '../../../daemon/domain/assets.ts';
+import { inGroups } from '../../../daemon/domain/policy.ts';
 import { useLanguage } from '../../i18n.ts';
 import { Field, Segments, Select } from '../../parts/controls.tsx';
 import { typed as shownAs } from '../../parts/format.ts';
-import { shortName } from '../../parts/parts.tsx';
+import { Reason, shortName } from '../../parts/parts.tsx';
+import type { DestinationOrFault } from './destination.ts';
 import { feeCoinOf, useWords, WEEKDAYS } from './plans.ts';
-import { isAmount, shareOf, type Typed } from './terms.ts';
+import { isAmount, isIndex, shareOf, type Typed } from './terms.ts';
 
 type FieldsProps = { asset: Asset; typed: Typed; type(change: Partial<Typed>): void };
 type AmountProps = { label: string; value: string; of: Asset; type(text: string): void; hint?: string };
@@ -42,6 +44,47 @@ export function WhatFields({ asset, typed, type, coin }: FieldsProps & { coin: R
       </div>
       <p className="quiet">{t('keepHint')}</p>
     </section>
+  );
+}
+
+/** The extended public key, and the addresses of it that are paid first. */
+export function KeyFields({
+  typed,
+  type,
+  found,
+}: Pick<FieldsProps, 'typed' | 'type'> & { found: DestinationOrFault }): ReactNode {
+  const { t } = useWords();
+  const error = found.fault && <Reason error={found.fault} />;
+  return (
+    <>
+      <Field
+        label={t('key')}
+        className="mono"
+        value={typed.address}
+        onChange={(event) => type({ address: event.target.value.trim() })}
+        hint={t('keyHint')}
+        error={error ?? undefined}
+      />
+      <Field
+        label={t('firstIndex')}
+        inputMode="numeric"
+        value={typed.from}
+        onChange={(event) => type({ from: event.target.value.trim() })}
+        error={isIndex(typed.from) ? undefined : t('noIndex')}
+      />
+      {found.next.length > 0 && (
+        <>
+          <p>{t('compareKey')}</p>
+          <ol start={Number(typed.from)}>
+            {found.next.map((address) => (
+              <li key={address}>
+                <code>{inGroups(address).join(' ')}</code>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </>
   );
 }
 

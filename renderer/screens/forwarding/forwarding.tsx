@@ -89,10 +89,8 @@ function Row({ plan }: { plan: Plan }): ReactNode {
         <p className="quiet">{rule(plan)}</p>
       </td>
       <td>
-        <p className={plan.label === null ? 'warn' : ''}>
-          {plan.label === null ? t('gone') : <Foreign text={plan.label} />}
-        </p>
-        <Hash text={plan.address} />
+        <Named plan={plan} />
+        <Hash text={plan.next_address ?? plan.address} />
       </td>
       <td>
         <Next plan={plan} />
@@ -105,6 +103,13 @@ function Row({ plan }: { plan: Plan }): ReactNode {
       </td>
     </tr>
   );
+}
+
+/** The name of a plan's destination: in the address book, or the number of the next address of an extended public key. */
+function Named({ plan: { label, next_index } }: { plan: Plan }): ReactNode {
+  const { t } = useWords();
+  if (next_index !== null) return <p>{t('nextOf', { n: `${next_index}` })}</p>;
+  return <p className={label === null ? 'warn' : ''}>{label === null ? t('gone') : <Foreign text={label} />}</p>;
 }
 
 /** The next run of a plan, or why it cannot run, and the ways to leave it out or to have it now. */
@@ -164,7 +169,7 @@ function Next({ plan }: { plan: Plan }): ReactNode {
         {amount !== null && session.approvals && (
           <Sure
             label={t('sendNow')}
-            question={t('sendSure', { amount: sum, to: plan.label ?? plan.address })}
+            question={t('sendSure', { amount: sum, to: plan.label ?? plan.next_address ?? plan.address })}
             yes={t('sendYes')}
             disabled={!connection.up || send.isPending}
             onYes={() => send.mutate(ref)}

@@ -36,7 +36,7 @@ function Row({ plan }: { plan: Plan }): ReactNode {
   const { crypto, withdrawal, next_at } = plan;
   const problem = plan.problem ?? preview?.problem ?? null;
   const kept = preview ? coinText(preview.kept, crypto) : '';
-  const name = plan.label ?? plan.address;
+  const name = plan.label ?? plan.next_address ?? plan.address;
   return (
     <li>
       <span className={`state ${problem ? 'warn' : 'quiet'}`}>

@@ -6,6 +6,9 @@ import { feeCoinOf, type Plan, percentOf, type Terms, type WEEKDAYS } from './pl
 
 export type Typed = {
   address: string;
+  /** Whether the address is an extended public key, and the index of the first address that it pays. */
+  byKey: boolean;
+  from: string;
   keep: string;
   least: string;
   every: Plan['every'];
@@ -38,6 +41,8 @@ export function typedOf(asset: Asset, plan: Plan | null): Typed {
   if (plan) {
     return {
       address: plan.address,
+      byKey: plan.next_index !== null,
+      from: `${plan.next_index ?? 0}`,
       keep: isZero(plan.keep) ? '' : plan.keep,
       least: isZero(plan.least) ? '' : plan.least,
       every: plan.every,
@@ -50,6 +55,8 @@ export function typedOf(asset: Asset, plan: Plan | null): Typed {
   }
   return {
     address: '',
+    byKey: false,
+    from: '0',
     keep: '',
     least: '',
     every: 'day',
@@ -64,6 +71,9 @@ export function typedOf(asset: Asset, plan: Plan | null): Typed {
 /** Whether a text is an amount of an asset. Empty is 0, where that is allowed. */
 export const isAmount = (text: string, { decimals }: Asset): boolean => parseDecimal(text || '0', decimals) !== null;
 
+/** Whether a text is the index of an address. */
+export const isIndex = (text: string): boolean => /^\d{1,9}$/.test(text);
+
 /** A typed percentage as a share of at most six decimals; null: it is none. */
 export function shareOf(percent: string): string | null {
   const size = parseDecimal(percent, 4);
@@ -73,15 +83,16 @@ export function shareOf(percent: string): string | null {
 
 /** The terms that the service is asked with; null while something is missing or wrong. */
 export function termsOf(asset: Asset, typed: Typed): Terms | null {
-  const { address, keep, least, every, at, weekday, share, feeMax, feeDay } = typed;
+  const { address, byKey, from, keep, least, every, at, weekday, share, feeMax, feeDay } = typed;
   const coin = feeCoinOf(asset);
   const feeShare = share === '' ? null : shareOf(share);
   const areAmounts = isAmount(keep, asset) && isAmount(least, asset) && isAmount(feeMax, coin);
   const hasFee = (feeShare !== null || !isZero(feeMax)) && (share === '' || feeShare !== null);
-  if (address === '' || !areAmounts || !hasFee) return null;
+  if (address === '' || !areAmounts || !hasFee || (byKey && !isIndex(from))) return null;
   if (!isAmount(feeDay, coin) || isZero(feeDay) || !/^\d\d:\d\d$/.test(at)) return null;
   return {
     address,
+    from: byKey ? Number(from) : 0,
     keep: keep || '0',
     least: least || '0',
     every,

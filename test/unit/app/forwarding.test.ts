@@ -1,13 +1,18 @@
 /** The payments of a plan that do not come about, and a plan that is changed while a pass looks at it. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import { textIn } from '../../../daemon/domain/messages.ts';
 import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
 import { insertAddress } from '../../../daemon/store/queries/policies.ts';
 import type { WithdrawalRow } from '../../../daemon/store/queries/withdrawals.ts';
+import { forwardKeyOf } from '../../../daemon/wallet/forward-key.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
 
 const MINUTE_MS = 60_000;
+/** BIP-84's account of "abandon … about". */
+const ZPUB =
+  'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
 
 /** A shop with two coins, and a plan that sends them to an address of its book. */
 async function planned(): Promise<{ pay: CoinBench; id: number }> {
@@ -37,6 +42,7 @@ async function planned(): Promise<{ pay: CoinBench; id: number }> {
     updated_at: bench.at,
     run_at: null,
     left_out: 0,
+    key_index: null,
   };
   const id = await app.store.write((tx) => {
     tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
@@ -100,6 +106,39 @@ describe('a payment of a plan', () => {
 
   const change = ({ app }: CoinBench, sql: string, ...values: (number | string)[]) =>
     app.store.write((tx) => tx.run({ sql, bind: () => values as never }, {}));
+
+  it('goes to the next address of an extended public key, and to the one that the signer names after a restore', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const { text, at } = forwardKeyOf(ZPUB, 'BTC', 'mainnet');
+    await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 2', text);
+    await passForwards(app, bench.chain);
+    expect(forwarded(pay).map(({ address }) => address)).toEqual([at(2)]);
+    pay.signer.refuses = ({ withdrawals }) =>
+      withdrawals[0]!.intent.address === at(7) ? null : new Rejected('signer.index', 'Refused to sign: number 7', '7');
+    await pay.round();
+    expect([states(pay), planOf(pay, id).key_index, planOf(pay, id).withdrawal_id]).toEqual([['rejected'], 7, null]);
+    await passForwards(app, bench.chain);
+    await pay.round();
+    expect(states(pay)).toEqual(['rejected', 'broadcast']);
+    expect(pay.stored(planOf(pay, id).withdrawal_id!).address).toBe(at(7));
+    await change(pay, "UPDATE withdrawal SET state = 'completed' WHERE state = 'broadcast'");
+    await passForwards(app, bench.chain);
+    expect(planOf(pay, id).key_index).toBe(8);
+  });
+
+  it('that is refused for the index that it has is not begun again at once', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 7', forwardKeyOf(ZPUB, 'BTC', 'mainnet').text);
+    pay.signer.refuses = () => new Rejected('signer.index', 'Refused to sign: number 7', '7');
+    for (let i = 0; i < 4; i++) {
+      await passForwards(app, bench.chain);
+      await pay.round();
+    }
+    expect([states(pay), planOf(pay, id).key_index]).toEqual([['rejected'], 7]);
+    expect(textIn(planOf(pay, id).problem)).toContain('number 7');
+  });
 
   it('waits for a day at most, and not for a year, once a clock that was ahead is set right', async () => {
     const { pay, id } = await planned();
