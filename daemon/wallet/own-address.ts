@@ -2,6 +2,7 @@
  * Receiving addresses from public account keys, made by the wallet's own code: what a server says about an address is compared
  * with these. Nothing here is secret but Monero's view key, which shows what was received.
  */
+import { hexToBytes } from '@noble/curves/utils.js';
 import { HDKey } from '@scure/bip32';
 import type { ChainId, Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
@@ -36,7 +37,7 @@ function receivingBranch(key: AccountKey): HDKey {
   const known = branches.get(key);
   if (known) return known;
   const { publicKey, chainCode } = key;
-  const account = new HDKey({ publicKey: Buffer.from(publicKey, 'hex'), chainCode: Buffer.from(chainCode, 'hex') });
+  const account = new HDKey({ publicKey: hexToBytes(publicKey), chainCode: hexToBytes(chainCode) });
   const branch = account.deriveChild(0);
   branches.set(key, branch);
   return branch;

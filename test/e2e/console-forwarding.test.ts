@@ -1,5 +1,6 @@
 /** Plans that send the takings on, in the console: made with a preview, shown at home, changed, and ended. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forwardKeyOf } from '../../daemon/wallet/forward-key.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
 import { stranger } from '../support/money.ts';
@@ -9,6 +10,11 @@ import { faultsOf, overhangOf } from './page-kit.ts';
 const PICTURES = process.env.FORWARDING_PICTURES;
 const COLD = stranger('LTC', 700);
 const OTHER = stranger('LTC', 701);
+/** The account m/84h/1h/0h of "abandon … about", and a private key. */
+const VPUB =
+  'vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc';
+const XPRV =
+  'xprv9s21ZrQH143K3GJpoapnV8SFfukcVBSfeCficPSGfubmSFDxo1kuHnLisriDvSnRRuL2Qrg5ggqHKNVpxR86QEC8w35uxmGoggxtQTPvfUu';
 const business = '1';
 
 describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => {
@@ -111,6 +117,28 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     await page.keyboard.press('Enter');
     await page.getByText('Second safe').first().waitFor();
     expect((await plans())[0]).toMatchObject({ address: OTHER, keep: '0.25' });
+    await page.context().close();
+  });
+
+  it('takes an extended public key, whose addresses it derives itself to compare, and no private key', async () => {
+    const { text, at } = forwardKeyOf(VPUB, 'LTC', 'sandbox');
+    const page = await shop.open('withdrawals/forwarding/LTC');
+    await page.getByLabel('Address', { exact: true }).selectOption('The next address of an extended public key');
+    const key = page.getByLabel('Extended public key or output descriptor');
+    await key.fill(XPRV);
+    await page.getByText('That is secret').waitFor();
+    await page.getByText('Fill in the plan').waitFor();
+    await key.fill(VPUB);
+    await page.getByLabel('First address, by its number').fill('7');
+    await page.getByText('Compare these addresses').waitFor();
+    const derived = await page.locator('.forward-terms ol code').allInnerTexts();
+    expect(derived.map((one) => one.replaceAll(' ', ''))).toEqual([at(7), at(8), at(9)]);
+    await page.getByText('Free to be sent').waitFor();
+    await looked(page, 'key');
+    await page.getByRole('button', { name: 'Save the plan' }).click();
+    await page.getByText('address number 7').waitFor();
+    expect((await plans())[0]).toMatchObject({ address: text, next_index: 7, next_address: at(7) });
+    await looked(page, 'key-list');
     await page.context().close();
   });
 
