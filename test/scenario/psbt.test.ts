@@ -252,6 +252,12 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals signed in another wal
       );
       return withdrawal.id;
     };
+    // a block between the two would make them differ
+    const height = await node.rpc<number>('getblockcount', []);
+    await until('every block is known', async () => {
+      const { chains } = await operator()('status', {});
+      return chains.some(({ chain, tip }) => chain === 'LTC' && tip?.height === height);
+    });
     const first = await sweep();
     const copy = await signedPsbt(first);
     expect((await run('withdrawal', 'reject', `${first}`, '--yes')).code).toBe(0);
