@@ -140,9 +140,10 @@ export class Auditor {
   /** Finds out which of two servers omits a transaction. */
   async #compare(primary: Server, other: Server, script: Script, difference: Difference): Promise<void> {
     const { statuses } = difference;
+    const { tip } = primary;
     const [one, two] = await Promise.all([primary.history(script.hash), other.history(script.hash)]);
-    const tip = primary.tip;
-    if (!tip || other.tip?.hash !== tip.hash) return;
+    // one may have answered before the newest block, and the other after it
+    if (!tip || primary.tip?.hash !== tip.hash || other.tip?.hash !== tip.hash) return;
     const strays = [
       await this.#judge(script, tip.height, { told: two, by: other, silent: primary, lacking: one }),
       await this.#judge(script, tip.height, { told: one, by: primary, silent: other, lacking: two }),
