@@ -32,6 +32,21 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     pair.adapter = pair.scene.connect(pair.book, pair.urls, () => true);
     return pair.adapter;
   };
+  const timeOf = async (hash: string): Promise<number> => {
+    const block = await pair.scene.anvil.rpc<Fields>('eth_getBlockByHash', [hash, false]);
+    return Number(block.timestamp) * 1_000;
+  };
+  /** Tells of each block that it was made an hour earlier. */
+  const earlier = ({ method }: Request, result: Json): Json => {
+    const block = result as Fields | null;
+    if (!method.startsWith('eth_getBlockBy') || !block) return result;
+    return { ...block, timestamp: hexOf(BigInt(block.timestamp as string) - 3_600n) };
+  };
+  /** A header whose fields do not make its hash, as after a fork that adds one. */
+  const unknownFork = ({ method }: Request, result: Json): Json => {
+    const block = result as Fields | null;
+    return method.startsWith('eth_getBlockBy') && block ? { ...block, stateRoot: `0x${'77'.repeat(32)}` } : result;
+  };
   /** Without the state of blocks below the checkpoint. */
   const pruned: Behaviour = {
     instead({ method, params }) {
@@ -127,6 +142,82 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       pair.scene.proxy.behaviour = { changed: await moreFromNow(COIN) };
       expect(await counted(adapter, id)).toEqual([COIN, 2n * COIN]);
       expect(pair.book.paid(id).map(({ units }) => units)).toEqual([COIN, COIN, 2n * COIN]);
+    });
+  });
+
+  describe('dates no payment by one operator, who says that a block is an hour older than it is', () => {
+    /** What is counted of two payments in blocks of their own, and the time of each block. */
+    async function dated(urls = pair.urls) {
+      const { adapter, address } = await pair.watching(urls, { needsAgreement: () => true });
+      const lied = (behaviour: Behaviour): void => {
+        pair.scene.proxy.behaviour = behaviour;
+      };
+      return {
+        lied,
+        paidAt: async (): Promise<[units: bigint, isConfirmed: boolean, isTrue: boolean | null][]> => {
+          await pay(address, 7_050n);
+          await payCoin(address, 61n);
+          await pair.book.catchUp(adapter);
+          const found: [bigint, boolean, boolean | null][] = [];
+          for (const { amount, block, blockTime } of pair.book.credits.values()) {
+            const isTrue = blockTime === undefined || !block ? null : blockTime === (await timeOf(block.hash));
+            found.push([amount.units, block !== null, isTrue]);
+          }
+          return found.sort(([a], [b]) => Number(a - b));
+        },
+      };
+    }
+
+    it('and names the liar where the hash of the block proves its time', async () => {
+      const third = await EndpointProxy.start(pair.scene.anvil.url);
+      try {
+        const { lied, paidAt } = await dated([...pair.urls, third.url.replace('127.0.0.1', '[::ffff:127.0.0.1]')]);
+        lied({ changed: earlier });
+        expect(await paidAt()).toEqual([
+          [61n, true, true],
+          [7_050n, true, true],
+        ]);
+        expect(pair.scene.alerts).toMatchObject([{ message: expect.stringMatching(/another header of a block/) }]);
+      } finally {
+        await pair.adapter?.close();
+        await third.close();
+      }
+    });
+
+    it('and blames who dates a payment wrongly, not who left it out', async () => {
+      const { adapter, address, id } = await pair.watching(pair.urls);
+      pair.scene.proxy.behaviour = { changed: (request, result) => (isLogs(request) ? [] : result) };
+      pair.second.behaviour = { changed: earlier };
+      await pay(address, 7_060n);
+      await until(async () => {
+        await pair.book.catchUp(adapter);
+        return pair.scene.alerts.length > 0;
+      }, 'the second look');
+      expect(pair.scene.alerts).toMatchObject([
+        { server: expect.stringMatching(/^localhost/), message: expect.stringMatching(/another header of a block/) },
+      ]);
+      expect(pair.book.paid(id)).toEqual([]);
+    });
+
+    it('and dates it not at all where no hash proves which of two is right', async () => {
+      const { lied, paidAt } = await dated();
+      pair.second.behaviour = { changed: unknownFork };
+      lied({ changed: (request, result) => earlier(request, unknownFork(request, result)) });
+      expect(await paidAt()).toEqual([
+        [61n, true, null],
+        [7_050n, true, null],
+      ]);
+      expect(pair.scene.alerts).toEqual([]);
+    });
+
+    it('and dates it by the word of two where their headers prove nothing', async () => {
+      const { lied, paidAt } = await dated();
+      pair.second.behaviour = { changed: unknownFork };
+      lied({ changed: unknownFork });
+      expect(await paidAt()).toEqual([
+        [61n, true, true],
+        [7_050n, true, true],
+      ]);
     });
   });
 

@@ -48,6 +48,7 @@ import {
   type TransferLogs,
   Transfers,
 } from './transfers.ts';
+import { TrueHeaders } from './true-headers.ts';
 import { UNKNOWN_TOKENS_MS, UnknownTokens } from './unknown-tokens.ts';
 import { sortedUrls } from './urls.ts';
 import { EvmWitnesses } from './witnesses.ts';
@@ -94,6 +95,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly absence?: EvmAbsence;
   readonly #tokens: readonly Token[];
   readonly #agreed: Agreed;
+  readonly #trueHeaders: TrueHeaders;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #sent: SentFinder;
@@ -129,6 +131,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#blockMs = options.blockMs ?? (network === 'regtest' ? 0 : BLOCK_MS[chain]);
     this.#tokens = tokens;
     this.#agreed = agreed;
+    this.#trueHeaders = new TrueHeaders(this.endpoints);
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
@@ -144,8 +147,14 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       needsAgreement,
     });
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
-    const parts = { endpoints: this.endpoints, list, transfers: this.#transfers, native: this.#native };
-    this.#secondLook = new SecondLook({ ...parts, everyMs: options.secondLookMs ?? SECOND_LOOK_MS[chain] });
+    this.#secondLook = new SecondLook({
+      endpoints: this.endpoints,
+      list,
+      transfers: this.#transfers,
+      native: this.#native,
+      trueHeaders: this.#trueHeaders,
+      everyMs: options.secondLookMs ?? SECOND_LOOK_MS[chain],
+    });
     if (this.endpoints.operators > 1) {
       this.absence = new EvmAbsence({
         endpoints: this.endpoints,
@@ -237,6 +246,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       const ids = amount.asset === this.assets[0] ? explained.get(targetId) : undefined;
       return ids !== undefined && !ids.has(id);
     });
+    await this.#trueHeaders.check(endpoint, [...credits, ...sent.debits, ...sent.spends], step.headers, signal);
     const known = { credits, held: [...held, ...credits], debits: sent.debits };
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
     const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];

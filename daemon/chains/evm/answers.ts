@@ -5,9 +5,17 @@
 import { signedBytes, transferOf } from '../../domain/evm-transaction.ts';
 import { Malformed } from '../endpoints.ts';
 import type { Pause } from '../slices.ts';
+import { isProved } from './header-hash.ts';
 
-/** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. */
-export type Header = { height: number; hash: string; parent: string; timeMs: number; bloom: string };
+/** `bloom`: 256 bytes as hex. Hashes are lower-case hex with 0x. `isProved`: the hash proves all of it. */
+export type Header = {
+  height: number;
+  hash: string;
+  parent: string;
+  timeMs: number;
+  bloom: string;
+  isProved: boolean;
+};
 export type Log = {
   contract: string;
   topics: string[];
@@ -85,7 +93,8 @@ function wholeOf(value: unknown, what: string): number {
 }
 
 export function headerOf(value: unknown): Header {
-  const { number, hash, parentHash, timestamp, logsBloom } = fieldsOf(value, 'block');
+  const block = fieldsOf(value, 'block');
+  const { number, hash, parentHash, timestamp, logsBloom } = block;
   const seconds = wholeOf(timestamp, 'block time');
   if (seconds > TIME_SECONDS_MAX) throw new Malformed(`a block time of ${seconds}`);
   const bloom = hex(logsBloom, DATA, 'bloom filter');
@@ -96,6 +105,7 @@ export function headerOf(value: unknown): Header {
     parent: hex(parentHash, HASH, 'parent hash'),
     timeMs: seconds * 1_000,
     bloom,
+    isProved: isProved(block),
   };
 }
 

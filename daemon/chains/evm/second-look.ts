@@ -13,6 +13,7 @@ import type { Header } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
 import { confirmed, type Incoming, isTooMuch, type Transfers, urgent } from './transfers.ts';
+import type { TrueHeaders } from './true-headers.ts';
 
 /** Addresses at which an endpoint has more than the books: looked at beside the urgent ones, this far back. */
 const PINNED_MAX = 50;
@@ -25,6 +26,7 @@ export class SecondLook {
   readonly #list: ScriptList;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
+  readonly #trueHeaders: TrueHeaders;
   readonly #everyMs: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** The height up to which another endpoint was asked; null: it was not asked since the start. */
@@ -36,6 +38,7 @@ export class SecondLook {
     list: ScriptList;
     transfers: Transfers;
     native: NativeCoin;
+    trueHeaders: TrueHeaders;
     everyMs: number;
   }) {
     this.#everyMs = parts.everyMs;
@@ -43,6 +46,7 @@ export class SecondLook {
     this.#list = parts.list;
     this.#transfers = parts.transfers;
     this.#native = parts.native;
+    this.#trueHeaders = parts.trueHeaders;
   }
 
   /** Begins at a height, unless it has begun: the first blocks that this process read. */
@@ -150,10 +154,12 @@ export class SecondLook {
     const shared = [...once.values()].filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
     const byHash = new Map(headers.map((header) => [header.hash, header]));
     const credits = await confirmed(teller, shared, byHash, slices(), signal);
+    await this.#trueHeaders.check(teller, credits, headers, signal);
     if (tip.hash !== last.hash) return { credits, to };
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
     const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
-    const coins = await this.#native.look(teller, view, slices(), signal, listed);
-    return { credits: [...credits, ...(coins ?? [])], to };
+    const coins = (await this.#native.look(teller, view, slices(), signal, listed)) ?? [];
+    await this.#trueHeaders.check(teller, coins, [], signal);
+    return { credits: [...credits, ...coins], to };
   }
 }
