@@ -109,7 +109,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('books that one endpoint made wrong'), () 
     expect(alerts.filter(({ kind }) => kind === 'ledger.corrected')).toHaveLength(1);
   }
 
-  it('are right again after the start of this version, and after a restore', async () => {
+  it('are right again after the start of this version', async () => {
     const invoices = await poisoned();
     await service.daemon.stop();
     await nameSecond();

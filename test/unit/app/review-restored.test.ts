@@ -1,0 +1,80 @@
+/** Entries that are in restored data by the word of one operator: a restore asks two operators about all of them again. */
+import { afterEach, expect, it } from 'vitest';
+import { reviewStep } from '../../../daemon/app/books/review.ts';
+import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import type { BookedSending, SentAgain, StoredCoin, Witnesses } from '../../../daemon/chains/adapter.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { Bench } from './bench.ts';
+
+const ETHER = 10n ** 18n;
+const DOLLAR = 10n ** 6n;
+const STEPS_MAX = 20;
+
+let bench: Bench;
+afterEach(() => bench.app.store.close());
+
+/** What two operators say of the entries that they are asked about: `false` entries are not on the chain. */
+class Operators implements Witnesses {
+  readonly asked: string[] = [];
+  isDenying = false;
+
+  async sent(booked: readonly BookedSending[]): Promise<(SentAgain | null)[]> {
+    for (const { txid } of booked) this.asked.push(txid);
+    return booked.map(({ txid }) => (this.isDenying && txid === 'false out' ? { spends: [], debits: [] } : null));
+  }
+
+  async came(coins: readonly StoredCoin[]): Promise<(boolean | null)[]> {
+    for (const { txid } of coins) this.asked.push(txid);
+    return coins.map(({ txid }) => !(this.isDenying && txid === 'false in'));
+  }
+
+  async standing(targets: readonly unknown[]): Promise<null[]> {
+    return targets.map(() => null);
+  }
+}
+
+async function reviewed(): Promise<void> {
+  for (let step = 0; step < STEPS_MAX; step++) {
+    if (!(await reviewStep(bench.app, bench.chain, new AbortController().signal))) return;
+  }
+  throw new Error(`the review goes on after ${STEPS_MAX} steps`);
+}
+
+const balances = (): bigint[] => [bench.balance('USDT_ERC20'), bench.balance('ETH')];
+
+it('are asked about again after a restore, and the false ones go, of money in and out', async () => {
+  bench = await Bench.open('ETH');
+  const operators = new Operators();
+  Object.assign(bench.chain.adapter, { witnesses: operators });
+  await bench.tell({
+    blocks: 1,
+    credits: () => [
+      bench.credit(1, 50n * DOLLAR, 0, { txid: 'true in', asset: 'USDT_ERC20' }),
+      bench.credit(2, 3n * ETHER, 0, { txid: 'false in', asset: 'ETH' }),
+    ],
+    debits: () => [
+      {
+        id: 'false out:1',
+        txid: 'false out',
+        targetId: 1,
+        kind: 'paid',
+        amount: { asset: 'USDT_ERC20', units: 20n * DOLLAR },
+        block: { height: bench.tip.height, hash: bench.tip.hash },
+      },
+    ],
+  });
+  await bench.tell({ blocks: BURIED_BLOCKS.ETH + 1, debits: () => [] });
+  await reviewed();
+  expect(operators.asked.sort()).toEqual(['false in', 'false out', 'true in']);
+  expect(balances()).toEqual([30n * DOLLAR, 3n * ETHER]);
+
+  operators.isDenying = true;
+  operators.asked.length = 0;
+  // nothing is asked twice without a reason
+  await reviewed();
+  expect(operators.asked).toEqual([]);
+  await bench.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, bench.at, 10));
+  await reviewed();
+  expect(operators.asked.sort()).toEqual(['false in', 'false out', 'true in']);
+  expect(balances()).toEqual([50n * DOLLAR, 0n]);
+});
