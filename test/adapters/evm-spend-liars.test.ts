@@ -141,6 +141,27 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     await scene.anvil.mine();
   });
 
+  it('give the bytes of a transaction though the first of them changes it, or calls it of another kind', async () => {
+    const txid = await scene.payTokens([{ address: from, units: 5n }]);
+    await scene.anvil.mine();
+    const read = (): Promise<string> => adapter.spending.transaction(txid, null, signal());
+    const changed = (fields: Fields): Behaviour =>
+      changing('eth_getTransactionByHash', (sending) => sending && { ...sending, ...fields });
+    const raw = await read();
+    expect(raw).toMatch(/^0x02/);
+    const lies: Fields[] = [{ value: '0x1' }, { type: '0x3' }, { to: null }];
+    for (const fields of lies) {
+      scene.proxy.behaviour = changed(fields);
+      expect([fields, await read()]).toEqual([fields, raw]);
+    }
+    second.behaviour = changed({ value: '0x1' });
+    scene.proxy.behaviour = changed({ value: '0x2' });
+    await expect(read()).rejects.toThrow(Unavailable);
+    scene.proxy.behaviour = changed({ type: '0x3' });
+    second.behaviour = changed({ type: '0x3' });
+    await expect(read()).rejects.toMatchObject({ code: 'spend.malformed' });
+  });
+
   it('give no nonce on which they do not agree, nor one that no block can reach', async () => {
     scene.proxy.behaviour = changing('eth_getTransactionCount', () => '0x9');
     await expect(plan()).rejects.toThrow(Unavailable);

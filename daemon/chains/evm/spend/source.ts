@@ -133,12 +133,22 @@ export class EvmSource implements SpendingSource {
     return { coin: lowerOf(told.map(({ coin }) => coin)), token: contract === null ? null : lowerOf(tokens) };
   }
 
+  /**
+   * The bytes of a transaction, which its id proves, by the first endpoint that has them. Throws `Rejected('spend.malformed')` if it is of
+   * another kind than this program makes, by the word of every endpoint that answers; `Unavailable`.
+   */
   async transaction(txid: string, _blockHash: string | null, signal: AbortSignal): Promise<string> {
-    const bytes = await this.#ask(async (endpoint) => (await endpoint.signed(txid, signal)) ?? undefined, signal);
-    if (bytes === 'other') throw new Rejected('spend.malformed', 'It is of a kind that this program does not make');
-    const raw = `0x${Buffer.from(bytes).toString('hex')}`;
-    if (idOf(raw) !== txid) throw new Unavailable('The endpoint sent another transaction', RETRY_SECONDS);
-    return raw;
+    let isOther = false;
+    const found = await this.#endpoints.first(async (endpoint) => {
+      const bytes = await endpoint.signed(txid, signal);
+      isOther ||= bytes === 'other';
+      if (bytes === null || bytes === 'other') return undefined;
+      const raw = `0x${Buffer.from(bytes).toString('hex')}`;
+      return idOf(raw) === txid ? raw : undefined;
+    }, signal);
+    if (found !== undefined) return found;
+    if (isOther) throw new Rejected('spend.malformed', 'It is of a kind that this program does not make');
+    throw new Unavailable('No endpoint has the transaction', RETRY_SECONDS);
   }
 
   /**
