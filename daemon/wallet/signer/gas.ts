@@ -1,6 +1,6 @@
 /**
  * Decides whether a move between our own addresses may be signed under a grant of gas. Its highest fee counts. Into the tank
- * any amount may go. Deposit addresses get gas only, and only those that a search by the words may find.
+ * any amount may go. Deposit addresses get gas only, and only so far out that somebody who knows the number finds them with the words.
  *
  * Invariants. The highest fees of all moves under a grant together are at most what was granted, and the gas of deposit
  * addresses is at most FUNDED_PER_FEE times that. Of several versions of one move at most one confirms, so only the highest fee
@@ -37,6 +37,11 @@ const FIRST_INDEX_MAX = 1_000_000;
 /**
  * Throws `Rejected('signer.differs')` for a deposit address far above all that got gas before the grant in force. Gas
  * under that grant itself does not count, so that small steps lead no further. Only a restore goes further, and begins an epoch.
+ *
+ * Change goes at most GAP further than the last one. Gas cannot be bound so tightly: the journal knows the addresses that got gas, not
+ * those that were given out. Of a shop that has given 200,000 addresses out before its first grant, the journal knows none; and between
+ * two that get gas may be tens of thousands that nobody paid, or that were paid in the coin itself. So FUNDED_PER_FEE alone bounds the sum
+ * that a thief moves, and it may lie where no search of this program looks.
  */
 export function needWithinReach(
   account: Pick<GasGrant, 'network' | 'accountNo' | 'chain'>,
@@ -47,7 +52,7 @@ export function needWithinReach(
   const restores = before ? memory.epochs.length - before.epochs : 0;
   const farthest = (before?.index ?? 0) + GIVEN_OUT_MAX + restores * (jumpAfter(EARLIER_RESTORES_MAX) + GAP);
   if (index <= Math.max(farthest, FIRST_INDEX_MAX)) return;
-  throw refused(`the gas goes to address ${index}, which is further than a search by the words looks`);
+  throw refused(`the gas goes to address ${index}, further than any that this wallet may give gas to now`);
 }
 
 /** Throws `Rejected`: `signer.differs`, `signer.conflict`, `signer.limit`. */
