@@ -168,16 +168,25 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
       };
     }
 
-    it('and names the liar where the hash of the block proves its time', async () => {
+    /** Answers with the first block for the hash of any block. */
+    const first = async ({ method, params }: Request) =>
+      method === 'eth_getBlockByHash' && params[1] === false
+        ? pair.scene.proxy.pass({ method: 'eth_getBlockByNumber', params: ['0x1', false] })
+        : undefined;
+
+    it.each<[string, RegExp, Behaviour]>([
+      ['changes its time', /another header of a block/, { changed: earlier }],
+      ['shows another block for its hash', /a block of another hash/, { changed: earlier, instead: first }],
+    ])('and names the liar where the hash of the block proves its time, who %s', async (_, reason, behaviour) => {
       const third = await EndpointProxy.start(pair.scene.anvil.url);
       try {
         const { lied, paidAt } = await dated([...pair.urls, third.url.replace('127.0.0.1', '[::ffff:127.0.0.1]')]);
-        lied({ changed: earlier });
+        lied(behaviour);
         expect(await paidAt()).toEqual([
           [61n, true, true],
           [7_050n, true, true],
         ]);
-        expect(pair.scene.alerts).toMatchObject([{ message: expect.stringMatching(/another header of a block/) }]);
+        expect(pair.scene.alerts).toMatchObject([{ message: expect.stringMatching(reason) }]);
       } finally {
         await pair.adapter?.close();
         await third.close();

@@ -213,9 +213,11 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   async headersByHash(hashes: readonly string[], signal: AbortSignal): Promise<(Header | null)[]> {
     const calls = hashes.map((hash): Call => ['eth_getBlockByHash', hash, false]);
     const replies = await this.#pacing.many(calls, signal);
-    return replies.map((reply) => {
+    return replies.map((reply, i) => {
       const value = this.#result(reply);
-      return value === null ? null : headerOf(value);
+      const header = value === null ? null : headerOf(value);
+      if (header && header.hash !== hashes[i]) throw new Malformed('a block of another hash');
+      return header;
     });
   }
 

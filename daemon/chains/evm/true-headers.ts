@@ -62,7 +62,7 @@ export class TrueHeaders {
     const askedFor = async (endpoint: EvmEndpoint): Promise<Header | false> =>
       (await endpoint.headersByHash([hash], signal))[0] ?? false;
     const theirs = await this.#endpoints.other(teller, askedFor, signal);
-    if (!theirs || theirs.hash !== hash) return;
+    if (!theirs) return;
     const isSame = theirs.timeMs === timeMs && theirs.bloom === bloom;
     if (!isSame && theirs.isProved) throw new Malformed('another header of a block than its hash proves');
     if (isSame) this.#keep(hash, timeMs);
