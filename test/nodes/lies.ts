@@ -166,23 +166,38 @@ function inventsSpends(scene: Scene): Behaviour {
   );
 }
 
-/** Histories with one more transaction, another one each second, which every subscriber is told of. */
-function churned(scene: Scene, alter: (history: HistoryItem[]) => HistoryItem[]): Behaviour {
-  const { server } = scene;
-  let turn = 0;
-  const extra = (): HistoryItem[] => {
-    const { blocks } = server.chain;
-    const txid = blocks[1 + (turn % (blocks.length - 1))]?.txs[0]?.txid;
-    return txid === undefined ? [] : [{ tx_hash: txid, height: 0 }];
-  };
-  const behaviour = histories(scene, (history) => [...alter(history), ...extra()]);
+/** Calls `turn` each second for as long as the server behaves so, and tells every subscriber of the status after it. */
+function eachSecond({ server }: Scene, behaviour: Behaviour, turn: () => void): Behaviour {
   const timer = setInterval(() => {
-    turn++;
+    turn();
     if (server.behaviour !== behaviour) clearInterval(timer);
     else tellAll(server);
   }, CHURN_MS);
   timer.unref();
   return behaviour;
+}
+
+/** Histories with one more transaction, another one each second, which every subscriber is told of. */
+function churned(scene: Scene, alter: (history: HistoryItem[]) => HistoryItem[]): Behaviour {
+  const { blocks } = scene.server.chain;
+  let turn = 0;
+  const extra = (): HistoryItem[] => {
+    const txid = blocks[1 + (turn % (blocks.length - 1))]?.txs[0]?.txid;
+    return txid === undefined ? [] : [{ tx_hash: txid, height: 0 }];
+  };
+  const behaviour = histories(scene, (history) => [...alter(history), ...extra()]);
+  return eachSecond(scene, behaviour, () => turn++);
+}
+
+/** Hides every transaction, and tells of a status that is of no history, another one each second. */
+function hidesAndChurns(scene: Scene): Behaviour {
+  let turn = 0;
+  const behaviour: Behaviour = {
+    ...histories(scene, () => []),
+    notify: (method, params) =>
+      method === SUBSCRIBE ? [params[0] as string, sha256(`${turn} ${params[0]}`).toString('hex')] : params,
+  };
+  return eachSecond(scene, behaviour, () => turn++);
 }
 
 /** Tells the present status of every subscription; the behaviour's own `notify` says which it is. */
@@ -351,6 +366,11 @@ export const LIES: readonly Lie[] = [
     name: 'hides what is confirmed, and tells of another status each second',
     ends: 'left',
     behaviour: (scene) => churned(scene, (history) => history.filter(({ height }) => height <= 0)),
+  },
+  {
+    name: 'hides every transaction, and tells of another status each second',
+    ends: 'left',
+    behaviour: hidesAndChurns,
   },
   {
     name: 'names a transaction of strangers, hides the rest, and tells of another status each second',
