@@ -7,6 +7,12 @@ import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ScriptList } from '../../../daemon/chains/adapter.ts';
+import type { KeptTransactions } from '../../../daemon/chains/spending.ts';
+import type { Scanner } from '../../../daemon/chains/xmr/scan.ts';
+import type { OwnChainOutput } from '../../../daemon/chains/xmr/spend/outputs.ts';
+import { type MoneroSource, MoneroSpending } from '../../../daemon/chains/xmr/spend/spending.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
 import type { MoneroPlan, PlannedOutput, RingMember } from '../../../daemon/domain/spend.ts';
 import { addressAt, scriptOf, subaddress } from '../../../daemon/monero/address.ts';
 import {
@@ -111,6 +117,25 @@ function ringAround({ key, commitment: committed }: Paid): RingMember[] {
 
 /** An encoding that no point has. */
 const NO_POINT = `02${'00'.repeat(31)}`;
+
+/** The numbers of as many outputs as a ring needs besides ours, so that it has them all. */
+const DECOYS_TOLD = Array.from({ length: 15 }, (_, at) => 1_100 + at);
+
+/** What a node tells of a chain of a thousand blocks with two outputs each. `lies`: what it tells otherwise, by number. */
+class ToldOutputs implements MoneroSource {
+  readonly lies = new Map<number, Partial<RingMember>>();
+
+  distribution = async () => ({ startHeight: 0, counts: Array.from({ length: 1_000 }, (_, at) => (at + 1) * 2) });
+  outputs = async (indices: readonly number[], own: OwnChainOutput) =>
+    indices.map((index) => {
+      const other = { key: randomPoint(), commitment: randomPoint(), ...this.lies.get(index) };
+      const ours = { key: own.key, commitment: own.commitment! };
+      return { index, unlocked: true, ...(index === own.at ? ours : other) };
+    });
+  transaction = async () => expect.fail('every transaction is kept');
+  feeRate = async () => 0n;
+  broadcast = async () => {};
+}
 
 let uuids = 0;
 type Wish = { address: string; units: bigint };
@@ -423,6 +448,32 @@ describe('an order is refused', () => {
     }
     expect(await codeOf(signWithLibrary('regtest', { ...owner, spendKey: 'zz' }, ''))).toMatch(/^(signer|mnemonic)\./);
     expect((await session.sign(one())).txid).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it.each([
+    ['key', { key: NO_POINT }],
+    ['key of highest bytes', { key: 'ff'.repeat(32) }],
+    ['commitment', { commitment: NO_POINT }],
+  ])('when a node told of a %s in its ring that is no point, and the next one is signed', async (_, told) => {
+    const asked = one();
+    for (const input of asked.plan.inputs) input.decoys = DECOYS_TOLD;
+    const source = new ToldOutputs();
+    const spending = new MoneroSpending('regtest', source, {} as ScriptList, {} as Scanner);
+    const kept: KeptTransactions = {
+      signed: () => null,
+      base: (txid) => Buffer.from(asked.previous[txid]!, 'hex'),
+      blockOf: () => null,
+      limit: () => AbortSignal.timeout(1_000),
+    };
+    const put = async (): Promise<MoneroOrder> => ({ ...asked, ...(await spending.unsigned(asked.plan, kept)) });
+    source.lies.set(DECOYS_TOLD[6]!, told);
+    const spoiled = await put();
+    expect(spoiled.rings[0]).toContainEqual(expect.objectContaining({ index: DECOYS_TOLD[6], ...told }));
+    const refusal = await session.sign(spoiled).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Rejected);
+    expect(refusal).toMatchObject({ code: 'signer.input' });
+    source.lies.clear();
+    expect((await session.sign(await put())).txid).toMatch(/^[0-9a-f]{64}$/);
   });
 
   it('that would pay a second time beside a first, which shares no key image with it', async () => {
