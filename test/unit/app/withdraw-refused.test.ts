@@ -56,6 +56,35 @@ describe('a payment of Monero that every node refuses', () => {
     expect([pay.spend(id).state, pay.alerts()]).toEqual(['buried', []]);
   });
 
+  it('since a deep reorganisation took an output of its ring is signed anew with the same key images, and pays once', async () => {
+    const { pay, id, rise, bad } = await refused(XMR, { signsAnew: true });
+    pay.chain.refuses = ({ txid }) => (bad.has(txid) ? 'invalid input' : null);
+    await pay.round();
+    const [first] = pay.versions(id);
+    expect(pay.chain.waiting()).toEqual([first!.txid]);
+    await pay.chain.mine(3);
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: first!.txid });
+    // the deposit stays where it is; what the ring names is another output now, so no node has the payment any more
+    await pay.chain.undo(5, []);
+    await pay.chain.forget(first!.txid!);
+    bad.add(first!.txid!);
+    expect(pay.chain.depthOf(first!.txid!)).toBe(0);
+    rise();
+    for (let i = 0; i < 5; i++) await pay.round();
+    const [, second, ...more] = pay.versions(id);
+    expect(more).toEqual([]);
+    expect(pay.keys(second!.id)).toEqual(pay.keys(first!.id));
+    expect(second!.fee).toBeLessThanOrEqual(pay.row(id).fee_held);
+    expect(pay.chain.waiting()).toEqual([second!.txid]);
+    await pay.chain.mine(BURIED_BLOCKS.XMR);
+    await pay.sync();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: second!.txid });
+    expect(pay.chain.paidTo(pay.row(id).address)).toEqual([second!.txid]);
+    expect(pay.spend(id).state).toBe('buried');
+    expect(pay.alerts().map(({ kind }) => kind)).toEqual(['withdrawal.undone']);
+  });
+
   it('is signed anew twice at the most, an hour apart, and then waits for the operator', async () => {
     const { pay, id, rise } = await refused(XMR, { signsAnew: true });
     pay.chain.refuses = () => 'invalid input';

@@ -119,6 +119,34 @@ describe('a ring', () => {
     expect(source.asked[1]).toEqual(expect.arrayContaining(source.asked[0]!));
   });
 
+  it('of the same decoys has what the chain has under their numbers now, and ours, after a deep reorganisation', async () => {
+    const source = new Source();
+    const spending = new MoneroSpending('regtest', source, {} as ScriptList, {} as Scanner);
+    const previous: KeptTransactions = {
+      signed: () => null,
+      base: () => kept(OWN_AT),
+      blockOf: () => null,
+      limit: () => AbortSignal.timeout(1_000),
+    };
+    const membersOf = async () => (await spending.unsigned(planned(right), previous)).rings[0]!;
+    const before = await membersOf();
+    const told = source.outputs;
+    // the blocks from number 110 on gave way to others, but for that of our output
+    const isAnother = (index: number) => index >= 110 && index !== OWN_AT;
+    source.outputs = async (indices) =>
+      (await told(indices)).map((one) => ({
+        ...one,
+        key: keyOf(isAnother(one.index) ? one.index + 5_000 : one.index),
+      }));
+    const after = await membersOf();
+    expect(after.map(({ index }) => index)).toEqual(before.map(({ index }) => index));
+    expect(before.map(({ key }) => key)).toEqual(before.map(({ index }) => keyOf(index)));
+    expect(after.map(({ key }) => key)).toEqual(
+      after.map(({ index }) => keyOf(isAnother(index) ? index + 5_000 : index)),
+    );
+    expect(after).not.toEqual(before);
+  });
+
   it('is not made while too few outputs can be spent, and asks three times at the most', async () => {
     const source = new Source();
     source.isUnlocked = () => false;
