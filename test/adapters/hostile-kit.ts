@@ -111,13 +111,18 @@ type TrialOptions = {
   patient?: boolean;
   /** The honest server is there from the beginning, and the liar once `liar.listen()` is called. */
   honestFirst?: boolean;
-  /** How far away both servers are, each way. */
+  /** Another server behaves as the liar does, from the beginning. */
+  accomplice?: boolean;
+  /** How far away the servers are, each way. */
   latencyMs?: number;
 };
+
+type Servers = { liar: ElectrumServer; accomplice: ElectrumServer | null; honest: ElectrumServer };
 
 export class Trial {
   readonly liar: ElectrumServer;
   readonly honest: ElectrumServer;
+  readonly #accomplice: ElectrumServer | null;
   readonly adapter: ElectrumAdapter;
   readonly book = new FactBook();
   /** The servers that were dropped, in order. */
@@ -130,13 +135,16 @@ export class Trial {
   readonly #scripts = new Map<string, Uint8Array>();
   readonly #addresses = new Map<Uint8Array, string>();
 
-  private constructor(options: TrialOptions, folder: string, liar: ElectrumServer, honest: ElectrumServer) {
+  private constructor(options: TrialOptions, folder: string, { liar, accomplice, honest }: Servers) {
     this.#ground = options.ground;
     this.#folder = folder;
     this.#unproved = options.unproved ?? false;
     this.liar = liar;
     this.honest = honest;
-    liar.behaviour = options.behaviour({ server: liar, scripts: this.#scripts, lied: () => this.lies++ });
+    this.#accomplice = accomplice;
+    const lied = () => this.lies++;
+    liar.behaviour = options.behaviour({ server: liar, scripts: this.#scripts, lied });
+    if (accomplice) accomplice.behaviour = options.behaviour({ server: accomplice, scripts: this.#scripts, lied });
     const { blocks } = options.ground.followed.chain;
     this.book.checkpoint = blocks.map(({ hash }, height) => ({ height, hash })).slice(-CHECKPOINT_BLOCKS);
     this.adapter = new ElectrumAdapter({
@@ -145,7 +153,7 @@ export class Trial {
       folder,
       list: this.book,
       timeouts: options.patient ? {} : SHORT_TIMEOUTS,
-      servers: [liar.url, honest.url],
+      servers: [liar, accomplice, honest].flatMap((server) => server?.url ?? []),
       // Proofs alone are to hold: nobody is asked for a second opinion.
       needsAgreement: () => false,
       alert: (server) => this.alerts.push(server),
@@ -159,9 +167,10 @@ export class Trial {
     const line = latencyMs > 0 ? lineOf(latencyMs) : null;
     const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
     const liar = await ElectrumServer.start(followed, { tls, line, limits: { sendBytesMax: LIAR_SENDS_BYTES_MAX } });
+    const accomplice = options.accomplice ? await ElectrumServer.start(followed, { line }) : null;
     const honest = await ElectrumServer.start(followed, { line, ...(options.apart && { host: 'localhost' }) });
     await (options.honestFirst ? liar : honest).close();
-    return new Trial(options, folder, liar, honest);
+    return new Trial(options, folder, { liar, accomplice, honest });
   }
 
   /** Pays a fresh address of ours. */
@@ -242,6 +251,7 @@ export class Trial {
   async stop(): Promise<void> {
     await this.adapter.close();
     await this.liar.stop();
+    await this.#accomplice?.stop();
     await this.honest.stop();
     await rm(this.#folder, { recursive: true, force: true });
   }

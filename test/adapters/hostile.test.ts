@@ -137,6 +137,24 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('a server that'), () => {
     await trial.stop();
   });
 
+  it.concurrent('hides every transaction as another one does is caught by a third', async () => {
+    const { behaviour } = LIES.find(({ name }) => name === 'hides every transaction') as Lie;
+    const trial = await Trial.start({ ground, accomplice: true, behaviour });
+    await trial.pay();
+    await ground.mine();
+    const isMet = () => trial.adapter.servers().filter(({ state, behind }) => state === 'ready' && behind === 0).length;
+    await trial.syncUntil(() => isMet() === 2 && trial.lies > 1, 'both to be asked');
+    expect(trial.isRight()).toBe(false);
+    await trial.honest.listen();
+    await trial.syncUntil(() => trial.isRight() && trial.alerts.length === 2, 'all money as it is, and two alerts');
+    expect(trial.alerts).not.toContain(trial.honest.url);
+    await trial.pay();
+    await ground.mine();
+    await trial.syncUntil(() => trial.isRight(), 'all later money as it is');
+    expect(trial.adapter.health().source).toBe(trial.honest.url);
+    await trial.stop();
+  });
+
   it.concurrent('hides one payment is caught by the question that a deadline asks', async () => {
     const hidden = new Set<string>();
     const trial = await Trial.start({ ground, apart: true, behaviour: ({ server }) => hides(server, hidden) });
