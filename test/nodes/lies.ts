@@ -4,14 +4,25 @@
  * work (scrypt) at once; what protects there is all the rest.
  */
 import { randomBytes, scryptSync } from 'node:crypto';
+import { assert } from '../../daemon/domain/errors.ts';
 import { writeTransaction } from '../adapters/fixtures/serial.ts';
 import { type HistoryItem, type Json, reversed, sha256, sha256d, writtenHash } from './electrum-chain.ts';
 import { isSorted } from './electrum-methods.ts';
 import type { Behaviour, ElectrumServer } from './electrum-server.ts';
 import type { Session } from './electrum-session.ts';
 
-/** `server` is the liar; `lied` counts what it said; `scripts` are those that it can pay, by script hash. */
-export type Scene = { server: ElectrumServer; scripts: ReadonlyMap<string, Uint8Array>; lied: () => void };
+type Alter = (history: HistoryItem[], scripthash: string) => HistoryItem[];
+
+/**
+ * `server` is the liar; `lied` counts what it said; `scripts` are those that it can pay, by script hash. `alters`: what lies that are
+ * told together make of a history, one after the other.
+ */
+export type Scene = {
+  server: ElectrumServer;
+  scripts: ReadonlyMap<string, Uint8Array>;
+  lied: () => void;
+  alters?: Alter[];
+};
 
 /**
  * What must come of a lie, besides that no money is miscounted. `dropped`: it proves a bad server, which is used no more.
@@ -42,6 +53,40 @@ const statusOf = (history: readonly HistoryItem[]): string | null =>
     ? null
     : sha256(history.map(({ tx_hash, height }) => `${tx_hash}:${height}:`).join('')).toString('hex');
 
+/** What is told together with others, as a part of what. */
+const wholes = new WeakMap<Behaviour, Behaviour>();
+
+/** Tells some lies at the same time. Where two answer the same, the later one is told, of what the earlier ones make of the truth. */
+export function together(lies: readonly Lie[]): Lie {
+  const behaviour = (scene: Scene): Behaviour => {
+    const shared: Scene = { ...scene, alters: [] };
+    const parts = lies.map((lie) => lie.behaviour(shared));
+    const whole: Behaviour = {
+      answer: (method, params, honest, session) => {
+        const told = (count: number): unknown => {
+          const part = parts[count - 1];
+          if (!part) return honest();
+          return part.answer ? part.answer(method, params, () => told(count - 1), session) : told(count - 1);
+        };
+        return told(parts.length);
+      },
+      notify: (method, params, session) => {
+        let told: Json[] | null = params;
+        for (const { notify } of parts) if (told !== null && notify) told = notify(method, told, session);
+        return told;
+      },
+    };
+    for (const part of parts) {
+      assert(!part.write && !part.connect, 'lies that are told together are answers and notices');
+      wholes.set(part, whole);
+    }
+    return whole;
+  };
+  const name = lies.map((lie) => lie.name).join(', and ');
+  const ends = lies.some((lie) => lie.ends === 'dropped') ? 'dropped' : 'left';
+  return { name, ends, behaviour, ...(lies.some(({ unproved }) => unproved) && { unproved: true }) };
+}
+
 /** Answers one method otherwise. */
 function instead(method: string, { lied }: Scene, lie: (honest: unknown, params: Json[]) => unknown): Behaviour {
   return {
@@ -55,13 +100,14 @@ function instead(method: string, { lied }: Scene, lie: (honest: unknown, params:
 
 /** Histories are altered, and the statuses with them. `other` answers the rest. */
 export function histories(
-  { server, lied }: Scene,
-  alter: (history: HistoryItem[], scripthash: string) => HistoryItem[],
+  { server, lied, alters = [] }: Scene,
+  alter: Alter,
   other: (method: string, params: Json[]) => unknown = () => undefined,
 ): Behaviour {
+  alters.push(alter);
   const altered = (scripthash: string, { version }: Session): HistoryItem[] => {
     const honest = server.chain.historyOf(scripthash, isSorted(version ?? []));
-    const told = alter(honest, scripthash);
+    const told = alters.reduce((history, one) => one(history, scripthash), honest);
     if (told.length !== honest.length || JSON.stringify(told) !== JSON.stringify(honest)) lied();
     return told;
   };
@@ -142,15 +188,17 @@ const onTop =
     return list;
   };
 
-/** Spends every coin that a history pays, without a signature. */
+/** Spends every coin of a script, without a signature. It may hide who paid it. */
 function inventsSpends(scene: Scene): Behaviour {
   const made = new Map<string, Buffer>();
-  const spend = (history: readonly HistoryItem[], scripthash: string): HistoryItem[] => {
-    const inputs = history.flatMap(({ tx_hash }) =>
-      (scene.server.chain.tx(tx_hash)?.outputs ?? []).flatMap((output, vout) =>
-        output.scripthash === scripthash ? [{ txid: tx_hash, vout }] : [],
-      ),
-    );
+  const spend = (scripthash: string): HistoryItem[] => {
+    const inputs = scene.server.chain
+      .historyOf(scripthash, true)
+      .flatMap(({ tx_hash }) =>
+        (scene.server.chain.tx(tx_hash)?.outputs ?? []).flatMap((output, vout) =>
+          output.scripthash === scripthash ? [{ txid: tx_hash, vout }] : [],
+        ),
+      );
     if (inputs.length === 0) return [];
     const raw = writeTransaction({
       inputs,
@@ -161,7 +209,7 @@ function inventsSpends(scene: Scene): Behaviour {
   };
   return histories(
     scene,
-    (history, scripthash) => [...history, ...spend(history, scripthash)],
+    (history, scripthash) => [...history, ...spend(scripthash)],
     (method, [txid]) => (method === GET ? made.get(String(txid))?.toString('hex') : undefined),
   );
 }
@@ -170,7 +218,7 @@ function inventsSpends(scene: Scene): Behaviour {
 function eachSecond({ server }: Scene, behaviour: Behaviour, turn: () => void): Behaviour {
   const timer = setInterval(() => {
     turn();
-    if (server.behaviour !== behaviour) clearInterval(timer);
+    if (server.behaviour !== (wholes.get(behaviour) ?? behaviour)) clearInterval(timer);
     else tellAll(server);
   }, CHURN_MS);
   timer.unref();

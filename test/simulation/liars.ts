@@ -1,6 +1,9 @@
-/** One of several Electrum servers lies, in the ways of `test/nodes/lies.ts`, while the others tell the truth. */
+/**
+ * One of several Electrum servers lies, in the ways of `test/nodes/lies.ts`, one or several at a time, while the others tell the
+ * truth.
+ */
 import { scripthashOf } from '../nodes/electrum-chain.ts';
-import { LIES } from '../nodes/lies.ts';
+import { LIES, type Lie, together } from '../nodes/lies.ts';
 import type { World } from './world.ts';
 
 /** Lies about money. The rest of `LIES` breaks the protocol, or forges LTC's headers by the clock of the process. */
@@ -29,9 +32,27 @@ const TOLD = new Set([
   'stays behind',
 ]);
 const MONEY = LIES.filter(({ name }) => TOLD.has(name));
+/** Those that are told with others: one more, so that the runs of earlier seeds stay what they were. */
+const COMBINED = [
+  ...MONEY,
+  ...LIES.filter(({ name }) => name === 'hides every transaction, and tells of another status each second'),
+];
+const TOGETHER_MAX = 3;
 
-/** Every lie in the run's state: a server begins to lie, tells another lie, or the truth again. */
-export function lie(world: World): string {
+/** A server begins to lie, tells another lie, or the truth again. */
+export const lie = (world: World): string => change(world, () => world.random.pick(MONEY));
+
+/** The same with two or three lies at a time. */
+export function combineLies(world: World): string {
+  return change(world, () => {
+    const lies = new Set<Lie>();
+    const count = world.random.whole(2, TOGETHER_MAX);
+    while (lies.size < count) lies.add(world.random.pick(COMBINED) as Lie);
+    return together([...lies]);
+  });
+}
+
+function change(world: World, choose: () => Lie | undefined): string {
   const { random } = world;
   const coin = world.anyCoin();
   const served = world.servers.get(coin);
@@ -40,7 +61,7 @@ export function lie(world: World): string {
     served.mend();
     return `the servers of ${coin} tell the truth`;
   }
-  const found = random.pick(MONEY);
+  const found = choose();
   const server = random.whole(0, world.electrumServers - 1);
   if (!found) return '';
   served.tell(server, found, new Payable(world));

@@ -51,20 +51,20 @@ const EARLIER: readonly Row[] = [
   { seed: 2, steps: 100, kind: 'monero' },
 ];
 
-const ADDED_LATER = 'snapshot,roll back,heed,twin';
+const ADDED_LATER = 'snapshot,roll back,heed,twin,combine lies';
 
 export const SEEDS: readonly Row[] = [
   ...EARLIER.map((row) => ({ ...row, without: [row.without, ADDED_LATER].filter(Boolean).join() })),
   // a second machine runs with the same wallet, and each must notice what the other one paid
   { seed: 4, steps: 80, kind: 'core', also: 'twin:8,withdraw:20,approve:20' },
   // a server hides a payment and announces another status each second
-  { seed: 16, steps: 300, kind: 'liars', without: 'twin' },
+  { seed: 16, steps: 300, kind: 'liars', without: 'twin,combine lies' },
   // the data directory comes back older: blocks were read again before the skipped addresses were watched
   { seed: 1, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   // an overpayment is to be refunded before it is confirmed itself
   { seed: 50182, steps: 150 },
   { seed: 50221, steps: 150 },
-  { seed: 50033, steps: 150, kind: 'liars' },
+  { seed: 50033, steps: 150, kind: 'liars', without: 'combine lies' },
   // the same data comes back twice, and jumps as far as before
   { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
@@ -86,5 +86,5 @@ export const SEEDS: readonly Row[] = [
   { seed: 50029, steps: 150, kind: 'electrum' },
   { seed: 50043, steps: 150, kind: 'electrum' },
   // a server proves a transaction of strangers, which an honest one keeps back rightly
-  { seed: 71003, steps: 130, kind: 'liars' },
+  { seed: 71003, steps: 130, kind: 'liars', without: 'combine lies' },
 ];

@@ -1,7 +1,7 @@
 /** One run: a seed, so many steps, and the end at which everything must be in order. */
 import { Crashed } from './appliance.ts';
 import { judgeChains, judgeEnd, judgeFailed, judgeSigned } from './auditor.ts';
-import { lie } from './liars.ts';
+import { combineLies, lie } from './liars.ts';
 import * as operators from './operators.ts';
 import { endOrphan, orphan, orphanSigns } from './orphan.ts';
 import * as people from './people.ts';
@@ -26,6 +26,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [5, 'reorganise', people.reorganise],
   [6, 'trouble', people.trouble],
   [0, 'lie', lie],
+  [0, 'combine lies', combineLies],
   [2, 'fees', people.fees],
   [12, 'wait', people.wait],
   [2, 'clock', people.clock],
@@ -54,8 +55,11 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [0.3, 'twin', twin],
 ];
 
-/** Of 'lie', where there is a server that may. */
-const LIE_WEIGHT = 6;
+/** Where there is a server that may lie. */
+const LIAR_WEIGHTS: ReadonlyMap<string, number> = new Map([
+  ['lie', 6],
+  ['combine lies', 6],
+]);
 /** Milliseconds that each step takes by itself. */
 const STEP_MS = 700;
 const TRAIL_KEPT = 2_000;
@@ -88,8 +92,8 @@ export async function simulate(
   world.watch = watchSigner;
   const actions = new Map<string, number>();
   const allowed = ACTIONS.filter(([, name]) => !without.has(name)).map(([weight, name, action]) => {
-    const usual = name === 'lie' && kind === 'liars' ? LIE_WEIGHT : weight;
-    return [Number(only.get(name) ?? usual), { name, action }] as const;
+    const ofLiar = kind === 'liars' ? LIAR_WEIGHTS.get(name) : undefined;
+    return [Number(only.get(name) ?? ofLiar ?? weight), { name, action }] as const;
   });
   let fault: string | null = null;
   try {
