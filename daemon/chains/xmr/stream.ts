@@ -17,12 +17,13 @@ import type { Receiver } from './receive.ts';
 import { TooLarge } from './rpc.ts';
 
 /** Requests that are under way, or answered, beside the blocks that are being used. */
-const AHEAD_MAX = 2;
+const AHEAD_MAX = 3;
 /** Blocks of the usual size of the main network have about 2 MB together. */
 const FIRST_BLOCKS = 16;
-/** A node in restricted mode has 1,000 at the most. */
+/** A node in restricted mode has 1,000 at the most. Each answer is read in one thread: of larger ones a second thread would get none. */
 const BLOCKS_MAX = 500;
-const GROWTH_MAX = 8;
+/** A long way is gone once for each step from the first blocks to the most. Blocks of one time are of similar size. */
+const GROWTH_MAX = 32;
 /** The size and time of one request that are aimed at, so that neither memory nor a slow way is strained. */
 const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;
@@ -32,7 +33,8 @@ type StreamTransaction = Omit<TransactionParts, 'place'> & { base?: () => Uint8A
 /** The coinbase is first, unless one of the others could not be read. */
 export type StreamBlock = { header: LinkedHeader; transactions: StreamTransaction[]; receivers: readonly Receiver[] };
 
-type Batch = { blocks: ReadBlock[]; counts: { base: number; counts: number[] } | null };
+/** `firsts`: how many outputs there are before each block; null: the node did not tell. */
+type Batch = { blocks: ReadBlock[]; firsts: readonly number[] | null };
 type Ahead = {
   node: MoneroNode;
   receivers: readonly Receiver[];
@@ -149,6 +151,9 @@ export class BlockStream {
   /** Blocks in as many answers as their size requires; in one that stands alone and is still too large, what is read of each is null. */
   async #batches(ahead: Ahead, from: number, count: number): Promise<Batch[]> {
     const { node, ended, receivers } = ahead;
+    const began = performance.now();
+    // a node has few connections for one client: the longer answer is asked for first
+    const answer = node.blocks(from, count, ended.signal);
     const counts = node.outputCounts(from, from + count - 1, ended.signal).catch((error: unknown) => {
       if (error instanceof Unavailable || error instanceof Malformed) return null;
       throw error;
@@ -156,12 +161,11 @@ export class BlockStream {
     // an end while the blocks are on their way is told by them
     counts.catch(() => undefined);
     try {
-      const began = performance.now();
-      const body = await node.blocks(from, count, ended.signal);
+      const body = await answer;
       this.#adapt(count, body.length, performance.now() - began);
       const { blocks, refused } = await this.#options.reading.read(body, from, count, receivers);
       if (refused !== null) throw changed();
-      return [{ blocks, counts: await counts }];
+      return [{ blocks, firsts: firstsOf(blocks, await counts) }];
     } catch (error) {
       await counts;
       if (!(error instanceof TooLarge)) throw error;
@@ -172,26 +176,31 @@ export class BlockStream {
       }
       const [header] = await node.headers([from], ended.signal);
       if (!header) throw changed();
-      return [{ blocks: [{ header, transactions: null, outputs: 0 }], counts: null }];
+      return [{ blocks: [{ header, transactions: null, outputs: 0 }], firsts: null }];
     }
   }
 
+  /**
+   * How many blocks the next request is for. The few blocks below a head tell the size of blocks, but their time is mostly that of the
+   * way: they take nothing from what longer answers allowed.
+   */
   #adapt(count: number, bytes: number, ms: number): void {
-    const factor = Math.min(GROWTH_MAX, BYTES_AIM / Math.max(bytes, 1), MS_AIM / Math.max(ms, 1));
-    this.#count = Math.max(1, Math.min(BLOCKS_MAX, Math.floor(count * factor)));
+    const inTime = count * Math.min(GROWTH_MAX, MS_AIM / Math.max(ms, 1));
+    const most = ms > MS_AIM ? inTime : Math.max(inTime, this.#count);
+    const ofSize = (count * BYTES_AIM) / Math.max(bytes, 1);
+    this.#count = Math.max(1, Math.floor(Math.min(BLOCKS_MAX, most, ofSize)));
   }
 
   async #whole(
     { node, receivers }: Ahead,
-    { counts, blocks }: Batch,
+    { firsts }: Batch,
     place: number,
     { header, transactions }: ReadBlock,
     signal: AbortSignal,
   ): Promise<StreamBlock> {
-    const isKnown = transactions?.every((one) => one.place === null) || counts !== null;
+    const isKnown = transactions?.every((one) => one.place === null) || firsts !== null;
     if (!transactions || !isKnown) return this.#asked(node, header, receivers, signal);
-    if (counts && blocks.some(({ outputs }, at) => outputs !== counts.counts[at])) throw changed();
-    const first = (counts?.counts ?? []).slice(0, place).reduce((sum, one) => sum + one, counts?.base ?? 0);
+    const first = firsts?.[place] ?? 0;
     const whole = transactions.map(({ place: at, ...read }): StreamTransaction => {
       if (!at) return read;
       return { ...read, base: () => writeKept(first + at.before, at.prunableHash, at.pruned) };
@@ -227,4 +236,22 @@ export class BlockStream {
     }
     throw changed();
   }
+}
+
+/** How many outputs there are before each block. Throws `Unavailable` where the blocks have other numbers than the node told. */
+function firstsOf(
+  blocks: readonly ReadBlock[],
+  told: { base: number; counts: readonly number[] } | null,
+): number[] | null {
+  if (!told) return null;
+  const firsts: number[] = [];
+  let before = told.base;
+  for (const [at, { transactions, outputs }] of blocks.entries()) {
+    const count = told.counts[at];
+    // those of a block that cannot be read are not counted here
+    if (count === undefined || (transactions && outputs !== count)) throw changed();
+    firsts.push(before);
+    before += count;
+  }
+  return firsts;
 }

