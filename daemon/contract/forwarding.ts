@@ -55,7 +55,7 @@ const Terms = z.strictObject({
   fee_day: PositiveDecimal,
 });
 
-export const ForwardPlanShape = z.object({
+const ForwardPlanShape = z.object({
   business_id: Id,
   business: z.string(),
   network: z.enum(NETWORKS),

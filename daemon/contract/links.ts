@@ -24,7 +24,7 @@ const Wanted = {
     .default([]),
 };
 
-export const LinkShape = z.object({
+const LinkShape = z.object({
   id: Id,
   /** The end of its address. */
   link: z.string(),

@@ -113,7 +113,7 @@ export type ProblemPage = { page: 'problem'; root: string; query: string; proble
 export type PageModel = InvoicePage | ProblemPage;
 
 /** True while there is something to copy or to scan: a page that reloads would take the selection away. */
-export const isPayable = ({ state }: InvoicePage): boolean => state.is === 'waiting' || state.is === 'partial';
+const isPayable = ({ state }: InvoicePage): boolean => state.is === 'waiting' || state.is === 'partial';
 
 /**
  * Seconds until the page refreshes itself without scripts; null if nothing can change, or if a choice or a selection would

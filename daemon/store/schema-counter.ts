@@ -3,7 +3,7 @@ import type { Message } from '../domain/messages.ts';
 import { flag, int, json, made, maybe, only, text, time, units } from './columns.ts';
 
 /** `sending`: since before its first byte. `unknown`: it may have arrived. */
-export type MailState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
+type MailState = 'waiting' | 'sending' | 'sent' | 'unknown' | 'failed';
 
 export const COUNTER_TABLES = {
   item: {

@@ -9,7 +9,7 @@ const ISO = /^\s*(\d{4})-(\d{1,2})-(\d{1,2})\s*$/;
 const CENTURY = 2000;
 
 /** `22.11.2026` or `22/11/2026` for `2026-11-22`. */
-export function writtenDay(day: string, language: Language): string {
+function writtenDay(day: string, language: Language): string {
   const [year, month, date] = day.split('-');
   return day === '' ? '' : [date, month, year].join(language === 'de' ? '.' : '/');
 }

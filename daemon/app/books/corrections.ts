@@ -27,7 +27,7 @@ export type Correction = {
 };
 
 /** A correction as people read it. `amount`: in whole coins, signed. */
-export type ShownCorrection = {
+type ShownCorrection = {
   at: number;
   kind: string;
   address: string;

@@ -97,7 +97,7 @@ function sumOf(wanted: RunCase, parts: readonly bigint[]): Sum {
   return all;
 }
 
-export const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits => ({
+const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits => ({
   sharePpm: fee_share_ppm === null ? null : BigInt(fee_share_ppm),
   max: fee_max,
   day: fee_day,

@@ -40,7 +40,7 @@ const SLUG_CHARACTERS = 6;
 const LEAST_MIN = 1_000_000n;
 
 /** Amounts are decimals of the currency's main unit. */
-export type WantedItem = { id: number | null; name: string; price: string; stock: number | null };
+type WantedItem = { id: number | null; name: string; price: string; stock: number | null };
 export type WantedLink = {
   name: string;
   about: string | null;

@@ -6,7 +6,7 @@
  */
 
 /** `meant`: the field that has the same letters; null if there is none. `at`: milliseconds since 1970 of the last time. */
-export type IgnoredField = { operation: string; field: string; meant: string | null; times: number; at: number };
+type IgnoredField = { operation: string; field: string; meant: string | null; times: number; at: number };
 
 const FIELDS_MAX = 20;
 /** Fields of one request that are looked at. */

@@ -45,7 +45,7 @@ import { isForeign, noteForeign } from './strangers.ts';
 const SIGNED_WITHIN_MS = 30 * MS_PER_DAY;
 
 /** A file for the wallet that has the keys. */
-export type HandedOut = { file: Uint8Array; version: VersionRow };
+type HandedOut = { file: Uint8Array; version: VersionRow };
 
 /**
  * The newest version of a withdrawal's payment, for the wallet that has the keys; the same file each time. Throws `Rejected`:

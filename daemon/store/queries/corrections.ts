@@ -1,8 +1,5 @@
 /** Statements about corrections of the books, and about the facts that are asked for again. */
-import type { Row } from '../schema.ts';
 import { columnsBut, insert, sqlite, statement } from '../statement.ts';
-
-export type CorrectionRow = Row<'correction'>;
 
 export const insertCorrection = insert('correction', columnsBut('correction', 'id'));
 

@@ -49,7 +49,7 @@ export function RefundLinks({ of }: { of: Of }): ReactNode {
   return links.map((link) => <Card key={link.id} link={link} />);
 }
 
-export function Card({ link }: { link: RefundLink }): ReactNode {
+function Card({ link }: { link: RefundLink }): ReactNode {
   const t = useText(TEXTS);
   const coinText = useCoinText();
   const [shape, tone] = LOOKS[link.state];

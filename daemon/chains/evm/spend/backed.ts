@@ -14,7 +14,7 @@ import type { EvmSource } from './source.ts';
 const SENDERS_ASKED_MAX = 3;
 
 /** `contract`: of the paid token; null: the coin is paid. */
-export type BackedPayment = Parameters<typeof chooseSender>[1] & { contract: string | null };
+type BackedPayment = Parameters<typeof chooseSender>[1] & { contract: string | null };
 
 /**
  * The address that pays, as `chooseSender` chooses it from what operators agree is there. Throws `Rejected('spend.unbacked')` where
