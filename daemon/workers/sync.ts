@@ -2,7 +2,6 @@
  * One loop per chain: asks the adapter for facts and applies them. Hints start a pass early, failures delay the next
  * one, and a bug halts only this chain, with an alert.
  */
-import { isBehind } from '../app/addresses/skipped.ts';
 import { end, raise } from '../app/alerts.ts';
 import type { App } from '../app/app.ts';
 import { reviewStep } from '../app/books/review.ts';
@@ -10,11 +9,11 @@ import type { ChainRuntime } from '../app/chains/chains.ts';
 import { checkpointOf } from '../app/chains/checkpoint.ts';
 import { beginChain, hasMore, ingest } from '../app/chains/ingest.ts';
 import { openBalances } from '../app/recovery/opening.ts';
-import { quarantineOf } from '../app/recovery/quarantine.ts';
 import {
   beginRescan,
   birthdayOf,
   endRescan,
+  isJumpWatched,
   nextRescan,
   prepareRescan,
   type Rescan,
@@ -135,8 +134,8 @@ export class SyncLoop {
     const rescan = nextRescan(this.#app, this.#chain, this.#unreadable);
     if (!rescan) return false;
     const { signal } = this.#abort;
-    // a quarantine that this pass has begun skips addresses that are not watched yet: the next pass derives them first
-    if (quarantineOf(this.#app.store) && isBehind(this.#app, rescan.account)) return true;
+    // this pass has begun a quarantine, or had it jump once more: the next pass watches what is skipped, and what is behind it
+    if (!isJumpWatched(this.#app, this.#chain)) return true;
     if (rescan.checkpoint === null) return this.#beginRescan(rescan);
     if (rescan.isThrough) {
       await openBalances(this.#app, this.#chain, rescan.account, signal);

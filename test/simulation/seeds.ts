@@ -87,4 +87,6 @@ export const SEEDS: readonly Row[] = [
   { seed: 50043, steps: 150, kind: 'electrum' },
   // a server proves a transaction of strangers, which an honest one keeps back rightly
   { seed: 71003, steps: 130, kind: 'liars', without: 'combine lies' },
+  // the same data comes back three times, and each run before it has jumped farther
+  { seed: 71019, steps: 300 },
 ];

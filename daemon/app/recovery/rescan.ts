@@ -17,7 +17,7 @@ import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../
 import { insertTarget } from '../../store/queries/credits.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import { beginPast, endPast } from '../../store/queries/skipped.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import { deriveRange } from '../addresses/derive.ts';
 import { fillPool, ready } from '../addresses/pool.ts';
 import { deriveSkipped, isBehind, skipUsed } from '../addresses/skipped.ts';
@@ -26,7 +26,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
-import { quarantineOf } from './quarantine.ts';
+import { type QuarantineRecord, quarantineOf } from './quarantine.ts';
 
 /** A payment takes one address for change, and several payments come before it: of those behind a jump, so many fewer are watched. */
 const CHANGE_PART = 10;
@@ -183,7 +183,8 @@ export async function watchSkipped(
   begins: () => void,
   stopped: () => boolean,
 ): Promise<void> {
-  if (!quarantineOf(app.store)) return;
+  const record = quarantineOf(app.store);
+  if (!record) return;
   // an earlier run from the same data may have jumped as far and given these out
   const behind = Math.ceil(((app.jump ?? INDICES_JUMPED) * GAP) / INDICES_JUMPED);
   for (const account of app.directory.accounts()) {
@@ -193,6 +194,23 @@ export async function watchSkipped(
     await fillPool(app, account, behind, stopped);
     await watchChange(app, chain, account, Math.ceil(behind / CHANGE_PART));
   }
+  if (!stopped()) jumpWatched.set(chain, jumpOf(record));
+}
+
+/** The jump of a quarantine whose addresses are all watched on a chain. */
+const jumpWatched = new WeakMap<ChainRuntime, string>();
+const jumpOf = ({ since, jumps = 0 }: QuarantineRecord): string => `${since} ${jumps}`;
+
+/** Names the last jump of the quarantine; null: there is none. */
+function jumpIn(reader: Reader): string | null {
+  const record = quarantineOf(reader);
+  return record && jumpOf(record);
+}
+
+/** Whether `watchSkipped` has come to its end since the quarantine jumped last. */
+export function isJumpWatched(app: App, chain: ChainRuntime): boolean {
+  const jump = jumpIn(app.store);
+  return jump === null || jumpWatched.get(chain) === jump;
 }
 
 /** By account: the index from which its next addresses for change are watched. */
@@ -223,9 +241,11 @@ export async function stepThroughPast(
   { account, stored }: Rescan,
   update: ChainUpdate,
 ): Promise<void> {
+  const jump = jumpIn(app.store);
   await ingestPast(app, chain, update);
   const step = { id: account.id, from: stored, to: JSON.stringify(update.checkpoint) };
   await app.store.write((tx) => {
-    tx.run(stepRescan, step);
+    // what was found has these blocks read once more, perhaps from the same place
+    if (jumpIn(tx) === jump) tx.run(stepRescan, step);
   });
 }

@@ -1,13 +1,17 @@
 /** A wallet's past of which more was used than was watched when its blocks were read. */
 import { expect, it } from 'vitest';
 import { deriveSkipped, isBehind } from '../../../daemon/app/addresses/skipped.ts';
+import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import {
   beginRescan,
   endRescan,
+  isJumpWatched,
   nextRescan,
   prepareRescan,
   rescannedPart,
   stepThroughPast,
+  watchSkipped,
 } from '../../../daemon/app/recovery/rescan.ts';
 import type { ChainUpdate, Checkpoint, Credit } from '../../../daemon/domain/chain.ts';
 import { setPast } from '../../../daemon/store/queries/skipped.ts';
@@ -16,6 +20,9 @@ import { Bench } from './bench.ts';
 
 const setRescan = statement((p: { id: number; rescan: string }) =>
   sqlite.updateTable('account').set({ rescan: p.rescan }).where('id', '=', p.id),
+);
+const forgetPast = statement((p: { id: number }) =>
+  sqlite.updateTable('account').set({ gap: null }).where('id', '=', p.id),
 );
 const targetAt = statement((p: { account_id: number; branch: number; idx: number }) =>
   sqlite
@@ -30,6 +37,7 @@ const nextOf = statement((p: { id: number }) =>
 );
 
 const GAP = 50;
+const JUMP = 20;
 /** Each within the gap of the one before; the highest were paid first, when the others were not known to be used. */
 const RECEIVING = [0, 45, 90, 135, 180, 225];
 const CHANGE = [3, 50, 95, 140];
@@ -118,4 +126,35 @@ it('has the addresses behind its last used one derived, although it is not read 
   await endRescan(app, chain, rescan()!);
   expect(rescan()).toBeNull();
   expect([isBehind(app, account), isWoken]).toEqual([true, true]);
+});
+
+it('of a quarantine is read again from the same place when a step of it has the indices jump once more', async () => {
+  const { bench, app, chain, accountId, rescan, checkpoint, creditsAt, update } = await openPast();
+  const from = checkpoint(2);
+  await app.store.write((tx) => {
+    tx.run(forgetPast, { id: accountId });
+    beginQuarantine(tx, { made_at: null, readFrom: { [chain.key]: from } }, bench.at, JUMP);
+    tx.run(setRescan, { id: accountId, rescan: JSON.stringify(from) });
+  });
+  const watch = () =>
+    watchSkipped(
+      app,
+      chain,
+      () => {},
+      () => false,
+    );
+  expect(isJumpWatched(app, chain)).toBe(false);
+  await watch();
+  expect(isJumpWatched(app, chain)).toBe(true);
+  // an earlier run from the same data has used the first address behind the jump
+  const { next_change } = app.store.get(nextOf, { id: accountId })!;
+  const found = creditsAt(1, [next_change]);
+  expect(found).toHaveLength(1);
+  await stepThroughPast(app, chain, rescan()!, update(from, found));
+  expect(quarantineOf(app.store)).toMatchObject({ jumps: 1 });
+  expect(rescan()).toMatchObject({ checkpoint: from });
+  expect(isJumpWatched(app, chain)).toBe(false);
+  await watch();
+  await stepThroughPast(app, chain, rescan()!, update(from, found));
+  expect(rescan()).toMatchObject({ checkpoint: checkpoint(bench.blocks.length) });
 });
