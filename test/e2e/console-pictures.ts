@@ -420,7 +420,7 @@ describe('pictures of the console', () => {
       const add = (name: string, price: string, category: string, vat: number) => ({ name, price, category, vat });
       const items = [
         add('Espresso', '2.40', 'Drinks', 700),
-        add('Flat white with oat milk', '4.20', 'Drinks', 700),
+        add('Cappuccino doppio crema', '4.20', 'Drinks', 700),
         add('Apple cake', '3.90', 'Food', 1900),
         add(LONG, '12.00', 'Food', 1900),
       ];
