@@ -2,7 +2,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type Asset, findAsset, nativeAsset } from '../../../daemon/domain/assets.ts';
 import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
-import { type ForwardLimits, forwardGrantOf } from '../../../daemon/operator/forwarding.ts';
+import type { ForwardLimits } from '../../../daemon/operator/forwarding.ts';
 import { macAt } from '../../../daemon/operator/keyholder.ts';
 import type { Params, Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
@@ -97,6 +97,8 @@ export function useSigning(): (
   const keyholder = useKeyholder();
   return async (passphrase, { business, asset }, limits) => {
     if (business.network === 'sandbox') return null;
+    // the keys of coins are no part of what the console loads first
+    const { forwardGrantOf } = await import('../../../daemon/operator/forwarding.ts');
     const account = { network: business.network, accountNo: business.account_no, asset };
     const grant = forwardGrantOf(account, limits, Date.now());
     const macs = await keyholder.authorize(passphrase, { approvals: [], change: null, grants: [grant] });
