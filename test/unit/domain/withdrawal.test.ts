@@ -16,14 +16,14 @@ import {
 
 /** Every state against every event, once more by hand. '.': nothing changes. '-': refused. */
 const TABLE = `
-             approve   reject    return     expire  sign    send       pay        unpay      lose
-  requested  approved  rejected  .          rejected  -       -          -          -          -
-  approved   -         rejected  requested  rejected  signed  -          -          -          -
-  signed     -         -         -          -       .       broadcast  completed  .          failed
-  broadcast  -         -         -          -       .       .          completed  .          failed
-  completed  -         -         -          -       -       .          .          broadcast  failed
-  rejected   -         -         -          -       -       -          -          -          -
-  failed     -         -         -          -       -       .          completed  broadcast  .
+             approve   reject    return     expire  sign    send       abandon  pay        unpay      lose
+  requested  approved  rejected  .          rejected  -       -          -        -          -          -
+  approved   -         rejected  requested  rejected  signed  -          -        -          -          -
+  signed     -         -         -          -       .       broadcast  failed   completed  .          failed
+  broadcast  -         -         -          -       .       .          -        completed  .          failed
+  completed  -         -         -          -       -       .          -        .          broadcast  failed
+  rejected   -         -         -          -       -       -          -        -          -          -
+  failed     -         -         -          -       -       .          -        completed  broadcast  .
 `;
 const [head = [], ...lines] = TABLE.trim()
   .split('\n')

@@ -124,9 +124,9 @@ const ROWS: Row[] = [
   },
   {
     row: 'Move your coin to addresses of yours that a search would not find',
-    same: 'no',
-    separate: 'no',
-    home: 'no',
+    same: 'yes',
+    separate: 'yes',
+    home: 'yes',
     proofs: [
       ['unit/wallet/signer-evm.test.ts', 'gives deposit addresses twice the gas of the grant at most'],
       [
