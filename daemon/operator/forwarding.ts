@@ -7,11 +7,8 @@ import { Rejected } from '../domain/errors.ts';
 import { SHARE_DECIMALS } from '../domain/forwarding.ts';
 import { formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups } from '../domain/policy.ts';
-import { type ForwardKey, forwardKeyOf, isForwardKey } from '../wallet/forward-key.ts';
+import { type ForwardKey, forwardKeyOf, isForwardKey, nextOf } from '../wallet/forward-key.ts';
 import type { ForwardGrant } from '../wallet/signer/port.ts';
-
-/** How many addresses of an extended public key people compare. */
-const COMPARED = 3;
 
 /** A destination as a grant has it, and the first addresses that an extended public key pays; none: it is an address. */
 export type Destination = { address: string; next: readonly string[] };
@@ -26,8 +23,6 @@ export function destinationOf(
   const key = forwardKeyOf(text, asset.symbol, network);
   return { address: key.text, next: nextOf(key, from) };
 }
-
-const nextOf = ({ at }: ForwardKey, from: number): string[] => Array.from({ length: COMPARED }, (_, i) => at(from + i));
 
 /** `from`: of an extended public key, the first index; absent: 0. As typed: a share such as 0.01, and amounts of the coin that fees are paid in. */
 export type ForwardLimits = {

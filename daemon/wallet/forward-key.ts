@@ -14,6 +14,13 @@ const ADDRESS_CHARS_MAX = 106;
 /** `text`: the output descriptor with its checksum, in the one spelling that a grant and a plan have. */
 export type ForwardKey = { text: string; at(index: number): string };
 
+/** How many addresses of an extended public key people compare with the wallet that has its keys. */
+const COMPARED = 3;
+
+/** The addresses that payments go to from an index on, to compare. */
+export const nextOf = ({ at }: ForwardKey, from: number): string[] =>
+  Array.from({ length: COMPARED }, (_, i) => at(from + i));
+
 /** Whether a destination is meant as an extended public key, and not as an address. */
 export const isForwardKey = (text: string): boolean => text.includes('(') || text.trim().length > ADDRESS_CHARS_MAX;
 

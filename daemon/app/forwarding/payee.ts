@@ -3,7 +3,7 @@ import type { Network } from '../../domain/assets.ts';
 import { type ForwardPlanRow, forwardPlanOfPayment, noteForward } from '../../store/queries/forwarding.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
-import { forwardKeyOf, isForwardKey } from '../../wallet/forward-key.ts';
+import { forwardKeyOf, isForwardKey, nextOf } from '../../wallet/forward-key.ts';
 
 type Destination = Pick<ForwardPlanRow, 'address' | 'asset' | 'key_index'>;
 
@@ -17,13 +17,9 @@ export function destinationOf(
   return { address: forwardKeyOf(text, asset, network).text, key_index: from };
 }
 
-const COMPARED = 3;
-
 /** The next addresses of an extended public key, to compare; none for an address. */
 export function nextPayees({ address, asset, key_index }: Destination, network: Network): string[] {
-  if (key_index === null) return [];
-  const { at } = forwardKeyOf(address, asset, network);
-  return Array.from({ length: COMPARED }, (_, i) => at(key_index + i));
+  return key_index === null ? [] : nextOf(forwardKeyOf(address, asset, network), key_index);
 }
 
 /** The address that the next payment goes to. */
