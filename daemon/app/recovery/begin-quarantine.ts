@@ -26,7 +26,6 @@ import {
   suspendPolicy,
   unsignedPlans,
 } from '../../store/queries/restore.ts';
-import { saveSetting } from '../../store/queries/settings.ts';
 import { skippedOf } from '../../store/queries/skipped.ts';
 import { dropKeys, dropPayouts, dropSpend, dropVersion, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
@@ -34,7 +33,7 @@ import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
 import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
-import { QUARANTINE_SETTING, type QuarantineRecord } from './quarantine.ts';
+import { type QuarantineRecord, saveQuarantine } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
 
 /** Account chains, and chains with one change address, need change addresses only on the sandbox. */
@@ -78,7 +77,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
     ...(readFrom && { read_again: Object.keys(readFrom) }),
     read_from: { ...Object.fromEntries(places), ...readFrom },
   };
-  tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
+  saveQuarantine(tx, record, now);
   tx.run(skipWebhooks, {});
   tx.run(forgetReceipts, { before: Number.MAX_SAFE_INTEGER });
   // what a backup has, an earlier version may have stored by the word of one operator
@@ -128,8 +127,7 @@ export function jumpFarther(
     tx.run(rescanAgainFrom, { id, to: JSON.stringify(from) });
     again.add(chain_key);
   }
-  const value = JSON.stringify({ ...record, jumps, read_again: [...again] } satisfies QuarantineRecord);
-  tx.run(saveSetting, { key: QUARANTINE_SETTING, value, updated_at: now });
+  saveQuarantine(tx, { ...record, jumps, read_again: [...again] }, now);
 }
 
 /** Tells the operator what a search by the words alone must be told, if it would not look so far by itself. */

@@ -15,7 +15,7 @@ import { areSkippedWatched } from '../addresses/skipped.ts';
 import { endIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 
-export const QUARANTINE_SETTING = 'quarantine';
+const QUARANTINE_SETTING = 'quarantine';
 /** The alert that the data is older than what really happened. */
 export const OLDER = 'data.older';
 /** The record of the last ended quarantine. */
@@ -51,6 +51,10 @@ const RETRY_SECONDS = 300;
 export function quarantineOf(reader: Reader): QuarantineRecord | null {
   const row = reader.get(settingOf, { key: QUARANTINE_SETTING });
   return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
+}
+
+export function saveQuarantine(tx: Tx, record: QuarantineRecord, now: number): void {
+  tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
 }
 
 /** The record of the restored backup once its quarantine has ended; null if there was none. */
@@ -96,8 +100,7 @@ export async function endApprovals({ store, signer, now }: App): Promise<void> {
   await store.write((tx) => {
     const record = quarantineOf(tx);
     if (record?.since !== begun.since) return;
-    const value = JSON.stringify({ ...record, approvals_ended: true } satisfies QuarantineRecord);
-    tx.run(saveSetting, { key: QUARANTINE_SETTING, value, updated_at: now() });
+    saveQuarantine(tx, { ...record, approvals_ended: true }, now());
   });
 }
 

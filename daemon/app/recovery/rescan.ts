@@ -26,7 +26,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
-import { type QuarantineRecord, quarantineOf } from './quarantine.ts';
+import { quarantineOf } from './quarantine.ts';
 
 /** A payment takes one address for change, and several payments come before it: of those behind a jump, so many fewer are watched. */
 const CHANGE_PART = 10;
@@ -183,8 +183,8 @@ export async function watchSkipped(
   begins: () => void,
   stopped: () => boolean,
 ): Promise<void> {
-  const record = quarantineOf(app.store);
-  if (!record) return;
+  const jump = jumpIn(app.store);
+  if (jump === null) return;
   // an earlier run from the same data may have jumped as far and given these out
   const behind = Math.ceil(((app.jump ?? INDICES_JUMPED) * GAP) / INDICES_JUMPED);
   for (const account of app.directory.accounts()) {
@@ -194,17 +194,16 @@ export async function watchSkipped(
     await fillPool(app, account, behind, stopped);
     await watchChange(app, chain, account, Math.ceil(behind / CHANGE_PART));
   }
-  if (!stopped()) jumpWatched.set(chain, jumpOf(record));
+  if (!stopped()) jumpWatched.set(chain, jump);
 }
 
 /** The jump of a quarantine whose addresses are all watched on a chain. */
 const jumpWatched = new WeakMap<ChainRuntime, string>();
-const jumpOf = ({ since, jumps = 0 }: QuarantineRecord): string => `${since} ${jumps}`;
 
 /** Names the last jump of the quarantine; null: there is none. */
 function jumpIn(reader: Reader): string | null {
   const record = quarantineOf(reader);
-  return record && jumpOf(record);
+  return record && `${record.since} ${record.jumps ?? 0}`;
 }
 
 /** Whether `watchSkipped` has come to its end since the quarantine jumped last. */
