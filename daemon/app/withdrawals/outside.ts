@@ -35,7 +35,7 @@ import { keyState } from './keys.ts';
 import { bookFee, countChange } from './match-spend.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { transactionOf } from './restored-spends.ts';
-import { applyEvent, findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { applyEvent, expire, findWithdrawal, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { settleSpends, strangersOf } from './settle.ts';
 import { isObsolete, keepAll, keptTransactions, markSigned } from './sign.ts';
 import { readPlan } from './stored-plan.ts';
@@ -236,11 +236,7 @@ export function endUnsigned(app: App, tx: Tx, now: number): void {
 /** The approval of what was never handed out is over. */
 function endPlanned(app: App, tx: Tx, { id }: WithdrawalRow, spendId: number): void {
   dropUnsigned(app, tx, spendId);
-  applyEvent(app, tx, withdrawalOf(tx, id), 'expire', {
-    reason: message('ended.expired'),
-    deadline_at: null,
-    problem: null,
-  });
+  expire(app, tx, withdrawalOf(tx, id));
 }
 
 /** Whether the chain shows the transaction by which a version is known. */

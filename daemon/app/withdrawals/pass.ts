@@ -30,7 +30,7 @@ import { endUnsigned } from './outside.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { applyEvent, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { expire, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 
@@ -218,10 +218,6 @@ export function expireWithdrawals(app: App, tx: Tx): void {
   const now = app.chains.credibleNow(app.now());
   endUnsigned(app, tx, now);
   for (const row of tx.all(expiredWithdrawals, { now, limit: EXPIRED_PER_PASS_MAX })) {
-    applyEvent(app, tx, row, 'expire', {
-      reason: message('ended.expired'),
-      deadline_at: null,
-      problem: null,
-    });
+    expire(app, tx, row);
   }
 }

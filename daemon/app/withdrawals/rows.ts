@@ -115,3 +115,8 @@ function reopenDeposit(app: App, tx: Tx, row: WithdrawalRow): void {
   if (row.inbox_id === null) return;
   tx.run(stepInbox, { id: row.inbox_id, from: 'refunded', to: 'open', withdrawal_id: null, updated_at: app.now() });
 }
+
+/** Ends a withdrawal that waited too long for a decision or for the signer. */
+export function expire(app: App, tx: Tx, row: WithdrawalRow): void {
+  applyEvent(app, tx, row, 'expire', { reason: message('ended.expired'), deadline_at: null, problem: null });
+}
