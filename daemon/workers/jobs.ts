@@ -135,6 +135,11 @@ export class Jobs {
     if (account === undefined) this.#short = null;
     else this.#short?.add(account);
     this.#isFillWanted = true;
+    this.#beginFill();
+  }
+
+  /** Looks at the accounts that `#short` names, unless that is under way: its end calls this again. */
+  #beginFill(): void {
     if (this.#filling || this.#stopped) return;
     this.#filling = this.#fillAll()
       .catch((error: unknown) => {
@@ -144,7 +149,7 @@ export class Jobs {
       })
       .finally(() => {
         this.#filling = null;
-        if (this.#isFillWanted) this.fill();
+        if (this.#isFillWanted) this.#beginFill();
       });
   }
 

@@ -70,6 +70,17 @@ it('only the accounts that gave addresses away are filled up, and all of them af
   await until('the pool is full again', async () => ready() >= POOL && asked.length >= 2);
   expect(new Set(asked)).toEqual(new Set([own!.id]));
 
+  // an address that is taken while a pass is under way
+  asked.length = 0;
+  await take(app, ready());
+  const wanted = vi.spyOn(asked, 'push').mockImplementationOnce((...accounts) => {
+    app.wake.pool(own!.id);
+    wanted.mockRestore();
+    return asked.push(...accounts);
+  });
+  await until('the account is looked at once more', async () => asked.length >= 4);
+  expect(new Set(asked)).toEqual(new Set([own!.id]));
+
   asked.length = 0;
   app.wake.business();
   await until('every account was looked at again', async () => new Set(asked).size === BUSINESSES);
