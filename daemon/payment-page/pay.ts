@@ -120,5 +120,5 @@ function neededText({ funds }: Open, locale: Locale): Part {
 
 /** The address in visible groups. The gaps are drawn, so that a copy has none. */
 function groups(address: string): Html[] {
-  return inGroups(address).map((group) => html`<span>${group}</span><wbr>`);
+  return inGroups(address).map((group, n) => html`${n > 0 ? html`<wbr>` : null}<span>${group}</span>`);
 }

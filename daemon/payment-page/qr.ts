@@ -21,7 +21,7 @@ const MARK_RIM = 1.2;
 const MARK_SIZE = 32;
 
 /** One path with a rectangle for each horizontal run of dark modules. */
-function draw(text: string): { path: string; size: number } {
+function draw(text: string): { path: string; symbol: number } {
   const { modules } = qrcode.create(text, { errorCorrectionLevel: 'M' });
   let path = '';
   for (let y = 0; y < modules.size; y++) {
@@ -29,16 +29,16 @@ function draw(text: string): { path: string; size: number } {
       if (!modules.get(y, x)) continue;
       const start = x;
       while (x < modules.size && modules.get(y, x)) x++;
-      path += `M${start + QUIET_MODULES} ${y + QUIET_MODULES}h${x - start}v1h-${x - start}z`;
+      path += `M${start} ${y}h${x - start}v1h-${x - start}z`;
     }
   }
-  return { path, size: modules.size + 2 * QUIET_MODULES };
+  return { path, symbol: modules.size };
 }
 
-/** The mark on a white disc in the middle of the code. */
-function markOf(asset: AssetId, size: number): Html {
-  const radius = ((size - 2 * QUIET_MODULES) * MARK_SHARE) / 2;
-  const at = size / 2;
+/** The mark on a white disc in the middle of the code. `symbol`: the modules of a side. */
+function markOf(asset: AssetId, symbol: number): Html {
+  const radius = (symbol * MARK_SHARE) / 2;
+  const at = symbol / 2;
   return html`<circle cx="${at}" cy="${at}" r="${round(radius * MARK_RIM)}" fill="#fff"/><g shape-rendering="auto" transform="translate(${round(at - radius)} ${round(at - radius)}) scale(${round((2 * radius) / MARK_SIZE)})">${coinMark(asset)}</g>`;
 }
 
@@ -49,9 +49,10 @@ export function qrSvg(text: string, label: string, asset: AssetId, kind: 'plain'
   const key = `${asset} ${text}`;
   let picture = cache.get(key);
   if (picture === undefined) {
-    const { path, size } = draw(text);
+    const { path, symbol } = draw(text);
+    const side = symbol + 2 * QUIET_MODULES;
     picture =
-      html`viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}"/>${markOf(asset, size)}`
+      html`viewBox="-${QUIET_MODULES} -${QUIET_MODULES} ${side} ${side}" shape-rendering="crispEdges"><rect x="-${QUIET_MODULES}" y="-${QUIET_MODULES}" width="${side}" height="${side}" fill="#fff"/><path d="${path}"/>${markOf(asset, symbol)}`
         .markup;
     cache.set(key, picture);
   }

@@ -279,7 +279,7 @@ export function languageForm({ root, path }: { root: string; path: string }, { w
       : html`<option value="${entry.language}" lang="${entry.language}">${entry.name}</option>`;
   return html`<form method="get" action="${root}${path}" class="languages">
 <label for="lang">${words.language}</label> <select id="lang" name="lang" autocomplete="off">${LANGUAGES.map(option)}</select>
-<button type="submit" class="plain-button still">${words.changeLanguage}</button>
+<button class="plain-button still">${words.changeLanguage}</button>
 </form>
 `;
 }

@@ -30,9 +30,7 @@ export function sandboxPanel({ sandbox, root, slug, query }: InvoicePage, { word
   if (sandbox?.canReorg) names.unshift('reorg');
   if (sandbox?.canReplace) names.unshift('replace');
   if (sandbox?.canPay) names.unshift('exact', 'half', 'double', 'late');
-  const buttons = names.map(
-    (name) => html`<button type="submit" name="do" value="${name}">${words[BUTTONS[name]]}</button>\n`,
-  );
+  const buttons = names.map((name) => html`<button name="do" value="${name}">${words[BUTTONS[name]]}</button>\n`);
   return html`<aside class="sandbox" aria-labelledby="sandbox">
 <h2 id="sandbox">${words.sandboxHeading}</h2>
 <p>${words.sandboxHint}</p>

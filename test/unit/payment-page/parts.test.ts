@@ -197,12 +197,12 @@ describe('formats', () => {
 });
 
 describe('the QR code', () => {
-  /** The modules that the path draws, row by row. */
+  /** The modules that the path draws, row by row, counted from the quiet zone's corner. */
   function modules(svg: string): Set<string> {
     const path = /<path d="([^"]+)"/.exec(svg)![1]!;
     const dark = new Set<string>();
     for (const [, x, y, width] of path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\d+z/g)) {
-      for (let i = 0; i < Number(width); i++) dark.add(`${Number(x) + i},${Number(y)}`);
+      for (let i = 0; i < Number(width); i++) dark.add(`${Number(x) + i + 4},${Number(y) + 4}`);
     }
     return dark;
   }
@@ -210,7 +210,7 @@ describe('the QR code', () => {
   it('has the three finder patterns within a quiet zone of four modules, and a label', () => {
     const svg = qrSvg('bitcoin:bc1q?amount=1', 'pay "1" BTC', 'BTC').markup;
     expect(svg).toContain('aria-label="pay &quot;1&quot; BTC"');
-    const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1]);
+    const size = Number(/viewBox="-4 -4 (\d+) \1"/.exec(svg)![1]);
     const dark = modules(svg);
     const finder = (x: number, y: number): string[] =>
       Array.from({ length: 7 }, (_, dy) =>
@@ -229,7 +229,7 @@ describe('the QR code', () => {
 
   /** Whatever the mark and its rim touch, as the worst picture of it: one half dark, the other light. */
   function pictureOf(svg: string, scale: number): { pixels: Uint8ClampedArray; side: number } {
-    const size = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)![1]);
+    const size = Number(/viewBox="-4 -4 (\d+) \1"/.exec(svg)![1]);
     const radius = Number(/<circle cx="[\d.]+" cy="[\d.]+" r="([\d.]+)" fill="#fff"\/>/.exec(svg)![1]);
     const dark = modules(svg);
     const side = size * scale;
