@@ -1,8 +1,9 @@
 /** Worth in the currency of the business, at today's rates. */
 import type { Result } from '../bridge.ts';
 import { useCall } from '../data.tsx';
-import { useBusiness } from '../frame/business.tsx';
+import { type Business, useBusiness } from '../frame/business.tsx';
 import { useLanguage } from '../i18n.ts';
+import { exampleOf } from './currencies.ts';
 import { cut, fiat, scaled, unscaled } from './format.ts';
 
 const CENTS = 2;
@@ -22,6 +23,16 @@ export function perDollar(
 ): string | null {
   if (currency === 'USD') return '1';
   return currencies.find((one) => one.network === network && one.currency === currency)?.per_dollar ?? null;
+}
+
+export type Price = { amount: string; currency: string };
+
+/** A price to try things with: a round amount of the business's currency, worth about 25 dollars. */
+export function useExample(business: Business | undefined): Price {
+  const rates = useCall('rates.list', {}).data;
+  const currency = business?.brand.currency ?? USUAL;
+  const rate = rates ? perDollar(rates, business?.network, currency) : null;
+  return { amount: exampleOf(rate === null ? null : scaled(rate)), currency };
 }
 
 export type Money = {

@@ -5,6 +5,7 @@ import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { Field, Sure } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
+import { type Price, useExample } from '../../parts/money.ts';
 import { Answer, Copy, Foreign, Notice, Problem, Section } from '../../parts/parts.tsx';
 import type { T } from './developers.tsx';
 
@@ -24,15 +25,15 @@ export function Connect({ business, t }: Props): ReactNode {
 }
 
 /** A call that a developer can paste into a terminal. */
-export const curl = (url: string, key: string): string =>
-  `curl -X POST ${url}/api/v1/merchant/invoice -H "MB-API-KEY: ${key}" -H "Content-Type: application/json" -d '{"amount":25}'`;
+export const curl = (url: string, key: string, { amount, currency }: Price): string =>
+  `curl -X POST ${url}/api/v1/merchant/invoice -H "MB-API-KEY: ${key}" -H "Content-Type: application/json" -d '{"amount":${amount},"currency":"${currency}"}'`;
 
 /** A button for a page of the shop, which sells without a server of its own. */
-export const button = (url: string, clientId: string): string =>
-  `<button id="pay">Pay 25 USD</button>
+export const button = (url: string, clientId: string, { amount, currency }: Price): string =>
+  `<button id="pay">Pay ${amount} ${currency}</button>
 <script src="${url}/js/sdk.js"></script>
 <script>const shop = Countinghouse.createClient({ clientId: '${clientId}' });
-pay.onclick = () => shop.createInvoice({ amount: 25 })
+pay.onclick = () => shop.createInvoice({ amount: ${amount}, currency: '${currency}' })
   .then((invoice) => location.assign(invoice.invoice_url), (error) => alert(error.message));</script>`;
 
 export function Code({ text }: { text: string }): ReactNode {
@@ -109,6 +110,7 @@ function Keys({ business, t }: Props): ReactNode {
   const { full } = useTimes();
   const keys = useCall('key.list', { business: `${business.id}` });
   const url = useCall('status', {}).data?.url ?? '';
+  const example = useExample(business);
   const add = useChange('key.add', 'key.');
   const revoke = useChange('key.revoke', 'key.');
   const fault = add.error ?? revoke.error;
@@ -121,7 +123,7 @@ function Keys({ business, t }: Props): ReactNode {
           <p>{t('once')}</p>
           <Code text={add.data.key.key} />
           <p>{t('snippet')}</p>
-          <Code text={curl(url, add.data.key.key)} />
+          <Code text={curl(url, add.data.key.key, example)} />
         </Notice>
       )}
       <Answer of={keys}>
@@ -159,6 +161,7 @@ function Keys({ business, t }: Props): ReactNode {
 function Clients({ business, t }: Props): ReactNode {
   const [origins, setOrigins] = useState('');
   const url = useCall('status', {}).data?.url ?? '';
+  const example = useExample(business);
   const clients = useCall('client.list', { business: `${business.id}` });
   const add = useChange('client.add', 'client.');
   const revoke = useChange('client.revoke', 'client.');
@@ -169,7 +172,7 @@ function Clients({ business, t }: Props): ReactNode {
       {add.data && (
         <Notice tone="good" title={add.data.client.client_id}>
           <p>{t('pasteButton')}</p>
-          <Code text={button(url, add.data.client.client_id)} />
+          <Code text={button(url, add.data.client.client_id, example)} />
         </Notice>
       )}
       <Answer of={clients}>

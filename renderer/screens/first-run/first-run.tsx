@@ -5,10 +5,9 @@ import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection, useData } from '../../data.tsx';
 import { type Business, nameOf, useBusinesses } from '../../frame/business.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
-import { exampleOf } from '../../parts/currencies.ts';
-import { fiat, scaled } from '../../parts/format.ts';
+import { fiat } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
-import { perDollar, useCurrency } from '../../parts/money.ts';
+import { useExample } from '../../parts/money.ts';
 import { Answer, Foreign, Notice, Problem } from '../../parts/parts.tsx';
 import { QrCode } from '../../parts/qr.tsx';
 import { go, href, useHashRoute } from '../../router.ts';
@@ -118,6 +117,7 @@ function Coins({ business, t }: StepProps): ReactNode {
 function Connect({ business, t }: StepProps): ReactNode {
   const { up } = useConnection();
   const url = useCall('status', {}).data?.url ?? '';
+  const example = useExample(business);
   const client = useCall('client.list', { business: `${business.id}` }).data?.clients[0];
   const add = useChange('key.add', 'key.');
   return (
@@ -129,7 +129,7 @@ function Connect({ business, t }: StepProps): ReactNode {
           <Notice tone="good" title={t('keyOnce')}>
             <Code text={add.data.key.key} />
             <p>{t('paste')}</p>
-            <Code text={curl(url, add.data.key.key)} />
+            <Code text={curl(url, add.data.key.key, example)} />
           </Notice>
         ) : (
           <button
@@ -146,7 +146,7 @@ function Connect({ business, t }: StepProps): ReactNode {
       {client && (
         <section className="first-part">
           <h3>{t('forPage')}</h3>
-          <Code text={button(url, client.client_id)} />
+          <Code text={button(url, client.client_id, example)} />
         </section>
       )}
     </>
@@ -164,10 +164,7 @@ function Payment({
   const { up } = useConnection();
   const language = useLanguage();
   const make = useChange('invoice.create', 'invoice.');
-  const rates = useCall('rates.list', {}).data;
-  const currency = useCurrency();
-  const rate = rates ? perDollar(rates, business.network, currency) : null;
-  const amount = exampleOf(rate === null ? null : scaled(rate));
+  const { amount, currency } = useExample(business);
   const create = (): void =>
     make.mutate({ business: `${business.id}`, amount, currency }, { onSuccess: ({ invoice }) => onMade(invoice.slug) });
   return (

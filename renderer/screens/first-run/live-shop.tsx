@@ -4,6 +4,7 @@ import { useCall } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { Choices } from '../../parts/controls.tsx';
+import { useExample } from '../../parts/money.ts';
 import { Notice } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { button, Code, curl } from '../developers/connect.tsx';
@@ -67,20 +68,21 @@ export function LiveReach(): ReactNode {
 export function LiveKeys({ added }: { added: NewBusiness }): ReactNode {
   const t = useText(TEXTS);
   const url = useCall('status', {}).data?.url ?? '';
+  const example = useExample(useBusinesses().all.find((one) => one.id === added.business.id));
   return (
     <>
       <Head title={t('connectTitle')} note={t('connectNote')} />
       <Notice tone="good" title={t('keyOnce')}>
         <Code text={added.key.key} />
         <p>{t('paste')}</p>
-        <Code text={curl(url, added.key.key)} />
+        <Code text={curl(url, added.key.key, example)} />
       </Notice>
       {added.client && (
         <>
           <h3>{t('clientId')}</h3>
           <Code text={added.client.client_id} />
           <p>{t('pasteButton')}</p>
-          <Code text={button(url, added.client.client_id)} />
+          <Code text={button(url, added.client.client_id, example)} />
         </>
       )}
       <Notice
