@@ -161,7 +161,7 @@ export const ar: Words = {
   refundOnly: 'لا يصلح إلا عنوان {name} على شبكة {network}.',
   refundAddress: 'عنوان {name} الخاص بك',
   refundCheck: 'تحقق من العنوان',
-  refundInvalid: 'هذا ليس عنوان {name} كاملًا على شبكة {network}. انسخه من محفظتك مرة أخرى.',
+  refundInvalid: 'هذا ليس عنوان {name} كاملًا. انسخه من محفظتك مرة أخرى.',
   refundCompare: 'قارنه بمحفظتك مجموعة بعد مجموعة:',
   refundMine: 'هذا عنواني',
   refundFinal: 'بعد ذلك لا يمكن تغييره هنا.',

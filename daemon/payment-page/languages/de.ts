@@ -157,8 +157,7 @@ export const de: Words = {
   refundOnly: 'Nur eine Adresse für {name} auf {network} ist richtig.',
   refundAddress: 'Ihre {name}-Adresse',
   refundCheck: 'Adresse prüfen',
-  refundInvalid:
-    'Das ist keine vollständige Adresse für {name} auf {network}. Kopieren Sie sie noch einmal aus Ihrer Wallet.',
+  refundInvalid: 'Das ist keine vollständige Adresse für {name}. Kopieren Sie sie noch einmal aus Ihrer Wallet.',
   refundCompare: 'Vergleichen Sie sie Gruppe für Gruppe mit Ihrer Wallet:',
   refundMine: 'Das ist meine Adresse',
   refundFinal: 'Danach lässt sie sich hier nicht mehr ändern.',

@@ -161,7 +161,7 @@ export const en = {
   refundOnly: 'Only an address for {name} on {network} works.',
   refundAddress: 'Your {name} address',
   refundCheck: 'Check the address',
-  refundInvalid: 'This is not a complete address for {name} on {network}. Copy it from your wallet again.',
+  refundInvalid: 'This is not a complete address for {name}. Copy it from your wallet again.',
   refundCompare: 'Compare it with your wallet, group by group:',
   refundMine: 'This is my address',
   refundFinal: 'After that it cannot be changed here.',

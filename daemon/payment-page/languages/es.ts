@@ -154,7 +154,7 @@ export const es: Words = {
   refundOnly: 'Solo sirve una dirección de {name} en {network}.',
   refundAddress: 'Su dirección de {name}',
   refundCheck: 'Comprobar la dirección',
-  refundInvalid: 'Esto no es una dirección completa de {name} en {network}. Cópiela otra vez de su monedero.',
+  refundInvalid: 'Esto no es una dirección completa de {name}. Cópiela otra vez de su monedero.',
   refundCompare: 'Compárela con su monedero, grupo por grupo:',
   refundMine: 'Es mi dirección',
   refundFinal: 'Después no se puede cambiar aquí.',

@@ -156,8 +156,7 @@ export const fr: Words = {
   refundOnly: 'Seule une adresse {name} sur {network} convient.',
   refundAddress: 'Votre adresse {name}',
   refundCheck: 'Vérifier l’adresse',
-  refundInvalid:
-    'Ce n’est pas une adresse {name} complète sur {network}. Copiez-la à nouveau depuis votre portefeuille.',
+  refundInvalid: 'Ce n’est pas une adresse {name} complète. Copiez-la à nouveau depuis votre portefeuille.',
   refundCompare: 'Comparez-la avec votre portefeuille, groupe par groupe :',
   refundMine: 'C’est mon adresse',
   refundFinal: 'Ensuite, elle ne pourra plus être changée ici.',

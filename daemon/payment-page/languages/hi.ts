@@ -150,7 +150,7 @@ export const hi: Words = {
   refundOnly: 'केवल {network} पर {name} का पता चलेगा।',
   refundAddress: 'आपका {name} पता',
   refundCheck: 'पता जाँचें',
-  refundInvalid: 'यह {network} पर {name} का पूरा पता नहीं है। इसे अपने वॉलेट से फिर कॉपी करें।',
+  refundInvalid: 'यह {name} का पूरा पता नहीं है। इसे अपने वॉलेट से फिर कॉपी करें।',
   refundCompare: 'इसे अपने वॉलेट से समूह-दर-समूह मिलाएँ:',
   refundMine: 'यह मेरा पता है',
   refundFinal: 'इसके बाद इसे यहाँ बदला नहीं जा सकता।',

@@ -152,7 +152,7 @@ export const it: Words = {
   refundOnly: 'Va bene solo un indirizzo {name} su {network}.',
   refundAddress: 'Il suo indirizzo {name}',
   refundCheck: 'Controlla l’indirizzo',
-  refundInvalid: 'Questo non è un indirizzo {name} completo su {network}. Lo copi di nuovo dal wallet.',
+  refundInvalid: 'Questo non è un indirizzo {name} completo. Lo copi di nuovo dal wallet.',
   refundCompare: 'Lo confronti con il suo wallet, gruppo per gruppo:',
   refundMine: 'È il mio indirizzo',
   refundFinal: 'Dopo, qui non si può più cambiare.',

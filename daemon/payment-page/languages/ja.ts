@@ -150,8 +150,7 @@ export const ja: Words = {
   refundOnly: '{network} ネットワークの {name} アドレスだけが使えます。',
   refundAddress: 'あなたの {name} アドレス',
   refundCheck: 'アドレスを確認',
-  refundInvalid:
-    'これは {network} ネットワークの完全な {name} アドレスではありません。ウォレットからもう一度コピーしてください。',
+  refundInvalid: 'これは完全な {name} アドレスではありません。ウォレットからもう一度コピーしてください。',
   refundCompare: 'ウォレットの表示と一組ずつ比べてください：',
   refundMine: 'これは私のアドレスです',
   refundFinal: 'この後は、ここでは変更できません。',

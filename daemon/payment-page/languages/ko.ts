@@ -147,7 +147,7 @@ export const ko: Words = {
   refundOnly: '{network} 네트워크의 {name} 주소만 사용할 수 있습니다.',
   refundAddress: '내 {name} 주소',
   refundCheck: '주소 확인',
-  refundInvalid: '{network} 네트워크의 완전한 {name} 주소가 아닙니다. 지갑에서 다시 복사해 주세요.',
+  refundInvalid: '완전한 {name} 주소가 아닙니다. 지갑에서 다시 복사해 주세요.',
   refundCompare: '지갑과 한 묶음씩 비교하세요:',
   refundMine: '내 주소가 맞습니다',
   refundFinal: '이후에는 여기서 바꿀 수 없습니다.',

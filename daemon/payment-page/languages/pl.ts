@@ -159,7 +159,7 @@ export const pl: Words = {
   refundOnly: 'Pasuje tylko adres {name} w sieci {network}.',
   refundAddress: 'Twój adres {name}',
   refundCheck: 'Sprawdź adres',
-  refundInvalid: 'To nie jest pełny adres {name} w sieci {network}. Skopiuj go ponownie z portfela.',
+  refundInvalid: 'To nie jest pełny adres {name}. Skopiuj go ponownie z portfela.',
   refundCompare: 'Porównaj go z portfelem, grupa po grupie:',
   refundMine: 'To mój adres',
   refundFinal: 'Potem nie można go tu zmienić.',

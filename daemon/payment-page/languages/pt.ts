@@ -152,7 +152,7 @@ export const pt: Words = {
   refundOnly: 'Só serve um endereço de {name} em {network}.',
   refundAddress: 'Seu endereço de {name}',
   refundCheck: 'Verificar o endereço',
-  refundInvalid: 'Este não é um endereço completo de {name} em {network}. Copie-o de novo da sua carteira.',
+  refundInvalid: 'Este não é um endereço completo de {name}. Copie-o de novo da sua carteira.',
   refundCompare: 'Compare com a sua carteira, grupo por grupo:',
   refundMine: 'Este é o meu endereço',
   refundFinal: 'Depois disso não é possível mudá-lo aqui.',

@@ -159,7 +159,7 @@ export const ru: Words = {
   refundOnly: 'Подходит только адрес {name} в сети {network}.',
   refundAddress: 'Ваш адрес {name}',
   refundCheck: 'Проверить адрес',
-  refundInvalid: 'Это не полный адрес {name} в сети {network}. Скопируйте его из кошелька ещё раз.',
+  refundInvalid: 'Это не полный адрес {name}. Скопируйте его из кошелька ещё раз.',
   refundCompare: 'Сравните его с кошельком, группу за группой:',
   refundMine: 'Это мой адрес',
   refundFinal: 'После этого его нельзя изменить здесь.',

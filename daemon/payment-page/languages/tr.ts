@@ -152,7 +152,7 @@ export const tr: Words = {
   refundOnly: 'Yalnızca {network} üzerindeki bir {name} adresi geçerlidir.',
   refundAddress: '{name} adresiniz',
   refundCheck: 'Adresi denetle',
-  refundInvalid: 'Bu, {network} üzerinde tam bir {name} adresi değil. Cüzdanınızdan yeniden kopyalayın.',
+  refundInvalid: 'Bu, tam bir {name} adresi değil. Cüzdanınızdan yeniden kopyalayın.',
   refundCompare: 'Cüzdanınızla grup grup karşılaştırın:',
   refundMine: 'Bu benim adresim',
   refundFinal: 'Bundan sonra burada değiştirilemez.',

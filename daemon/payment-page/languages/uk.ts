@@ -159,7 +159,7 @@ export const uk: Words = {
   refundOnly: 'Підходить лише адреса {name} у мережі {network}.',
   refundAddress: 'Ваша адреса {name}',
   refundCheck: 'Перевірити адресу',
-  refundInvalid: 'Це не повна адреса {name} у мережі {network}. Скопіюйте її з гаманця ще раз.',
+  refundInvalid: 'Це не повна адреса {name}. Скопіюйте її з гаманця ще раз.',
   refundCompare: 'Порівняйте її з гаманцем, групу за групою:',
   refundMine: 'Це моя адреса',
   refundFinal: 'Після цього її не можна змінити тут.',

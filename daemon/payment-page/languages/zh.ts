@@ -145,7 +145,7 @@ export const zh: Words = {
   refundOnly: '仅支持 {network} 网络上的 {name} 地址。',
   refundAddress: '您的 {name} 地址',
   refundCheck: '检查地址',
-  refundInvalid: '这不是 {network} 网络上完整的 {name} 地址。请从钱包重新复制。',
+  refundInvalid: '这不是完整的 {name} 地址。请从钱包重新复制。',
   refundCompare: '请与钱包逐组核对：',
   refundMine: '这是我的地址',
   refundFinal: '确认后无法在此更改。',
