@@ -8,6 +8,7 @@ export const LINKS = `
 .items li { display: flex; gap: .75rem; align-items: center; justify-content: space-between; padding-block: .75rem; border-block-end: 1px solid var(--line); }
 .items label { flex: 1 1 auto; min-inline-size: 0; }
 .items label .quiet { display: block; }
+.card > .note:first-child { margin-block: 0 1rem; }
 .items input { inline-size: 5.5rem; text-align: center; }
 .order input:not([type=radio]), .typed { min-block-size: 3rem; padding: .4rem .75rem; border: 1px solid var(--edge); border-radius: .75rem; background: var(--field); font-size: 1.125rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin-block-end: 1rem; border: 0; }

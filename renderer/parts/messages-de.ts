@@ -49,7 +49,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'clock.behind_blocks':
     'Die Uhr dieses Computers geht nach: Die neuesten Blöcke sind von {known}. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten, solange sie mehr als 12 Stunden nachgeht. Stellen Sie sie: timedatectl set-ntp true',
   'clock.behind_books':
-    'Die Uhr dieses Computers geht nach: Dieser Dienst hat schon um {known} etwas gespeichert. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten, solange sie mehr als 12 Stunden nachgeht. Stellen Sie sie: timedatectl set-ntp true. Geht sie jetzt richtig und ging sie vorher vor, markieren Sie diese Meldung als gesehen: Dann warten sie nicht mehr',
+    'Die Uhr dieses Computers geht nach: Dieser Dienst hat schon am {known} etwas gespeichert. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten, solange sie mehr als 12 Stunden nachgeht. Stellen Sie sie: timedatectl set-ntp true. Geht sie jetzt richtig und ging sie vorher vor, markieren Sie diese Meldung als gesehen: Dann warten sie nicht mehr',
   'clock.behind_program':
     'Die Uhr dieses Computers zeigt eine Zeit, zu der es dieses Programm noch nicht gab. Kurse und Fristen richten sich nach ihr, und neue Rechnungen warten. Stellen Sie sie: timedatectl set-ntp true',
   'closing.unsent':
@@ -223,7 +223,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'note.first_approved': 'Eine Zahlung an die Adresse der Auszahlung {id} haben Sie zuerst am {day} genehmigt',
   'note.refund': 'Auszahlung {id} erstattet die Rechnung {invoice}',
   'note.refund_order': 'Auszahlung {id} erstattet die Rechnung {invoice}, Bestellung {order}',
-  'note.refund_typed': 'Der Zahler hat die Adresse der Auszahlung {id} über den Erstattungslink eingegeben, um {time}',
+  'note.refund_typed': 'Der Zahler hat die Adresse der Auszahlung {id} über den Erstattungslink eingegeben, am {time}',
   'wait.block': 'Sie wartet auf eine Bestätigung: Die Coins dafür sind in Transaktionen, die noch in keinem Block sind',
   'wait.coin_away':
     'Ein Coin fehlt: {coin}. Beschleunigen Sie die Auszahlung, damit andere Coins sie bezahlen, oder brechen Sie sie ab',
@@ -241,7 +241,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'wait.outside':
     'Ihre PSBT wartet auf die Wallet, die die Schlüssel hat: Laden Sie sie herunter, unterschreiben Sie sie dort, und laden Sie sie hoch',
   'wait.machine_away':
-    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen um {seen}. Ist er zurück, geht es von selbst weiter',
+    'Der Rechner {machine}, der unterschreibt, ist nicht verbunden; zuletzt gesehen am {seen}. Ist er zurück, geht es von selbst weiter',
   'wait.machine_never':
     'Der Rechner {machine}, der unterschreibt, ist nicht verbunden und war es noch nie. Ist er es, geht es von selbst weiter',
   'wait.may_be_paid':

@@ -25,14 +25,17 @@ export function perDollar(
   return currencies.find((one) => one.network === network && one.currency === currency)?.per_dollar ?? null;
 }
 
-export type Price = { amount: string; currency: string };
+/** `text`: as it is shown. */
+export type Price = { amount: string; currency: string; text: string };
 
 /** A price to try things with: a round amount of the business's currency, worth about 25 dollars. */
 export function useExample(business: Business | undefined): Price {
   const rates = useCall('rates.list', {}).data;
+  const language = useLanguage();
   const currency = business?.brand.currency ?? USUAL;
   const rate = rates ? perDollar(rates, business?.network, currency) : null;
-  return { amount: exampleOf(rate === null ? null : scaled(rate)), currency };
+  const amount = exampleOf(rate === null ? null : scaled(rate));
+  return { amount, currency, text: fiat(amount, currency, language) };
 }
 
 export type Money = {

@@ -122,7 +122,7 @@ function Keys({ business, t }: Props): ReactNode {
         <Notice tone="good" title={t('onceTitle')}>
           <p>{t('once')}</p>
           <Code text={add.data.key.key} />
-          <p>{t('snippet')}</p>
+          <p>{t('snippet', { price: example.text })}</p>
           <Code text={curl(url, add.data.key.key, example)} />
         </Notice>
       )}
@@ -171,7 +171,7 @@ function Clients({ business, t }: Props): ReactNode {
     <Section title={t('clients')} note={t('clientsNote')}>
       {add.data && (
         <Notice tone="good" title={add.data.client.client_id}>
-          <p>{t('pasteButton')}</p>
+          <p>{t('pasteButton', { price: example.text })}</p>
           <Code text={button(url, add.data.client.client_id, example)} />
         </Notice>
       )}

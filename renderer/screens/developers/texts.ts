@@ -34,9 +34,9 @@ export default texts(
     noWithdrawals:
       'A key made here may not withdraw, because approvals are turned off in the browser: use countinghouse key add.',
     noKeys: 'There is no key yet.',
-    pasteButton: 'Paste this into a page for a button that sells something for 25 dollars',
+    pasteButton: 'Paste this into a page for a button that sells something for {price}',
     noClients: 'There is no client ID yet.',
-    snippet: 'Try it: an invoice of 25 dollars',
+    snippet: 'Try it: an invoice of {price}',
     webhooks: 'Webhooks of invoices',
     noWebhooks: 'Shops that name a webhook with their invoice are told here when it is paid.',
     ignored: 'Ignored fields',
@@ -141,9 +141,9 @@ export default texts(
     noWithdrawals:
       'Ein hier gemachter Schlüssel darf nichts auszahlen, weil Genehmigungen im Browser abgeschaltet sind: countinghouse key add.',
     noKeys: 'Es gibt noch keinen Schlüssel.',
-    pasteButton: 'Fügen Sie dies in eine Seite ein: ein Knopf, der etwas für 25 Dollar verkauft',
+    pasteButton: 'Fügen Sie dies in eine Seite ein: ein Knopf, der etwas für {price} verkauft',
     noClients: 'Es gibt noch keine Client-ID.',
-    snippet: 'Ausprobieren: eine Rechnung über 25 Dollar',
+    snippet: 'Ausprobieren: eine Rechnung über {price}',
     webhooks: 'Webhooks von Rechnungen',
     noWebhooks: 'Shops, die mit ihrer Rechnung einen Webhook nennen, werden hier benachrichtigt, wenn sie bezahlt ist.',
     ignored: 'Unbeachtete Felder',

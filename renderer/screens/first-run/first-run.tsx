@@ -128,7 +128,7 @@ function Connect({ business, t }: StepProps): ReactNode {
         {add.data ? (
           <Notice tone="good" title={t('keyOnce')}>
             <Code text={add.data.key.key} />
-            <p>{t('paste')}</p>
+            <p>{t('paste', { price: example.text })}</p>
             <Code text={curl(url, add.data.key.key, example)} />
           </Notice>
         ) : (
@@ -162,9 +162,8 @@ function Payment({
   t,
 }: StepProps & { found: InvoiceQuery | null; onMade(slug: string): void }) {
   const { up } = useConnection();
-  const language = useLanguage();
   const make = useChange('invoice.create', 'invoice.');
-  const { amount, currency } = useExample(business);
+  const { amount, currency, text } = useExample(business);
   const create = (): void =>
     make.mutate({ business: `${business.id}`, amount, currency }, { onSuccess: ({ invoice }) => onMade(invoice.slug) });
   return (
@@ -172,7 +171,7 @@ function Payment({
       <Head title={t('paymentTitle')} note={t('paymentNote')} />
       {found === null ? (
         <button type="button" className="button filled large" disabled={!up || make.isPending} onClick={create}>
-          {t('make', { amount: fiat(amount, currency, language) })}
+          {t('make', { amount: text })}
         </button>
       ) : (
         <Answer of={found}>

@@ -74,14 +74,14 @@ export function LiveKeys({ added }: { added: NewBusiness }): ReactNode {
       <Head title={t('connectTitle')} note={t('connectNote')} />
       <Notice tone="good" title={t('keyOnce')}>
         <Code text={added.key.key} />
-        <p>{t('paste')}</p>
+        <p>{t('paste', { price: example.text })}</p>
         <Code text={curl(url, added.key.key, example)} />
       </Notice>
       {added.client && (
         <>
           <h3>{t('clientId')}</h3>
           <Code text={added.client.client_id} />
-          <p>{t('pasteButton')}</p>
+          <p>{t('pasteButton', { price: example.text })}</p>
           <Code text={button(url, added.client.client_id, example)} />
         </>
       )}

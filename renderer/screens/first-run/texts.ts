@@ -18,8 +18,7 @@ export default texts(
     connectNote: 'Skip this if you have no web shop: the counter and invoices by hand need neither key nor code.',
     makeKey: 'Make a key',
     keyOnce: 'Copy it now: it is shown this once.',
-    paste: 'Paste this into a terminal for an invoice of 25 dollars',
-    pasteButton: 'Paste this into a page of your shop for a button that sells something for 25 dollars',
+    paste: 'Paste this into a terminal for an invoice of {price}',
     paymentTitle: 'Watch a payment arrive',
     paymentNote:
       'Make an invoice, pay it as a customer would, and see what happens. With real coins it looks the same.',
@@ -79,8 +78,7 @@ export default texts(
       'Überspringen Sie das, wenn Sie keinen Webshop haben: Die Kasse und Rechnungen von Hand brauchen weder Schlüssel noch Code.',
     makeKey: 'Schlüssel anlegen',
     keyOnce: 'Kopieren Sie ihn jetzt: Er wird nur dieses eine Mal gezeigt.',
-    paste: 'Fügen Sie dies für eine Rechnung über 25 Dollar in ein Terminal ein',
-    pasteButton: 'Fügen Sie dies in eine Seite Ihres Shops ein: ein Knopf, der etwas für 25 Dollar verkauft',
+    paste: 'Fügen Sie dies für eine Rechnung über {price} in ein Terminal ein',
     paymentTitle: 'Sehen Sie zu, wie eine Zahlung ankommt',
     paymentNote:
       'Legen Sie eine Rechnung an, bezahlen Sie sie wie ein Kunde und sehen Sie, was geschieht. Mit echten Coins sieht es genauso aus.',
