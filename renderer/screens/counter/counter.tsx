@@ -121,7 +121,7 @@ function Unlocked({ business, t }: { business: number; t: T }): ReactNode {
       <a className="till-tool" href={href('closing')}>
         {t('closeDay')}
       </a>
-      <a className="till-tool" href={href('home')} aria-label={t('leave')} title={t('leave')}>
+      <a className="till-tool till-leave" href={href('home')} aria-label={t('leave')} title={t('leave')}>
         <Icon name="close" />
       </a>
       <Sheet title={t('lockTitle')} open={asking} onClose={() => setAsking(false)}>
