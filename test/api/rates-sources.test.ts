@@ -126,11 +126,24 @@ const SHAPES: Record<string, { body: string; expected: Record<string, string> }>
   },
 };
 
+/** `page`: of the source's own documentation; `read`: the day on which it was read, null if it could not be. */
+type Documented = {
+  page: string;
+  read: string | null;
+  /** Where the example was read, if not on the page, and what that is. */
+  instead?: string;
+  example?: string;
+  /** What is read from the example. */
+  expected?: Record<string, string>;
+  /** The example's own time, if it has one that is used. */
+  asOf?: string;
+};
+
 /**
- * What the sources' own documentation shows as an answer: the page, the day on which it was read (null: its answer could not be read there), and
- * its example. `expected`: what is read from the example; Coinbase's and Frankfurter's pages were read for the meaning of the fields alone.
+ * What the sources' own documentation shows as an answer. No example: that documentation has none of our question, and the page was read for the
+ * meaning of the fields alone.
  */
-const DOCUMENTED: Record<string, { page: string; read: string | null; example?: string; expected?: object }> = {
+const DOCUMENTED: Record<string, Documented> = {
   kraken: {
     page: 'https://docs.kraken.com/api/docs/rest-api/get-ticker-information',
     read: '2026-11-28',
@@ -167,15 +180,66 @@ const DOCUMENTED: Record<string, { page: string; read: string | null; example?: 
     example: `{"bitcoin":{"usd":67187.3358936566,"usd_market_cap":1317802988326.25,"usd_24h_vol":31260929299.5248,
       "usd_24h_change":3.63727894677354,"last_updated_at":1711356300}}`,
     expected: { BTC: '67187.33589365' },
+    asOf: '2024-03-25T08:45:00Z',
   },
   frankfurter: { page: 'https://github.com/lineofflight/frankfurter/blob/main/CHANGELOG.md', read: '2026-11-28' },
-  'currency-api': { page: 'https://github.com/fawazahmed0/exchange-api', read: null },
-  'er-api': { page: 'https://www.exchangerate-api.com/docs/free', read: null },
+  'currency-api': {
+    // shows no answer; the program beside it writes the date, and the rates under the lower-case code of their base
+    page: 'https://github.com/fawazahmed0/exchange-api/blob/main/README.md',
+    read: '2026-11-28',
+  },
+  'er-api': {
+    page: 'https://www.exchangerate-api.com/docs/free',
+    read: '2026-11-28',
+    instead: 'public programs that quote the page alike; the copy of the page that was read ends before its example',
+    example: `{"result":"success","provider":"https://www.exchangerate-api.com","documentation":"https://www.exchangerate-api.com/docs/free",
+      "terms_of_use":"https://www.exchangerate-api.com/terms","time_last_update_unix":1585872397,
+      "time_last_update_utc":"Fri, 02 Apr 2020 00:06:37 +0000","time_next_update_unix":1585959987,
+      "time_next_update_utc":"Sat, 03 Apr 2020 00:26:27 +0000","time_eol_unix":0,"base_code":"USD",
+      "rates":{"USD":1,"AED":3.67,"ARS":64.51,"AUD":1.65,"CAD":1.42,"CHF":0.97,"CLP":864.53,"CNY":7.1,"EUR":0.919,"GBP":0.806,"HKD":7.75}}`,
+    expected: {
+      AED: '3.67',
+      ARS: '64.51',
+      AUD: '1.65',
+      CAD: '1.42',
+      CHF: '0.97',
+      CLP: '864.53',
+      CNY: '7.1',
+      EUR: '0.919',
+      GBP: '0.806',
+      HKD: '7.75',
+    },
+    asOf: '2020-04-03T00:06:37Z',
+  },
   coinbase: { page: 'https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates', read: '2026-11-28' },
   'coinbase-fiat': { page: 'https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates', read: '2026-11-28' },
-  bitstamp: { page: 'https://www.bitstamp.net/api/#tag/Tickers', read: null },
-  kucoin: { page: 'https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price', read: null },
-  floatrates: { page: 'https://www.floatrates.com/json-feeds.html', read: null },
+  bitstamp: {
+    page: 'https://www.bitstamp.net/api/#tag/Tickers/operation/GetCurrencyPairTickers',
+    read: null,
+    instead: 'https://github.com/skip-mev/connect-mmu, which quotes the page',
+    example: `[{"ask":"2211.00","bid":"2188.97","high":"2811.00","last":"2211.00","low":"2188.97","open":"2211.00","open_24":"2211.00",
+      "pair":"BTC/USD","percent_change_24":"13.57","side":"0","timestamp":"1643640186","volume":"213.26801100","vwap":"2189.80"}]`,
+    expected: { BTC: '2211' },
+    asOf: '2022-01-31T14:43:06Z',
+  },
+  kucoin: {
+    page: 'https://www.kucoin.com/docs-new/rest/spot-trading/market-data/get-fiat-price',
+    read: null,
+    instead:
+      'https://github.com/Kucoin/kucoin-api-docs/blob/master/source/localizable/index.html.md, its former documentation of the same call, of June 2023',
+    example:
+      '{"code":"200000","data":{"BTC":"3911.28000000","ETH":"144.55492453","LTC":"48.45888179","KCS":"0.45546856"}}',
+    expected: { BTC: '3911.28', ETH: '144.55492453', LTC: '48.45888179' },
+  },
+  floatrates: {
+    page: 'https://www.floatrates.com/json-feeds.html',
+    read: null,
+    instead: 'a public program with an answer that its author recorded; no documented one could be found',
+    example: `{"eur":{"code":"EUR","alphaCode":"EUR","numericCode":"978","name":"Euro","rate":0.21965193489885,
+      "date":"Fri, 4 Feb 2022 11:55:01 GMT","inverseRate":4.5526573688526}}`,
+    expected: { EUR: '0.21965193' },
+    asOf: '2022-02-04T11:55:01Z',
+  },
 };
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -239,15 +303,21 @@ describe('every source, answered in its documented shape', () => {
     expect(asked).toEqual([name]);
   });
 
-  it('has the page of its documentation', () => {
+  it('has the page of its documentation, or says what was read in its place', () => {
     expect(Object.keys(DOCUMENTED).toSorted()).toEqual(SOURCES.map((source) => source.name).toSorted());
+    for (const [name, { read, instead }] of Object.entries(DOCUMENTED))
+      expect(read ?? instead, name).toMatch(read ? /^\d{4}-\d\d-\d\d$/ : /./);
   });
 
   it.each(Object.entries(DOCUMENTED).filter(([, { example }]) => example))(
     "%s: the documentation's own example is read",
-    async (name, { example, expected }) => {
+    async (name, { example, expected, asOf }) => {
       answers[name] = json(example as string);
-      expect(byCode((await ask(name)).quotes)).toEqual(expected);
+      const { quotes, refused } = await ask(name);
+      expect(byCode(quotes)).toEqual(expected);
+      expect(refused).toEqual([]);
+      const times = new Set(quotes.map((quote) => quote.asOf));
+      expect([...times]).toEqual([asOf === undefined ? undefined : Date.parse(asOf)]);
     },
   );
 
