@@ -20,6 +20,7 @@ import { acknowledgeKeys, type FirstKeys, firstStart } from './app/shops/first-s
 import { RESERVE_BYTES, watchStorage } from './app/storage.ts';
 import { Wake } from './app/wake.ts';
 import type { ChainAdapter, ScriptList } from './chains/adapter.ts';
+import { AddressThread } from './chains/address-thread.ts';
 import { isDefaultSource, openAdapter } from './chains/registry.ts';
 import { makerOfPackage } from './cli/maker.ts';
 import { version } from './cli/version.ts';
@@ -214,7 +215,10 @@ async function assemble(options: DaemonOptions, config: Config, log: Log, cleanu
   cleanup.push(() => machines.close());
   const signer = openSigner({ config, store, folder, machines }, wallet, signerLog, onSigner);
   cleanup.push(() => signer.close());
+  const addressThread = new AddressThread();
+  cleanup.push(() => addressThread.stop());
   const app = createApp({
+    addressThread,
     store,
     config,
     rates: new RateBook({ spreadPercent, manual: manualRates(config) }, history),

@@ -1,5 +1,6 @@
 /** The parts of the program, passed to every use case and created in `create-app.ts`. */
 
+import type { AddressThread } from '../chains/address-thread.ts';
 import type { Config } from '../config/config.ts';
 import { MS_PER_HOUR } from '../domain/time.ts';
 import type { Log } from '../log.ts';
@@ -28,6 +29,8 @@ export type App = {
   readonly operatorEvents: OperatorEvents;
   readonly unstored: UnstoredAlerts;
   readonly ignored: IgnoredFields;
+  /** Derives addresses beside the event loop; absent: they are derived in it. */
+  readonly addressThread?: AddressThread | undefined;
   /** The signer process. */
   readonly signer: Signer;
   readonly log: Log;

@@ -10,7 +10,10 @@ import { IgnoredFields } from './shops/ignored.ts';
 import { KeyRing } from './shops/keys.ts';
 
 /** The parts that the caller opens or chooses. */
-type AppParts = Pick<App, 'store' | 'config' | 'rates' | 'signer' | 'log' | 'now' | 'jump' | 'publicUrl' | 'wake'>;
+type AppParts = Pick<
+  App,
+  'store' | 'config' | 'rates' | 'signer' | 'addressThread' | 'log' | 'now' | 'jump' | 'publicUrl' | 'wake'
+>;
 
 /** An `App` without chains, whose directory is not loaded yet. It opens and starts nothing. */
 export function createApp(given: AppParts): App {

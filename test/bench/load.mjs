@@ -70,6 +70,7 @@ let measured = 0;
 let beganAt = 0;
 let endedAt = 0;
 let cpuAtStart = 0;
+let mainCpuAtStart = 0;
 
 /** Whether a connection may begin another unit. */
 function mayBegin() {
@@ -77,10 +78,13 @@ function mayBegin() {
   return beganAt === 0 || (performance.now() - beganAt < job.ms && measured < LATENCIES_MAX);
 }
 
-/** The processor time that the server has used, in milliseconds; NaN where it cannot be known. */
-function serverCpuMs() {
+/** Below the server's own folder in /proc. */
+const mainThread = `/task/${job.pid}`;
+
+/** The processor time that the server has used, or its main thread alone, in milliseconds; NaN where it cannot be known. */
+function serverCpuMs(thread = '') {
   try {
-    const fields = readFileSync(`/proc/${job.pid}/stat`, 'latin1')
+    const fields = readFileSync(`/proc/${job.pid}${thread}/stat`, 'latin1')
       .replace(/^.*\) /, '')
       .split(' ');
     return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
@@ -92,6 +96,7 @@ function serverCpuMs() {
 function begin(now) {
   beganAt = now;
   cpuAtStart = serverCpuMs();
+  mainCpuAtStart = serverCpuMs(mainThread);
 }
 
 /** Counts a finished unit: the measurement begins when the warm-up is through. */
@@ -187,6 +192,7 @@ if (job.warmup === 0) begin(performance.now());
 await Promise.all(Array.from({ length: job.connections }, client));
 clearTimeout(deadline);
 const cpuMs = serverCpuMs() - cpuAtStart;
+const mainCpuMs = serverCpuMs(mainThread) - mainCpuAtStart;
 
 const sorted = latencies.subarray(0, measured).sort();
 const percentile = (part) => sorted[Math.min(measured - 1, Math.floor(measured * part))];
@@ -197,5 +203,6 @@ const result = {
   p50: percentile(0.5),
   p99: percentile(0.99),
   cpuUs: (cpuMs * 1_000) / measured,
+  mainCpuUs: (mainCpuMs * 1_000) / measured,
 };
 process.stdout.write(`${JSON.stringify({ ...result, ...(job.made ? { made } : {}) })}\n`);

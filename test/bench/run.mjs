@@ -334,6 +334,7 @@ function print() {
     [`resident memory after start, ${many}`, median(resident.many), 'MB'],
     [`resident memory after load, ${few}`, median(resident.fewLoaded), 'MB'],
     [`resident memory after load, ${many}`, median(resident.manyLoaded), 'MB'],
+    [`${LABEL.sustained}: processor time of the event loop's thread`, medianOf(LABEL.sustained, 'mainCpuUs'), 'us'],
     ...frames.map(({ businesses, frames: written }) => [
       `written to the log by a pair of random amount, businesses: ${businesses}`,
       written,

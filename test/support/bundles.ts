@@ -23,6 +23,7 @@ const BUILD_MS_MAX = 300_000;
 const COMPILED = ['better-sqlite3', '@napi-rs/keyring', 'tiny-secp256k1', 'monero-ts'];
 /** Modules of the product that start processes and threads, and what: by the path of its source, if they are no built file. */
 const STARTERS: Readonly<Record<string, readonly string[]>> = {
+  'daemon/chains/address-thread.ts': ['./derive-thread.ts'],
   'daemon/chains/xmr/reading.ts': ['./read-thread.ts'],
   'daemon/store/checkpoints.ts': ['./checkpoint-thread.ts'],
   'daemon/wallet/signer/spawn.ts': ['./process.ts', './helper.ts'],

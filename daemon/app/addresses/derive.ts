@@ -1,16 +1,38 @@
-/** Derivations of many addresses in turns of a few milliseconds. */
+/** Derivations of many addresses: in a thread, or here in turns of a few milliseconds. */
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import type { ChainAdapter } from '../../chains/adapter.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../../domain/chain.ts';
+import { assert } from '../../domain/errors.ts';
+import type { App } from '../app.ts';
 
 const TURN_MS_MAX = 3;
+/** The start of the thread costs more than fewer addresses do. */
+const BY_THREAD_MIN = 40;
 
-/** `paced`: with a pause after each turn, as long as the turn. */
+/** `paced`: where they are derived here, with a pause after each turn, as long as the turn. */
 type Range = { branch: Branch; from: number; count: number; paced: boolean };
 
-/** The addresses of a range of indices, with a turn for other work every few milliseconds. */
+/** The addresses of a range of indices. Throws if the thread has another first address than the adapter. */
 export async function deriveRange(
-  adapter: Pick<ChainAdapter, 'deriveAddress'>,
+  app: Pick<App, 'addressThread'>,
+  adapter: ChainAdapter,
+  key: AccountKey,
+  range: Range,
+): Promise<DerivedAddress[]> {
+  const { addressThread } = app;
+  if (!addressThread || range.count < BY_THREAD_MIN) return deriveHere(adapter, key, range);
+  const { branch, from, count } = range;
+  const { chain, network } = adapter;
+  const derived = await addressThread.derive({ chain, network, key, branch, from, count }).catch(() => null);
+  if (!derived) return deriveHere(adapter, key, range);
+  const { address } = await adapter.deriveAddress(key, branch, from);
+  assert(derived.length === count && derived[0]?.address === address, 'the thread derives what is derived here');
+  return derived;
+}
+
+/** With a turn for other work every few milliseconds. */
+async function deriveHere(
+  adapter: ChainAdapter,
   key: AccountKey,
   { branch, from, count, paced }: Range,
 ): Promise<DerivedAddress[]> {

@@ -115,7 +115,7 @@ export async function derive(app: App, account: Account, count: number, paced = 
   while (added < count) {
     const from = nextIndex(app, account);
     const range = { branch: 0, from, count: Math.min(count - added, STORED_AT_ONCE), paced } as const;
-    added += await store(app, account, range.branch, from, await deriveRange(chain.adapter, account.key, range));
+    added += await store(app, account, range.branch, from, await deriveRange(app, chain.adapter, account.key, range));
   }
   return added;
 }

@@ -75,7 +75,7 @@ export async function deriveSkipped(app: App, account: Account, stopped: () => b
     const range = app.store.get(skippedNext, { account_id: account.id });
     if (!range || stopped()) return;
     const { reached, to_index } = range;
-    const targets = await deriveRange(chain.adapter, account.key, {
+    const targets = await deriveRange(app, chain.adapter, account.key, {
       branch: range.branch as Branch,
       from: reached,
       count: Math.min(STORED_AT_ONCE, to_index - reached),

@@ -223,7 +223,7 @@ async function watchChange(app: App, chain: ChainRuntime, account: Account, coun
   const watched = changeWatched.get(chain) ?? new Map<number, number>();
   changeWatched.set(chain, watched);
   if (watched.get(account.id) === from) return;
-  const derived = await deriveRange(adapter, account.key, { branch: 1, from, count, paced: false });
+  const derived = await deriveRange(app, adapter, account.key, { branch: 1, from, count, paced: false });
   await app.store.write((tx) => {
     derived.forEach(({ script, address }, i) => {
       const place = { account_id: account.id, branch: 1, idx: from + i };

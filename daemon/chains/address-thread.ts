@@ -1,0 +1,97 @@
+/**
+ * Derives addresses in a thread of its own, which ends soon after there is nothing to derive: it has a heap of its own. An address
+ * takes as long as the rest of a payment's request.
+ *
+ * Invariant: an index is derived in a chunk of fixed bounds, and a chunk that is under way or was used lately is not derived again.
+ * So callers whose ranges overlap share the work.
+ */
+import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import type { DerivedAddress } from '../domain/chain.ts';
+import { assert, Unavailable } from '../domain/errors.ts';
+import type { AddressRange, Derived, Task } from './derive-thread.ts';
+import { INDEX_MAX } from './hd.ts';
+
+/** The thread answers after so many: about 10 ms. */
+const CHUNK = 50;
+const CHUNKS_KEPT_MAX = 20;
+const IDLE_MS = 2_000;
+const HEAP_MB_MAX = 64;
+const RETRY_SECONDS = 5;
+
+type Waiting = { resolve: (addresses: DerivedAddress[]) => void; reject: (error: Error) => void };
+
+export class AddressThread {
+  readonly #chunks = new LRUCache<string, Promise<DerivedAddress[]>>({ max: CHUNKS_KEPT_MAX });
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #no = 0;
+
+  /** The addresses of a range, as `deriveAddress` has them. Rejects if the thread ended, and for what cannot be derived. */
+  async derive(range: AddressRange): Promise<DerivedAddress[]> {
+    const { from, count } = range;
+    assert(from >= 0 && from + count - 1 <= INDEX_MAX, 'indices are from 0 to 2^31 - 1');
+    const first = from - (from % CHUNK);
+    const chunks: Promise<DerivedAddress[]>[] = [];
+    for (let at = first; at < from + count; at += CHUNK) chunks.push(this.#chunk(range, at));
+    return (await Promise.all(chunks)).flat().slice(from - first, from - first + count);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#idle) clearTimeout(this.#idle);
+    const worker = this.#worker;
+    this.#lose(worker);
+    await worker?.terminate();
+  }
+
+  #chunk({ chain, network, key, branch }: AddressRange, from: number): Promise<DerivedAddress[]> {
+    const name = JSON.stringify([chain, network, key, branch, from]);
+    const known = this.#chunks.get(name);
+    if (known) return known;
+    const count = Math.min(CHUNK, INDEX_MAX + 1 - from);
+    const chunk = this.#ask({ chain, network, key, branch, from, count });
+    this.#chunks.set(name, chunk);
+    chunk.catch(() => this.#chunks.delete(name));
+    return chunk;
+  }
+
+  #ask(range: AddressRange): Promise<DerivedAddress[]> {
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#worker ??= this.#start();
+    const no = this.#no++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(no, { resolve, reject });
+      this.#worker?.postMessage({ no, ...range } satisfies Task);
+    });
+  }
+
+  #start(): Worker {
+    // the built file is JavaScript
+    const name = import.meta.url.endsWith('.ts') ? './derive-thread.ts' : './derive-thread.js';
+    const worker = new Worker(new URL(name, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    });
+    worker.unref();
+    worker.on('message', (derived: Derived) => this.#finish(derived));
+    worker.on('error', () => this.#lose(worker));
+    worker.on('exit', () => this.#lose(worker));
+    return worker;
+  }
+
+  #finish(derived: Derived): void {
+    const waiting = this.#waiting.get(derived.no);
+    this.#waiting.delete(derived.no);
+    if (this.#waiting.size === 0) this.#idle = setTimeout(() => void this.stop(), IDLE_MS).unref();
+    if ('addresses' in derived) waiting?.resolve(derived.addresses);
+    else waiting?.reject(new Error(derived.error));
+  }
+
+  #lose(worker: Worker | null): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(new Unavailable('the thread that derives addresses ended', RETRY_SECONDS));
+  }
+}
