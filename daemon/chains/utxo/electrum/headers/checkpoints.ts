@@ -27,9 +27,9 @@ export const CHECKPOINTS: readonly Checkpoint[] = [
   {
     genesis: BITCOIN_GENESIS,
     cash: false,
-    height: 880_000,
-    hash: '000000000000000000010b17283c3c400507969a9c2afd1dcf2082ec5cca2880',
-    sources: [CORE, "dumptxoutset of reviewers' nodes in github.com/bitcoin/bitcoin/pull/31969"],
+    height: 935_000,
+    hash: '0000000000000000000147034958af1652b2b91bba607beacc5e72a56f0fb5ee',
+    sources: [CORE, "getblockhash of a reviewer's own node in github.com/bitcoin/bitcoin/pull/34677"],
   },
   {
     genesis: TESTNET3_GENESIS,
