@@ -182,7 +182,7 @@ async function loadDaemon(stored, { data, apiKey, names }) {
   const server = await startDaemon(dist, dataDir, POOL, nodeFlags);
   await poolFull(dataDir, POOL);
   resident[stored === few ? 'few' : 'many'].push(residentMb(server.pid));
-  const job = { url: server.url, path: PATH, apiKey, body: BODY, pid: server.pid, connections };
+  const job = { url: server.url, path: PATH, apiKey, body: BODY, random: true, pid: server.pid, connections };
   const pairs = await runTool('load.mjs', { ...job, kind: 'pairs', warmup: PAIRS_WARMUP, units: PAIRS, made: true });
   const created = await runTool('load.mjs', { ...job, kind: 'create', warmup: WARMUP, ms: LOAD_MS });
   const made = join(scratch, 'names');
@@ -214,8 +214,8 @@ async function measureSustained() {
     const dataDir = workFolder();
     const server = await startDaemon(dist, dataDir, POOL_DEFAULT, nodeFlags);
     await poolFull(dataDir, POOL_DEFAULT);
-    const job = { kind: 'pairs', url: server.url, path: PATH, apiKey: server.api_key, body: BODY, pid: server.pid };
-    const load = { ...job, connections, warmup: POOL_DEFAULT + PAIRS_WARMUP, ms: SUSTAINED_MS };
+    const job = { kind: 'pairs', url: server.url, path: PATH, apiKey: server.api_key, body: BODY, random: true };
+    const load = { ...job, pid: server.pid, connections, warmup: POOL_DEFAULT + PAIRS_WARMUP, ms: SUSTAINED_MS };
     record(LABEL.sustained, await runTool('load.mjs', load));
     await server.stop();
   }
