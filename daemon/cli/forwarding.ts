@@ -28,6 +28,7 @@ type SetOptions = PassphraseOption & {
   feeMax?: string;
   feeDay: string;
   from: number;
+  cheap?: boolean;
 };
 type Ref = { business: string; crypto: string };
 type SignedGrant = { grant: ForwardGrant; mac: string };
@@ -58,6 +59,7 @@ export function forwardCommands(root: Command, io: Io): void {
     )
     .option('--at <time>', "the time of day in the business's time zone, such as 03:30 (default: 03:00)")
     .addOption(new Option('--weekday <day>', 'the day of each week').choices(Weekday.options))
+    .option('--cheap', 'of Ethereum and BNB Smart Chain: wait for an hour in which gas is cheap, a day at most')
     .option('--keep <amount>', 'leave so much', '0')
     .option('--least <amount>', 'only from this sum on', '0')
     .option('--fee-share <share>', 'the highest fee of a payment, as a share of its amount: 0.01 is 1 %')
@@ -87,7 +89,18 @@ const refOf = (given: readonly unknown[]): Ref => ({ business: String(given[0]),
 
 async function setPlan(session: Session, options: SetOptions, ...given: unknown[]): Promise<void> {
   const ref = refOf(given);
-  const { every, at, weekday = null, keep, least, feeShare = null, feeMax = null, feeDay, from } = options;
+  const {
+    every,
+    at,
+    weekday = null,
+    keep,
+    least,
+    feeShare = null,
+    feeMax = null,
+    feeDay,
+    from,
+    cheap = false,
+  } = options;
   const limits = { address: String(given[2]), from, feeShare, feeMax, feeDay };
   const terms: Terms = {
     address: limits.address,
@@ -95,6 +108,7 @@ async function setPlan(session: Session, options: SetOptions, ...given: unknown[
     every,
     ...(at === undefined ? {} : { at }),
     weekday,
+    cheap,
     keep,
     least,
     fee_share: feeShare,
@@ -181,9 +195,10 @@ async function listPlans(session: Session, _: object, ...given: unknown[]): Prom
   );
 }
 
-const timesText = ({ every, at, weekday }: Plan): string => {
-  if (every === 'reached') return 'as soon as the sum is there';
-  return every === 'day' ? `each day at ${at}` : `each ${weekday} at ${at}`;
+const timesText = ({ every, at, weekday, cheap }: Plan): string => {
+  const times = every === 'day' ? `each day at ${at}` : `each ${weekday} at ${at}`;
+  const text = every === 'reached' ? 'as soon as the sum is there' : times;
+  return cheap ? `${text}, in a cheap hour` : text;
 };
 
 function planText(plan: Plan): string {

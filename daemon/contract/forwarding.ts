@@ -48,6 +48,8 @@ const Terms = z.strictObject({
   every: z.enum(FORWARD_TIMES),
   at: Hour.default('03:00'),
   weekday: Weekday.nullable().default(null),
+  /** On an account chain: a run waits for an hour in which gas is cheap, a day at most. */
+  cheap: z.boolean().default(false),
   /** The highest fee of a payment: a share of its amount, such as 0.01, and an amount. One of the two is given. */
   fee_share: PositiveDecimal.nullable().default(null),
   fee_max: PositiveDecimal.nullable().default(null),
@@ -74,6 +76,8 @@ const ForwardPlanShape = z.object({
   /** Null: as soon as the sum is there. */
   at: z.string().nullable(),
   weekday: Weekday.nullable(),
+  /** A run waits for an hour in which gas is cheap. */
+  cheap: z.boolean(),
   fee_share: Decimal.nullable(),
   fee_max: Decimal.nullable(),
   fee_day: Decimal,

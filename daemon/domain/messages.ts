@@ -45,6 +45,7 @@ export const MESSAGES = {
   'endpoint.silent': 'nothing arrived for three days',
   'forward.waits': '{business}: the takings in {asset} are not forwarded: {reason}',
   'forward.dear': 'the network fee of {fee_now} {coin} is above the {fee_allowed} {coin} that the plan allows now',
+  'forward.cheap': 'it waits for an hour in which gas is cheap, until {until} at the latest',
   'forward.address': '{address} is not in the address book any more',
   'gas.cost_reached': 'Its highest cost was reached',
   'gas.dear': 'Gas is dearer than the plan allows',

@@ -67,6 +67,7 @@ import { SLUGS } from './migrations/0071-slugs.ts';
 import { AMOUNTS } from './migrations/0072-amounts.ts';
 import { FORWARDING_TIMES } from './migrations/0074-forwarding-times.ts';
 import { RECEIVING } from './migrations/0076-receiving.ts';
+import { CHEAP_HOURS } from './migrations/0079-cheap-hours.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -132,6 +133,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0072-amounts', AMOUNTS],
   ['0074-forwarding-times', FORWARDING_TIMES],
   ['0076-receiving', RECEIVING],
+  ['0079-cheap-hours', CHEAP_HOURS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -199,6 +199,9 @@ export const WITHDRAWAL_TABLES = {
     left_out: int,
     /** Its address is another wallet's account (`wallet/forward-key.ts`): the index that it pays next; null: it is an address. */
     key_index: maybe(int),
+    /** It begins a run only in a cheap hour of gas; and since when it waits for one; null: it does not. */
+    cheap: flag,
+    cheap_since: maybe(time),
   },
   /**
    * Transactions that paid us, without witnesses (`base`). A signer needs them complete, and a pruned node does not

@@ -65,6 +65,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'forward.waits': '{business}: Die Einnahmen in {asset} werden nicht weitergeleitet: {reason}',
   'forward.dear':
     'Die Netzwerkgebühr von {fee_now} {coin} liegt über den {fee_allowed} {coin}, die der Plan jetzt zulässt',
+  'forward.cheap': 'Er wartet auf eine Stunde, in der Gas günstig ist, längstens bis {until}',
   'forward.address': '{address} steht nicht mehr im Adressbuch',
   'gas.cost_reached': 'Seine höchsten Kosten sind erreicht',
   'gas.dear': 'Gas ist teurer, als der Plan erlaubt',

@@ -100,6 +100,7 @@ describe('a plan', () => {
     ['with half of a smallest unit', { keep: '0.000000001' }, 'forward.amount'],
     ['of a week without its day', { every: 'week' }, 'forward.schedule'],
     ['of a day with a day of the week', { every: 'day', weekday: 'monday' }, 'forward.schedule'],
+    ['of a chain whose gas nobody measures, for a cheap hour', { cheap: true }, 'forward.schedule'],
     ['at a time that no day has', { every: 'day', at: '24:00' }, 'params'],
   ])('%s is refused', async (_, change, code) => {
     expect(await refusal(set(change))).toBe(code);
@@ -256,7 +257,8 @@ describe('on an account chain', () => {
     expect(await refusal(set(share, tether))).toBe('forward.fee');
     for (const usd of [300, 500]) await deposit(service, 'ETH', usd, 40);
     const before = (await forwarded()).length;
-    await set(share, eth);
+    const { plan } = await set({ ...share, cheap: true }, eth);
+    expect(plan.cheap).toBe(true);
     const first = await next(before);
     await mine('ETH');
     const second = await next(before + 1);

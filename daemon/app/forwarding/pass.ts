@@ -1,18 +1,21 @@
 /** One pass over a chain's plans: begins what is due, and says why something waits. Everything is read from rows. */
 
 import { assetOf } from '../../domain/assets.ts';
+import { toIso } from '../../domain/calendar.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { dueAt, nextDue } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { formatUnits } from '../../domain/money.ts';
-import { MS_PER_HOUR } from '../../domain/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import { isOpen, isSigned } from '../../domain/withdrawal.ts';
 import { type ForwardPlanRow, forwardPlansOn } from '../../store/queries/forwarding.ts';
 import { addressInBook } from '../../store/queries/policies.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { cheapGas } from '../gas/prices.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
+import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
 import {
   beginPayment,
@@ -32,6 +35,8 @@ import { type Forecast, forecast } from './run.ts';
 const WAITS_MAX_MS = MS_PER_HOUR;
 /** A payment that cannot be planned waits so long: by then its fee may be too low, or its money gone. */
 const UNPLANNED_MAX_MS = MS_PER_HOUR / 4;
+/** A plan waits so long for a cheap hour, and then sends within its fees. */
+const CHEAP_WAIT_MAX_MS = MS_PER_DAY;
 
 /** Returns whether the chain has a plan, so that another pass is needed later. */
 export async function passForwards(app: App, chain: ChainRuntime): Promise<boolean> {
@@ -56,6 +61,7 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     if (found.run.kind === 'less' || isTooSmall(plan, found, goesOn)) return await nothingToSend(app, plan);
     const why = whyNot(app, plan, found) ?? away;
     if (why) return await waitFor(app, plan, why);
+    if (!goesOn && (await waitsForCheap(app, chain, plan))) return;
     const { run } = found;
     await app.store.write((tx) => {
       if (run.kind === 'send') beginPayment(app, tx, plan, run);
@@ -76,6 +82,24 @@ async function isSetRight(app: App, plan: ForwardPlanRow): Promise<boolean> {
     const now = unchanged(tx, plan);
     if (now) note(tx, now, { next_at, left_out: 0 });
     tx.afterCommit(() => app.wake.withdrawals(plan.chain_key));
+  });
+  return true;
+}
+
+/** Whether a plan waits for a cheap hour of gas. Notes since when it does, and says so; no alert, since it sends in time by itself. */
+async function waitsForCheap(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<boolean> {
+  const cheap = plan.cheap ? cheapGas(app.store, chain.key) : null;
+  const since = plan.cheap_since ?? app.now();
+  // a clock that was ahead, and was set right, keeps it no longer
+  if (cheap === null || Math.abs(app.now() - since) >= CHEAP_WAIT_MAX_MS) return false;
+  if ((await feeRateNow(chain)) <= cheap) return false;
+  const why = message('forward.cheap', { until: toIso(since + CHEAP_WAIT_MAX_MS) });
+  if (says(plan, why)) return true;
+  await app.store.write((tx) => {
+    const now = unchanged(tx, plan);
+    if (!now) return;
+    note(tx, now, { cheap_since: since });
+    noteWaiting(app, tx, now.id, why, false);
   });
   return true;
 }
@@ -106,7 +130,7 @@ async function noteOpen(app: App, chain: ChainRuntime, plan: ForwardPlanRow, row
 
 /** The plan looks again at its next time, or at the next pass where it waits for its sum. */
 async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
-  if (plan.every === 'reached' && plan.run_at === null) return waitFor(app, plan, null);
+  if (plan.every === 'reached' && plan.run_at === null && plan.cheap_since === null) return waitFor(app, plan, null);
   const { schedule, timeZone } = timesOf(app, plan);
   // the end of a run that was begun by hand leaves out no time
   const isAhead = app.now() < plan.next_at;
@@ -115,7 +139,7 @@ async function nothingToSend(app: App, plan: ForwardPlanRow): Promise<void> {
   await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     if (!now) return;
-    note(tx, now, { next_at, run_at: null, left_out });
+    note(tx, now, { next_at, run_at: null, left_out, cheap_since: null });
     noteWaiting(app, tx, now.id, null);
   });
 }

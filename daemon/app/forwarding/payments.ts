@@ -49,10 +49,12 @@ export function unchanged(tx: Tx, read: ForwardPlanRow): ForwardPlanRow | null {
 /** Stores what changed about a plan, and keeps the rest of its row as it was read. */
 export function note(
   tx: Tx,
-  { id, next_at, withdrawal_id, problem, run_at, left_out, key_index }: ForwardPlanRow,
-  change: Partial<Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at' | 'left_out' | 'key_index'>>,
+  { id, next_at, withdrawal_id, problem, run_at, left_out, key_index, cheap_since }: ForwardPlanRow,
+  change: Partial<
+    Pick<ForwardPlanRow, 'next_at' | 'withdrawal_id' | 'problem' | 'run_at' | 'left_out' | 'key_index' | 'cheap_since'>
+  >,
 ): void {
-  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, left_out, key_index, ...change });
+  tx.run(noteForward, { id, next_at, withdrawal_id, problem, run_at, left_out, key_index, cheap_since, ...change });
 }
 
 /** Begins a payment, unless the plan has changed or has another one under way. */
@@ -74,7 +76,7 @@ export function beginPayment(
   const begun = isRunning(now, app.now()) ? now.run_at : app.now();
   const run_at = goesOn ? begun : null;
   const next_at = nextDue(schedule, app.now(), timeZone);
-  note(tx, now, { next_at, withdrawal_id: row.id, problem: null, run_at, left_out: 0 });
+  note(tx, now, { next_at, withdrawal_id: row.id, problem: null, run_at, left_out: 0, cheap_since: null });
   endIn(app, tx, WAITS, `${plan.id}`);
   return row;
 }

@@ -32,7 +32,17 @@ import { forecast } from './run.ts';
 /** The part of a plan that the operator chooses. `key_index`: the first index of an extended public key; null: it is an address. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
 export type ForwardTerms = Pick<
   ForwardPlanRow,
-  'address' | 'key_index' | 'keep' | 'least' | 'every' | 'minute' | 'weekday' | 'fee_share_ppm' | 'fee_max' | 'fee_day'
+  | 'address'
+  | 'key_index'
+  | 'keep'
+  | 'least'
+  | 'every'
+  | 'minute'
+  | 'weekday'
+  | 'cheap'
+  | 'fee_share_ppm'
+  | 'fee_max'
+  | 'fee_day'
 >;
 
 /** A grant with the operator's MAC. */
@@ -74,6 +84,10 @@ export function needTerms(app: App, business: Business, asset: Asset, terms: For
     throw new Rejected('forward.schedule', 'A plan of each week names its day, and no other plan does', 'weekday');
   }
   const chain = chainOf(app, business, asset);
+  if (terms.cheap && chain?.adapter.accountBased !== true) {
+    const text = `The hours of ${asset.symbol} are not measured: only the price of gas is`;
+    throw new Rejected('forward.schedule', text, 'cheap');
+  }
   if (fee_day <= 0n || fee_max === 0n || (fee_share_ppm === null && fee_max === null)) {
     const text = 'A plan needs the highest fees of 24 hours, and a highest fee of one payment: a share or an amount';
     throw new Rejected('forward.fee', text, 'fee_day');
@@ -154,6 +168,8 @@ export async function setPlan(
       run_at: null,
       left_out: 0,
       key_index: indexFrom(terms, before),
+      cheap: terms.cheap,
+      cheap_since: null,
     });
     tx.afterCommit(() => app.wake.withdrawals(account.chainKey));
   });
@@ -241,7 +257,9 @@ export async function skipNext(app: App, business: Business, asset: Asset): Prom
     if (left_out > LEFT_OUT_MAX) {
       throw new Rejected('forward.schedule', `${LEFT_OUT_MAX} times are left out already: end the plan instead`);
     }
-    note(tx, now, { next_at: nextDue(schedule, isAhead ? now.next_at : app.now(), timeZone), left_out });
+    const next_at = nextDue(schedule, isAhead ? now.next_at : app.now(), timeZone);
+    const problem = now.problem?.code === 'forward.cheap' ? null : now.problem;
+    note(tx, now, { next_at, left_out, problem, cheap_since: null });
   });
   return planFor(app, business, asset);
 }

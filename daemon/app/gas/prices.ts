@@ -11,6 +11,9 @@ import type { App } from '../app.ts';
 import { feeRateKnown } from '../withdrawals/fees.ts';
 
 export const GAS_HOURS_MAX = 168;
+/** An hour is cheap among so many measured ones at least, and if so many of a hundred are no dearer. */
+const CHEAP_HOURS_MIN = 24;
+const CHEAP_PERCENT = 25;
 
 /** `at`: its beginning, milliseconds since 1970. Smallest units per 1,000 gas. */
 type GasHour = { at: number; low: bigint; high: bigint };
@@ -22,6 +25,14 @@ export function gasHours(reader: Reader, chainKey: string): GasHour[] {
   const stored = reader.get(settingOf, { key: settingFor(chainKey) });
   const rows = stored ? (JSON.parse(stored.value) as [number, string, string][]) : [];
   return rows.map(([at, low, high]) => ({ at, low: BigInt(low), high: BigInt(high) }));
+}
+
+/** The highest price of a cheap hour: a quarter of the measured hours had one as low, rounded down. Null: too few were measured. */
+export function cheapGas(reader: Reader, chainKey: string): bigint | null {
+  const lows = gasHours(reader, chainKey).map(({ low }) => low);
+  if (lows.length < CHEAP_HOURS_MIN) return null;
+  lows.sort((a, b) => Number(a - b));
+  return lows[Math.floor((lows.length * CHEAP_PERCENT) / 100) - 1] ?? null;
 }
 
 /** Adds the present price of each chain that is followed. To be called every minute. `rateOf`: the last one measured. */

@@ -16,7 +16,7 @@ export const dropForwardPlan = remove('forward_plan', 'id');
 
 export const noteForward = update(
   'forward_plan',
-  ['next_at', 'withdrawal_id', 'problem', 'run_at', 'left_out', 'key_index'],
+  ['next_at', 'withdrawal_id', 'problem', 'run_at', 'left_out', 'key_index', 'cheap_since'],
   'id',
 );
 

@@ -7,7 +7,7 @@ import { Field, Segments, Select } from '../../parts/controls.tsx';
 import { typed as shownAs } from '../../parts/format.ts';
 import { Reason, shortName } from '../../parts/parts.tsx';
 import type { DestinationOrFault } from './destination.ts';
-import { feeCoinOf, useWords, WEEKDAYS } from './plans.ts';
+import { feeCoinOf, hasGas, useWords, WEEKDAYS } from './plans.ts';
 import { isAmount, isIndex, shareOf, type Typed } from './terms.ts';
 
 type FieldsProps = { asset: Asset; typed: Typed; type(change: Partial<Typed>): void };
@@ -129,6 +129,12 @@ export function TimeFields({ asset, typed, type, timeZone }: FieldsProps & { tim
           type={(least) => type({ least })}
         />
       </div>
+      {hasGas(asset) && (
+        <label className="check">
+          <input type="checkbox" checked={typed.cheap} onChange={(event) => type({ cheap: event.target.checked })} />
+          <span>{t('cheap')}</span>
+        </label>
+      )}
     </section>
   );
 }

@@ -24,7 +24,7 @@ import {
 import { href, useHashRoute } from '../../router.ts';
 import { WithdrawalState } from '../withdrawals/state.tsx';
 import { ListTabs } from '../withdrawals/tabs.tsx';
-import { coinsOf, type Plan, usePlans, usePreview, useWords } from './plans.ts';
+import { coinsOf, isCalmWait, type Plan, usePlans, usePreview, useWords } from './plans.ts';
 import './forwarding.css';
 
 const Editor = lazy(() => import('./editor.tsx'));
@@ -134,17 +134,18 @@ function Next({ plan }: { plan: Plan }): ReactNode {
     );
   }
   const problem = plan.problem ?? preview?.problem ?? null;
+  const isCalm = isCalmWait(problem);
   const amount = preview?.amount ?? null;
   const fee = preview?.fee ?? null;
   const sum = amount === null ? '' : coinText(amount, plan.crypto);
   return (
     <>
-      <State shape={problem ? 'warning' : 'waiting'} tone={problem ? 'warn' : 'quiet'}>
+      <State shape={problem && !isCalm ? 'warning' : 'waiting'} tone={problem && !isCalm ? 'warn' : 'quiet'}>
         {plan.next_at === null ? t('whenReached') : moment(plan.next_at)}
       </State>
       {problem ? (
-        <p className="warn">
-          {t('cannot')} <Told said={problem} />
+        <p className={isCalm ? 'quiet' : 'warn'}>
+          {t(isCalm ? 'waits' : 'cannot')} <Told said={problem} />
         </p>
       ) : (
         preview && (

@@ -5,7 +5,7 @@ import type { Business } from '../../frame/business.tsx';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Section, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
-import { type Plan, usePlans, usePreview, useWords } from './plans.ts';
+import { isCalmWait, type Plan, usePlans, usePreview, useWords } from './plans.ts';
 import './forwarding.css';
 
 /** Shows nothing where nothing is forwarded. */
@@ -35,18 +35,19 @@ function Row({ plan }: { plan: Plan }): ReactNode {
   const skip = useChange('forwarding.skip', 'forwarding.');
   const { crypto, withdrawal, next_at } = plan;
   const problem = plan.problem ?? preview?.problem ?? null;
+  const isCalm = isCalmWait(problem);
   const kept = preview ? coinText(preview.kept, crypto) : '';
   const name = plan.label ?? plan.next_address ?? plan.address;
   return (
     <li>
-      <span className={`state ${problem ? 'warn' : 'quiet'}`}>
-        <ShapeIcon shape={problem ? 'warning' : withdrawal === null ? 'waiting' : 'seen'} size={20} />
+      <span className={`state ${problem && !isCalm ? 'warn' : 'quiet'}`}>
+        <ShapeIcon shape={problem && !isCalm ? 'warning' : withdrawal === null ? 'waiting' : 'seen'} size={20} />
       </span>
       <strong>{withdrawal !== null ? t('underWay') : next_at === null ? t('whenReached') : moment(next_at)}</strong>
       <span>
         {problem ? (
           <>
-            {t('cannot')} <Told said={problem} />
+            {t(isCalm ? 'waits' : 'cannot')} <Told said={problem} />
           </>
         ) : withdrawal !== null ? (
           <a href={href('withdrawals', `${withdrawal}`)}>{t('seeIt', { id: `${withdrawal}` })}</a>

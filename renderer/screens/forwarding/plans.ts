@@ -1,6 +1,7 @@
 /** The plans of a business, what they do next in words, and the operator's grants for them. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type Asset, findAsset, nativeAsset } from '../../../daemon/domain/assets.ts';
+import { NATIVE_COIN } from '../../../daemon/domain/evm.ts';
 import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import type { ForwardLimits } from '../../../daemon/operator/forwarding.ts';
 import { macAt } from '../../../daemon/operator/keyholder.ts';
@@ -40,6 +41,14 @@ export const coinsOf = ({ cryptos, watch_only }: Business): Asset[] =>
 /** The coin that the fees of an asset are paid in. */
 export const feeCoinOf = (asset: Asset): Asset => nativeAsset(asset.chain);
 
+/** Whether the price of gas is measured on the chain of an asset. */
+export const hasGas = ({ chain }: Asset): boolean => chain in NATIVE_COIN;
+
+const CALM: ReadonlySet<string> = new Set(['forward.cheap', 'wait.machine_away', 'wait.machine_never']);
+
+/** Whether a plan waits for something that comes by itself, and is no trouble. */
+export const isCalmWait = (problem: Plan['problem']): boolean => problem !== null && CALM.has(problem.code);
+
 /** A share such as 0.0002 as a number of percent. */
 export const percentOf = (share: string): string => unscaled(scaled(share) * 100n);
 
@@ -59,7 +68,7 @@ export function useWords() {
     dayName,
     share: (share: string): string => decimal(percentOf(share), language, 0, PERCENT_DECIMALS),
     /** When a plan sends, and what it keeps. */
-    rule({ every, at, weekday, least, keep, crypto }: Plan): string {
+    rule({ every, at, weekday, cheap, least, keep, crypto }: Plan): string {
       const from = coinText(least, crypto);
       const when =
         every === 'day'
@@ -70,6 +79,7 @@ export function useWords() {
               ? t('everyFree')
               : t('everyReached', { least: from });
       const more = [
+        ...(cheap ? [t('inCheapHour')] : []),
         ...(every === 'reached' || isZero(least) ? [] : [t('from', { least: from })]),
         ...(isZero(keep) ? [] : [t('stays', { keep: coinText(keep, crypto) })]),
       ];

@@ -14,6 +14,8 @@ export type Typed = {
   every: Plan['every'];
   at: string;
   weekday: (typeof WEEKDAYS)[number];
+  /** Whether it waits for a cheap hour of gas. */
+  cheap: boolean;
   /** Percent. */
   share: string;
   feeMax: string;
@@ -48,6 +50,7 @@ export function typedOf(asset: Asset, plan: Plan | null): Typed {
       every: plan.every,
       at: plan.at ?? NIGHT,
       weekday: plan.weekday ?? 'monday',
+      cheap: plan.cheap,
       share: plan.fee_share === null ? '' : percentOf(plan.fee_share),
       feeMax: plan.fee_max ?? '',
       feeDay: plan.fee_day,
@@ -62,6 +65,7 @@ export function typedOf(asset: Asset, plan: Plan | null): Typed {
     every: 'day',
     at: NIGHT,
     weekday: 'monday',
+    cheap: false,
     share: ownFee(asset) ? USUAL_SHARE : '',
     feeMax: ownFee(asset) ? '' : (FEE_OF_TOKEN[coin] ?? ''),
     feeDay: FEES_OF_DAY[coin] ?? '',
@@ -83,7 +87,7 @@ export function shareOf(percent: string): string | null {
 
 /** The terms that the service is asked with; null while something is missing or wrong. */
 export function termsOf(asset: Asset, typed: Typed): Terms | null {
-  const { address, byKey, from, keep, least, every, at, weekday, share, feeMax, feeDay } = typed;
+  const { address, byKey, from, keep, least, every, at, weekday, cheap, share, feeMax, feeDay } = typed;
   const coin = feeCoinOf(asset);
   const feeShare = share === '' ? null : shareOf(share);
   const areAmounts = isAmount(keep, asset) && isAmount(least, asset) && isAmount(feeMax, coin);
@@ -98,6 +102,7 @@ export function termsOf(asset: Asset, typed: Typed): Terms | null {
     every,
     at,
     weekday: every === 'week' ? weekday : null,
+    cheap,
     fee_share: feeShare,
     fee_max: feeMax === '' ? null : feeMax,
     fee_day: feeDay,

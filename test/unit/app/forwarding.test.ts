@@ -1,10 +1,12 @@
 /** The payments of a plan that do not come about, and a plan that is changed while a pass looks at it. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
+import { toIso } from '../../../daemon/domain/calendar.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import { textIn } from '../../../daemon/domain/messages.ts';
+import { message, textIn } from '../../../daemon/domain/messages.ts';
 import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
 import { insertAddress } from '../../../daemon/store/queries/policies.ts';
+import { saveSetting } from '../../../daemon/store/queries/settings.ts';
 import type { WithdrawalRow } from '../../../daemon/store/queries/withdrawals.ts';
 import { forwardKeyOf } from '../../../daemon/wallet/forward-key.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
@@ -43,6 +45,8 @@ async function planned(): Promise<{ pay: CoinBench; id: number }> {
     run_at: null,
     left_out: 0,
     key_index: null,
+    cheap: false,
+    cheap_since: null,
   };
   const id = await app.store.write((tx) => {
     tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
@@ -164,5 +168,37 @@ describe('a payment of a plan', () => {
     await change(pay, 'UPDATE forward_plan SET next_at = ?, left_out = 2', later);
     await passForwards(app, bench.chain);
     expect([planOf(pay, id).next_at, forwarded(pay)]).toEqual([later, []]);
+  });
+
+  it.each(['in it', 'a day later'])('waits for a cheap hour, says so without an alert, and begins %s', async (when) => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const hour = 60 * MINUTE_MS;
+    const rate = await pay.feeRate();
+    /** A quarter of the hours of a week had this price, and the others ten times as much. */
+    const week = async (price: bigint) => {
+      const at = bench.at - (bench.at % hour);
+      const hours = Array.from({ length: 168 }, (_, i) => {
+        const low = i % 4 === 0 ? price : price * 10n;
+        return [at - (167 - i) * hour, `${low}`, `${low}`];
+      });
+      const row = { key: `gas_prices:${bench.chain.key}`, value: JSON.stringify(hours), updated_at: bench.at };
+      await app.store.write((tx) => tx.run(saveSetting, row));
+    };
+    const pass = async () => {
+      await passForwards(app, bench.chain);
+      return [states(pay), planOf(pay, id).problem, planOf(pay, id).cheap_since];
+    };
+    await change(pay, 'UPDATE forward_plan SET cheap = 1');
+    await week(rate - 1n);
+    const since = bench.at;
+    const why = message('forward.cheap', { until: toIso(since + 24 * hour) });
+    expect(await pass()).toEqual([[], why, since]);
+    bench.advance(24 * hour - 1);
+    expect(await pass()).toEqual([[], why, since]);
+    expect(app.store.all({ sql: 'SELECT kind FROM alert', bind: () => [] } as never, {})).toEqual([]);
+    if (when === 'in it') await week(rate);
+    else bench.advance(1);
+    expect(await pass()).toEqual([['approved'], null, null]);
   });
 });

@@ -1,6 +1,6 @@
 /** The measured price of gas, by the hour. */
 import { expect, it } from 'vitest';
-import { GAS_HOURS_MAX, gasHours, noteGasPrices } from '../../../daemon/app/gas/prices.ts';
+import { cheapGas, GAS_HOURS_MAX, gasHours, noteGasPrices } from '../../../daemon/app/gas/prices.ts';
 import { ETH } from './pay-families.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,4 +33,20 @@ it('is kept as the lowest and the highest of each hour, for a week', async () =>
   await note(30n, -10 * HOUR_MS);
   expect(hours()).toHaveLength(GAS_HOURS_MAX - 10);
   expect(hours().at(-1)).toEqual([30n, 100n]);
+});
+
+it('is cheap where a quarter of at least 24 measured hours was no dearer', async () => {
+  const pay = await ETH.open();
+  const { bench, app } = pay;
+  await pay.sync();
+  const cheap = () => cheapGas(app.store, bench.chain.key);
+  for (let hour = 1; hour <= 23; hour++) {
+    bench.advance(HOUR_MS);
+    await noteGasPrices(app, () => BigInt(hour * 10));
+  }
+  expect(cheap()).toBeNull();
+  bench.advance(HOUR_MS);
+  await noteGasPrices(app, () => 5n);
+  // of 5, 10, …, 230 the sixth
+  expect(cheap()).toBe(50n);
 });
