@@ -30,7 +30,7 @@ export function desktopBridge(shell: Shell): Bridge {
     subscribe: (listener) => shell.onNews(listener),
     session: async () => {
       await call('status', {});
-      return { place: 'desktop', approvals: true, scope: 'all' };
+      return { place: 'desktop', approvals: true, home: null, scope: 'all' };
     },
     keyholder: {
       // nobody types a passphrase for the sandbox, which the shape leaves out

@@ -43,10 +43,11 @@ export class SignedOut extends Error {
   }
 }
 
-/** `approvals`: whether money may be sent from here. `scope`: `counter` for a till that is locked to its one screen. */
+/** `approvals`: whether money may be sent from here. `home`: the machine that has the keys, if it is another one. `scope`: `counter` for a till that is locked to its one screen. */
 export type Session = {
   place: 'browser' | 'desktop';
   approvals: boolean;
+  home: string | null;
   scope: 'all' | 'counter';
 };
 

@@ -282,7 +282,7 @@ describe('a session', () => {
   it('that is locked to the counter sells and does nothing else, and cannot unlock itself', async () => {
     const till = await signIn();
     expect((await till.ask('/session/lock', { business: 1 })).status).toBe(200);
-    expect((await till.ask('/session')).body).toEqual({ scope: 'counter', approvals: true });
+    expect((await till.ask('/session')).body).toEqual({ scope: 'counter', approvals: true, home: null });
     for (const method of ['status', 'business.list', 'key.list', 'console.end', 'wallet.lock', 'invoice.list']) {
       expect([method, (await till.ask(`/call/${method}`)).status]).toEqual([method, 403]);
     }
@@ -462,7 +462,7 @@ describe('approvals = false', () => {
     const signed = await signIn();
     const call = (method: string, body: object = {}) =>
       signed.ask(`/call/${method}`, body) as Promise<Pick<Answer, 'status' | 'body'>>;
-    expect((await signed.ask('/session')).body).toEqual({ scope: 'all', approvals: false });
+    expect((await signed.ask('/session')).body).toEqual({ scope: 'all', approvals: false, home: null });
     for (const method of ['withdrawal.approve', 'wallet.unlock', 'policy.set', 'wallet.passphrase', 'wallet.revoke']) {
       const { status, body } = await call(method);
       expect([method, status, body.error?.code]).toEqual([method, 403, 'console.refused']);

@@ -1,5 +1,6 @@
 /** Plans that send the takings on, in the console: made with a preview, shown at home, changed, and ended. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { joinServer } from '../../daemon/home/dial.ts';
 import { forwardKeyOf } from '../../daemon/wallet/forward-key.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { until } from '../support/daemon.ts';
@@ -177,6 +178,23 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     expect(await plans()).toEqual([]);
     await page.getByRole('heading', { name: 'Weitergeleitet', exact: true }).waitFor();
     await page.context().close();
+  });
+
+  it('asks for no passphrase where the keys are on another machine, and says where to approve', async () => {
+    const { server, code } = await shop.call('signer.invite', {});
+    await joinServer(server, code, 'Laptop');
+    const page = await shop.open('withdrawals/forwarding/new');
+    await page.getByLabel('Coin', { exact: true }).selectOption('LTC');
+    await page.getByLabel('Address', { exact: true }).selectOption(COLD);
+    await page.getByText('The keys are on Laptop').waitFor();
+    await page.getByText('countinghouse --server NAME forward set').waitFor();
+    expect(await page.getByRole('button', { name: 'Save the plan' }).count()).toBe(0);
+    await looked(page, 'at-home');
+    await shop.go(page, 'first/live');
+    await page.getByText('The keys are on another machine').waitFor();
+    expect(await page.locator('input[type=password]').count()).toBe(0);
+    await page.context().close();
+    await shop.call('signer.remove', { name: 'Laptop' });
   });
 
   it('was complained about by no page', () => expect(shop.complaints).toEqual([]));

@@ -369,8 +369,12 @@ export class ConsoleServer {
   }
 
   async #change(session: ConsoleSession, path: string, body: unknown): Promise<Answer> {
-    const { approvals } = this.#context.app.config.console;
-    if (path === SESSION_PATH) return { status: 200, body: { scope: session.scope, approvals } };
+    if (path === SESSION_PATH) {
+      // no page of this server asks for a passphrase whose keys are elsewhere
+      const home = this.#context.extra.machines.machine()?.name ?? null;
+      const approvals = home === null && this.#context.app.config.console.approvals;
+      return { status: 200, body: { scope: session.scope, approvals, home } };
+    }
     if (path === `${SESSION_PATH}/lock`) return this.#lock(session, body);
     if (path === `${SESSION_PATH}/end`) await this.end(session.id);
     else if (path === `${SESSION_PATH}/backup` && session.scope === 'all') {

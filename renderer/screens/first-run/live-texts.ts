@@ -15,6 +15,8 @@ export default texts(
     commandTitle: 'The command line makes this wallet',
     commandSeparate:
       'The signer is a service of its own user, whose words no browser reaches. Run this where the signer’s folder can be written:',
+    commandHome:
+      'The keys are on another machine. Run this there; NAME is the name of this server on it. No page of this server asks for your passphrase:',
     commandOff: 'Passphrases in the browser are turned off ([console] approvals = false). Run this in a terminal:',
     trustTitle: 'Where this page comes from',
     trust:
@@ -120,6 +122,8 @@ export default texts(
     commandTitle: 'Diese Wallet legt die Kommandozeile an',
     commandSeparate:
       'Der Signierer läuft als eigener Benutzer, dessen Wörter kein Browser erreicht. Führen Sie dies dort aus, wo der Ordner des Signierers beschreibbar ist:',
+    commandHome:
+      'Die Schlüssel sind auf einem anderen Rechner. Führen Sie dies dort aus; NAME ist der Name dieses Servers auf ihm. Keine Seite dieses Servers fragt nach Ihrer Passphrase:',
     commandOff:
       'Passphrasen sind im Browser abgeschaltet ([console] approvals = false). Führen Sie dies in einem Terminal aus:',
     trustTitle: 'Woher diese Seite kommt',

@@ -29,8 +29,13 @@ export function LiveWallet({ wallet, onOpened }: WalletProps): ReactNode {
   if (wallet.separate || !session.approvals) {
     return (
       <>
-        <Head title={t('commandTitle')} note={t(wallet.separate ? 'commandSeparate' : 'commandOff')} />
-        <Code text={COMMAND} />
+        <Head
+          title={t('commandTitle')}
+          note={t(session.home !== null ? 'commandHome' : wallet.separate ? 'commandSeparate' : 'commandOff')}
+        />
+        <Code
+          text={session.home === null ? COMMAND : COMMAND.replace('countinghouse', 'countinghouse --server NAME')}
+        />
       </>
     );
   }

@@ -5,7 +5,8 @@ import { useCall, useConnection, useData } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Select } from '../../parts/controls.tsx';
-import { Answer, coinName, Empty, Foreign, Notice, Problem } from '../../parts/parts.tsx';
+import { Elsewhere } from '../../parts/elsewhere.tsx';
+import { Answer, coinName, Empty, Foreign, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import { isWrongPassphrase, Passphrase } from '../gas/passphrase.tsx';
@@ -137,12 +138,7 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   if (!session.approvals) {
-    return (
-      <Notice tone="warn" title={t('offTitle')}>
-        <p>{t('off')}</p>
-        <code>{`countinghouse forward set ${business.id} ${asset.symbol} …`}</code>
-      </Notice>
-    );
+    return <Elsewhere commands={[`forward set ${business.id} ${asset.symbol} …`]} />;
   }
   async function save(): Promise<void> {
     const { address, from = 0, fee_share = null, fee_max = null, fee_day } = terms;

@@ -8,9 +8,10 @@ import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { useConnection, useData } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Choices, Field, Select } from '../../parts/controls.tsx';
+import { Elsewhere } from '../../parts/elsewhere.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
 import { useMoney } from '../../parts/money.ts';
-import { Notice, Problem } from '../../parts/parts.tsx';
+import { Problem } from '../../parts/parts.tsx';
 import { useTries } from '../../tries.ts';
 import { type Desk, type DeskForecast, MIN_USD, useSigning } from './desks.ts';
 import { isWrongPassphrase, Passphrase } from './passphrase.tsx';
@@ -107,6 +108,8 @@ function useHighest(ready: readonly DeskForecast[]): [Highest, (highest: Highest
   return [whole, setHighest];
 }
 
+const commandOf = ({ desk }: DeskForecast): string => `gas collect ${desk.business_id} ${desk.chain}`;
+
 export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
@@ -122,7 +125,7 @@ export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNod
   });
   const { working, error, wait } = collecting;
   const isReal = ready.some(({ desk }) => desk.network !== 'sandbox');
-  if (isReal && !session.approvals) return <TurnedOff ready={ready} />;
+  if (isReal && !session.approvals) return <Elsewhere commands={ready.map(commandOf)} />;
   const isTyped = ready.every(({ desk }) => unitsOf(highest[desk.chain] ?? '', desk) !== null);
   const isReady = isTyped && connection.up && !working && wait === 0 && (!isReal || passphrase !== '');
   const end = (begin === 'night' ? nextNight() : Date.now()) + daysOf(begin, days) * MS_PER_DAY;
@@ -192,19 +195,5 @@ function HighestCost({ desk, value, type }: { desk: Desk; value: string; type(te
       hint={worth === null ? t('highestFree') : t('highestHint', { fiat: fiat(worth, money.currency, language) })}
       error={units === null ? t('noAmount', { coin }) : undefined}
     />
-  );
-}
-
-function TurnedOff({ ready }: { ready: readonly DeskForecast[] }): ReactNode {
-  const t = useText(TEXTS);
-  return (
-    <Notice tone="warn" title={t('offTitle')}>
-      <p>{t('off')}</p>
-      {ready.map(({ desk }) => (
-        <p key={desk.chain}>
-          <code>{`countinghouse gas collect ${desk.business_id} ${desk.chain}`}</code>
-        </p>
-      ))}
-    </Notice>
   );
 }

@@ -12,6 +12,7 @@ import { useCustody } from '../../keyholder.ts';
 import { Notice, Section } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import { useDoing } from './doing.ts';
+import { Off } from './off.tsx';
 import { PassphraseField } from './secret.tsx';
 import TEXTS from './texts.ts';
 import { Words } from './words.tsx';
@@ -45,7 +46,7 @@ export function SecretWords({ wallet }: { wallet: Wallet }): ReactNode {
       {wallet.separate ? (
         <p className="quiet">{t('separate')}</p>
       ) : !session.approvals ? (
-        <p className="quiet">{t('off')}</p>
+        <Off />
       ) : words ? (
         <div className="wallet-words">
           <Words words={words} />

@@ -20,6 +20,8 @@ export default texts(
     wrong: 'This passphrase does not open the wallet. Nothing has changed.',
     wait: 'Too many wrong passphrases: try again in {n} second|Too many wrong passphrases: try again in {n} seconds',
     off: 'Passphrases are turned off in the browser: [console] approvals = false',
+    atHome:
+      'The keys are on {machine}: open the wallet and see its words there. No page of this server asks for your passphrase.',
     changeTitle: 'Change the passphrase',
     changeNote: 'it protects the wallet on this computer; the words stay the same',
     old: 'Current passphrase',
@@ -152,6 +154,8 @@ export default texts(
     wrong: 'Diese Passphrase öffnet die Wallet nicht. Nichts hat sich geändert.',
     wait: 'Zu viele falsche Passphrasen: wieder in {n} Sekunde|Zu viele falsche Passphrasen: wieder in {n} Sekunden',
     off: 'Passphrasen sind im Browser abgeschaltet: [console] approvals = false',
+    atHome:
+      'Die Schlüssel sind auf {machine}: Öffnen Sie die Wallet dort, und sehen Sie dort ihre Wörter. Keine Seite dieses Servers fragt nach Ihrer Passphrase.',
     changeTitle: 'Passphrase ändern',
     changeNote: 'sie schützt die Wallet auf diesem Computer; die Wörter bleiben dieselben',
     old: 'Bisherige Passphrase',

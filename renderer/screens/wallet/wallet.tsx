@@ -13,6 +13,7 @@ import { href, useHashRoute } from '../../router.ts';
 import { Addresses } from './addresses.tsx';
 import { Backup } from './backup.tsx';
 import { useDoing } from './doing.ts';
+import { Off } from './off.tsx';
 import { Proof } from './proof.tsx';
 import { PASSPHRASE_CHARS_MIN, PassphraseForm, whyNot } from './secret.tsx';
 import { SecretWords } from './secret-words.tsx';
@@ -100,7 +101,7 @@ function Lock({ wallet }: { wallet: Wallet }): ReactNode {
         </State>
       </p>
       <Facts rows={rows} />
-      {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <p className="quiet">{t('off')}</p>}
+      {isOpen ? <LockNow /> : session.approvals ? <Unlock wallet={wallet} /> : <Off />}
     </Section>
   );
 }

@@ -8,9 +8,10 @@ import { useConnection, useData } from '../../data.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
+import { Elsewhere } from '../../parts/elsewhere.tsx';
 import { decimal, scaled, useTimes } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Hash, Notice, Problem, Reason, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Coin, Fiat, Hash, Problem, Reason, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
@@ -287,7 +288,9 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const isTyped = !needsPassphrase || approval.passphrase !== '';
   const isFree = connection.up && !busy && !approval.working && approval.wait === 0;
   const ready = known && isFree && isTyped && (groups === 0 || compared);
-  if (!session.approvals && (needsPassphrase || request.isOutside)) return <TurnedOff task={task} />;
+  if (!session.approvals && (needsPassphrase || request.isOutside)) {
+    return <Elsewhere commands={[`withdrawal approve ${'id' in task ? task.id : '…'}`]} />;
+  }
   return (
     <form
       className="sign"
@@ -350,16 +353,6 @@ const isPassphrase = (error: Error): boolean =>
 function WhyNot({ error }: { error: Error }): ReactNode {
   const t = useText(TEXTS);
   return 'code' in error && error.code === 'vault.passphrase' ? t('wrongPassphrase') : <Reason error={error} />;
-}
-
-function TurnedOff({ task }: { task: Task }): ReactNode {
-  const t = useText(TEXTS);
-  const id = 'id' in task ? task.id : '…';
-  return (
-    <Notice tone="warn" title={t('approvalsOffTitle')}>
-      {t('approvalsOff', { command: `countinghouse withdrawal approve ${id}` })}
-    </Notice>
-  );
 }
 
 /** Refusing is confirmed, since it is final; nothing is paid by it. */
