@@ -38,6 +38,7 @@ import type { Server } from './place.ts';
 const OPEN_MS = 20_000;
 const ANSWER_MS = 20_000;
 const RETRY_SECONDS = 5;
+const TWICE_RETRY_SECONDS = 60;
 /** Each side ends a connection that is silent for longer. */
 const PING_MS = 30_000;
 const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
@@ -45,6 +46,8 @@ const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
 const STRANGE = 'No server of this program answers there, or one of another release';
 const IMPOSTOR =
   'What answers there could not prove to be the server that this computer was connected with. Nothing was told to it. If the server was set up anew, connect this computer anew: `countinghouse signer invite` there';
+const TWICE =
+  'Another computer signs for this server already, with the key of this one: it has a copy of this folder. Nothing is signed here. Stop one of the two for good, and go on with the one that signed last, because only its record knows what was signed. If you know of no other one, end it on the server with `countinghouse signer remove`, and move the money to new words';
 
 async function open(url: string): Promise<Inbox> {
   const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
@@ -115,7 +118,9 @@ export async function dial({ url, service, machine }: Server, role: Role, about:
     );
     const plain = await channel?.open(MACHINE_PATH, 0, boxOf(box));
     if (!channel || !plain) throw new Rejected('signer.server', IMPOSTOR);
-    if (!Known.parse(jsonOf(textOf(plain))).known) {
+    const { known, twice } = Known.parse(jsonOf(textOf(plain)));
+    if (twice) throw new Unavailable(TWICE, TWICE_RETRY_SECONDS);
+    if (!known) {
       throw new Rejected(
         'signer.not_found',
         `${url} has removed this computer, or was restored from before it joined: invite it anew there`,

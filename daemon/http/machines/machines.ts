@@ -2,14 +2,15 @@
  * The connections of the signing machine at home, which it opens itself to the console's listener.
  *
  * Invariants: nothing that a machine says is used before it has proved its key. It has one connection to sign over: a newer one
- * takes the place of an older one, whose end may not have been noticed. A stranger costs a greeting, a few of them at a time.
+ * takes the place of an older one whose end was not noticed, and is turned away where that one is alive, because a copy of the
+ * machine's folder has a record of its own. A stranger costs a greeting, a few of them at a time.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { Channel as Boxes, boxText, jsonBytes, newPair, publicText, textOf } from '../../contract/console-channel.ts';
 import {
@@ -38,6 +39,8 @@ const STRANGERS_MAX = 20;
 const CALLERS_MAX = 20;
 /** The machine sends a sign of life twice as often. */
 const SILENT_MS = 75_000;
+/** A connection that is alive answers within this time. */
+const ALIVE_MS = 5_000;
 
 export type Answering = (method: string, params: unknown) => Promise<Answer>;
 
@@ -67,7 +70,7 @@ export class Machines implements Home {
   readonly #greetings: TokenBuckets;
   readonly #callers = new Set<Duplex>();
   #strangers = 0;
-  #signer: { stream: Duplex; since: number; channel: Channel | null } | null = null;
+  #signer: { socket: WebSocket; stream: Duplex; since: number; channel: Channel | null } | null = null;
 
   constructor(options: MachinesOptions) {
     this.#options = options;
@@ -165,8 +168,14 @@ export class Machines implements Home {
     const hello = { origin: lineOrigin(role), page, service, ephemeral, nonce };
     const boxes = await Boxes.ofService({ service: privateKey, ephemeral: pair.privateKey }, hello).catch(() => null);
     if (!boxes) return false;
-    const known = jsonBytes({ known: this.#roll.find(page) !== null });
+    const isFound = this.#roll.find(page) !== null;
+    const twice = isFound && role === 'signer' && this.#signer !== null && (await answers(this.#signer.socket));
+    const known = jsonBytes({ known: isFound, twice });
     tell(inbox, { is: 'greeted', key: ephemeral, box: boxText(await boxes.seal(MACHINE_PATH, 0, known)) });
+    if (twice) {
+      this.#options.log.warn({ machine: this.machine()?.name }, 'a second computer with its key was turned away');
+      return false;
+    }
     const answer = await inbox.next(GREETING_MS);
     const plain = answer?.isBinary ? await boxes.open(MACHINE_PATH, 1, new Uint8Array(answer.data)) : null;
     const about = About.safeParse(plain && jsonOf(textOf(plain)));
@@ -176,14 +185,14 @@ export class Machines implements Home {
     const stream = sealedStream(inbox, boxes, 2);
     watchLife(inbox, stream);
     if (role === 'operator') void this.#serveOperator(stream, call);
-    else this.#serveSigner(stream);
+    else this.#serveSigner(inbox.socket, stream);
     return true;
   }
 
-  #serveSigner(stream: Duplex): void {
+  #serveSigner(socket: WebSocket, stream: Duplex): void {
     const { log, now, onConnected } = this.#options;
     const former = this.#signer;
-    this.#signer = { stream, since: now(), channel: null };
+    this.#signer = { socket, stream, since: now(), channel: null };
     former?.stream.destroy();
     const name = this.machine()?.name;
     stream.once('close', () => {
@@ -245,6 +254,21 @@ function jsonOf(text: string | Buffer): unknown {
   } catch {
     return null;
   }
+}
+
+/** Whether the other end of a socket is alive. */
+function answers(socket: WebSocket): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), ALIVE_MS);
+  const alive = (): void => resolve(true);
+  const over = (): void => resolve(false);
+  socket.once('pong', alive).once('close', over);
+  if (socket.readyState === socket.OPEN) socket.ping();
+  else over();
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.off('pong', alive).off('close', over);
+  });
 }
 
 /** Ends a connection over which nothing comes any more: a computer that fell asleep says no goodbye. */

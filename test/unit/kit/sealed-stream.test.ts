@@ -1,0 +1,92 @@
+/** The stream between a server and its signing machine: what a liar on the way, or one at its other end, can do to it. */
+import { EventEmitter, once } from 'node:events';
+import { expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+import { Inbox, sealedStream } from '../../../daemon/kit/sealed-stream.ts';
+import { until } from '../../support/until.ts';
+
+/** A socket whose other end is the test. */
+class Line extends EventEmitter {
+  isPaused = false;
+  isEnded = false;
+  /** Messages that were sent while it was paused. */
+  readonly held: [Buffer, boolean][] = [];
+  say(data: Buffer, isBinary = true): void {
+    if (this.isPaused) this.held.push([data, isBinary]);
+    else this.emit('message', data, isBinary);
+  }
+  pause(): void {
+    this.isPaused = true;
+  }
+  resume(): void {
+    this.isPaused = false;
+    while (!this.isPaused && this.held.length > 0) this.emit('message', ...this.held.shift()!);
+  }
+  terminate(): void {
+    this.isEnded = true;
+    this.emit('close');
+  }
+  close(): void {
+    this.terminate();
+  }
+}
+
+/** A box names its number, and opens for that one alone. */
+const box = (number: number, text: string): Buffer => Buffer.from(`${number} ${text}`);
+const boxes = {
+  seal: async (_: string, number: number, plain: Uint8Array) =>
+    new Uint8Array(box(number, Buffer.from(plain).toString())),
+  open: async (_: string, number: number, sealed: Uint8Array) => {
+    const [, of, text = ''] = /^(\d+) ([\s\S]*)$/.exec(Buffer.from(sealed).toString()) ?? [];
+    return Number(of) === number ? new Uint8Array(Buffer.from(text)) : null;
+  },
+};
+
+function connection() {
+  const line = new Line();
+  const stream = sealedStream(new Inbox(line as unknown as WebSocket), boxes, 2);
+  return { line, stream };
+}
+
+it('gives what comes in its order', async () => {
+  const { line, stream } = connection();
+  for (const [i, text] of ['one ', 'two ', 'three'].entries()) line.say(box(2 + i, text));
+  let heard = '';
+  stream.on('data', (data: Buffer) => {
+    heard += data.toString();
+  });
+  await until('all was heard', async () => heard === 'one two three');
+  expect(line.isEnded).toBe(false);
+});
+
+it.each<[string, Buffer, boolean]>([
+  ['repeated', box(2, 'one'), true],
+  ['left out', box(4, 'three'), true],
+  ['altered', Buffer.from('garbage'), true],
+  ['in clear', box(3, 'two'), false],
+])('ends with a box that was %s, of which nothing is heard', async (_, second, isBinary) => {
+  const { line, stream } = connection();
+  let heard = '';
+  stream.on('data', (data: Buffer) => {
+    heard += data.toString();
+  });
+  const ended = once(stream, 'close');
+  line.say(box(2, 'one'));
+  line.say(second, isBinary);
+  await expect(ended).rejects.toThrow('no box of this connection');
+  expect([heard, line.isEnded]).toEqual(['one', true]);
+});
+
+it('reads no further than somebody wants, so that endless frames fill no memory', async () => {
+  const { line, stream } = connection();
+  const large = 'x'.repeat(60_000);
+  for (let i = 0; i < 100; i++) line.say(box(2 + i, large));
+  await until('the socket is paused', async () => line.isPaused);
+  expect(stream.readableLength).toBeLessThanOrEqual(2 * large.length);
+  expect(line.held.length).toBeGreaterThan(95);
+  let heard = 0;
+  stream.on('data', (data: Buffer) => {
+    heard += data.length;
+  });
+  await until('all was heard', async () => heard === 100 * large.length);
+});
