@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Transaction } from 'bitcoinjs-lib';
-import { expect } from 'vitest';
 import { childPublicKey } from '../../../daemon/chains/hd.ts';
 import { addressOfKey, scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import type { UtxoChain } from '../../../daemon/chains/utxo/params.ts';
@@ -162,5 +161,5 @@ export async function codeOf(promise: Promise<unknown>): Promise<string> {
     if (error instanceof Rejected) return error.code;
     throw error;
   }
-  return expect.fail('nothing was rejected');
+  throw new Error('nothing was rejected');
 }
