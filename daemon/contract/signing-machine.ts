@@ -98,7 +98,7 @@ export const Welcome = z.discriminatedUnion('is', [
 ]);
 export type Welcome = z.infer<typeof Welcome>;
 
-/** `known`: whether the server still takes this machine. `twice`: it is connected already, from another place; absent in release 0.1.0. */
+/** `known`: whether the server still takes this machine. `twice`: it is connected already, from another place. */
 export const Known = z.object({ known: z.boolean(), twice: z.boolean().default(false) });
 
 /** The machine's first line in a box, which proves the machine. `backupKey`: the file of the wallet's key for backups. */

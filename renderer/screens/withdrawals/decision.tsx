@@ -288,7 +288,9 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const isTyped = !needsPassphrase || approval.passphrase !== '';
   const isFree = connection.up && !busy && !approval.working && approval.wait === 0;
   const ready = known && isFree && isTyped && (groups === 0 || compared);
-  if (!session.approvals && (needsPassphrase || request.isOutside)) {
+  // a PSBT is signed in another wallet, wherever this one's keys are
+  const isOff = needsPassphrase || (request.isOutside && session.home === null);
+  if (!session.approvals && isOff) {
     return <Elsewhere commands={[`withdrawal approve ${'id' in task ? task.id : '…'}`]} />;
   }
   return (

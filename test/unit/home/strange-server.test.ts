@@ -68,7 +68,7 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     expect(heard.map((text) => Object.keys(JSON.parse(text)).sort())).toEqual([['do', 'machine', 'nonce', 'role']]);
   });
 
-  it('that has no such path, as before release 0.1.0, is asked again later', async () => {
+  it('that has no such path, as an older one has not, is asked again later', async () => {
     const { folder, home } = await pair();
     await home.close();
     const old = createServer((_, response) => response.writeHead(404).end());
