@@ -275,7 +275,7 @@ export const MESSAGES = {
   'advice.signer': '`systemctl start countinghouse-signer`; its log says why it ended',
   'advice.sources': '`countinghouse source list` shows each server',
   'advice.cost_limit':
-    'if it is your own: COST_SOFT_LIMIT=0 in its settings, or a search of 100,000 addresses takes hours',
+    'if it is your own: COST_SOFT_LIMIT=0 and COST_HARD_LIMIT=0 in its settings, or a search of 100,000 addresses takes hours',
   'advice.tls': 'set up TLS: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
   'advice.upgrade': 'upgrade as resources/docs/run-a-server.md says',

@@ -309,7 +309,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.signer': '`systemctl start countinghouse-signer`; sein Protokoll sagt, warum er endete',
   'advice.sources': '`countinghouse source list` zeigt jeden Server',
   'advice.cost_limit':
-    'wenn es Ihr eigener ist: COST_SOFT_LIMIT=0 in seinen Einstellungen, sonst dauert eine Suche in 100.000 Adressen Stunden',
+    'wenn es Ihr eigener ist: COST_SOFT_LIMIT=0 und COST_HARD_LIMIT=0 in seinen Einstellungen, sonst dauert eine Suche in 100.000 Adressen Stunden',
   'advice.tls': 'Richten Sie TLS ein: resources/proxies',
   'advice.unlock': 'countinghouse wallet unlock',
   'advice.upgrade': 'Steigen Sie um, wie es in resources/docs/run-a-server.md steht',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Progress } from '../../../daemon/chains/utxo/electrum/histories/progress.ts';
 
-const HINT = /COST_SOFT_LIMIT=0/;
+const HINT = /COST_SOFT_LIMIT=0 and COST_HARD_LIMIT=0/;
 
 describe('the progress of a long search', () => {
   it.each([

@@ -22,7 +22,7 @@ export class Progress {
     this.#last = done;
     const tookMs = nowMs - this.#beganAtMs;
     const hint = isSlowed
-      ? '; the server slows this client down: an ElectrumX of your own does not with COST_SOFT_LIMIT=0 in its settings'
+      ? '; the server slows this client down: an ElectrumX of your own does not with COST_SOFT_LIMIT=0 and COST_HARD_LIMIT=0'
       : '';
     if (tookMs < MEASURED_MS_MIN || done <= this.#from) return hint;
     const minutes = Math.ceil(((total - done) * tookMs) / (done - this.#from) / MS_PER_MINUTE);
