@@ -131,8 +131,6 @@ export interface ChainAdapter {
   readonly balances?: BalancesSource;
   /** Only on chains of accounts; absent where the chain is simulated. */
   readonly witnesses?: Witnesses;
-  /** True if a newly watched address is known from its first payment on, whatever blocks were read before. */
-  readonly wholeHistories?: boolean;
 
   /** The address at an index, from public keys alone. Throws on an index above 2^31 - 1. */
   deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress>;
@@ -183,8 +181,8 @@ export interface ChainAdapter {
   rescanned?(): number;
 
   /**
-   * The addresses that were ever used, if the chain's present state shows that: by a balance, or by a transaction sent.
-   * Absent: only blocks show it. Throws `Unavailable`.
+   * The addresses that were ever used, if the source tells that without reading blocks: by a balance, a transaction sent, or a
+   * history. Absent: only blocks show it. Throws `Unavailable`.
    */
   areUsed?(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]>;
 

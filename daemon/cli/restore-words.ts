@@ -82,9 +82,7 @@ async function restoreWords(session: Session, options: Options): Promise<void> {
   try {
     await makeWallet(session, options, words, text, bip39);
     const search = { network, birthday, gap, restores, anew: options.fromStart ?? false };
-    const found = await discover(session, words, search, wait);
-    const added = await addAccounts(session, words, options, found);
-    await waitUntil(session, wait, () => untilRead(session));
+    const { found, added } = await findAccounts(session, words, { ...options, wait }, search);
     const restored = await withBalances(session, added);
     session.print({ used: found.used, businesses: restored }, () => restoredText(found, restored));
   } finally {
@@ -107,35 +105,61 @@ async function makeWallet(session: Session, options: Options, words: OpenedBacku
   }
 }
 
-/** Searches more accounts until the last 20 are unused. */
-async function discover(
+type Request = Required<Pick<Options, 'network' | 'birthday' | 'gap' | 'restores'>> & { anew: boolean };
+type Added = { id: number; account_no: number; key: string }[];
+
+/**
+ * Searches more accounts until the last 20 are unused, and adds the used ones: as soon as the likely addresses were searched,
+ * because all of them may take a server days, and what is found later then.
+ */
+export async function findAccounts(
   session: Session,
   words: OpenedBackup,
-  request: Required<Pick<Options, 'network' | 'birthday' | 'gap' | 'restores'>> & { anew: boolean },
-  wait: number,
-): Promise<Discovery> {
+  options: Options & { wait: number },
+  request: Request,
+): Promise<{ found: Discovery; added: Added }> {
+  const added: Added = [];
+  let { anew } = request;
   let count = ACCOUNTS_FIRST;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const numbers = Array.from({ length: count }, (_, account) => account);
     const accounts = Object.fromEntries(
       CHAINS.map((chain) => [chain, numbers.map((account) => words.account(chain, request.network, account))]),
     );
-    await session.call('wallet.discover', { ...request, accounts });
-    const found = await waitUntil(session, wait, () => discovery(session));
-    if (found.error !== null) throw new Failure(`the search ended: ${found.error}`, EXIT.failed, 'discovery');
-    const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;
-    if (needed <= count) return found;
-    count = needed;
+    await session.call('wallet.discover', { ...request, anew, accounts });
+    anew = false;
+    for (const isEnough of [isNear, isOver]) {
+      const found = await waitUntil(session, options.wait, () => discovery(session, isEnough));
+      if (found.error !== null && !found.running)
+        throw new Failure(`the search ended: ${found.error}`, EXIT.failed, 'discovery');
+      const needed = highestAccount(found) + 1 + ACCOUNTS_AHEAD;
+      if (needed > count) {
+        count = needed;
+        break;
+      }
+      added.push(...(await addAccounts(session, words, options, found)));
+      // the past of an account is read while it is used, too
+      if (found.running) session.io.stderr.write(USABLE);
+      await waitUntil(session, options.wait, () => untilRead(session));
+      if (!found.running) return { found, added };
+    }
   }
   throw new Failure('too many accounts are used', EXIT.failed, 'discovery');
 }
 
+const USABLE =
+  'All that was found so far can be used now. Behind several restores in a row, and in accounts that look unused, the service searches on: its ' +
+  'log says how long. Leave this command running, or run it again: it goes on, adds what was found, and shows the balances.\n';
+
+const isOver = ({ running }: Discovery): boolean => !running;
+const isNear = (state: Discovery): boolean => isOver(state) || state.chains.every(({ near }) => near);
+
 const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
 
-/** The result of the search, or its progress and its problem. */
-async function discovery(session: Session): Promise<Look<Discovery>> {
+/** The result of the search once it is enough, or its progress and its problem. */
+async function discovery(session: Session, isEnough: (state: Discovery) => boolean): Promise<Look<Discovery>> {
   const state = await session.call('wallet.discovery', {});
-  if (!state.running) return { done: state };
+  if (isEnough(state)) return { done: state };
   const text = state.chains.map((one) => `${one.chain} ${progressText(one)}`);
   const chains = text.join(', ') || 'no node is connected';
   const why = state.error === null ? '' : ` (${state.error})`;
@@ -146,19 +170,30 @@ async function discovery(session: Session): Promise<Look<Discovery>> {
 const share = (done: number, of: number): string => `${of === 0 ? 100 : Math.floor((100 * done) / of)} %`;
 const count = (number: number): string => number.toLocaleString('en');
 
+/** About how long, in the largest fitting unit. */
+export function durationText(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  const hours = Math.ceil(minutes / 60);
+  if (minutes < 120) return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+  return hours < 48 ? `${hours} hours` : `${Math.ceil(hours / 24)} days`;
+}
+
 /** How far the search of a chain is, as a share of what is known. */
 export function progressText({ derived, from, height, tip, addresses, done }: Discovery['chains'][number]): string {
   if (done) return 'done';
   if (derived) return `derives addresses: ${share(derived.done, derived.of)} of ${count(derived.of)}`;
-  if (addresses) return `${share(addresses.asked, addresses.of)} of ${count(addresses.of)} addresses`;
+  if (addresses) {
+    const { asked, of, seconds_left } = addresses;
+    return `${share(asked, of)} of ${count(of)} addresses${seconds_left === null ? '' : `, ${durationText(seconds_left)} to go`}`;
+  }
   if (from === null || height === null || tip === null) return 'waits for its node';
   return `${share(height - from, tip - from)} (block ${count(height)} of ${count(tip)})`;
 }
 
 /** Adds all accounts up to the last used one, so that their numbers have no gaps. */
-async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Discovery) {
+async function addAccounts(session: Session, words: OpenedBackup, options: Options, found: Discovery): Promise<Added> {
   const { network, birthday, gap = GAP, name } = options;
-  const added: { id: number; account_no: number; key: string }[] = [];
+  const added: Added = [];
   for (;;) {
     const { account_no } = await session.call('business.nextAccount', { network });
     if (account_no > highestAccount(found)) return added;

@@ -121,8 +121,10 @@ export const RECOVERY = {
           from: z.int().nullable(),
           height: z.int().nullable(),
           tip: z.int().nullable(),
-          /** How many addresses were asked for, of all. Null where blocks are read. */
-          addresses: z.object({ asked: z.int(), of: z.int() }).nullable(),
+          /** How many addresses were asked for, of all, and how long the others take at this rate. Null where blocks are read. */
+          addresses: z.object({ asked: z.int(), of: z.int(), seconds_left: z.int().nullable() }).nullable(),
+          /** Whether the likely addresses were searched: those of the first gap, near used ones, and behind one restore. */
+          near: z.boolean(),
           done: z.boolean(),
         }),
       ),

@@ -94,6 +94,35 @@ export function indicesToSearch({ used, gap, jumps, known, isUnused }: Searched)
   return merged(ranges);
 }
 
+/** How far other programs look into an account of which no use is known (BIP-44). */
+const FIRST_LOOK = 20;
+
+/** How many of `searchSteps` come before a wallet can be used: the likely addresses, and those behind one restore. */
+export const NEAR_STEPS = 2;
+
+/**
+ * `indicesToSearch` in an order, because a server may need days for all of them: what is missing of the first list is searched
+ * first. First comes where money most likely is: the first gap, and a gap on each side of the last used index. Then the gap behind
+ * one restore, then what is below the last used index and the first gap of unused accounts, and then all.
+ */
+export function searchSteps(searched: Searched): IndexRange[][] {
+  const { used, gap, isUnused } = searched;
+  const all = indicesToSearch(searched);
+  const below: IndexRange = { from: 0, to: used + 1 + gap };
+  if (isUnused) {
+    const first = [{ from: 0, to: Math.min(gap, FIRST_LOOK) }];
+    return [first, first, [below], all];
+  }
+  const from = Math.max(0, used + 1 - gap);
+  const likely = [
+    { from: 0, to: gap },
+    { from, to: below.to },
+  ];
+  const behind = (indicesOfPast(used, gap).at(-1)?.to ?? 0) + 1 + gap;
+  const restored = { from: INDICES_JUMPED + from, to: behind };
+  return [likely, [...likely, restored], [below, restored], all];
+}
+
 function merged(ranges: readonly IndexRange[]): IndexRange[] {
   const found: IndexRange[] = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from)) {

@@ -9,16 +9,22 @@
  * payment, so that the many accounts that were never used cost nothing. The address that change returns to is derived for each
  * account: a mined coin shows no account, and no program mines to another address.
  */
+
+import { isDeepStrictEqual } from 'node:util';
 import type { ChainAdapter, ScriptList } from '../../chains/adapter.ts';
 import { CHAINS, type ChainId, type Network } from '../../domain/assets.ts';
-import type { AccountKey } from '../../domain/chain.ts';
+import { type AccountKey, chainKey } from '../../domain/chain.ts';
+import { MS_PER_MINUTE } from '../../domain/time.ts';
 import type { App } from '../app.ts';
 import { ChainSearch, type SearchListener } from './chain-search.ts';
 import { type ChainRecord, type SearchMemory, type SearchRecord, searchOf, storedSearch } from './discovery-record.ts';
+import { noteSearched } from './rescan.ts';
 import { type AddressPath, ScratchList } from './scratch-list.ts';
 
 /** How often it is stored how far a search has come. */
 const KEPT_EVERY_MS = 2_000;
+/** The interval of progress messages in the log. */
+const TOLD_EVERY_MS = MS_PER_MINUTE;
 
 export type DiscoveryRequest = {
   network: Network;
@@ -44,8 +50,10 @@ export type DiscoveryState = {
     from: number | null;
     height: number | null;
     tip: number | null;
-    /** The addresses that were asked for, of all; null where blocks are read. */
-    addresses: { asked: number; of: number } | null;
+    /** The addresses that were asked for, of all, and how long the others take at this rate; null where blocks are read. */
+    addresses: { asked: number; of: number; seconds_left: number | null } | null;
+    /** Whether the addresses that may be used most likely were all asked for (`NEAR_STEPS`). */
+    near: boolean;
     done: boolean;
   }[];
   /** The highest used index in each branch (-1: none) of each used account. */
@@ -73,7 +81,6 @@ export class AccountDiscovery {
   #writtenAt = performance.now();
   readonly #abort = new AbortController();
   readonly #state: DiscoveryState;
-  readonly #searches: ChainSearch[] = [];
   readonly done: Promise<void>;
 
   constructor(request: DiscoveryRequest, open: OpenSource, memory = NO_MEMORY) {
@@ -87,7 +94,6 @@ export class AccountDiscovery {
   }
 
   get state(): DiscoveryState {
-    for (const search of this.#state.running ? this.#searches : []) search.count();
     return this.#state;
   }
 
@@ -120,7 +126,6 @@ export class AccountDiscovery {
       },
     };
     const search = new ChainSearch(chain, { source, list, keys }, request, told, this.#abort.signal);
-    this.#searches.push(search);
     this.#state.chains.push(search.progress);
     await search.run(this.#earlier[chain]);
   }
@@ -153,6 +158,7 @@ export class Discoveries {
   readonly #open: OpenSource;
   #present: AccountDiscovery | null = null;
   #search = '';
+  #toldAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(app: App, open: OpenSource) {
     this.#app = app;
@@ -170,7 +176,42 @@ export class Discoveries {
     await this.stop();
     const memory = storedSearch(this.#app, request);
     this.#search = search;
-    this.#present = new AccountDiscovery(request, this.#open, anew ? { ...memory, read: () => null } : memory);
+    const present = new AccountDiscovery(request, this.#open, {
+      read: () => (anew ? null : memory.read()),
+      write: async (chains) => {
+        await memory.write(chains);
+        await this.#learn(request, present.state);
+        this.#tell(request, present.state);
+      },
+    });
+    this.#present = present;
+    void present.done
+      .then(() => this.#learn(request, present.state))
+      .catch((error: unknown) => this.#app.log.error({ error }));
+  }
+
+  /** Tells the accounts that were added during the search what it finds of them. */
+  async #learn({ network, accounts }: DiscoveryRequest, { used }: DiscoveryState): Promise<void> {
+    for (const { chain, account_no, receiving, change } of used) {
+      const key = accounts[chain]?.[account_no];
+      const added = this.#app.directory
+        .accounts()
+        .find((one) => one.chainKey === chainKey(network, chain) && isDeepStrictEqual(one.key, key));
+      if (added) await noteSearched(this.#app, added, { receiving, change });
+    }
+  }
+
+  #tell({ network }: DiscoveryRequest, { chains }: DiscoveryState): void {
+    const now = performance.now();
+    if (now - this.#toldAtMs < TOLD_EVERY_MS) return;
+    this.#toldAtMs = now;
+    for (const { chain, addresses, done } of chains) {
+      if (!addresses || done) continue;
+      this.#app.log.info(
+        { chain: chainKey(network, chain), ...addresses },
+        'the words are searched for used addresses',
+      );
+    }
   }
 
   async stop(): Promise<void> {

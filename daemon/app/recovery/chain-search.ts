@@ -9,15 +9,28 @@ import { type ChainAdapter, tipOf } from '../../chains/adapter.ts';
 import type { ChainId } from '../../domain/assets.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
-import { type IndexRange, indicesToSearch, indicesToWatch, jumpsBetween, without } from '../../domain/indices.ts';
+import {
+  type IndexRange,
+  indicesToWatch,
+  jumpsBetween,
+  NEAR_STEPS,
+  searchSteps,
+  without,
+} from '../../domain/indices.ts';
 import { sleep } from '../../kit/async.ts';
 import type { DiscoveryRequest, DiscoveryState } from './account-discovery.ts';
 import type { ChainRecord, ListedRange } from './discovery-record.ts';
 import type { AddressPath, ScratchList } from './scratch-list.ts';
+import { TimeLeft } from './time-left.ts';
 
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;
+/** Addresses whose state is asked for at once. A slow source is asked for fewer, so that what it told is stored soon. */
 const STATES_AT_ONCE = 500;
+const STATES_AT_ONCE_MIN = 20;
+const STATES_MS_MAX = 10_000;
+/** Addresses that are listed at once where a source is asked for their state: what is found changes which ones come next. */
+const LISTED_AT_ONCE = 2_000;
 /** Of change, where a family uses one address of it: as many as BIP-44 has other programs search. */
 const FIXED_CHANGE_GAP = 20;
 
@@ -37,6 +50,18 @@ export type SearchListener = {
 const fixedChange = ({ branch }: Row): IndexRange[] => (branch === 1 ? [{ from: 0, to: 1 }] : []);
 
 const sizeOf = (ranges: readonly IndexRange[]): number => ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+
+/** The first indices of these ranges. */
+function firstOf(ranges: readonly IndexRange[], count: number): IndexRange[] {
+  const first: IndexRange[] = [];
+  let room = count;
+  for (const { from, to } of ranges) {
+    if (room <= 0) break;
+    first.push({ from, to: Math.min(to, from + room) });
+    room -= to - from;
+  }
+  return first;
+}
 
 async function inOrder<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   for (const item of items) await work(item);
@@ -68,51 +93,41 @@ export class ChainSearch {
     this.#request = request;
     this.#told = told;
     this.#signal = signal;
-    this.#ahead = source.wholeHistories || source.areUsed ? 0 : request.gap;
+    this.#ahead = source.areUsed ? 0 : request.gap;
     this.#rows = [...keys.keys()].flatMap((account) =>
       ([0, 1] as const).map((branch): Row => ({ account, branch, used: -1, covered: [], ready: -1 })),
     );
-    const isCounted = source.areUsed !== undefined || source.wholeHistories === true;
     this.progress = {
       chain,
       derived: null,
       from: null,
       height: null,
       tip: null,
-      addresses: isCounted ? { asked: 0, of: 0 } : null,
+      addresses: source.areUsed ? { asked: 0, of: 0, seconds_left: null } : null,
+      near: false,
       done: false,
     };
   }
 
-  /** The addresses that a light client watches on the server that it asks. */
-  count(): void {
-    const { addresses } = this.progress;
-    const { wholeHistories, servers } = this.#source;
-    if (!addresses || !wholeHistories || !servers) return;
-    const watched = servers.call(this.#source).filter((one) => one.asked);
-    addresses.asked = Math.min(addresses.of, Math.max(0, ...watched.map((one) => one.watched)));
-  }
-
   /** `earlier`: how far the same search had come. */
   async run(earlier: ChainRecord | undefined): Promise<void> {
-    const { knowsAccounts, areUsed, wholeHistories } = this.#source;
-    // a light client asks for every history again, because it knows only what its present servers tell
-    const known = wholeHistories ? undefined : earlier;
+    const { knowsAccounts, areUsed } = this.#source;
     try {
-      await this.#derive(known);
-      if (areUsed) await this.#readState(known?.asked ?? 0);
-      else await this.#readBlocks(known?.checkpoint ?? null);
-      this.progress.done = true;
+      await this.#derive(earlier);
+      if (areUsed) await this.#readState(earlier?.asked ?? 0);
+      else await this.#readBlocks(earlier?.checkpoint ?? null);
+      this.progress.done = !this.#signal.aborted;
+      this.progress.near = this.progress.done;
     } finally {
       await this.#source.close();
     }
     if (knowsAccounts) delete this.#list.paidElsewhere;
   }
 
-  /** Derives the addresses of an earlier search in their order, and then those that a search begins with. */
+  /** Derives the addresses of an earlier search in their order, and then those that a reading of blocks begins with. */
   async #derive(earlier: ChainRecord | undefined): Promise<void> {
-    const { knowsAccounts } = this.#source;
-    const first = knowsAccounts ? fixedChange : (row: Row) => this.#wanted(row);
+    const { areUsed, knowsAccounts } = this.#source;
+    const first = (row: Row): IndexRange[] => (areUsed ? [] : knowsAccounts ? fixedChange(row) : this.#wanted(row));
     for (const [at, { used, ready }] of earlier?.rows.entries() ?? []) {
       const row = this.#rows[at];
       assert(row, 'an earlier search had the same accounts');
@@ -147,14 +162,19 @@ export class ChainSearch {
     return row.account === 0 || this.#source.knowsAccounts === true || this.#usedIn(row) >= 0;
   }
 
-  #wanted(row: Row): IndexRange[] {
+  /** The indices to search, in the order of `searchSteps`. */
+  #steps(row: Row): IndexRange[][] {
     const { areUsed, spending } = this.#source;
     const { gap, jumps } = this.#request;
     const hasFixedChange = areUsed !== undefined && spending?.changeAddress === 'fixed';
-    if (hasFixedChange && row.branch === 1) return indicesToWatch(row.used, FIXED_CHANGE_GAP, 0);
+    if (hasFixedChange && row.branch === 1) return [indicesToWatch(row.used, FIXED_CHANGE_GAP, 0)];
     const known = jumpsBetween(row.used, this.#usedIn(row));
     const isUnused = !this.#isFarSearched(row);
-    return indicesToSearch({ used: row.used + this.#ahead, gap, jumps, known, isUnused });
+    return searchSteps({ used: row.used + this.#ahead, gap, jumps, known, isUnused });
+  }
+
+  #wanted(row: Row): IndexRange[] {
+    return this.#steps(row).at(-1) ?? [];
   }
 
   #extend(row: Row): Promise<void> {
@@ -167,12 +187,10 @@ export class ChainSearch {
     row.covered.push(...missing);
     const { account, branch } = row;
     const key = this.#keys[account]!;
-    const { addresses } = this.progress;
     for (const range of missing) {
       await this.#inTurns(range, async (index) => {
         const { script } = await this.#source.deriveAddress(key, branch, index);
         this.#list.add(script, { account, branch, index });
-        if (addresses) addresses.of = this.#list.size;
         if (this.progress.derived) this.progress.derived.done = this.#list.size;
       });
       this.#listed.push([account, branch, range.from, range.to]);
@@ -203,7 +221,8 @@ export class ChainSearch {
     if (!row || place.index <= row.used) return;
     row.used = place.index;
     this.#told.used(place);
-    await inOrder(this.#branchesOf(row), (one) => this.#extend(one));
+    // where a state is asked for, they are listed in their turn
+    if (!this.#source.areUsed) await inOrder(this.#branchesOf(row), (one) => this.#extend(one));
   }
 
   #keep(checkpoint: Checkpoint | null, asked: number): Promise<void> {
@@ -213,19 +232,44 @@ export class ChainSearch {
 
   /** Asks for the state of every searched address; the used ones may add addresses to the search. */
   async #readState(from: number): Promise<void> {
-    for (let at = from; at < this.#list.size && !this.#signal.aborted; ) {
-      const page = this.#list.page(at - 1, STATES_AT_ONCE);
+    const left = new TimeLeft();
+    let limit = STATES_AT_ONCE;
+    for (let at = from; !this.#signal.aborted; ) {
+      if (at >= this.#list.size && !(await this.#listNext())) return;
+      const page = this.#list.page(at - 1, limit);
       const scripts = page.map(({ script }) => script);
+      const beganAtMs = performance.now();
       try {
         const answers = await this.#source.areUsed?.(scripts, this.#signal);
         for (const [i, { id }] of page.entries()) if (answers?.[i]) await this.#found(id);
         at += page.length;
-        if (this.progress.addresses) this.progress.addresses.asked = at;
+        const isSlow = performance.now() - beganAtMs > STATES_MS_MAX;
+        limit = isSlow ? Math.max(STATES_AT_ONCE_MIN, limit >> 1) : Math.min(STATES_AT_ONCE, limit << 1);
+        const of = this.#list.size + sizeOf(this.#rows.flatMap((row) => without(this.#wanted(row), row.covered)));
+        this.progress.addresses = { asked: at, of, seconds_left: left.after(at, of) };
         await this.#keep(null, at);
       } catch (error) {
         await this.#pauseAfter(error);
       }
     }
+  }
+
+  /** Lists the next addresses, the likely ones first. False if there are none. */
+  async #listNext(): Promise<boolean> {
+    const steps = this.#rows.map((row) => this.#steps(row));
+    const count = Math.max(...steps.map(({ length }) => length));
+    for (let step = 0; step < count; step++) {
+      if (step === NEAR_STEPS) this.progress.near = true;
+      let room = LISTED_AT_ONCE;
+      for (const [i, row] of this.#rows.entries()) {
+        const missing = without(steps[i]?.[step] ?? [], row.covered);
+        const next = firstOf(missing, room);
+        await this.#listMissing(row, next);
+        room -= sizeOf(next);
+      }
+      if (room < LISTED_AT_ONCE) return true;
+    }
+    return false;
   }
 
   /** `since`: the last block that an earlier search read. */
@@ -236,11 +280,7 @@ export class ChainSearch {
         for (const row of this.#rows) row.ready = this.#isFarSearched(row) ? row.used + this.#ahead : -1;
       await this.#readToTip(checkpoint);
       checkpoint = null;
-    } while (
-      !this.#source.wholeHistories &&
-      this.#rows.some(({ used, ready }) => used > ready) &&
-      !this.#signal.aborted
-    );
+    } while (this.#rows.some(({ used, ready }) => used > ready) && !this.#signal.aborted);
   }
 
   /** Reads a chain to its tip, from a block or else from the birthday on, and reports every paid address. */

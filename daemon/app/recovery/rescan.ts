@@ -16,7 +16,7 @@ import { MS_PER_HOUR } from '../../domain/time.ts';
 import { accountById, accountsToRescan, rescanAccount, stepRescan } from '../../store/queries/businesses.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
-import { beginPast, endPast } from '../../store/queries/skipped.ts';
+import { beginPast, endPast, raiseUsed } from '../../store/queries/skipped.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { deriveRange } from '../addresses/derive.ts';
 import { fillPool, ready } from '../addresses/pool.ts';
@@ -66,6 +66,36 @@ export function rescansUnderWay(app: App): { chain: string; height: number | nul
       height: (JSON.parse(rescan ?? '[]') as Checkpoint).at(-1)?.height ?? null,
     })),
   );
+}
+
+/**
+ * Notes the highest used indices of an account that a search of its words found. Where they are higher than those that are known,
+ * the addresses near them are watched and their past is read.
+ */
+export async function noteSearched(
+  app: App,
+  account: Account,
+  used: Record<'receiving' | 'change', number>,
+): Promise<void> {
+  const { receiving: used_index, change: used_change } = used;
+  /** The gap, if there is news. */
+  const gapIn = (reader: Reader): number | null => {
+    const row = reader.get(accountById, { id: account.id });
+    return row && (used_index > row.used_index || used_change > row.used_change) ? row.gap : null;
+  };
+  if (gapIn(app.store) === null) return;
+  await app.store.write((tx) => {
+    const gap = gapIn(tx);
+    if (gap === null) return;
+    tx.run(raiseUsed, { account_id: account.id, used_index, used_change });
+    skipUsed(tx, account.id, 0, used_index, gap);
+    skipUsed(tx, account.id, 1, used_change, gap);
+    tx.run(rescanAccount, { id: account.id });
+    tx.afterCommit(() => {
+      app.wake.pool();
+      app.wake.chain(account.chainKey);
+    });
+  });
 }
 
 /** The setting with the height at which the reading of an account's past began. */

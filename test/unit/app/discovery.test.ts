@@ -15,20 +15,25 @@ const REQUEST = { network: 'regtest', birthday: 0, gap: GAP, jumps: JUMPS, accou
 const scriptOf = (account: number, branch: Branch, index: number): Buffer =>
   Buffer.from(`${account}/${branch}/${index}`);
 
-/** A chain that has paid these addresses, in one block each. A reader of blocks sees what is listed when it comes by. */
-function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: boolean): ChainAdapter {
+/**
+ * A chain that has paid these addresses, in one block each. A reader of blocks sees what is listed when it comes by; the other
+ * source is asked for addresses.
+ */
+function chainOf(list: ScriptList, paid: readonly Buffer[], isAsked: boolean): ChainAdapter {
   const idOf = (height: number) => ({ height, hash: `${height}` });
   const tip = paid.length;
+  const known = new Set(paid.map(String));
   return {
-    wholeHistories,
+    ...(isAsked
+      ? { areUsed: async (scripts: readonly Uint8Array[]) => scripts.map((one) => known.has(String(one))) }
+      : {}),
     deriveAddress: async (key: AccountKey, branch: Branch, index: number) => {
       return { script: scriptOf(keys.indexOf(key), branch, index) };
     },
     begin: async () => [idOf(0)],
     sync: async (since: Checkpoint) => {
-      const height = wholeHistories ? tip : Math.min(tip, (since.at(-1)?.height ?? 0) + 1);
-      const told = wholeHistories ? paid : paid.slice(height - 1, height);
-      const credits = told.flatMap((script) => {
+      const height = Math.min(tip, (since.at(-1)?.height ?? 0) + 1);
+      const credits = paid.slice(height - 1, height).flatMap((script) => {
         const targetId = list.targetIdOf(script);
         return targetId === undefined ? [] : [{ targetId }];
       });
@@ -40,35 +45,35 @@ function chainOf(list: ScriptList, paid: readonly Buffer[], wholeHistories: bool
 }
 
 /** The search for the words' accounts on a chain that has paid these addresses. */
-async function searched(paid: readonly Buffer[], whole: boolean, jumps = JUMPS) {
-  const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, paid, whole);
+async function searched(paid: readonly Buffer[], isAsked: boolean, jumps = JUMPS) {
+  const open = (_: unknown, __: unknown, list: ScriptList) => chainOf(list, paid, isAsked);
   const discovery = new AccountDiscovery({ ...REQUEST, jumps }, open);
   await discovery.done;
   expect(discovery.state.error).toBeNull();
   return discovery.state.used.map(({ account_no, receiving, change }) => [account_no, receiving, change]);
 }
 
-describe.each([true, false])('the search of the words (whole histories: %s)', (whole) => {
+describe.each([true, false])('the search of the words (asked for addresses: %s)', (isAsked) => {
   it('finds one branch behind as many restores as the other one shows', async () => {
     // each of five machines was paid, and only the first and the last one sent change
     const receiving = [0, 1, 2, 3, 4].map((jumps) => scriptOf(0, 0, jumps * INDICES_JUMPED + 7));
     const change = [0, 4].map((jumps) => scriptOf(0, 1, jumps * INDICES_JUMPED + 2));
-    const found = await searched([...change, ...receiving], whole, 2);
+    const found = await searched([...change, ...receiving], isAsked, 2);
     expect(found).toEqual([[0, 4 * INDICES_JUMPED + 7, 4 * INDICES_JUMPED + 2]]);
   });
 
   it('finds money behind restores without a payment in between', async () => {
     const [receiving, change] = [3 * INDICES_JUMPED + 30, JUMPS * INDICES_JUMPED + 31];
-    expect(await searched([scriptOf(0, 1, change)], whole)).toEqual([[0, -1, change]]);
-    expect(await searched([scriptOf(0, 0, receiving)], whole)).toEqual([[0, receiving, -1]]);
-    expect(await searched([scriptOf(0, 1, change)], whole, JUMPS - 2)).toEqual([]);
+    expect(await searched([scriptOf(0, 1, change)], isAsked)).toEqual([[0, -1, change]]);
+    expect(await searched([scriptOf(0, 0, receiving)], isAsked)).toEqual([[0, receiving, -1]]);
+    expect(await searched([scriptOf(0, 1, change)], isAsked, JUMPS - 2)).toEqual([]);
   });
 
   it('finds the money of another account behind them, also what came before its first payment', async () => {
     const [far, near, farChange] = [JUMPS * INDICES_JUMPED + 3 * GAP, 5, 3 * INDICES_JUMPED + GAP - 1];
     // a payer of the newest machine came first, one of the machine before all restores later
     const paid = [scriptOf(1, 0, far), scriptOf(1, 0, near), scriptOf(2, 1, farChange)];
-    expect(await searched(paid, whole)).toEqual([
+    expect(await searched(paid, isAsked)).toEqual([
       [1, far, -1],
       [2, -1, farChange],
     ]);
@@ -182,12 +187,23 @@ it('says how far each chain is, as a share of what is known', () => {
     height: null,
     tip: null,
     addresses: null,
+    near: false,
     done: false,
   };
   expect(progressText({ ...one, derived: { done: 300, of: 1_000 } })).toBe('derives addresses: 30 % of 1,000');
   expect(progressText(one)).toBe('waits for its node');
   expect(progressText({ ...one, from: 1_000, height: 1_500, tip: 3_000 })).toBe('25 % (block 1,500 of 3,000)');
   expect(progressText({ ...one, from: 3_000, height: 3_000, tip: 3_000 })).toBe('100 % (block 3,000 of 3,000)');
-  expect(progressText({ ...one, addresses: { asked: 999, of: 1_000 } })).toBe('99 % of 1,000 addresses');
+  expect(progressText({ ...one, addresses: { asked: 999, of: 1_000, seconds_left: null } })).toBe(
+    '99 % of 1,000 addresses',
+  );
+  const left = (seconds_left: number) => progressText({ ...one, addresses: { asked: 1, of: 4, seconds_left } });
+  expect([59, 61, 7_141, 7_201, 172_801].map(left)).toEqual([
+    '25 % of 4 addresses, 1 minute to go',
+    '25 % of 4 addresses, 2 minutes to go',
+    '25 % of 4 addresses, 2 hours to go',
+    '25 % of 4 addresses, 3 hours to go',
+    '25 % of 4 addresses, 3 days to go',
+  ]);
   expect(progressText({ ...one, done: true })).toBe('done');
 });

@@ -8,6 +8,7 @@ import {
   endRescan,
   isJumpWatched,
   nextRescan,
+  noteSearched,
   prepareRescan,
   rescannedPart,
   stepThroughPast,
@@ -106,6 +107,29 @@ it('is read again until everything that it used was watched from its first block
   expect(next_change).toBeGreaterThanOrEqual(140 + 10_000 + 2 * GAP);
   expect(past_until).toBe(bench.tip.height);
   for (const idx of RECEIVING) expect(app.store.get(targetAt, { account_id: accountId, branch: 0, idx })).toBeDefined();
+});
+
+it('is read again where a search of the words finds a use behind what was watched, and not for one that was', async () => {
+  const { app, chain, accountId, account, rescan, checkpoint } = await openPast();
+  const readWhole = async (): Promise<void> => {
+    expect(await prepareRescan(app, rescan()!)).toBeNull();
+    await deriveSkipped(app, account, () => false);
+    const ready = await prepareRescan(app, rescan()!);
+    await beginRescan(app, rescan()!, ready!, checkpoint(5));
+    await endRescan(app, chain, rescan()!);
+    expect(rescan()).toBeNull();
+  };
+  await readWhole();
+  await noteSearched(app, account, { receiving: -1, change: -1 });
+  expect(rescan()).toBeNull();
+  await noteSearched(app, account, { receiving: 20_100, change: 7 });
+  expect(rescan()).toMatchObject({ checkpoint: null });
+  const next = app.store.get(nextOf, { id: accountId })!;
+  expect(next.next_index).toBeGreaterThanOrEqual(20_100 + GAP);
+  await deriveSkipped(app, account, () => false);
+  expect(app.store.get(targetAt, { account_id: accountId, branch: 0, idx: 20_100 })).toBeDefined();
+  await noteSearched(app, account, { receiving: 20_100, change: 7 });
+  expect(app.store.get(nextOf, { id: accountId })).toEqual(next);
 });
 
 it('has the addresses behind its last used one derived, although it is not read again', async () => {

@@ -14,6 +14,7 @@ import type { Headers } from './headers/types.ts';
 import { Absence } from './histories/absence.ts';
 import { Agreement } from './histories/agreement.ts';
 import { Auditor } from './histories/auditor.ts';
+import { Lookup } from './histories/lookup.ts';
 import { HistoryReader, type Outcome } from './histories/reader.ts';
 import { Refusals } from './histories/refusals.ts';
 import { Rotation } from './histories/rotation.ts';
@@ -76,6 +77,7 @@ export class LightClient {
   readonly agreement: Agreement;
   readonly absence: Absence;
   readonly rotation: Rotation;
+  readonly lookup: Lookup;
   readonly #options: ClientOptions;
   readonly #unstored: UnstoredTransactions;
   /** Scripts with a block above the reported tip; read again when the tip moves. */
@@ -124,6 +126,7 @@ export class LightClient {
     this.watching = new Watching({ set: this.set, scripts, listener });
     this.#secondLook = new SecondLook({ set: this.set, scripts, listener });
     this.rotation = this.#rotating();
+    this.lookup = new Lookup({ set, headerSync, reader });
     this.set.start();
     // the list may grow without any news from a server
     this.#timer = setInterval(() => {

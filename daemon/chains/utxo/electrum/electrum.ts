@@ -81,6 +81,8 @@ const HEADERS_RETRY_SECONDS = 1;
 /** The limit of one step. The next step continues. */
 const STEP_MS_MAX = 60_000;
 const SCRIPTS_PER_PAST_STEP = 2_000;
+/** News waits for the end of a step. */
+const PAST_STEP_MS = 2_000;
 /** How long to wait for the first connection. */
 const CONNECT_MS_MAX = 10_000;
 const CONNECT_LOOK_MS = 20;
@@ -101,7 +103,6 @@ export class ElectrumAdapter implements ChainAdapter {
   readonly spending: Spending;
   readonly holdings: HoldingsSource;
   readonly absence?: AbsenceSource;
-  readonly wholeHistories = true;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
   readonly #wakes: (() => void)[] = [];
@@ -148,13 +149,9 @@ export class ElectrumAdapter implements ChainAdapter {
    */
   begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     return this.#withServer(signal, async (client, server) => {
-      const tip = await client.look(server);
+      const tip = await this.#tipOnChain(client, server);
       const { headers } = client;
-      if (!client.headerSync.isOnChain(tip)) {
-        if (tip.height <= headers.tip.height) throw new ConnectionLost('it is not on the chain with the most work');
-        const progress = `${headers.tip.height} of ${tip.height} headers were fetched`;
-        throw new Unavailable(`${this.#setting}: ${progress}`, HEADERS_RETRY_SECONDS);
-      }
+      client.rotation.start();
       const height = birthday === null ? tip.height : (headers.heightBefore(birthday) ?? headers.base.height);
       return checkpointAt(Math.min(height, tip.height), headers);
     });
@@ -178,6 +175,14 @@ export class ElectrumAdapter implements ChainAdapter {
     } finally {
       this.#syncing = false;
     }
+  }
+
+  /** Asks for every history once and watches none. Throws `Unavailable`. */
+  areUsed(scripts: readonly Uint8Array[], signal: AbortSignal): Promise<boolean[]> {
+    return this.#withServer(signal, async (client, server) => {
+      await this.#tipOnChain(client, server);
+      return client.lookup.areUsed(scripts);
+    });
   }
 
   onHint(wake: () => void): void {
@@ -291,6 +296,16 @@ export class ElectrumAdapter implements ChainAdapter {
     };
   }
 
+  /** The tip of a server once its headers are here. Throws `Unavailable` before. */
+  async #tipOnChain(client: LightClient, server: Server): Promise<Tip> {
+    const tip = await client.look(server);
+    const { headers } = client;
+    if (client.headerSync.isOnChain(tip)) return tip;
+    if (tip.height <= headers.tip.height) throw new ConnectionLost('it is not on the chain with the most work');
+    const progress = `${headers.tip.height} of ${tip.height} headers were fetched`;
+    throw new Unavailable(`${this.#setting}: ${progress}`, HEADERS_RETRY_SECONDS);
+  }
+
   /**
    * Uses the asked server, and the next one if it fails. Throws `Unavailable` if there is none, or after the time
    * limit.
@@ -353,6 +368,7 @@ export class ElectrumAdapter implements ChainAdapter {
     since: Checkpoint,
     signal: AbortSignal,
   ): Promise<ChainUpdate | null> {
+    client.rotation.start();
     const tip = await client.look(server);
     const { headers, headerSync } = client;
     this.#behind = !headerSync.isOnChain(tip);
@@ -409,7 +425,7 @@ export class ElectrumAdapter implements ChainAdapter {
    * those derived meanwhile, and those with a history are then watched like the others.
    */
   async #pastStep(client: LightClient, since: Checkpoint, tip: Tip): Promise<ChainUpdate> {
-    const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP);
+    const last = await client.rotation.look(this.#pastCursor, SCRIPTS_PER_PAST_STEP, performance.now() + PAST_STEP_MS);
     this.#pastCursor = last ?? 0;
     const checkpoint = last === null ? checkpointAt(tip.height, client.headers) : since;
     return {

@@ -319,13 +319,17 @@ export class HistoryReader {
     return belonging === 'yes' && (await this.proves(server, entry)) ? 'shown' : 'unknown';
   }
 
-  /** Whether a server proves that a transaction of its history pays a script in a block. Throws as `take` does. */
+  /**
+   * Whether a server proves that a transaction of its history pays a script in the block that it names. An unconfirmed one needs no
+   * proof but its bytes. Throws as `take` does.
+   */
   async paysIn(server: Server, { script }: ListedScript, entry: HistoryEntry): Promise<'pays' | 'not' | 'unknown'> {
-    const fetched = await this.#fetch(server, entry.txid, entry.height);
+    const isInBlock = entry.height > 0;
+    const fetched = await this.#fetch(server, entry.txid, isInBlock ? entry.height : null);
     if (fetched === 'left') return 'not';
     if (fetched === 'failed') return 'unknown';
     if (!fetched.transaction.outputs.some(({ units, script: paid }) => units > 0n && paid.equals(script))) return 'not';
-    return (await this.proves(server, entry)) ? 'pays' : 'unknown';
+    return !isInBlock || (await this.proves(server, entry)) ? 'pays' : 'unknown';
   }
 
   /** Whether a server can prove that a transaction is in the block at a height. Throws as `take` does. */

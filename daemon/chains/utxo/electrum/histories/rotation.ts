@@ -23,6 +23,8 @@ const ROUND_MS_MAX = 6 * MS_PER_DAY;
 const SCRIPT_MS = 1_000;
 const PAGE = 10;
 const PAGE_RESCAN = 1_000;
+/** A slow server does less of a page; the position is kept after each. */
+const PAGE_MS_MAX = 10_000;
 /** The pause between two rounds. */
 const REST_MS = 30 * 60 * 1000;
 const AWAY_MS = 2_000;
@@ -62,11 +64,17 @@ export class Rotation {
   #keptAtMs = Number.NEGATIVE_INFINITY;
   #toldAtMs = Number.NEGATIVE_INFINITY;
   readonly #progress = new Progress();
-  readonly #running: Promise<unknown>;
+  #running: Promise<unknown> | null = null;
 
   constructor(parts: RotationParts) {
     this.#parts = parts;
-    this.#running = Promise.all([this.#run(), this.#pollExcess()]).catch((error: unknown) => parts.listener.bug(error));
+  }
+
+  /** Begins with the rounds, once. A client that only looks addresses up has none. */
+  start(): void {
+    if (this.#stop.signal.aborted) return;
+    const { listener } = this.#parts;
+    this.#running ??= Promise.all([this.#run(), this.#pollExcess()]).catch((error: unknown) => listener.bug(error));
   }
 
   async close(): Promise<void> {
@@ -93,17 +101,27 @@ export class Rotation {
   }
 
   /**
-   * Polls a page of the scripts above an id on every connected server. Returns the last id, or null if there is none
-   * above. Throws `ConnectionLost`.
+   * Polls a page of the scripts above an id on every connected server, until `deadlineMs` (by `performance.now()`). Returns the
+   * last id up to which all were polled, or null if there is none above. Throws `ConnectionLost`.
    */
-  async look(above: number, limit: number): Promise<number | null> {
+  async look(above: number, limit: number, deadlineMs?: number): Promise<number | null> {
     const page = this.#parts.list.page(above, limit);
-    await this.#lookAt(page.filter(({ id }) => !this.#parts.isWatched(id)));
+    const left = await this.#lookAt(
+      page.filter(({ id }) => !this.#parts.isWatched(id)),
+      deadlineMs,
+    );
+    if (left.length > 0) return Math.min(...left.map(({ id }) => id)) - 1;
     return page.at(-1)?.id ?? null;
   }
 
-  async #lookAt(listed: readonly ListedScript[]): Promise<void> {
-    if (listed.length > 0) await spread(this.#servers(), listed, 'passing', (server, one) => this.#check(server, one));
+  /** Returns the scripts that were not polled in time. */
+  async #lookAt(listed: readonly ListedScript[], deadlineMs?: number): Promise<ListedScript[]> {
+    if (listed.length === 0) return [];
+    const refused: ListedScript[] = [];
+    const check = async (server: Server, one: ListedScript): Promise<void> => {
+      if (!(await this.#check(server, one))) refused.push(one);
+    };
+    return [...(await spread(this.#servers(), listed, 'passing', check, deadlineMs)), ...refused];
   }
 
   /** Excludes the asked server if another one answers without delay. */
@@ -114,22 +132,24 @@ export class Rotation {
     return this.#rescanning || others.every(({ pace }) => pace.isSlowed) ? [...others, primary] : others;
   }
 
-  async #check(server: Server, listed: ListedScript): Promise<void> {
+  /** False if the server refuses because the client costs too much at present. */
+  async #check(server: Server, listed: ListedScript): Promise<boolean> {
     try {
       const history = await server.history(scriptHashOf(listed.script), 'passing');
       const script = this.#parts.scripts.byId(listed.id);
       if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) {
         if (script) script.isSeen = true;
-        return;
+        return true;
       }
     } catch (error) {
       if (!(error instanceof ServerRefusal)) throw error;
-      // watching the script reports the refused history to the operator; refusals for cost are tried in the next round
-      if (server.pace.isSlowed) return;
+      // watching the script reports the refused history to the operator
+      if (server.pace.isSlowed) return false;
     }
     // pinned, it belongs to the asked server's share
     this.#parts.scripts.pin(listed);
     this.#parts.listener.wake();
+    return true;
   }
 
   async #run(): Promise<void> {
@@ -143,14 +163,14 @@ export class Rotation {
       const hurried = this.#rescanning;
       const round = this.#round;
       try {
-        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE);
+        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE, performance.now() + PAGE_MS_MAX);
         // a rescan may have started meanwhile
         if (round === this.#round) {
           this.#cursor = last ?? 0;
           if (last === null) this.#rescanning = false;
           if (hurried) this.#tellProgress();
           await this.#keep(last === null || this.#stop.signal.aborted);
-          await this.#pause(last === null ? REST_MS : hurried ? 0 : this.#restAfter(from, last));
+          await this.#pause(this.#pauseAfter(from, last, hurried));
         }
       } catch (error) {
         if (!isOfServer(error)) throw error;
@@ -171,10 +191,21 @@ export class Rotation {
     this.#parts.listener.log(`every address is being looked at anew: ${far}`);
   }
 
-  /** The pause with which all ids up to the highest take one round. */
+  #pauseAfter(from: number, last: number | null, hurried: boolean): number {
+    if (last === null) return REST_MS;
+    // refused for now
+    if (last <= from) return PAGE * SCRIPT_MS;
+    return hurried ? 0 : this.#restAfter(from, last);
+  }
+
+  /**
+   * The pause with which all ids up to the highest take one round: as long as it may, where the only servers delay their answers,
+   * because each question makes news wait.
+   */
   #restAfter(from: number, last: number): number {
     const part = (last - from) / Math.max(last, highestId(this.#parts.list));
-    return Math.min(PAGE * SCRIPT_MS, part * ROUND_MS_MAX);
+    const isDelayed = this.#servers().some(({ pace }) => pace.isDelayed);
+    return Math.min(isDelayed ? ROUND_MS_MAX : PAGE * SCRIPT_MS, part * ROUND_MS_MAX);
   }
 
   async #pollExcess(): Promise<void> {
