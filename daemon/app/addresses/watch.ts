@@ -188,7 +188,6 @@ function* activeScripts(
       id = last.cursor;
     }
   }
-  yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
   // ordered by deadline, because a source may not be able to watch all
   for (let [check_at, invoice_id] = [0, 0]; ; ) {
     const page = store.all(scriptsOfOpenPayments, { chain_key, check_at, invoice_id, limit: PAGE });
@@ -197,4 +196,5 @@ function* activeScripts(
     if (page.length < PAGE || !last) break;
     [check_at, invoice_id] = [last.check_at ?? 0, last.invoice_id];
   }
+  yield store.all(scriptsUsedLately, { chain_key, limit: USED_LATELY });
 }
