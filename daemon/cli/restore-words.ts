@@ -152,7 +152,8 @@ const USABLE =
   'log says how long. Leave this command running, or run it again: it goes on, adds what was found, and shows the balances.\n';
 
 const isOver = ({ running }: Discovery): boolean => !running;
-const isNear = (state: Discovery): boolean => isOver(state) || state.chains.every(({ near }) => near);
+const isNear = (state: Discovery): boolean =>
+  isOver(state) || (state.chains.length > 0 && state.chains.every(({ near }) => near));
 
 const highestAccount = (found: Discovery): number => Math.max(-1, ...found.used.map(({ account_no }) => account_no));
 

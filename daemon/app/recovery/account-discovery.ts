@@ -159,6 +159,7 @@ export class Discoveries {
   #present: AccountDiscovery | null = null;
   #search = '';
   #toldAtMs = Number.NEGATIVE_INFINITY;
+  #learned: Promise<void> = Promise.resolve();
 
   constructor(app: App, open: OpenSource) {
     this.#app = app;
@@ -185,7 +186,7 @@ export class Discoveries {
       },
     });
     this.#present = present;
-    void present.done
+    this.#learned = present.done
       .then(() => this.#learn(request, present.state))
       .catch((error: unknown) => this.#app.log.error({ error }));
   }
@@ -216,5 +217,6 @@ export class Discoveries {
 
   async stop(): Promise<void> {
     await this.#present?.stop();
+    await this.#learned;
   }
 }

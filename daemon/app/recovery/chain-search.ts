@@ -112,10 +112,12 @@ export class ChainSearch {
   /** `earlier`: how far the same search had come. */
   async run(earlier: ChainRecord | undefined): Promise<void> {
     const { knowsAccounts, areUsed } = this.#source;
+    // of a source of blocks, in another order
+    const known = areUsed && earlier?.asked === 0 ? undefined : earlier;
     try {
-      await this.#derive(earlier);
-      if (areUsed) await this.#readState(earlier?.asked ?? 0);
-      else await this.#readBlocks(earlier?.checkpoint ?? null);
+      await this.#derive(known);
+      if (areUsed) await this.#readState(known?.asked ?? 0);
+      else await this.#readBlocks(known?.checkpoint ?? null);
       this.progress.done = !this.#signal.aborted;
       this.progress.near = this.progress.done;
     } finally {
