@@ -2,6 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import { Focusable, Tooltip, TooltipTrigger } from 'react-aria-components';
+import { findAsset } from '../../daemon/domain/assets.ts';
 import { MS_PER_SECOND } from '../../daemon/domain/time.ts';
 import { useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
@@ -150,6 +151,24 @@ function Shop(): ReactNode {
   );
 }
 
+/** Whether another wallet has the keys of all coins that a business takes. */
+const isElsewhere = ({ cryptos, watch_only }: Business): boolean =>
+  watch_only.length > 0 && cryptos.every((one) => watch_only.some((chain) => chain === findAsset(one)?.chain));
+
+/** Who signs for such a business. */
+function OtherWallet({ business }: { business: Business }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <div className="menu-lock" title={t('otherWallet')}>
+      <Icon name="lock" />
+      <span className="menu-name">
+        {t('otherWallet')}
+        <span className="quiet">{t('signs', { coins: business.cryptos.join(', ') })}</span>
+      </span>
+    </div>
+  );
+}
+
 /** The wallet's lock. */
 function Lock(): ReactNode {
   const t = useText(TEXTS);
@@ -160,6 +179,7 @@ function Lock(): ReactNode {
   const lock = useChange('wallet.lock', 'wallet.');
   const now = useNow(wallet?.state === 'unlocked');
   if (!wallet || !business) return null;
+  if (isElsewhere(business)) return <OtherWallet business={business} />;
   const real = business.network !== 'sandbox';
   const open = wallet.state === 'unlocked' || !real;
   const left = wallet.locks_at && span((Date.parse(wallet.locks_at) - now) / MS_PER_SECOND, language);

@@ -241,7 +241,7 @@ type Approval = {
 };
 
 function useApproval(request: ApprovalRequest, end: (ended: End) => void): Approval {
-  const { bridge } = useData();
+  const { bridge, client } = useData();
   const keyholder = useKeyholder();
   const { needsPassphrase } = request;
   const tries = useTries(needsPassphrase);
@@ -260,6 +260,8 @@ function useApproval(request: ApprovalRequest, end: (ended: End) => void): Appro
       if (request.needsUnlocked) await open();
       const result = await request.approve(keyholder, passphrase);
       if (needsPassphrase) await open().catch(() => {});
+      // another transaction of the same state is no event, but it is another one to sign
+      void client.invalidateQueries({ queryKey: ['withdrawal.show'] });
       end({ type: 'approved', result });
     } catch (failed) {
       if (failed instanceof NotConnected) return end({ type: 'unknown' });

@@ -103,7 +103,7 @@ function Body({ one }: { one: Detail }): ReactNode {
         <BigSum amount={one.amount} crypto={one.crypto} small />
         {one.usd_value !== null && <p className="quiet">{t('whenAsked', { worth: textOfUsd(one.usd_value) })}</p>}
       </section>
-      {isOutside(one) && <Outside id={`${one.id}`} until={one.state === 'signed' ? one.deadline_at : null} />}
+      {isOutside(one) && <Outside one={one} />}
       {one.problem && !isOutside(one) && (
         <Notice tone="warn" title={t('whyItWaits')}>
           <Told said={one.problem} />
@@ -138,7 +138,8 @@ function Versions({ one }: { one: Detail }): ReactNode {
   const times = useTimes();
   return (
     <Section title={t('versions')} note={t('versionsNote')}>
-      <div className="table-box">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, by the keyboard, too */}
+      <section className="table-box scroll" tabIndex={0} aria-label={t('versions')}>
         <table className="table">
           <Head columns={[t('kind'), t('sentAt'), [t('networkFee'), 'number'], t('transaction')]} />
           <tbody>
@@ -152,7 +153,7 @@ function Versions({ one }: { one: Detail }): ReactNode {
                 <td>
                   {version.tx_id && <Hash text={version.tx_id} />}
                   {version.problem && (
-                    <p className="warn">
+                    <p className={version.problem.code === 'wait.outside' ? 'quiet' : 'warn'}>
                       <Told said={version.problem} />
                     </p>
                   )}
@@ -161,7 +162,7 @@ function Versions({ one }: { one: Detail }): ReactNode {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </Section>
   );
 }
