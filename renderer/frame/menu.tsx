@@ -153,7 +153,7 @@ function Shop(): ReactNode {
 
 /** Whether another wallet has the keys of all coins that a business takes. */
 const isElsewhere = ({ cryptos, watch_only }: Business): boolean =>
-  watch_only.length > 0 && cryptos.every((one) => watch_only.some((chain) => chain === findAsset(one)?.chain));
+  cryptos.length > 0 && cryptos.every((one) => watch_only.some((chain) => chain === findAsset(one)?.chain));
 
 /** Who signs for such a business. */
 function OtherWallet({ business }: { business: Business }): ReactNode {

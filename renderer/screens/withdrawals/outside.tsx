@@ -1,5 +1,5 @@
 /** A withdrawal that another wallet signs: the way there, what that wallet must show, and the way back. */
-import { lazy, type ReactNode, Suspense, useId, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useId, useMemo, useState } from 'react';
 import type { Result } from '../../bridge.ts';
 import { useChange, useConnection } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -24,7 +24,7 @@ export function Outside({ one }: { one: Detail }): ReactNode {
     <Section title={t('title')} note={t('note')}>
       <div className="outside">
         {/* what was handed out before is of an earlier plan */}
-        <Take key={one.versions.length} id={id} />
+        <Take key={one.versions.at(-1)?.id} id={id} />
         <Shows one={one} />
         <Bring one={one} />
       </div>
@@ -49,6 +49,7 @@ function Take({ id }: { id: string }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
   const [psbt, setPsbt] = useState<string | null>(null);
+  const bytes = useMemo(() => (psbt === null ? null : bytesOf(psbt)), [psbt]);
   const [isShown, setShown] = useState(false);
   const hand = useChange('withdrawal.psbt', 'withdrawal.');
   const get = (use: (found: Result<'withdrawal.psbt'>) => void): void =>
@@ -83,9 +84,9 @@ function Take({ id }: { id: string }): ReactNode {
         )}
         {psbt && <Copy text={psbt} />}
       </div>
-      {psbt && isShown && (
+      {bytes && isShown && (
         <Suspense fallback={<Still rows={1} />}>
-          <Codes bytes={bytesOf(psbt)} />
+          <Codes bytes={bytes} />
         </Suspense>
       )}
     </div>
