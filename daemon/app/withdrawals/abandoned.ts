@@ -9,9 +9,8 @@ import type { SpendPlan } from '../../domain/spend.ts';
 import { heldWithdrawals } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { isSoleChange, reservedBy } from './coins.ts';
 import { isAbandoned, type SignedVersion, unsettledSpends, versionFacts } from './facts.ts';
-import { keyState } from './keys.ts';
+import { isUsable } from './keys.ts';
 import { readPlan } from './stored-plan.ts';
 
 /** `only`: the coins that the payment may spend alone; left out: it has none of its own. `spendId`: whose coins it may take; null: a new one. */
@@ -52,7 +51,7 @@ export function excluding(reader: Reader, chain: ChainRuntime, payer: Payer, key
   const { only = [] } = payer;
   const promised = left.length === 0 ? [] : reader.all(heldWithdrawals, { account_id: payer.accountId });
   const isFree = (key: string): boolean =>
-    isUsable(reader, chain, payer.spendId, key) &&
+    isUsable(reader, chain, key, payer.spendId ?? 0) &&
     (only.includes(key) || !promised.some(({ outpoint }) => outpoint === key));
   for (const version of left) {
     if (version.keys.some((key) => more.includes(key))) continue;
@@ -66,12 +65,4 @@ export function excluding(reader: Reader, chain: ChainRuntime, payer: Payer, key
     more.push(found);
   }
   return more;
-}
-
-/** Whether a payment may spend a coin: nobody else spends it, or has reserved it. */
-function isUsable(reader: Reader, chain: ChainRuntime, spendId: number | null, key: string): boolean {
-  const state = keyState(reader, chain, key);
-  if (!state?.isThere || state.usedBy !== null) return false;
-  if (state.changeOf !== null && !isSoleChange(reader, chain, state.changeOf)) return false;
-  return reservedBy(reader, chain, key, spendId ?? 0) === null;
 }

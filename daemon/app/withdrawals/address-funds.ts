@@ -18,7 +18,7 @@ import { keysOf, openSpends, spendsOfKey, versionsOf } from '../../store/queries
 import type { Reader } from '../../store/store.ts';
 import { type OwnAddressRow, ownAddressOf, ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { reservedBy } from './coins.ts';
+import { reservedBy } from './keys.ts';
 import type { Holder } from './plan.ts';
 import { readPlan } from './stored-plan.ts';
 
@@ -158,12 +158,4 @@ function unsettledUnits(reader: Reader, chain: ChainRuntime): Map<string, bigint
     if (row.counted && !row.confirmed) units.set(key, (units.get(key) ?? 0n) + row.units);
   }
   return units;
-}
-
-/** Whether every key that must be used before a plan's transaction is used, or has a signed transaction. */
-export function isInOrder(reader: Reader, chain: ChainRuntime, keysBefore: readonly string[]): boolean {
-  return keysBefore.every((conflict_key) => {
-    const key = { conflict_key, chain_key: chain.key };
-    return reader.get(usedKey, key) !== undefined || reader.all(spendsOfKey, key).some(({ txid }) => txid !== null);
-  });
 }

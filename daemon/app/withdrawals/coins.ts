@@ -13,10 +13,7 @@ import {
   heldWithdrawals,
   reservedKeys,
   spendById,
-  spendsOfKey,
-  spendsOfTransaction,
   versionByTxid,
-  versionsOf,
   type WithdrawalRow,
 } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -24,6 +21,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import type { Account } from '../shops/directory.ts';
+import { isSoleChange } from './keys.ts';
 
 /** The coins that one selection reads; the most valuable first. */
 const COINS_READ_MAX = 20_000;
@@ -64,30 +62,9 @@ function isRipe(row: CoinRow, tip: number): boolean {
   return !row.locked && depth >= Math.max(row.own_change ? 0 : 1, row.maturity);
 }
 
-/**
- * Whether change is as certain as its transaction: no other version can confirm instead. No new version is made,
- * because a transaction with a spent output of ours is not replaced.
- */
-export function isSoleChange(reader: Reader, chain: { key: string }, txid: string): boolean {
-  const version = reader.get(versionByTxid, { txid, chain_key: chain.key });
-  return version !== undefined && reader.all(versionsOf, { spend_id: version.spend_id }).length === 1;
-}
-
 /** The coin of an outpoint, spent or not; undefined if it is not ours. */
 export function coinAt(reader: Reader, chain: ChainRuntime, outpoint: string): AnyCoinRow | undefined {
   return reader.get(coinByOutpoint, { outpoint, chain_key: chain.key });
-}
-
-/** The spend that has reserved a conflict key, other than `except`; null if it is free. */
-export function reservedBy(reader: Reader, chain: { key: string }, key: string, except: number): number | null {
-  const spends = reader.all(spendsOfKey, { conflict_key: key, chain_key: chain.key });
-  return spends.find(({ id }) => id !== except)?.id ?? null;
-}
-
-/** Whether an unburied transaction of ours spends an output to us of another one. */
-export function hasDescendant(reader: Reader, chain: ChainRuntime, txid: string): boolean {
-  const range = { from: `${txid}:`, to: `${txid};`, chain_key: chain.key };
-  return reader.all(spendsOfTransaction, range).length > 0;
 }
 
 /**

@@ -21,8 +21,7 @@ import {
 import type { Reader } from '../../store/store.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { hasDescendant, isSoleChange, reservedBy } from './coins.ts';
-import { type KeyState, keyState } from './keys.ts';
+import { hasDescendant, isUsable, type KeyState, keyState } from './keys.ts';
 
 /** Unconfirmed ancestors of ours that are followed; nodes accept 25. */
 const ANCESTORS_MAX = 100;
@@ -167,17 +166,6 @@ function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: n
 
 export const txidOf = (outpoint: string): string => outpoint.slice(0, outpoint.indexOf(':'));
 
-/** Whether another version may use this key: it exists, and only versions of this spend use it. */
-function isUsable(reader: Reader, spend: SpendRow, known: readonly SignedVersion[], key: string): boolean {
-  const chain = { key: spend.chain_key };
-  const state = keyState(reader, chain, key);
-  if (!state?.isThere || state.block !== null) return false;
-  const { usedBy, changeOf } = state;
-  if (changeOf !== null && !isSoleChange(reader, chain, changeOf)) return false;
-  const isOurs = usedBy === null || known.some(({ version }) => version.txid === usedBy);
-  return isOurs && reservedBy(reader, chain, key, spend.id) === null;
-}
-
 /**
  * The conflict keys that the next version must use, so that no earlier one can confirm beside it: the usable ones of
  * the newest version, the preferred key first, and one more of each version that shares none of these. Null if a
@@ -186,7 +174,8 @@ function isUsable(reader: Reader, spend: SpendRow, known: readonly SignedVersion
 export function sharedKeys(reader: Reader, spend: SpendRow, known: readonly SignedVersion[]): string[] | null {
   const newest = known.at(-1);
   if (!newest) return null;
-  const usable = (key: string): boolean => isUsable(reader, spend, known, key);
+  const own = new Set(known.map(({ version }) => version.txid));
+  const usable = (key: string): boolean => isUsable(reader, { key: spend.chain_key }, key, spend.id, own);
   const kept = new Set([...newest.keys, spend.conflict_key].filter(usable));
   for (const { keys } of known) {
     if (keys.some((key) => kept.has(key))) continue;

@@ -63,7 +63,7 @@ export async function handOut(app: App, name: string): Promise<HandedOut> {
   const { file, txid } = outside.handOut(unsigned, holder.account.key);
   await app.store.write((tx) => {
     const now = tx.get(versionById, { id: version.id });
-    if (now?.txid === null && isObsolete(tx, holder, now)) {
+    if (now?.txid === null && isObsolete(tx, holder, spendOf(tx, now.spend_id), now)) {
       tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));
     } else if (now) {
       if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);

@@ -10,6 +10,7 @@ import { type Message, message, messageOf, reasonOf, type Value } from '../../do
 import {
   expiredWithdrawals,
   openSpends,
+  type SpendRow,
   triedWithdrawalsAbove,
   untriedWithdrawals,
   type VersionRow,
@@ -30,7 +31,7 @@ import { endUnsigned } from './outside.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { expire, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { expire, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
 import { isForLater, noteProblem, signClaimed } from './sign.ts';
 
@@ -61,14 +62,13 @@ export async function passWithdrawals(
 /** Signs every claimed version, unless signing is `held` back. Returns true if one has to wait. */
 async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promise<boolean> {
   let waits = false;
-  const versions = app.store
+  const unsigned = app.store
     .all(openSpends, { chain_key: chain.key })
-    .flatMap(({ id }) => app.store.all(versionsOf, { spend_id: id }))
-    .filter(({ txid }) => txid === null);
-  const common = held ?? (versions.length > 0 ? whyAway(await statusFor(app, chain)) : null);
-  for (const version of versions) {
-    const why =
-      (isSignedHere(app, spendOf(app.store, version.spend_id)) ? common : held) ?? (await signOne(app, version));
+    .flatMap((spend) => app.store.all(versionsOf, { spend_id: spend.id }).map((version) => ({ spend, version })))
+    .filter(({ version }) => version.txid === null);
+  const common = held ?? (unsigned.length > 0 ? whyAway(await statusFor(app, chain)) : null);
+  for (const { spend, version } of unsigned) {
+    const why = (isSignedHere(app, spend) ? common : held) ?? (await signOne(app, spend, version));
     if (why === null) continue;
     waits = true;
     await app.store.write((tx) => noteProblem(tx, version, why));
@@ -77,9 +77,9 @@ async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promi
 }
 
 /** Signs one version. Returns the reason if it has to wait, or null. */
-async function signOne(app: App, { id }: VersionRow): Promise<Value | null> {
+async function signOne(app: App, spend: SpendRow, { id }: VersionRow): Promise<Value | null> {
   try {
-    await signClaimed(app, id);
+    await signClaimed(app, spend, id);
     return null;
   } catch (error) {
     if (!isForLater(error)) throw error;

@@ -21,7 +21,8 @@ import type { Account, Business } from '../shops/directory.ts';
 import { excluding } from './abandoned.ts';
 import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
-import { coinAt, reservedBy, spendableCoins } from './coins.ts';
+import { coinAt, spendableCoins } from './coins.ts';
+import { reservedBy } from './keys.ts';
 import { type TankReserve, withoutReserve } from './tank-keeps.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;

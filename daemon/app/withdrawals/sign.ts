@@ -33,11 +33,10 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { takeIndex } from '../forwarding/payee.ts';
 import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
-import { isInOrder } from './address-funds.ts';
 import { dropPlan, type Raised } from './claim.ts';
 import { coinAt } from './coins.ts';
 import { keepKeyImages } from './key-images.ts';
-import { keyState } from './keys.ts';
+import { isInOrder, keyState } from './keys.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { applyEvent, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
@@ -91,13 +90,12 @@ function approvalOf({ approval, approved_by }: WithdrawalRow): Approval {
 /**
  * Signs a claimed version and stores its bytes. Throws `Unavailable`, and `Rejected('signer.locked')`: try again later.
  */
-export async function signClaimed(app: App, versionId: number): Promise<void> {
+export async function signClaimed(app: App, spend: SpendRow, versionId: number): Promise<void> {
   const version = app.store.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
-  const spend = spendOf(app.store, version.spend_id);
   const holder = holderOfSpend(app, spend);
   const plan = readPlan(version.plan);
-  const isDropped = (): boolean => isObsolete(app.store, holder, version);
+  const isDropped = (): boolean => isObsolete(app.store, holder, spend, version);
   const drop = (): Promise<void> => app.store.write((tx) => dropUnsigned(app, tx, versionId));
   if (isDropped()) return drop();
   if (isOutside(holder.account)) return app.store.write((tx) => noteOutside(tx, versionId));
@@ -119,8 +117,7 @@ export async function signClaimed(app: App, versionId: number): Promise<void> {
 }
 
 /** Whether an unsigned version must be planned anew, or not at all. */
-export function isObsolete(reader: Reader, holder: Holder, version: VersionRow): boolean {
-  const spend = spendOf(reader, version.spend_id);
+export function isObsolete(reader: Reader, holder: Holder, spend: SpendRow, version: VersionRow): boolean {
   // a payment that was signed before may be in a block already
   const isEnded = paidBy(reader, version).some(
     (row) => !isSigned(row.state) && (row.state !== 'approved' || whyUncovered(reader, row) !== null),
