@@ -49,8 +49,14 @@ export const isSilent = (reason: string, usd: bigint | null): boolean =>
 /** Bits of `payment.flags`. */
 export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 
-/** 'invoice': it counts for its invoice permanently. An inbox reason: it is in the inbox. Null: not decided yet. */
-export type Claim = 'invoice' | InboxReason | null;
+/**
+ * 'invoice': it counts for its invoice permanently. 'moved': it came from an address of the same account. An inbox reason: it is in
+ * the inbox. Null: not decided yet.
+ */
+export type Claim = Verdict | 'moved' | null;
+
+/** The decision of an invoice about a deposit. */
+export type Verdict = 'invoice' | InboxReason;
 
 /** A deposit to the payment's address, in the payment's asset, that is on the chain or in the mempool. */
 export type CreditFact = {
@@ -86,7 +92,7 @@ export type Terms = {
 /** The time after the deadline in which late money still counts. */
 type Grace = { graceMs: number };
 
-type Effect = { kind: 'paid' } | { kind: 'undone' } | { kind: 'claim'; credit: number; claim: Exclude<Claim, null> };
+type Effect = { kind: 'paid' } | { kind: 'undone' } | { kind: 'claim'; credit: number; claim: Verdict };
 
 export type Settlement = {
   invoice: InvoiceStatus;
@@ -190,7 +196,7 @@ export function settle(
 
   for (const credit of credits) {
     const claim = claimFor(credit, counted.has(credit), terms.invoice, invoice, graceEndsAt);
-    if (claim !== null && claim !== credit.claim) effects.push({ kind: 'claim', credit: credit.id, claim });
+    if (claim !== null) effects.push({ kind: 'claim', credit: credit.id, claim });
   }
 
   const checks = [
@@ -226,14 +232,15 @@ function countsFor(credit: CreditFact, terms: Terms, graceEndsAt: number): boole
   return terms.invoice === 'paid' && terms.undone;
 }
 
+/** The claim that a deposit gets; null: it has one, or none yet. */
 function claimFor(
   credit: CreditFact,
   counted: boolean,
   before: InvoiceStatus,
   after: InvoiceStatus,
   graceEndsAt: number,
-): Claim {
-  if (credit.claim !== null) return credit.claim;
+): Verdict | null {
+  if (credit.claim !== null) return null;
   if (after === 'unpaid') return credit.firstSeenAt > graceEndsAt ? 'late' : null;
   if (after === 'paid') return counted ? 'invoice' : before === 'unpaid' ? 'late' : 'extra';
   return before === 'unpaid' && counted ? 'short' : 'late';

@@ -1,8 +1,8 @@
 /** Every table with the types and the storage (`columns.ts`) of its columns. */
 import type { Selectable } from 'kysely';
-import type { AssetId } from '../domain/assets.ts';
+import type { AssetId, Network } from '../domain/assets.ts';
 import type { AccountKey, Checkpoint } from '../domain/chain.ts';
-import type { InvoiceStatus, PaymentStatus } from '../domain/payment.ts';
+import type { Claim, InboxReason, InboxState, InvoiceStatus, PaymentStatus } from '../domain/payment.ts';
 import {
   bytes,
   type Codec,
@@ -40,7 +40,7 @@ export const TABLES = {
     id: made(int),
     uuid: text,
     name: text,
-    network: text,
+    network: only<Network>(),
     time_zone: text,
     account_no: int,
     created_at: time,
@@ -242,7 +242,7 @@ export const TABLES = {
      * none.
      */
     inherited: maybe(parts),
-    claim: maybe(text),
+    claim: maybe(only<NonNullable<Claim>>()),
     spent_txid: maybe(text),
     spent_block_hash: maybe(text),
     spent_block_height: maybe(int),
@@ -327,8 +327,9 @@ export const TABLES = {
     credit_id: int,
     business_id: int,
     invoice_id: maybe(int),
-    reason: text,
-    state: text,
+    reason: only<InboxReason>(),
+    /** An item is shown as `refunding` while its withdrawal is not paid: that is no stored state. */
+    state: only<Exclude<InboxState, 'refunding'>>(),
     created_at: time,
     updated_at: time,
     /** The withdrawal that refunds it. */

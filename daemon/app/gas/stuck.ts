@@ -60,7 +60,7 @@ type Stuck = {
 
 async function replaceOne(app: App, { business, account, chain }: Desk, stuck: Stuck): Promise<void> {
   const { spend, versions, newest, keys, feeRate, plan } = stuck;
-  const holder: Holder = { business, account, chain, asset: spend.asset as Holder['asset'] };
+  const holder: Holder = { business, account, chain, asset: spend.asset };
   const paid = versions.map(({ fee }) => fee).reduce(maxOf);
   const planned = await prepare(app, holder, {
     payouts: payoutsOf(spend, readPlan(newest.plan)),

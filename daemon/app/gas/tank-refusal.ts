@@ -61,7 +61,7 @@ export async function refusalsAt(
     if (why) refused.assets.set(asset, why);
   }
   for (const row of waiting.slice(0, ROWS_ASKED_MAX)) {
-    const asset = row.asset as AssetId;
+    const asset = row.asset;
     if (assets.has(asset) && (refused.assets.has(asset) || (await refusalOf(app, row)))) refused.rows.add(row.id);
   }
   return refused;

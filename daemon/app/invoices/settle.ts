@@ -8,15 +8,14 @@ import type { InvoiceNews } from '../../domain/merchant.ts';
 import { message } from '../../domain/messages.ts';
 import {
   amountNeeded,
-  type Claim,
   type CreditFact,
   type Decision,
   FLAG,
-  type InvoiceStatus,
+  type InboxReason,
   isSilent,
-  type PaymentStatus,
   type Settlement,
   settle,
+  type Verdict,
 } from '../../domain/payment.ts';
 import {
   arrivedCredits,
@@ -89,7 +88,7 @@ function factOf(payment: PaymentRow, row: CreditRow): CreditFact {
     value: row.value,
     firstSeenAt: row.first_seen_at,
     confirmed: row.confirmed,
-    claim: row.claim as Claim,
+    claim: row.claim,
   };
 }
 
@@ -136,8 +135,8 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const payment = returnToPaidCoin(app, tx, invoice, stored, credits);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
   const terms = {
-    invoice: invoice.status as InvoiceStatus,
-    payment: payment.status as PaymentStatus,
+    invoice: invoice.status,
+    payment: payment.status,
     undone: (payment.flags & FLAG.undone) !== 0,
     markedPaid: marked,
     amount: invoice.amount,
@@ -204,7 +203,7 @@ function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement,
   return news;
 }
 
-function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, claim: Exclude<Claim, null>): void {
+function claimCredit(app: App, tx: Tx, invoice: InvoiceRow, credit: CreditRow, claim: Verdict): void {
   tx.run(setClaim, { id: credit.id, claim });
   if (claim === 'invoice') return;
   fileInInbox(app, tx, invoice.business_id, credit, invoice.deleted_at === null ? claim : 'deleted');
@@ -216,7 +215,7 @@ export function fileInInbox(
   tx: Tx,
   businessId: number,
   credit: Pick<CreditRow, 'id' | 'invoice_id' | 'usd_value'>,
-  reason: string,
+  reason: InboxReason,
 ): void {
   tx.run(insertInboxItem, {
     credit_id: credit.id,

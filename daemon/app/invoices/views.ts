@@ -1,5 +1,5 @@
 /** An invoice as its readers see it, with a new quote if one is needed. Reading never fails for lack of a rate. */
-import { type Asset, type AssetId, assetOf, confirmationsFor } from '../../domain/assets.ts';
+import { type Asset, assetOf, confirmationsFor } from '../../domain/assets.ts';
 import { shownTransaction } from '../../domain/chain.ts';
 import { shownRequired } from '../../domain/finality.ts';
 import { dollarsFor } from '../../domain/money.ts';
@@ -94,7 +94,7 @@ function paymentView(app: App, business: Business, invoice: InvoiceRow, row: Pay
     // no further amount is requested until the value of the money in another coin is known
     remaining: remainingUnits(row.quote_amount, received, done || seen.some(isUnknown)),
     confirmations: depths[furthest] ?? 0,
-    waitsFor: assetOf((credits[furthest]?.asset ?? row.asset) as AssetId),
+    waitsFor: assetOf(credits[furthest]?.asset ?? row.asset),
     required: needed[furthest] ?? expectedConfirmations(app, business, invoice, asset),
     quoteEnded: !done && app.now() >= row.quote_ends_at,
     underpaid: (row.flags & FLAG.underpaid) !== 0,

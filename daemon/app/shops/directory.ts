@@ -72,7 +72,7 @@ export class Directory {
         id: row.id,
         uuid: row.uuid,
         name: row.name,
-        network: row.network as Network,
+        network: row.network,
         timeZone: row.time_zone,
         accountNo: row.account_no,
         createdAt: row.created_at,

@@ -90,8 +90,7 @@ export function sweepLimit(
   reader: Reader,
   { account_id, asset, id }: Pick<WithdrawalRow, 'account_id' | 'asset' | 'id'>,
 ): bigint | null {
-  const symbol = asset as AssetId;
-  return heldUnits(reader, account_id, symbol, id) === 0n ? null : availableUnits(reader, account_id, symbol, id);
+  return heldUnits(reader, account_id, asset, id) === 0n ? null : availableUnits(reader, account_id, asset, id);
 }
 
 /** The units that an account can still withdraw: its coins less reservations; at least 0. */

@@ -28,8 +28,8 @@ function depositOf(reader: Reader, id: number): Deposit {
   return { item, credit };
 }
 
-function decide(app: App, tx: Tx, item: InboxRow, to: string, withdrawalId: number | null = null): void {
-  const step = { id: item.id, from: 'open', to, withdrawal_id: withdrawalId, updated_at: app.now() };
+function decide(app: App, tx: Tx, item: InboxRow, to: InboxRow['state'], withdrawalId: number | null = null): void {
+  const step = { id: item.id, from: 'open' as const, to, withdrawal_id: withdrawalId, updated_at: app.now() };
   if (tx.run(stepInbox, step).changes === 1) {
     tx.afterCommit(() => app.operatorEvents.tell('inbox', `${item.credit_id}`));
     return;

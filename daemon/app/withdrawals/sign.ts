@@ -51,7 +51,7 @@ export function intentOf(holder: Pick<Holder, 'business' | 'chain'>, row: Withdr
     network: holder.business.network,
     accountNo: holder.business.accountNo,
     chain: holder.chain.adapter.chain,
-    asset: row.asset as Intent['asset'],
+    asset: row.asset,
     address: row.address,
     // for a sweep the approved maximum, because the row has the actual amount once it is signed
     units: approvedUnits(row) ?? row.units.toString(),

@@ -76,7 +76,7 @@ type InboxRow = ReturnType<typeof inboxPage>[number];
 /** The decision alone is no refund: it may wait for approval, and be rejected. */
 function inboxStateOf({ state, withdrawal_state }: InboxRow): InboxState {
   if (state === 'refunded') return withdrawal_state === 'completed' ? 'refunded' : 'refunding';
-  return state as InboxState;
+  return state;
 }
 
 /** The dollars of the part that the item is about, rounded down. */

@@ -115,7 +115,7 @@ function invoiceBase(app: App, row: InvoiceRow): Omit<InvoiceJson, 'payment' | '
     amount: fiat(row.amount),
     currency: row.currency,
     crypto: row.crypto,
-    status: row.status as InvoiceJson['status'],
+    status: row.status,
     due_at: toIso(row.due_at),
     created_at: toIso(row.created_at),
   };

@@ -290,8 +290,8 @@ export const insertInboxItem = statement(
     credit_id: number;
     business_id: number;
     invoice_id: number | null;
-    reason: string;
-    state: string;
+    reason: Row<'inbox'>['reason'];
+    state: Row<'inbox'>['state'];
     silent: boolean;
     units: bigint | null;
     created_at: number;

@@ -12,8 +12,8 @@ export type InboxRow = {
   credit_id: number;
   business_id: number;
   invoice_id: number | null;
-  reason: string;
-  state: string;
+  reason: Row<'inbox'>['reason'];
+  state: Row<'inbox'>['state'];
   withdrawal_id: number | null;
   /** The part of the deposit that it is about; null: all of it. */
   units: bigint | null;
@@ -89,7 +89,13 @@ export const overpaidOf = statement((p: { invoice_id: number }) =>
 
 /** Changes the state of a deposit if it is still the expected one. */
 export const stepInbox = statement(
-  (p: { id: number; from: string; to: string; withdrawal_id: number | null; updated_at: number }) =>
+  (p: {
+    id: number;
+    from: InboxRow['state'];
+    to: InboxRow['state'];
+    withdrawal_id: number | null;
+    updated_at: number;
+  }) =>
     sqlite
       .updateTable('inbox')
       .set({ state: p.to, withdrawal_id: p.withdrawal_id, told: NO, updated_at: p.updated_at })

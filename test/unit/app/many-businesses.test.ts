@@ -28,7 +28,7 @@ async function almostAll(): Promise<App> {
   const { app } = await Bench.open('BTC');
   await app.store.write((tx) => {
     for (let n = app.directory.businesses().length; n < BUSINESSES_MAX - 1; n++) {
-      const named = { uuid: `many-${n}`, name: `Shop ${n}`, network: 'mainnet', time_zone: 'UTC' };
+      const named = { uuid: `many-${n}`, name: `Shop ${n}`, network: 'mainnet' as const, time_zone: 'UTC' };
       tx.run(insertBusiness, { ...named, account_no: n, created_at: app.now() });
     }
   });

@@ -243,7 +243,7 @@ describe('settle', () => {
   });
 });
 
-const claims: Claim[] = [null, 'invoice', 'late', 'extra', 'short'];
+const claims: Claim[] = [null, 'invoice', 'moved', 'late', 'extra', 'short'];
 const arbitraryCredit = fc.record({
   id: fc.integer({ min: 1, max: 1_000_000 }),
   units: fc.bigInt(1n, 1_000n),
