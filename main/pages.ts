@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** No folder above, no hidden file, nothing percent-encoded. */
 const PATH = /^\/(?:[\w-]+\/)*[\w-]+(?:\.[\w-]+)*$/;
 
-/** Before the program is ready: the scheme has an origin of its own, and the rights of a secure one. */
+/** Before the program is ready: the scheme has its own origin, and the rights of a secure one. */
 export function registerScheme(): void {
   protocol.registerSchemesAsPrivileged([{ scheme: SCHEME, privileges: { standard: true, secure: true } }]);
 }

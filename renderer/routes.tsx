@@ -1,4 +1,4 @@
-/** The screens by name, in the order of the menu. Each is a file of its own, loaded when it is first opened. */
+/** The screens by name, in the order of the menu. Each is one file, loaded when it is first opened. */
 import { type ComponentType, lazy } from 'react';
 import type { IconName } from './parts/icons.tsx';
 import type { HashRoute } from './router.ts';

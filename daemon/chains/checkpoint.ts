@@ -102,7 +102,7 @@ export async function linkedAbove<H extends LinkedHeader>(
 export const extended = (known: Checkpoint, blocks: readonly BlockId[]): Checkpoint =>
   [...known, ...blocks.map(idOf)].slice(-CHECKPOINT_BLOCKS_MAX);
 
-/** The checkpoint at the head, or at a block that lies before `birthday` (milliseconds since 1970). */
+/** The checkpoint at the head, or at a block before `birthday` (milliseconds since 1970). */
 export async function checkpointAt(
   source: HeaderSource,
   birthday: number | null,
@@ -128,7 +128,7 @@ export async function checkpointAt(
 /** How far a block's time may be from the true time on any of these chains. */
 const CLOCK_MARGIN_MS = 2 * MS_PER_HOUR;
 
-/** A height such that every block made since `birthday` lies above it. */
+/** A height such that every block made since `birthday` is above it. */
 async function heightBefore(
   source: HeaderSource,
   birthday: number,

@@ -99,7 +99,7 @@ function installedService(): Record<string, string> {
   }
 }
 
-/** Whether root runs this command on the data directory of a service, which has a user of its own. */
+/** Whether root runs this command on the data directory of a service, which runs as another user. */
 export function belongsToService(dataDir: string): boolean {
   const found = process.getuid?.() === 0 ? lstatSync(dataDir, { throwIfNoEntry: false }) : undefined;
   return found !== undefined && found.uid !== 0;

@@ -102,7 +102,7 @@ export class Session {
 
   /**
    * Writes to the data directory of a service, as the service's user if root runs the command: the service could not read
-   * root's files. A separate signer has a folder of its own (`handOver`).
+   * root's files. A separate signer has another folder (`handOver`).
    */
   async asOwner<T>(write: () => Promise<T>): Promise<T> {
     return this.signerSocket === null ? this.asDataUser(write) : write();

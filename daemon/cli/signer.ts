@@ -1,4 +1,4 @@
-/** `countinghouse signer`: the wallet as a service of its own user, and the operator's access to it. */
+/** `countinghouse signer`: the wallet as a service under another user, and the operator's access to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lchown, lstat, readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The program's version, in a module of its own: a command that shows it needs no service. */
+/** The program's version, in a separate module: a command that shows it needs no service. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

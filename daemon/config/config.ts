@@ -238,7 +238,7 @@ function closedConsole({ console: settings, trustedProxies }: Config, reader: Re
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
-/** Each listener has a port of its own; 0 is any free one. */
+/** Each listener has its own port; 0 is any free one. */
 function distinctPorts({ host, port, console: page, till, metrics, operator }: Config, reader: Reader): void {
   const listeners: [key: string, host: string, port: number][] = [
     ['port', host, port],

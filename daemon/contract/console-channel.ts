@@ -39,7 +39,7 @@ export type Subtle = Pick<
 >;
 let brought: Subtle | null = null;
 
-/** For a page that has no WebCrypto of its own. To be called before any other function. */
+/** For a page without WebCrypto. To be called before any other function. */
 export const bringCrypto = (subtle: Subtle): void => {
   brought = subtle;
 };

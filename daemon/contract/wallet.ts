@@ -20,7 +20,7 @@ const WalletShape = z.object({
   retry_after_seconds: z.int().min(0),
   /** The operator has still to prove to have the words of a new wallet. */
   words_unproved: z.boolean(),
-  /** The signer is a service of its own user: then only its command line makes and shows words. */
+  /** The signer is a service under another user: then only its command line makes and shows words. */
   separate: z.boolean(),
   /** The `--gap` that a restore from the words alone needs. */
   gap: z.int().min(0),

@@ -64,7 +64,7 @@ export type Purse = {
   most: bigint;
   /** The balance, less what open withdrawals reserve. */
   available: bigint;
-  /** The part of open withdrawals that has no coins of its own yet. */
+  /** The part of open withdrawals that has no coins yet. */
   waiting: bigint;
   /** The sum that refund links promise to payers. */
   promised: bigint;

@@ -2,7 +2,7 @@
  * Compares at home the addresses that payers get with the wallet's own keys: a server that was taken over would falsify them.
  *
  * Invariants. The server's statements count only by comparison with keys that were derived here. Each address that it names has a
- * number; none is left out, however often the list is cut, held back or begun anew. One look is bounded work; the next one goes on. An
+ * number; none is left out, however often the list is cut, held back or begun anew. One look is bounded work; the next one continues. An
  * alarm is on the disk before a look ends.
  */
 import { randomInt } from 'node:crypto';
@@ -23,7 +23,7 @@ import type { PageText } from './page-text.ts';
 
 const FILE = 'audit.json';
 const PAGE = 200;
-/** Addresses of one look; the next one goes on. */
+/** Addresses of one look; the next one continues. */
 const GIVEN_MAX = 2_000;
 /** Unpaid invoices of one look, and their pages that are opened. */
 const OPEN_MAX = 50;
@@ -32,7 +32,7 @@ const SHOWN_CHARS_MAX = 200;
 const Memory = z.object({
   /** The newest number that was compared, with its address; null: none yet. */
   last: z.object({ no: z.int(), address: z.string() }).nullable(),
-  /** Where the next look goes on among the unpaid invoices; null: from the newest. */
+  /** Where the next look continues among the unpaid invoices; null: from the newest. */
   before: z.int().nullable(),
   checked: z.int(),
   pages: z.int(),

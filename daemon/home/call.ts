@@ -12,7 +12,7 @@ import { readServer, walletFolderIn } from './place.ts';
 const ANSWER_MS = 120_000;
 const RETRY_SECONDS = 5;
 
-/** Each call has a connection of its own. Its calls throw as `operatorClient` and as `dial`. */
+/** Each call opens its own connection. Its calls throw as `operatorClient` and as `dial`. */
 export function serverClient(folder: string, release: string): Call {
   return (method, params) => withServer(folder, release, (call) => call(method, params));
 }

@@ -1,7 +1,7 @@
 /**
  * The servers that this computer signs for: a folder each, with the connection and the wallet.
  *
- * Invariant: the private key by which a server knows this computer is in a file of its owner alone. It lets ask and answer, and
+ * Invariant: the private key by which a server knows this computer is in a file that its owner alone can read. It lets ask and answer, and
  * spends nothing: that needs the wallet's passphrase.
  */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

@@ -10,7 +10,7 @@ import { INVOICE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 type Json = Record<string, unknown>;
 
-/** The names that `flags` of a payment may have; each is also a field of its own. */
+/** The names that `flags` of a payment may have; each is also a field. */
 export const FLAG_NAMES = ['underpaid', 'overpaid', 'late', 'undone', 'unvalued'] as const;
 
 const json = <S extends z.ZodType>(schema: S, override: Json, description?: string): S =>

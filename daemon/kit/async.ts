@@ -16,7 +16,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The result of `work`. Throws the signal's reason as soon as it aborts; `work` itself goes on. */
+/** The result of `work`. Throws the signal's reason as soon as it aborts; `work` itself is not stopped. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -97,7 +97,7 @@ export async function inParallel<T>(
 }
 
 /**
- * Calls `work` every `everyMs` milliseconds, but not while an earlier call goes on. `onError` gets what a call throws.
+ * Calls `work` every `everyMs` milliseconds, but not before the earlier call has ended. `onError` gets what a call throws.
  * Returns a function that ends it. The timer alone does not keep the process alive.
  */
 export function repeatedly(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Where the list lies in a package, from its root. */
+/** Where the list is in a package, from its root. */
 export const SBOM_FILE = 'dist/sbom.cdx.json';
 
 /** The place in the lock file of the package that the one at `from` gets by a name; undefined where it is not installed. */

@@ -13,7 +13,7 @@ const AMOUNT_DOMAIN = utf8ToBytes('amount');
 const MASK_DOMAIN = utf8ToBytes('commitment_mask');
 /** The second generator, whose logarithm is unknown (`rct::H`). */
 const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0dd39c1f94');
-/** Every point times 8 lies in the group of prime order. */
+/** Every point times 8 is in the group of prime order. */
 const COFACTOR = 8n;
 const UNITS_BYTES = 8;
 

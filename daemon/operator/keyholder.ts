@@ -58,7 +58,7 @@ export type Custody = {
   dropMonero(passphrase: string, network: Network, accountNo: number): Promise<void>;
   /** To be called when the operator has proved to have the words. */
   prove(passphrase: string): Promise<void>;
-  /** Begins the drill of the backup at a path of the service's machine; it goes on by itself. */
+  /** Begins the drill of the backup at a path of the service's machine, and does not wait for its end. */
   drill(passphrase: string, file: string): Promise<void>;
   /** The public keys of an account on every chain. */
   accounts(passphrase: string, network: Network, accountNo: number): Promise<DerivedAccounts>;

@@ -68,7 +68,7 @@ export async function revokeApprovals(place: WalletLocation, call: Call, passphr
   const { socket, folder } = place;
   if (socket === null) {
     await sealedKeyholder(call).unlock(passphrase);
-    // made once it is open: a journal that begins then has an epoch of its own
+    // made once it is open: a journal that begins then begins an epoch, too
     await call('wallet.revoke', await revocation(folder, passphrase));
     return;
   }

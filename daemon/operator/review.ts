@@ -42,7 +42,7 @@ export type GivenCollect = { fee_max: string; until: number };
 /** The expected payment: `amount` is a decimal of the coin; for a sweep, its maximum. */
 export type Expected = { to?: string; amount?: string };
 
-/** The operator's request, as far as known. The approval must be of that kind. */
+/** The operator's request, or its known part. The approval must be of that kind. */
 export type OperatorRequest =
   | { kind: 'approve'; expected?: Expected }
   | { kind: 'speed-up' | 'cancel' }

@@ -9,7 +9,7 @@ import { PAY_STYLE } from './style-pay.ts';
 
 /** Colours have a contrast of at least 4.5 on their grounds, in light and dark. Phone first; nothing is below 15 px. */
 const BASE = `
-/* a card lies on the ground: in the dark it is the raised colour, and its fields are the page's */
+/* a card is on the ground: in the dark it is the raised colour, and its fields are the page's */
 :root { --card: var(--page); --field: var(--raised); }
 @media (prefers-color-scheme: dark) {
   :root { --card: var(--raised); --field: var(--page); }

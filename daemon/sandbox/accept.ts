@@ -28,7 +28,7 @@ export function accept(tx: SandboxWriter, chain: UtxoChain, signed: SignedTransa
   const fee = sum(coins) - sum(signed.outputs);
   if (fee < 0n) throw new Rejected('broadcast.outputs_exceed_inputs', 'The outputs are more than the inputs');
   if (!isFinal(signed, tipOfChain(tx, chain).height)) {
-    throw new Rejected('broadcast.not_final', 'Its lock time lies ahead of the next block');
+    throw new Rejected('broadcast.not_final', 'Its lock time is after the next block');
   }
   replaceConflicts(tx, chain, coins, fee);
   addToMempool(tx, chain, signed, now);

@@ -158,7 +158,7 @@ export class SandboxReader {
     return this.#reader.all(READ.outputsOf, { id: transactionId }).map(outputOf);
   }
 
-  /** The outputs that a transaction spends, as far as they are kept. */
+  /** Those outputs that a transaction spends that are still kept. */
   spentBy(transactionId: number): SandboxOutput[] {
     return this.#reader.all(READ.spentBy, { id: transactionId }).map(outputOf);
   }

@@ -1,5 +1,5 @@
 /**
- * Folds the log of a large database into it on a thread of its own. A checkpoint of 64 MB takes a tenth of a second of
+ * Folds the log of a large database into it on a separate thread. A checkpoint of 64 MB takes a tenth of a second of
  * processor time, during which the event loop would answer nobody. SQLite lets another connection do it beside the writer.
  *
  * SQLite begins the log anew when a write finds all of it in the database. So the thread folds the last part while commits
@@ -16,7 +16,7 @@ import { isDiskError } from './disk-errors.ts';
 
 /** The log's size at which it is folded. */
 export const LOG_BYTES_MAX = 64_000_000;
-/** A thread without work is ended after this time: it has a heap of its own. */
+/** A thread without work is ended after this time, because it has its own heap. */
 const IDLE_MS_MAX = 60_000;
 const HEAP_MB_MAX = 32;
 const FRAME_BYTES = 4_120;

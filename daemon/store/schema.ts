@@ -254,7 +254,7 @@ export const TABLES = {
   paying_tx: {
     txid: text,
     chain_key: text,
-    /** The value of its credits in 1e-8 US dollars, as far as known. */
+    /** The known value of its credits in 1e-8 US dollars. */
     usd_value: units,
     /** The number of its credits. */
     outputs: int,

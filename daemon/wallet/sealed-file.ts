@@ -91,7 +91,7 @@ export async function sealedHeader(source: AsyncIterable<Uint8Array>): Promise<S
 }
 
 /**
- * Reads the header of a sealed file, and checks the file as far as possible without the key. Throws `Rejected`:
+ * Reads the header of a sealed file, and checks of the file what needs no key. Throws `Rejected`:
  * `backup.format`, `backup.damaged`.
  */
 export async function inspectSealed(path: string): Promise<SealedHeader> {

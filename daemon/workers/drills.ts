@@ -1,4 +1,4 @@
-/** Drills of backups, one at a time, each in a process of its own (app/backup/drill-process.ts). */
+/** Drills of backups, one at a time, each in its own process (app/backup/drill-process.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { App } from '../app/app.ts';

@@ -237,7 +237,7 @@ export function Answer<T>({ of, rows, children }: { of: Query<T>; rows?: number;
   return <Still {...(rows === undefined ? {} : { rows })} />;
 }
 
-/** How far long work is; it goes on if the screen is left. */
+/** How far long work is; leaving the screen does not end it. */
 export function Progress({ percent, children }: { percent: number; children: ReactNode }): ReactNode {
   const id = useId();
   return (

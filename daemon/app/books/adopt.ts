@@ -30,7 +30,7 @@ export const TARGETS_MAX = 1_000;
 /** `booked` and `held`: smallest units after the block, by the entries and by the chain. */
 export type Difference = { target: TargetRow; asset: AssetId; booked: bigint; held: bigint; block: BlockId };
 
-/** The differences at some addresses, as far as two operators agree on what is there. Throws `Unavailable`. */
+/** Those differences at some addresses where two operators agree on what is there. Throws `Unavailable`. */
 export async function differencesAt(
   app: App,
   chain: ChainRuntime,

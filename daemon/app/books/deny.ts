@@ -21,7 +21,7 @@ import { settleSpends } from '../withdrawals/settle.ts';
 import { type Correction, noteCorrections } from './corrections.ts';
 import { Entries, isAdopted } from './entries.ts';
 
-/** Keys that the transactions of one block used, as far as they are looked at. */
+/** Keys that those transactions of one block used that are looked at. */
 const KEYS_IN_BLOCK_MAX = 1_000;
 
 /** `sent`: transactions with what left by them now. `gone`: credits that are not in their blocks. */

@@ -40,7 +40,7 @@ const IDS_A_PAGE = 250;
 const TRIES_MAX = 5;
 const PROBLEMS_MAX = 100;
 const MOVED_RETRY_SECONDS = 30;
-/** How often, and how many times, to check whether the sync has come as far as the source. */
+/** How often, and how many times, to check whether the sync has reached the source. */
 const LOOK_MS = 500;
 const LOOKS_MAX = 120;
 

@@ -1,4 +1,4 @@
-/** How far the stored facts of an account chain were asked about again (`review.ts`): stored, so that a restart goes on. */
+/** How far the stored facts of an account chain were asked about again (`review.ts`): stored, so that a restart continues there. */
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';

@@ -63,7 +63,7 @@ export async function startPlan(app: App, desk: Desk, plan: NewPlan, signed: Sig
 
 /**
  * Grants what collecting for a withdrawal may cost. The result stores the plan, in the transaction that approves the
- * withdrawal, since a plan ends once no withdrawal waits for it: an open plan goes on with that grant, else one begins that
+ * withdrawal, since a plan ends once no withdrawal waits for it: an open plan uses that grant, too, else one begins that
  * collects nothing but what withdrawals wait for. Throws `Rejected`: `gas.plan`, `gas.grant`, `signer.*`.
  */
 export async function collectForWithdrawals(app: App, desk: Desk, signed: SignedGasGrant): Promise<(tx: Tx) => void> {

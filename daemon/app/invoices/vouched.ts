@@ -13,7 +13,7 @@ import { targetsOf } from './payment-targets.ts';
 const RETRY_MS = 60_000;
 
 /**
- * The decision about an invoice with the deadlines up to `until`, as far as servers have vouched for it. `decide` decides with the
+ * The decision about an invoice with those deadlines up to `until` for which servers have vouched. `decide` decides with the
  * deadlines up to a time.
  */
 export function whenVouched(

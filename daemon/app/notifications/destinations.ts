@@ -248,7 +248,7 @@ function checkAddress(
 }
 
 /**
- * Why no notification could ever be sent to a URL with the present configuration, as far as the URL alone tells; null
+ * Why no notification could ever be sent to a URL with the present configuration, by the URL alone; null
  * if nothing is wrong, or if a name server must be asked.
  */
 export function refusalOf(text: string, policy: Pick<DestinationPolicy, 'allowHosts' | 'fromMerchant'>): string | null {

@@ -21,7 +21,7 @@ const REFUNDS_MAX = 10_000;
 const REFUNDS_PER_SLICE = 200;
 
 type Taking = { asset: AssetId; usd: bigint; payments: number };
-/** Refunds of invoices by the day of the block in which their money left; `usd`: as far as it is known, of the time when they were asked for. */
+/** Refunds of invoices by the day of the block in which their money left; `usd`: the known values, of the time when they were asked for. */
 type Refunds = { count: number; usd: bigint };
 type Takings = {
   periods: { period: string; payments: number; coins: Taking[]; refunds: Refunds }[];

@@ -1,5 +1,5 @@
 /**
- * How far a search for used accounts has come, stored now and then, so that the same search goes on after an interruption. It holds no
+ * How far a search for used accounts has come, stored now and then, so that the same search continues after an interruption. It holds no
  * keys: the search that it belongs to is named by a hash.
  */
 

@@ -61,7 +61,7 @@ const feeFor = (app: App, link: RefundLinkRow): Promise<bigint> =>
     },
   );
 
-/** Makes the withdrawal, or notes why not. A crash before it leaves the address, and `prepareRefund` goes on from there. */
+/** Makes the withdrawal, or notes why not. A crash before it leaves the address, and `prepareRefund` continues there. */
 async function ask(app: App, id: number, fee: bigint): Promise<void> {
   try {
     await app.store.write((tx) => {

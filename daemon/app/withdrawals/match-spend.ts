@@ -157,7 +157,7 @@ function sweepOf(rows: readonly WithdrawalRow[], { outputs }: Decoded, count: nu
   return sweeps.length > 0 ? sweeps.map((row) => [row]) : null;
 }
 
-/** Sets of `count` withdrawals whose amounts add up, as far as they were looked for. */
+/** Sets of `count` withdrawals whose amounts add up, among those that were looked at. */
 function combinations(rows: readonly WithdrawalRow[], count: number, units: bigint): WithdrawalRow[][] {
   const plain = rows.filter(({ sweep }) => !sweep);
   const found: WithdrawalRow[][] = [];

@@ -182,7 +182,7 @@ const signedFee = ({ version, pays }: Payment): bigint => shareOf(version.fee, p
 function lostFee(reader: Reader, row: WithdrawalRow, { ender, among }: Pick<Settlement, 'ender' | 'among'>): bigint {
   if (ender === null) return 0n;
   const { version, pays } = ender;
-  // a batch goes on without the canceled one, and pays the fee
+  // a batch is sent without the canceled one, and pays the fee
   if (pays.length > 0 && !paysTo(pays, row)) return 0n;
   return shareOf(paidFee(reader, version, row), pays.length || among);
 }

@@ -16,7 +16,7 @@ export type Signed = 'yes' | 'no' | 'unknown';
 const SIGHASH_ALL = 0x01;
 const SIGHASH_ALL_FORKID = 0x41;
 const PUBLIC_KEY_BYTES = 33;
-/** A longer push needs an opcode of its own, which no signature and no key needs. */
+/** A longer push needs another opcode, which no signature and no key needs. */
 const PUSH_BYTES_MAX = 75;
 const FLAG_WITNESS = 0x01;
 /** The bytes of a scalar. */

@@ -82,7 +82,7 @@ export class MoneroRpc {
     return checked(shape, result);
   }
 
-  /** A method with a path of its own. */
+  /** A method with its own path. */
   async post<T>(path: string, body: object, shape: z.ZodType<T>, signal: AbortSignal, beginMs = BEGINS_MS): Promise<T> {
     const answer = await this.#answered(
       { path, body: JSON.stringify(body), beginMs, bytesMax: RESPONSE_BYTES_MAX },

@@ -128,7 +128,7 @@ function installedWith(root: string): Pick<ServiceOptions, 'separateSigner' | 'p
   return { separateSigner: signer !== '', passphraseFile, signerOnly };
 }
 
-/** Throws `Failure` if the wallet lies where the service would not find it: its money would seem to be lost. */
+/** Throws `Failure` if the wallet is where the service would not find it: its money would seem to be lost. */
 function checkWalletPlace(separateSigner: boolean, root: string): void {
   const [place, kind] = separateSigner ? [join(DATA_DIR, 'vault'), 'a separate'] : [SIGNER_DIR, 'no separate'];
   if (!existsSync(join(root, place, VAULT_FILE))) return;

@@ -11,7 +11,7 @@ export type Program = { node: string; script: string; version: string };
 
 export type ServiceOptions = {
   program: Program;
-  /** The wallet runs as a service of its own user. */
+  /** The wallet runs as a service under another user. */
   separateSigner: boolean;
   /** The file, readable by root only, from which systemd passes the passphrase; null: it is asked for. */
   passphraseFile: string | null;
@@ -132,7 +132,7 @@ export function daemonUnit({ program, separateSigner, passphraseFile, systemd }:
   });
 }
 
-/** The wallet as a service of its own user: without network, and with a folder that the daemon's user cannot enter. */
+/** The wallet as a service under another user: without network, and with a folder that the daemon's user cannot enter. */
 export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions): string {
   const byCredential = passphraseFile === null ? '' : ` --passphrase-file %d/${CREDENTIAL}`;
   return sections(program.version, {
@@ -157,7 +157,7 @@ export function signerUnit({ program, passphraseFile, systemd }: ServiceOptions)
   });
 }
 
-/** Node's heap for a process that relays lines; the wallet is in a process of its own, which takes what scrypt needs. */
+/** Node's heap for a process that relays lines; the wallet is in another process, which takes what scrypt needs. */
 const HOME_HEAP = '--max-semi-space-size=1';
 
 /** The wallet on a machine at home, which calls its server: it listens on nothing, and sees nothing of other folders. */

@@ -1,6 +1,6 @@
 /**
  * Which pages may call the browser API (CORS, the Fetch standard). A preflight names no client ID, so it is answered for
- * every origin that some client ID allows; the request itself is answered for those of its own client ID alone.
+ * every origin that some client ID allows; the request itself is answered only for those of its client ID.
  *
  * Invariant: an answer can be read by a page only if some client ID allows its origin and, once a valid one is named,
  * only if that one does. No answer depends on cookies.

@@ -1,6 +1,6 @@
 /**
  * The operations that shops call all day (Create invoice, Request payment, Get invoice), without Express: its routers and its
- * body parser take longer than the operations. A request that is unusual in any way goes on to Express, whose routes have the
+ * body parser take longer than the operations. A request that is unusual in any way is handed to Express, whose routes have the
  * same operations: one that will be refused, a path with an escape or a query, a body in chunks, compressed or in another encoding.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';

@@ -21,7 +21,7 @@ export type NewInvoice = {
   due_date?: string;
   /** The page's link back to the shop. */
   close_url?: string;
-  /** Where the payer goes once the invoice is paid; wins over `close_url`. */
+  /** Where the payer is sent once the invoice is paid; wins over `close_url`. */
   redirect_url?: string;
   /** Whether the payer is taken there without a click. */
   automatic_redirect?: boolean;
@@ -124,7 +124,7 @@ export type Rates = { [symbol: string]: { usd?: number; eur?: number; gbp?: numb
 export type SdkError = Error & { details?: { status: number; payload: unknown; retryAfter?: number } };
 
 export type PollOptions<T> = {
-  /** Called with each answer. An error that it throws is reported to the console, and polling goes on. */
+  /** Called with each answer. An error that it throws is reported to the console, and polling continues. */
   onUpdate?: (value: T) => void;
   /** Ends the polling; the promise then rejects with an `AbortError`. */
   signal?: AbortSignal;

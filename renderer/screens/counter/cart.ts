@@ -39,7 +39,7 @@ export function withItem(cart: Cart, { id, name, price, vat }: Item, decimals: n
   return [...cart, { key, item: id, name, unit: unitsOf(price, decimals), quantity: 1, vat }];
 }
 
-/** Each typed amount is a line of its own. */
+/** Each typed amount is one line. */
 export const withTyped = (cart: Cart, unit: bigint, vat: number | null): Cart => [
   ...cart,
   { key: `typed ${crypto.getRandomValues(new Uint32Array(1))[0]}`, item: null, name: '', unit, quantity: 1, vat },

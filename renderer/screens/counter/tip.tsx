@@ -1,4 +1,4 @@
-/** The tip on a sale: a figure of its own. */
+/** The tip on a sale: a separate figure. */
 import { type ReactNode, useState } from 'react';
 import { useLanguage } from '../../i18n.ts';
 import { Segments } from '../../parts/controls.tsx';

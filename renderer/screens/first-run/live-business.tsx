@@ -116,7 +116,7 @@ function pastOf(past: Past | null): { birthday?: string; restore_height?: number
 /** `words`: empty while no Monero wallet is brought along. */
 type Monero = { words: string; past: Past | null; isRight: boolean; fields: ReactNode };
 
-/** Asks for a Monero wallet that the business goes on with; for its past only where that of the other words is not known. */
+/** Asks for a Monero wallet that the business continues with; for its past only where that of the other words is not known. */
 function useMonero(known: Past | null): Monero {
   const t = useText(TEXTS);
   const id = useId();

@@ -15,7 +15,7 @@ type StepsProps = {
   /** The way out of the steps. */
   leave: string;
   children: ReactNode;
-  /** The buttons at the foot; a step with a form of its own has its button there. */
+  /** The buttons at the foot; a step with a form has its button in the form. */
   foot?: ReactNode;
 };
 

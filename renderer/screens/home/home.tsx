@@ -129,7 +129,7 @@ function Start({ business, t }: { business: Business; t: T }): ReactNode {
 
 type PartProps = { business: Business; money: Money; t: T };
 
-/** Worth of all balances, as far as rates are known. */
+/** Worth of all balances whose rates are known. */
 function worthOf({ balances }: Business, money: Money): { total: string; whole: boolean } {
   const each = balances.map(({ crypto, amount }) => money.worth(crypto, amount));
   return { total: sum(each.map((one) => one ?? '0')), whole: each.every((one) => one !== null) };

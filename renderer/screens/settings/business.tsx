@@ -84,7 +84,7 @@ function Currency({ value, choose, t }: { value: string; choose(currency: string
   );
 }
 
-/** `step`: an id for a button elsewhere that saves it, and where saving leads. Without it the form has a button of its own. */
+/** `step`: an id for a button elsewhere that saves it, and where saving leads. Without it the form has its own button. */
 type BrandProps = Props & { step?: { id: string; onSaved(): void } };
 
 /** A business as payers see it. */

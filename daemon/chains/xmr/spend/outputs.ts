@@ -38,7 +38,7 @@ export class ChainOutputs {
 
   /**
    * A copy, which nothing changes afterwards. Callers at the same time share one reading, with the time limits of the first. The pages
-   * that were read stay, so that another call goes on where one failed: mainnet has about seventy.
+   * that were read stay, so that another call continues where one failed: mainnet has about seventy.
    */
   distribution(limit: () => AbortSignal): Promise<Distribution> {
     this.#reading ??= this.#read(limit).finally(() => {

@@ -44,7 +44,7 @@ function lengthOf(value: number | bigint): number {
 export const ringBytes = (ring: readonly number[]): number =>
   ring.reduce((sum, index, at) => sum + lengthOf(index - (ring[at - 1] ?? 0)), 0);
 
-/** Whether each output has a key of its own (`classify_addresses`): several receivers, and a subaddress among them. */
+/** Whether each output has its own key (`classify_addresses`): several receivers, and a subaddress among them. */
 function hasOutputKeys(payouts: readonly Uint8Array[]): boolean {
   const different = new Map(payouts.map((script) => [Buffer.from(script).toString('hex'), isSubaddress(script)]));
   return different.size > 1 && [...different.values()].includes(true);
