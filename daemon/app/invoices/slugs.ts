@@ -7,6 +7,7 @@
  *
  * The invoices of releases before have random slugs, in an index of their own.
  */
+import { present } from '../../domain/errors.ts';
 import { type SipKey, sipHash53, sipKey } from '../../kit/sip-hash.ts';
 import { type InvoiceRow, invoiceById, invoiceByRandomSlug } from '../../store/queries/invoices.ts';
 import { newestInvoiceId } from '../../store/queries/operator.ts';
@@ -103,7 +104,7 @@ export class Slugs {
 let latest = new Slugs('0'.repeat(32));
 
 function slugsOf(reader: Reader): Slugs {
-  const key = reader.get(settingOf, { key: KEY_SETTING })?.value ?? '';
+  const { value: key } = present(reader.get(settingOf, { key: KEY_SETTING }), 'key of the slugs');
   if (latest.key !== key) latest = new Slugs(key);
   return latest;
 }

@@ -5,9 +5,9 @@ import { deliveriesWaiting, spendsOpen, webhooksWaiting, withdrawalsWaiting } fr
 import { endpoints } from '../../store/queries/shop-events.ts';
 import type { App } from '../app.ts';
 import { balances } from '../books/balance.ts';
+import { LANES } from '../notifications/webhooks.ts';
 import { type ChainStatus, chainStatuses, openAlertsCount, poolStatuses, rateStatuses } from './status.ts';
 
-const LANES = ['shop', 'public'];
 /** The states of a withdrawal that waits for the operator or for the signer. */
 const WAITING = ['requested', 'approved'] as const;
 
