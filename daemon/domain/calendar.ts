@@ -1,4 +1,9 @@
-/** Days in a business's time zone, and times in the form of the HTTP contract. */
+/**
+ * Days in a business's time zone, and times in the form of the HTTP contract.
+ *
+ * `Temporal` in Node finds the end of a day in a fifth of the time (4 µs against 18), but writes a time ten times as slowly (1.9 µs
+ * against 0.2), and the console uses this file in browsers, of which not all have it.
+ */
 import { MS_PER_DAY } from './time.ts';
 
 export type Day = { year: number; month: number; day: number };
