@@ -1,6 +1,7 @@
 /**
  * A large credit, and on Monero every spend, counts as confirmed only if an endpoint of another operator has the
- * same block at its height with the same payment in it. An endpoint could invent a block, because work and signatures are not
+ * same block at its height with the same payment in it. So does a small one that nothing proves to be in its block (`isProved`), but that
+ * one also counts when no other operator has answered for a while. An endpoint could invent a block, because work and signatures are not
  * checked here; only a second endpoint reveals that. A single configured endpoint is its owner's choice, and so are several of one operator.
  *
  * A credit without agreement is reported as unconfirmed, and the question is repeated. One with agreement is reported until the
@@ -14,6 +15,8 @@ import type { Endpoint, Endpoints } from './endpoints.ts';
 
 /** The interval between two questions about one credit. */
 const ASK_MS = 5_000;
+/** Others are silent for so long before one endpoint's word counts about a small fact without a proof. */
+const ALONE_AFTER_MS = 120_000;
 /** A limit above a flood of small payments for a large invoice, which all wait while no other operator answers. */
 const HELD_MAX = 20_000;
 const RETRY_SECONDS = 60;
@@ -41,25 +44,35 @@ export type NeedsAgreement = (credits: readonly { targetId: number; units: bigin
  * `isDenied`: another operator answered that it does not have it. `isOld`: it was told in an earlier step, and its teller may have taken
  * it back since.
  */
-type PendingFact<E, F> = { fact: F; teller: E; isAgreed: boolean; isDenied: boolean; isOld: boolean };
+type PendingFact<E, F> = {
+  fact: F;
+  teller: E;
+  isLarge: boolean;
+  sinceMs: number;
+  isAgreed: boolean;
+  isDenied: boolean;
+  isOld: boolean;
+};
 
 export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   readonly #endpoints: Endpoints<E>;
   readonly #isNeeded: NeedsAgreement;
   readonly #areThere: AreThere<E, F>;
   readonly #isStored: IsStored<F>;
+  readonly #isProved: (fact: F) => boolean;
   readonly #held = new Map<string, PendingFact<E, F>>();
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     endpoints: Endpoints<E>,
     isNeeded: NeedsAgreement,
-    { areThere, isStored }: { areThere: AreThere<E, F>; isStored: IsStored<F> },
+    rules: { areThere: AreThere<E, F>; isStored: IsStored<F>; isProved?: (fact: F) => boolean },
   ) {
     this.#endpoints = endpoints;
     this.#isNeeded = isNeeded;
-    this.#areThere = areThere;
-    this.#isStored = isStored;
+    this.#areThere = rules.areThere;
+    this.#isStored = rules.isStored;
+    this.#isProved = rules.isProved ?? (() => true);
   }
 
   /** Whether something waits that may be asked about again. */
@@ -96,12 +109,16 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     for (const { facts, teller } of groups) {
       for (const fact of facts) {
         const { id, block } = fact;
-        if (block === null || this.#endpoints.operators < 2 || !this.#mustAgree(fact)) {
+        const isLarge = this.#isLarge(fact);
+        const isClear = !isLarge && (this.#isProved(fact) || this.#held.size >= HELD_MAX);
+        if (block === null || this.#endpoints.operators < 2 || isClear) {
           told.push(fact);
           continue;
         }
-        if (!this.#held.has(id)) fresh.push(id);
-        this.#held.set(id, { fact, teller, isAgreed: false, isDenied: false, isOld: false });
+        const before = this.#held.get(id);
+        if (!before) fresh.push(id);
+        const sinceMs = before?.sinceMs ?? performance.now();
+        this.#held.set(id, { fact, teller, isLarge, sinceMs, isAgreed: false, isDenied: false, isOld: false });
       }
     }
     if (this.#waiting() > 0) await this.#ask(signal);
@@ -146,7 +163,10 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       }
       return mine.every(({ isAgreed }) => isAgreed);
     };
-    if (mine.some(({ isAgreed }) => !isAgreed)) await this.#endpoints.other(teller, use, signal);
+    const open = mine.filter(({ isAgreed }) => !isAgreed);
+    if (open.length === 0 || (await this.#endpoints.other(teller, use, signal)) !== undefined) return;
+    const small = open.filter(({ isLarge, isAgreed, isDenied }) => !isLarge && !isAgreed && !isDenied);
+    for (const one of small) one.isAgreed = performance.now() - one.sinceMs >= ALONE_AFTER_MS;
   }
 
   /**
@@ -183,7 +203,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     }
   }
 
-  #mustAgree({ targetId, amount }: Fact): boolean {
+  #isLarge({ targetId, amount }: Fact): boolean {
     return this.#isNeeded([{ targetId, units: amount.units, asset: amount.asset }]);
   }
 }

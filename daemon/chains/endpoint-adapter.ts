@@ -137,7 +137,8 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     this.endpoints = new Endpoints(setting, urls, open, alert);
     this.#headAgeMsMax = options.headAgeMsMax;
     const isStored = ({ id, block }: Credit): boolean => list.coin(id)?.blockHash === block?.hash;
-    this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored });
+    const isProved = (credit: Credit): boolean => this.isProved(credit);
+    this.#agreement = new Agreement(this.endpoints, needsAgreement, { areThere, isStored, isProved });
     this.#poller = new Poller(
       options.pollMs,
       (signal) => this.#hasNews(signal),
@@ -150,6 +151,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   /** Reads a bounded step above `kept`. Throws `Unavailable` when the chain changes meanwhile. */
   protected abstract read(endpoint: E, start: StepStart<H>, signal: AbortSignal): Promise<StepRead<E>>;
+
+  /** Whether a small credit counts by one endpoint's word, because its block proves it. */
+  protected isProved(_credit: Credit): boolean {
+    return true;
+  }
 
   /** The time for which nothing new is to be expected, in milliseconds. */
   protected quietMs(): number {

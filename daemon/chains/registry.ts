@@ -92,8 +92,8 @@ const accounts =
   ({ network, settings, context, byDefault }: Source): ChainAdapter | null => {
     const urls = byDefault ? builtInEndpoints(network, chain) : settings.rpc;
     if (urls.length === 0) return null;
-    const { list, alert, needsAgreement, contracts, wantsFinality } = context;
-    const facing = { list, needsAgreement, wantsFinality, alert };
+    const { list, alert, needsAgreement, contracts, wantsFinality, log } = context;
+    const facing = { list, needsAgreement, wantsFinality, alert, log };
     return new EvmAdapter({ chain, network, urls, contracts, ...facing });
   };
 

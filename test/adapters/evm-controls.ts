@@ -80,6 +80,7 @@ USDT = "1"
       list,
       needsAgreement,
       wantsFinality: true,
+      log: (message) => void this.logged.push(message),
       alert: (server, message) => void this.alerts.push({ server, message }),
       pollMs,
       secondLookMs,
@@ -96,6 +97,7 @@ USDT = "1"
       needsAgreement: () => true,
       wantsFinality: true,
       contracts: { [this.asset]: this.token },
+      log: () => undefined,
       alert: () => undefined,
       pollMs: POLL_MS[this.chain],
       blockMs: BLOCK_MS[this.chain],
@@ -106,6 +108,7 @@ USDT = "1"
   }
 
   readonly alerts: { server: string; message: string }[] = [];
+  readonly logged: string[] = [];
 
   /** Tokens to several in one transaction. */
   payTokens(outputs: readonly Payment[]): Promise<string> {
@@ -203,6 +206,7 @@ export class EndpointPair {
       this.scene.proxy.behaviour = {};
       this.second.behaviour = {};
       this.scene.alerts.length = 0;
+      this.scene.logged.length = 0;
       this.book = new FactBook();
     });
     afterEach(async () => {

@@ -16,6 +16,7 @@ import { addressAt, isValidAddress } from './address.ts';
 import { Agreed } from './agreed.ts';
 import type { Header } from './answers.ts';
 import { EvmBalances } from './balances.ts';
+import { BlockProofs } from './block-proofs.ts';
 import { EvmEndpoint } from './endpoint.ts';
 import { Finality } from './finality.ts';
 import { Heads } from './heads.ts';
@@ -62,6 +63,7 @@ type EvmOptions = {
   contracts: Readonly<Partial<Record<AssetId, string>>>;
   list: ScriptList;
   needsAgreement: NeedsAgreement;
+  log: (message: string) => void;
   /** Called when an endpoint gave a false answer. `server`: the endpoint's address. */
   alert: (server: string, message: string) => void;
   /** Whether payments are configured that count only in a final block. */
@@ -96,6 +98,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly #tokens: readonly Token[];
   readonly #agreed: Agreed;
   readonly #trueHeaders: TrueHeaders;
+  readonly #proofs: BlockProofs;
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #sent: SentFinder;
@@ -109,7 +112,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EvmOptions) {
-    const { chain, network, urls, contracts, list, alert, needsAgreement } = options;
+    const { chain, network, urls, contracts, list, alert, needsAgreement, log } = options;
     const setting = `[networks.${network}.${chain}] rpc`;
     const { asked, sockets } = sortedUrls(urls);
     const tokens = tokensOf(network, chain, contracts);
@@ -132,6 +135,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#tokens = tokens;
     this.#agreed = agreed;
     this.#trueHeaders = new TrueHeaders(this.endpoints);
+    this.#proofs = new BlockProofs({ endpoints: this.endpoints, list, tokens, log });
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
     this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
@@ -144,6 +148,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       reader,
       list,
       endpoints: this.endpoints,
+      proofs: this.#proofs,
       needsAgreement,
     });
     this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
@@ -153,6 +158,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       transfers: this.#transfers,
       native: this.#native,
       trueHeaders: this.#trueHeaders,
+      proofs: this.#proofs,
       everyMs: options.secondLookMs ?? SECOND_LOOK_MS[chain],
     });
     if (this.endpoints.operators > 1) {
@@ -247,6 +253,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       return ids !== undefined && !ids.has(id);
     });
     await this.#trueHeaders.check(endpoint, [...credits, ...sent.debits, ...sent.spends], step.headers, signal);
+    await this.#proofs.check(endpoint, credits, signal);
     const known = { credits, held: [...held, ...credits], debits: sent.debits };
     const omitted = atHead ? await this.#secondLook.look(endpoint, checkpoint, known, signal) : null;
     const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
@@ -277,6 +284,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     return ageMs >= 0 && ageMs < waitMs ? waitMs - ageMs : 0;
   }
 
+  protected override isProved(credit: Credit): boolean {
+    return this.#proofs.isProved(credit);
+  }
+
   protected override isDue(): boolean {
     return this.#secondLook.isDue() || this.#native.isDue() || this.#sent.isDue();
   }
@@ -292,7 +303,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       (height) => !step.headers.some((header) => header.height === height),
     );
     for (const header of await endpoint.headers(missing, signal)) if (header) headers.set(header.hash, header);
-    return confirmed(endpoint, incoming, headers, slices(), signal);
+    const proved = await this.#proofs.receipts(endpoint, incoming, signal);
+    const credits = await confirmed(endpoint, incoming, headers, proved, slices(), signal);
+    this.#proofs.keep(credits, proved);
+    return credits;
   }
 
   /** The transfers to and from our addresses in the blocks of a step, read in ranges as wide as the endpoint allows. */

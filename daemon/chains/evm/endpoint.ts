@@ -31,6 +31,7 @@ import { balancesCall } from './balances-call.ts';
 import { Pacing, REQUEST_TIMEOUT_MS, RETRY_SECONDS } from './pacing.ts';
 import { GENESIS, type Token } from './params.ts';
 import { ProgramSize } from './program-size.ts';
+import { type ProvedBlock, provedBlock } from './proved-block.ts';
 import { usedCall } from './used.ts';
 
 export { isLimit } from './pacing.ts';
@@ -50,6 +51,8 @@ const RESPONSE_BYTES_MAX = 16_000_000;
 /** For so long a further connection is not examined as the first one was. Servers close connections that rest for seconds. */
 const EXAMINED_MS = 10 * 60_000;
 const TRACES_MAX = 100;
+/** For so long an endpoint is not asked for proofs that refuses them, or whose answers prove nothing. */
+const UNPROVED_MS = 5 * 60_000;
 /** Addresses that one run of a program examines: about 30,000 gas each, where endpoints allow 10,000,000 or more. */
 const USED_PER_CALL_MAX = 250;
 /** The same of balances: about 5,000 gas each. */
@@ -90,6 +93,7 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
   #examinedAtMs = Number.NEGATIVE_INFINITY;
   /** The connection on which the endpoint refused traces. */
   #traceless = -1;
+  #provesFromMs = Number.NEGATIVE_INFINITY;
   readonly #usedPerCall = new ProgramSize(USED_PER_CALL_MAX);
   readonly #balancesPerCall = new ProgramSize(BALANCES_PER_CALL_MAX);
 
@@ -280,6 +284,26 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       receipts.push(receipt);
     }
     return receipts;
+  }
+
+  /** A block with its transactions and receipts; null where the endpoint does not tell them so that they prove each other. */
+  async provedBlock(hash: string, signal: AbortSignal): Promise<ProvedBlock | null> {
+    if (performance.now() < this.#provesFromMs) return null;
+    const told = async (call: Call): Promise<unknown> => {
+      const [reply] = await this.#pacing.many([call], signal, 'pass limits on');
+      if (reply && 'error' in reply) throw reply.error;
+      return reply?.result ?? null;
+    };
+    try {
+      const receipts = await told(['eth_getBlockReceipts', hash]);
+      const block = receipts === null ? null : await told(['eth_getBlockByHash', hash, true]);
+      return block === null ? null : await provedBlock(hash, block, receipts, slices());
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof RpcError || error instanceof Unavailable || error instanceof Malformed)) throw error;
+      this.#provesFromMs = performance.now() + UNPROVED_MS;
+      return null;
+    }
   }
 
   /** The native balances of addresses (hex with 0x) after a block; null where it does not have that state any more. */

@@ -10,6 +10,7 @@ import type { Report } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
+import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import type { NativeCoin } from './native.ts';
 import { confirmed, type Incoming, isTooMuch, type Transfers, urgent } from './transfers.ts';
@@ -27,6 +28,7 @@ export class SecondLook {
   readonly #transfers: Transfers;
   readonly #native: NativeCoin;
   readonly #trueHeaders: TrueHeaders;
+  readonly #proofs: BlockProofs;
   readonly #everyMs: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** The height up to which another endpoint was asked; null: it was not asked since the start. */
@@ -39,6 +41,7 @@ export class SecondLook {
     transfers: Transfers;
     native: NativeCoin;
     trueHeaders: TrueHeaders;
+    proofs: BlockProofs;
     everyMs: number;
   }) {
     this.#everyMs = parts.everyMs;
@@ -47,6 +50,7 @@ export class SecondLook {
     this.#transfers = parts.transfers;
     this.#native = parts.native;
     this.#trueHeaders = parts.trueHeaders;
+    this.#proofs = parts.proofs;
   }
 
   /** Begins at a height, unless it has begun: the first blocks that this process read. */
@@ -153,13 +157,15 @@ export class SecondLook {
     const once = new Map(incoming.map((one) => [`${one.log.txid}:${one.log.index}`, one]));
     const shared = [...once.values()].filter(({ log }) => headers.some(({ hash }) => hash === log.blockHash));
     const byHash = new Map(headers.map((header) => [header.hash, header]));
-    const credits = await confirmed(teller, shared, byHash, slices(), signal);
+    const credits = await confirmed(teller, shared, byHash, new Map(), slices(), signal);
     await this.#trueHeaders.check(teller, credits, headers, signal);
+    await this.#proofs.check(teller, credits, signal);
     if (tip.hash !== last.hash) return { credits, to };
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
     const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
     const coins = (await this.#native.look(teller, view, slices(), signal, listed)) ?? [];
     await this.#trueHeaders.check(teller, coins, [], signal);
+    await this.#proofs.check(teller, coins, signal);
     return { credits: [...credits, ...coins], to };
   }
 }

@@ -7,7 +7,7 @@
  * Invariant: where there are endpoints of several operators, nothing leaves the books and no nonce is used by the word of one: neither an
  * amount, nor a fee, nor a failure. A false debit would explain money that never came, and a false failure would pay
  * twice. A transaction without agreement is kept, and asked about again. One exception: a small payment of ours that succeeded counts
- * while no other operator answers.
+ * while no other operator answers. One that its own block disproves is a lie, whoever agrees.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
@@ -19,6 +19,7 @@ import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { Malformed } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
+import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
 import { isInReceipt, type LeavingLog } from './transfers.ts';
@@ -46,6 +47,7 @@ type Parts = {
   reader: OutgoingReader;
   list: ScriptList;
   endpoints: Endpoints<EvmEndpoint>;
+  proofs: BlockProofs;
   needsAgreement: NeedsAgreement;
 };
 
@@ -176,9 +178,9 @@ export class SentFinder {
         outgoing = await this.#search(endpoint, one, view, signal);
       }
       if (!outgoing) continue;
-      if (await this.#isAgreed(endpoint, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal))
+      if (await this.#isAgreed(endpoint, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal)) {
         await this.#take(sent, known, endpoint, outgoing, view, signal);
-      else await this.#take(waiting, known, endpoint, outgoing, view, signal);
+      } else await this.#take(waiting, known, endpoint, outgoing, view, signal);
     }
     sent.waiting = waiting.debits;
     return sent;
@@ -250,6 +252,7 @@ export class SentFinder {
     if (height > tipOf(view.checkpoint).height) return;
     const [header] = await endpoint.headers([height], signal);
     if (header?.hash !== blockHash) return;
+    await this.#parts.proofs.hasSent(endpoint, outgoing, signal);
     const { spends, debits } = this.#parts.reader.taken(outgoing, view.timeOf(blockHash) ?? header.timeMs);
     if (debits.some(({ id }) => known.has(id))) return;
     for (const { id } of debits) known.add(id);

@@ -32,7 +32,7 @@ export const ASKED_BY_HASH = 8;
 export const paddedAddress = (address: string): string => `${ADDRESS_PADDING}${address.slice(2)}`;
 
 /** The recipient (hex with 0x) and the amount of a transfer; null for any other event. */
-export const amountIn = (log: Log): { recipient: string; units: bigint } | null =>
+export const amountIn = (log: Pick<Log, 'topics' | 'data'>): { recipient: string; units: bigint } | null =>
   isTransfer(log) ? { recipient: `0x${log.topics[2]?.slice(ADDRESS_PADDING.length)}`, units: BigInt(log.data) } : null;
 
 /** The most urgent addresses, as many as endpoints accept in a list of recipients. */
@@ -147,20 +147,21 @@ export function isOneAccount(list: Pick<ScriptList, 'accountOf'>, a: number, b: 
   return account !== undefined && account === list.accountOf(b);
 }
 
-export const isTransfer = ({ topics, data }: Log): boolean =>
+export const isTransfer = ({ topics, data }: Pick<Log, 'topics' | 'data'>): boolean =>
   topics.length === 3 &&
   topics[0] === TRANSFER &&
   topics[2]?.startsWith(ADDRESS_PADDING) === true &&
   data.length === WORD_CHARS;
 
 /**
- * The credits of events that their receipts confirm. `headers`: of the blocks that hold them, by hash. Throws `Malformed`
+ * The credits of events that their receipts confirm. `headers`: of the blocks that hold them, by hash. `proved`: receipts that are known. Throws `Malformed`
  * when the endpoint contradicts itself.
  */
 export async function confirmed(
   endpoint: EvmEndpoint,
   incoming: readonly Incoming[],
   headers: ReadonlyMap<string, Header>,
+  proved: ReadonlyMap<string, Receipt>,
   pause: Pause,
   signal: AbortSignal,
 ): Promise<Credit[]> {
@@ -170,11 +171,13 @@ export async function confirmed(
   const credits: Credit[] = [];
   for (let at = 0; at < txids.length; at += RECEIPTS_PER_PAGE) {
     const page = txids.slice(at, at + RECEIPTS_PER_PAGE);
-    const receipts = await endpoint.receipts(page, signal);
-    for (const [i, txid] of page.entries()) {
-      const places = placesOf(receipts[i]);
+    const unknown = page.filter((txid) => !proved.has(txid));
+    const told = await endpoint.receipts(unknown, signal);
+    for (const txid of page) {
+      const receipt = proved.get(txid) ?? told[unknown.indexOf(txid)];
+      const places = placesOf(receipt);
       for (const one of byTx.get(txid) ?? []) {
-        credits.push(creditOf(one, receipts[i], places, headers));
+        credits.push(creditOf(one, receipt, places, headers));
         const wait = pause();
         if (wait) await wait;
       }

@@ -12,25 +12,30 @@ const STRANGER = `0x${'5e'.repeat(20)}`;
 const hexOf = (units: bigint): string => `0x${units.toString(16)}`;
 const padded = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-/** `fee`: wei. `units`: of the token. */
-type Invented = { address: string; fee: bigint; units?: bigint; txid?: string };
+/** `fee`: wei. `units`: of the token. `from`: who sends it, in place of the address. */
+type Invented = { address: string; fee: bigint; units?: bigint; txid?: string; from?: string };
+
+/** Tokens that a stranger sends to an address in the newest block. */
+export const inventedPayment = (anvil: Anvil, token: string, address: string, units: bigint): Promise<Behaviour> =>
+  inventedSending(anvil, token, { address, units, fee: 1n, from: STRANGER });
 
 /** A transfer of tokens from an address in the newest block. */
 export async function inventedSending(
   anvil: Anvil,
   token: string,
-  { address, fee, units = 1n, txid = INVENTED_TXID }: Invented,
+  { address, fee, units = 1n, txid = INVENTED_TXID, from: sender }: Invented,
 ): Promise<Behaviour> {
+  const [payer, payee] = sender === undefined ? [address, STRANGER] : [sender, address];
   const block = await anvil.rpc<Fields>('eth_getBlockByNumber', ['latest', false]);
   const { hash: blockHash = '', number: blockNumber = '' } = block;
   const place = { blockHash, blockNumber, transactionHash: txid, transactionIndex: '0x0' };
-  const from = address.toLowerCase();
+  const from = payer.toLowerCase();
   const log: Fields = {
     ...place,
     address: token,
     logIndex: '0x0',
     removed: false,
-    topics: [TRANSFER, padded(address), padded(STRANGER)],
+    topics: [TRANSFER, padded(payer), padded(payee)],
     data: `0x${units.toString(16).padStart(64, '0')}`,
   };
   const receipt: Fields = {

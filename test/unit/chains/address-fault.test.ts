@@ -61,6 +61,7 @@ it('refuses the places on account chains where money is lost: tokens’ own cont
     list: new FactBook(),
     needsAgreement: () => false,
     alert: () => {},
+    log: () => {},
     wantsFinality: false,
   });
   const { contract = '' } = assetOf('USDT_ERC20');

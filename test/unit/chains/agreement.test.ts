@@ -1,5 +1,5 @@
 /** Which facts count by one endpoint's word, which need another operator's, and how long they are asked about. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Agreement, type Fact } from '../../../daemon/chains/agreement.ts';
 import { type Endpoint, Endpoints } from '../../../daemon/chains/endpoints.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
@@ -135,4 +135,60 @@ it('believes an earlier statement that its teller repeats', async () => {
   expect(await judge([one])).toEqual([[100n, null]]);
   says('two', one);
   expect(await judge([])).toEqual([[100n, 9]]);
+});
+
+it('takes a small fact without a proof from one alone only after two minutes in which no other operator answered', async () => {
+  const silent = { isSilent: false };
+  const open = (url: string): Endpoint => ({
+    name: url,
+    identify: async () => {
+      if (silent.isSilent && url.includes('two')) throw new Unavailable('no answer', 1);
+    },
+    close: () => {},
+  });
+  const endpoints = new Endpoints('a setting', ['http://one.example', 'http://two.example'], open, () => {});
+  const teller = endpoints.asked;
+  const known = new Set<string>();
+  const agreement = new Agreement<Endpoint, Fact>(endpoints, (facts) => facts.some(({ units }) => units >= 100n), {
+    areThere: async (_, facts) => facts.map(({ id }) => known.has(id)),
+    isStored: () => false,
+    isProved: ({ amount }) => amount.units < 10n,
+  });
+  const judge = async (facts: Fact[]) =>
+    heights(await agreement.judge([{ facts, teller }], [block(8), block(9)], signal));
+  const [proved, small, denied, large] = [5n, 20n, 30n, 100n].map((units) => fact(units, 9)) as [
+    Fact,
+    Fact,
+    Fact,
+    Fact,
+  ];
+  expect(await judge([proved, denied])).toEqual([
+    [5n, 9],
+    [30n, null],
+  ]);
+  silent.isSilent = true;
+  const waiting = [
+    [30n, null],
+    [20n, null],
+    [100n, null],
+  ];
+  expect(await judge([small, large])).toEqual(waiting);
+  const now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now + 110_000);
+  expect(await judge([])).toEqual(waiting);
+  clock.mockImplementation(() => now + 130_000);
+  // one that another operator denied stays denied
+  expect(await judge([])).toEqual([
+    [30n, null],
+    [20n, 9],
+    [100n, null],
+  ]);
+  silent.isSilent = false;
+  known.add(denied.id);
+  clock.mockImplementation(() => now + 400_000);
+  expect((await judge([])).slice(0, 2)).toEqual([
+    [30n, 9],
+    [20n, 9],
+  ]);
+  clock.mockRestore();
 });
