@@ -214,6 +214,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     signal: AbortSignal,
   ): Promise<StepRead<EvmEndpoint>> {
     this.#newest = head;
+    this.#proofs.begin();
     this.#secondLook.begin(tipOf(kept).height);
     this.#native.begin((again[0] ?? tipOf(kept)).height, orphaned.length > 0);
     const step = await stepAbove(endpoint, tipOf(kept), head, this.#range, signal);

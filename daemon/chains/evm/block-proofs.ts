@@ -20,7 +20,7 @@ import { amountIn, type Incoming } from './transfers.ts';
 /** Blocks that are kept, each with all its transactions: a step asks about what came and about what left. */
 const KEPT_MAX = 4;
 /** Blocks that one step reads. A restore finds years of payments, which another operator confirms by their receipts alone. */
-const READ_PER_STEP_MAX = 20;
+const READ_PER_STEP_MAX = 8;
 /** Credits that are remembered as proved: an endpoint tells them again until the books have them, and so does a second one. */
 const PROVED_MAX = 20_000;
 
@@ -38,10 +38,17 @@ export class BlockProofs {
   readonly #kept = new Map<string, ProvedBlock>();
   readonly #proved = new Set<string>();
   #isSaid = false;
+  /** Blocks that this step may still read. */
+  #left = READ_PER_STEP_MAX;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#contracts = new Map(parts.tokens.map(({ asset, contract }) => [asset, contract]));
+  }
+
+  /** Called before each step. */
+  begin(): void {
+    this.#left = READ_PER_STEP_MAX;
   }
 
   /** Whether a credit was found in its block, or the books have it there. */
@@ -65,7 +72,8 @@ export class BlockProofs {
       return !coins.some(({ txid, blockHash }) => txid === log.txid && blockHash === hash);
     });
     const found = new Map<string, Receipt>();
-    for (const [hash] of fresh.slice(0, READ_PER_STEP_MAX)) {
+    for (const [hash] of fresh) {
+      if (this.#left === 0) break;
       const block = await this.#blockOf(teller, hash, signal);
       for (const { log } of incoming) {
         const receipt = log.blockHash === hash ? block?.get(log.txid)?.receipt : undefined;
@@ -88,7 +96,8 @@ export class BlockProofs {
       if (block !== null && !isInside(credit) && !this.isProved(credit))
         open.set(block.hash, [...(open.get(block.hash) ?? []), credit]);
     }
-    for (const [hash, own] of [...open].slice(0, READ_PER_STEP_MAX)) {
+    for (const [hash, own] of open) {
+      if (this.#left === 0 && !this.#kept.has(hash)) continue;
       const block = await this.#blockOf(teller, hash, signal);
       if (!block) continue;
       for (const credit of own) {
@@ -114,6 +123,7 @@ export class BlockProofs {
   async #blockOf(teller: EvmEndpoint, hash: string, signal: AbortSignal): Promise<ProvedBlock | null> {
     const kept = this.#kept.get(hash);
     if (kept) return kept;
+    this.#left = Math.max(0, this.#left - 1);
     const askedFor = (endpoint: EvmEndpoint): Promise<ProvedBlock | null> => endpoint.provedBlock(hash, signal);
     const found =
       (await askedFor(teller)) ??
