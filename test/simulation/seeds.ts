@@ -80,6 +80,8 @@ export const SEEDS: readonly Row[] = [
   // a token is paid on money that came a few blocks ago, before the same blocks come in another order
   { seed: 50060, steps: 150, kind: 'accounts' },
   { seed: 50083, steps: 150, kind: 'accounts' },
+  // small payments that count by what their block proves
+  { seed: 51008, steps: 60, kind: 'accounts' },
   // over Electrum, a quarantine lasts until the end: a payer paid the next addresses, or the signer knows a signature more
   { seed: 50111, steps: 150 },
   { seed: 50270, steps: 150 },

@@ -20,6 +20,7 @@ type Lie = { name: string; change(lies: Lies, asked: Asked, told: Answered): Ans
 type Fields = { [key: string]: Json };
 const isFields = (value: Json | undefined): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const NO_METHOD: Answered = { error: { code: -32_601, message: 'the method eth_getBlockReceipts does not exist' } };
 const resultOf = (told: Answered): Json => ('result' in told ? told.result : null);
 const quantity = (number: bigint | number): Hex => `0x${number.toString(16)}`;
 
@@ -146,6 +147,8 @@ const changingOurs =
   };
 
 const DEARER = 1_000n;
+/** How often an answer about the receipts of a block lacks the last one. */
+const TRUNCATED_EACH = 3;
 
 const LIES: readonly Lie[] = [
   { name: 'invents transfers from us', change: inventing(true) },
@@ -207,6 +210,23 @@ const LIES: readonly Lie[] = [
   },
 ];
 
+/** How a liar answers about what would disprove it, by turns: truly, never, or in part. */
+const ABOUT_PROOFS: readonly (Lie | null)[] = [
+  null,
+  {
+    name: 'tells no receipts of blocks',
+    change: (_lies, { method }, told) => (method === 'eth_getBlockReceipts' ? NO_METHOD : told),
+  },
+  {
+    name: 'leaves receipts out of blocks',
+    change: (_lies, { method, params }, told) => {
+      const list = resultOf(told);
+      const isShort = Number(`0x${String(params[0]).slice(-2)}`) % TRUNCATED_EACH === 0;
+      return method === 'eth_getBlockReceipts' && Array.isArray(list) && isShort ? { result: list.slice(0, -1) } : told;
+    },
+  },
+];
+
 const TOGETHER_MAX = 4;
 
 /** One of several endpoints. `down`: it does not answer. */
@@ -233,8 +253,10 @@ export class Liar {
   /** What an endpoint answers. */
   async answer(network: AccountNetwork, endpoint: number, targets: readonly Target[], asked: Asked): Promise<Answered> {
     let told = await answer(network, asked);
-    if (endpoint !== this.endpoint) return told;
-    for (const lie of this.lies) told = await lie.change({ network, targets, seed: `${this.#began}` }, asked, told);
+    if (endpoint !== this.endpoint || this.lies.length === 0) return told;
+    const aboutProofs = ABOUT_PROOFS[this.#began % ABOUT_PROOFS.length];
+    const lies = aboutProofs ? [...this.lies, aboutProofs] : this.lies;
+    for (const lie of lies) told = await lie.change({ network, targets, seed: `${this.#began}` }, asked, told);
     return told;
   }
 }

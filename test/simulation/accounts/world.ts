@@ -24,8 +24,11 @@ import type { Asked } from './rpc.ts';
 export const ENDPOINTS = 3;
 const PAYER_TOKENS = 10n ** 30n;
 const BUSINESS = 'Shop';
-/** Endpoints that agree about every payment: what one of them says alone counts for nothing. */
-const AGREE_FROM_USD = 0;
+/**
+ * Endpoints that agree about every payment; with each eighth seed small ones count by what their block proves. What one of them says alone
+ * counts for nothing in both, because another honest one is always there.
+ */
+const AGREE_FROM_USD = [1_000, 0, 0, 0, 0, 0, 0, 0];
 const STEPS_MAX = 40;
 
 export type Invoice = {
@@ -46,6 +49,7 @@ export class AccountWorld {
   readonly wallet: Wallet;
   readonly folder: string;
   readonly chain: EvmChain;
+  readonly #agreeFromUsd: number;
   readonly invoices: Invoice[] = [];
   readonly payments: Payment[] = [];
   /** By address of the recipient, in lower case: each withdrawal has its own. */
@@ -69,6 +73,7 @@ export class AccountWorld {
     this.time = time;
     this.wallet = wallet;
     this.folder = folder;
+    this.#agreeFromUsd = AGREE_FROM_USD[seed % AGREE_FROM_USD.length] ?? 0;
     this.chain = this.random.chance(0.5) ? 'ETH' : 'BSC';
   }
 
@@ -109,7 +114,7 @@ export class AccountWorld {
       config: `
 [networks.regtest.${this.chain}]
 rpc = [${urls.join(', ')}]
-rpc_agree_usd = ${AGREE_FROM_USD}
+rpc_agree_usd = ${this.#agreeFromUsd}
 [networks.regtest.${this.tether}]
 contract = "${this.token}"
 `,
