@@ -34,7 +34,7 @@ export type RejectCode =
   | `payment.${'crypto_missing' | 'fixed' | 'requested' | 'too_small'}`
   | `policy.${'grants' | 'limits' | 'rate'}`
   | 'port.taken'
-  | `psbt.${'abandoned' | 'amount' | 'coin' | 'input' | 'locktime' | 'malformed' | 'none' | 'output' | 'replaced' | 'sequence' | 'sighash' | 'signature' | 'unsigned' | 'version'}`
+  | `psbt.${'abandoned' | 'amount' | 'coin' | 'input' | 'locktime' | 'malformed' | 'none' | 'other' | 'output' | 'replaced' | 'sequence' | 'sighash' | 'signature' | 'unsigned' | 'version'}`
   | 'rates.unknown'
   | `receipt.${'email' | 'none'}`
   | `refund.${'link_open' | 'not_paid' | 'nothing' | 'too_much' | 'too_small'}`

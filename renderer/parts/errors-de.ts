@@ -26,6 +26,7 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
     'Ihre Sperrzeit (lock time) ist anders als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
   'psbt.malformed': 'Diese Datei ist weder eine lesbare PSBT noch eine Transaktion in Hex',
   'psbt.none': 'Für diese Auszahlung wird keine PSBT erwartet',
+  'psbt.other': 'Sie gibt keinen der geplanten Coins aus: Es ist die Datei einer anderen Zahlung',
   'psbt.output':
     'Sie zahlt an andere Empfänger als geplant. Eine unterschriebene Kopie davon kann es geben: Stornieren Sie diese Auszahlung jetzt, und unterschreiben Sie zuerst die Stornierung',
   'psbt.replaced':

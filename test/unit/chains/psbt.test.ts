@@ -166,7 +166,9 @@ describe.each(FORMS)('a PSBT of %s', (form) => {
   it('is refused without an alarm if it is of another payment', () => {
     const transaction = sign(file).finalizeAllInputs().extractTransaction(true);
     for (const input of transaction.ins) input.hash = Buffer.alloc(32, 3);
-    expect(() => judge(plan, transaction.toHex())).toThrow(/^It spends none of the planned coins/);
+    const given = transaction.toHex();
+    expect(codeOf(() => judge(plan, given))).toBe('psbt.other');
+    expect(() => judge(plan, given)).toThrow(/^It spends none of the planned coins/);
   });
 
   it('is refused without every signature, with a wrong one, and with one that covers less', () => {

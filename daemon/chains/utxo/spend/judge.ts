@@ -149,7 +149,7 @@ function compareCoins({ inputs }: UtxoPlan, { ins }: Transaction): void {
   };
   const names = ins.map((_, at) => nameOf(at));
   if (!inputs.some(({ outpoint }) => names.includes(outpoint))) {
-    throw refusal('psbt.input', 'It spends none of the planned coins: it is a file of another payment');
+    throw refusal('psbt.other', 'It spends none of the planned coins: it is a file of another payment');
   }
   if (ins.length !== inputs.length) throw altered('psbt.input', `it spends ${ins.length} coins, not ${inputs.length}`);
   for (const [at, { outpoint, sequence }] of inputs.entries()) {
