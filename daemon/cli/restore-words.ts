@@ -185,6 +185,7 @@ export function progressText({ derived, from, height, tip, addresses, done }: Di
   if (derived) return `derives addresses: ${share(derived.done, derived.of)} of ${count(derived.of)}`;
   if (addresses) {
     const { asked, of, seconds_left } = addresses;
+    if (of === 0) return 'begins';
     return `${share(asked, of)} of ${count(of)} addresses${seconds_left === null ? '' : `, ${durationText(seconds_left)} to go`}`;
   }
   if (from === null || height === null || tip === null) return 'waits for its node';

@@ -149,7 +149,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
       const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, '--gap', '20', '--json'];
       const secrets = ['--words-file', wordsFile, '--passphrase-file', passphraseFile];
       const done = await cli(service.dataDir, [...restore, ...secrets]);
-      expect(done.err).toMatch(/Looking for used accounts: ETH (?:derives addresses: )?\d+ % of 13,943/);
+      expect(done.err).toMatch(/Looking for used accounts: ETH (?:begins|\d+ % of [1-9][\d,]* addresses)/);
       expect(done.code).toBe(0);
       const { used, businesses } = JSON.parse(done.out);
       // both deposits were collected: their nonces alone tell that they were used
