@@ -62,6 +62,8 @@ const DEPTHS_TOLD_PER_UPDATE_MAX = 200;
 const UNVALUED_PER_UPDATE_MAX = 1_000;
 /** Invoices whose facts are applied together before they are settled. */
 const SETTLED_TOGETHER = 16;
+/** Every deadline is after it, in milliseconds since 1970. */
+const NO_DEADLINE = 0;
 /** How often the sync time of an idle chain is stored; in between it is only in memory. */
 const SYNC_TIME_WRITTEN_MS = 60_000;
 
@@ -162,9 +164,9 @@ class Facts {
     do {
       const next = phases[place.phase]?.(tx, place.at, place.key);
       place = next ? { ...place, key: '', ...next } : { phase: place.phase + 1, at: 0, key: '' };
-      if (this.#touched.size >= SETTLED_TOGETHER) this.#settle(tx);
+      if (this.#touched.size >= SETTLED_TOGETHER) this.settleTouched(tx);
     } while (place.phase < phases.length && performance.now() - began < turnMs);
-    this.#settle(tx);
+    this.settleTouched(tx);
     this.entries.flush();
     return place.phase < phases.length ? place : null;
   }
@@ -174,9 +176,12 @@ class Facts {
     return this.#entries;
   }
 
-  /** Settles the touched invoices with the present facts and the earlier deadlines. */
-  #settle(tx: Tx): void {
-    for (const invoiceId of this.#touched) settleInvoice(this.app, tx, invoiceId);
+  /**
+   * Settles the touched invoices with the present facts and without deadlines: while other facts of the same update are missing, an
+   * invoice would be canceled whose money stands in the same block. The phase of the deadlines looks at it again.
+   */
+  protected settleTouched(tx: Tx): void {
+    for (const invoiceId of this.#touched) settleInvoice(this.app, tx, invoiceId, { deadlinesUntil: NO_DEADLINE });
     this.#touched.clear();
   }
 
@@ -417,6 +422,7 @@ class Ingestion extends Facts {
   #due(): Phase {
     const deadlinesUntil = this.#deadlinesUntil;
     return (tx, at) => {
+      this.settleTouched(tx);
       const due = tx.all(paymentsToCheck, { chain_key: this.chain.key, synced_at: deadlinesUntil, limit: PAGE });
       for (const { invoice_id } of due) settleInvoice(this.app, tx, invoice_id, { deadlinesUntil });
       return due.length === PAGE && at + PAGE < DEADLINES_PER_UPDATE_MAX ? { at: at + PAGE } : null;

@@ -346,13 +346,13 @@ describe('deadlines', () => {
     const day = 10 * DAY;
     let due: Paid;
     /** The rest of the money, told only after the deadline; the first part is unconfirmed and keeps the invoice open. */
-    const tell = async (back: number | null, blockTime = bench.at - day) => {
+    const tell = async (back: number | null, { blockTime = bench.at - day, turnMs = 1_000 } = {}) => {
       const dated = back === null ? {} : { blockTime };
       const credits = () => [
         { ...bench.credit(due.targetId, due.units / 2n, back), ...dated },
         { ...bench.credit(due.targetId, due.units, back, { txid: 'rest' }), ...dated },
       ];
-      await bench.tell({ ...(back !== null && { blocks: 1 }), credits, medianTime: bench.at });
+      await bench.tell({ ...(back !== null && { blocks: 1 }), credits, medianTime: bench.at, turnMs });
     };
     const late = [{ reason: 'late', outpoint: 'rest:0' }];
 
@@ -365,8 +365,8 @@ describe('deadlines', () => {
       expect([bench.invoiceStatus(due.id), bench.inbox()]).toEqual(['unpaid', late]);
     });
 
-    it('and it leaves the inbox, and pays', async () => {
-      await tell(0);
+    it.each([1_000, 0])('and it leaves the inbox, and pays, with turns of %i ms', async (turnMs) => {
+      await tell(0, { turnMs });
       expect(bench.inbox().filter(({ reason }) => reason === 'late')).toEqual([]);
       expect([bench.invoiceStatus(due.id), bench.row('rest:0').claim]).toEqual(['paid', 'invoice']);
     });
@@ -380,7 +380,7 @@ describe('deadlines', () => {
     });
 
     it('and what a later block dates late stays', async () => {
-      await tell(0, bench.at - DAY);
+      await tell(0, { blockTime: bench.at - DAY });
       expect(bench.row('rest:0').claim).toBe('late');
       expect(bench.inbox()).toEqual(expect.arrayContaining(late));
     });
