@@ -20,6 +20,7 @@ const DOLLAR = 10n ** 6n;
 const DEEP = 14;
 const OTHER_TXID = `0x${'c6'.repeat(32)}`;
 const CHAIN = 'regtest:ETH';
+const NO_METHOD = { error: { code: -32_601, message: 'the method eth_getBlockReceipts does not exist' } };
 
 type Invoice = { id: string; status: string; payment: { address: string; received: string } };
 
@@ -62,11 +63,15 @@ describe.skipIf(!hasAnvil)(anvilTitle('books that one endpoint made wrong'), () 
     return get(body.id);
   }
 
-  /** The endpoint invents it in a block that nobody has read yet. */
+  /** The endpoint invents it in a block that nobody has read yet. It gives no receipts of blocks, which would disprove it. */
   async function invents(sending: Parameters<typeof inventedSending>[2]): Promise<void> {
     scene.proxy.behaviour = { raw: (response) => Boolean(response.destroy()) };
     await scene.anvil.mine();
-    scene.proxy.behaviour = await inventedSending(scene.anvil, scene.token, sending);
+    const invention = await inventedSending(scene.anvil, scene.token, sending);
+    scene.proxy.behaviour = {
+      ...invention,
+      instead: (request) => (request.method === 'eth_getBlockReceipts' ? NO_METHOD : invention.instead?.(request)),
+    };
   }
 
   /** A paid invoice, and one that a lying endpoint makes paid by what it invents. */
