@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { DerivedAddress } from '../domain/chain.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
+import { entryFile } from '../kit/program.ts';
 import type { AddressRange, Derived, Task } from './derive-thread.ts';
 import { INDEX_MAX } from './hd.ts';
 
@@ -67,9 +68,7 @@ export class AddressThread {
   }
 
   #start(): Worker {
-    // the built file is JavaScript
-    const name = import.meta.url.endsWith('.ts') ? './derive-thread.ts' : './derive-thread.js';
-    const worker = new Worker(new URL(name, import.meta.url), {
+    const worker = new Worker(entryFile('address-thread'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     worker.unref();

@@ -6,19 +6,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Maker } from '../app/operator/releases.ts';
+import { BUILT_FOLDER } from '../kit/program.ts';
 import { releaseKey } from '../kit/release-signature.ts';
 
 const File = z.object({ key: z.string(), feed: z.url({ protocol: /^https$/ }).nullable() });
 
-/** Looked for from `dist/daemon/cli`, and from the sources. Null without such a file. Throws where it is damaged. */
+/** Null without such a file. Throws where it is damaged. */
 export function makerOfPackage(): Maker {
-  for (const up of ['../..', '../../dist']) {
-    try {
-      const { key, feed } = File.parse(JSON.parse(readFileSync(join(import.meta.dirname, up, 'release.json'), 'utf8')));
-      return { key: releaseKey(key), feed };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+  try {
+    const { key, feed } = File.parse(JSON.parse(readFileSync(join(BUILT_FOLDER, 'release.json'), 'utf8')));
+    return { key: releaseKey(key), feed };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
   }
-  return null;
 }

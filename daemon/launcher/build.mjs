@@ -1,6 +1,7 @@
 /**
- * The build: compiles TypeScript to dist/ and copies static files. The new tree is written aside and renamed into
- * place, so that dist/ is always complete. Its stamp is a hash of the sources. Valid on Node 18.
+ * The build: bundles the program and the console into dist/, compiles the code for browsers, and copies static files. The new
+ * tree is written aside and renamed into place, so that dist/ is always complete. Its stamp is a hash of the sources. It does not
+ * check the program's types: `npm run check` does. Valid on Node 18.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,25 +12,27 @@ import { remedyFor, runToEnd, usableNodes } from './runtime.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const dist = join(root, 'dist');
-/** Beside dist/, because the paths in source maps are relative to the compiler's output folder. */
 const fresh = join(root, '.prepare-dist');
 const old = join(root, '.prepare-old');
 const STAMP = '.stamp';
 const STATIC = join('daemon', 'web', 'static');
 /** Published unchanged. */
 const SDK_TYPES = join('daemon', 'web', 'sdk', 'types.ts');
-/** The compiler's projects and their output folders below dist/: the program, and the code for browsers. */
-const PROJECTS = [
-  ['daemon', '.'],
-  [join('daemon', 'web'), join('daemon', 'web')],
+/** The code for browsers, each file for itself: the compiler's project, and its folder below dist/. */
+const WEB = join('daemon', 'web');
+
+const COMPILER = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const BUNDLER = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+/** Each step's name, and what Node runs for it. */
+const STEPS = [
+  ['the code for browsers', [COMPILER, '-p', WEB, '--outDir', join(fresh, WEB), '--noEmitOnError']],
+  ['the console', bundler(join('renderer', 'vite.config.ts'), 'renderer')],
+  ['the program', bundler(join('daemon', 'launcher', 'bundle.config.mjs'), 'daemon')],
 ];
 
-const BUNDLER = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-/** Each bundle's configuration, and its folder in dist/. The program's cli.js replaces the compiler's. */
-const BUNDLES = [
-  [join('renderer', 'vite.config.ts'), 'renderer'],
-  [join('daemon', 'launcher', 'bundle.config.mjs'), 'daemon'],
-];
+function bundler(config, folder) {
+  return [BUNDLER, 'build', '--config', config, '--outDir', join(fresh, folder)];
+}
 
 /** A hash of the names and contents of all files that the build reads. */
 function sourcesHash() {
@@ -67,29 +70,17 @@ export function isBuilt() {
  */
 export async function build(started) {
   const [node] = usableNodes();
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  if (!node || !existsSync(compiler)) throw new Error('the libraries are not installed: run `npm start` or `npm ci`');
-  // before the compiler reads: a file saved meanwhile makes this build stale
+  if (!node || !existsSync(COMPILER)) throw new Error('the libraries are not installed: run `npm start` or `npm ci`');
+  // before anything is read: a file saved meanwhile makes this build stale
   const stamp = sourcesHash();
   rmSync(fresh, { recursive: true, force: true });
-  for (const [project, to] of PROJECTS) {
-    const args = [compiler, '-p', join(project, 'tsconfig.json'), '--outDir', join(fresh, to), '--noEmitOnError'];
-    // the compiler writes to stderr, because stdout is for the program that starts afterwards
+  for (const [what, args] of STEPS) {
+    // both write to stderr, because stdout is for the program that starts afterwards
     const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
-    if (code !== 0) {
-      rmSync(fresh, { recursive: true, force: true });
-      throw new Error(remedyFor(code) || `the build failed (the compiler ended with ${code}); see its messages above`);
-    }
+    if (code === 0) continue;
+    rmSync(fresh, { recursive: true, force: true });
+    throw new Error(remedyFor(code) || `${what} could not be built (exit code ${code}); see the messages above`);
   }
-  for (const [config, name] of BUNDLES) {
-    const args = [BUNDLER, 'build', '--config', config, '--outDir', join(fresh, name)];
-    const code = await runToEnd(node, args, { cwd: root, stdio: ['ignore', 2, 2] }, started);
-    if (code !== 0) {
-      rmSync(fresh, { recursive: true, force: true });
-      throw new Error(`${name} could not be bundled (Vite ended with ${code}); see its messages above`);
-    }
-  }
-  rmSync(join(fresh, 'daemon', 'cli.js.map'), { force: true });
   cpSync(join(root, SDK_TYPES), join(fresh, SDK_TYPES));
   if (existsSync(join(root, STATIC))) cpSync(join(root, STATIC), join(fresh, STATIC), { recursive: true });
   writeFileSync(join(fresh, STAMP), stamp);

@@ -11,6 +11,7 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import { entryFile } from '../kit/program.ts';
 import type { Folded } from './checkpoint-thread.ts';
 import { isDiskError } from './disk-errors.ts';
 
@@ -94,9 +95,7 @@ export class Checkpoints {
   }
 
   #start(): Worker {
-    // the built file is JavaScript
-    const name = import.meta.url.endsWith('.ts') ? './checkpoint-thread.ts' : './checkpoint-thread.js';
-    const worker = new Worker(new URL(name, import.meta.url), {
+    const worker = new Worker(entryFile('checkpoint-thread'), {
       workerData: this.#db.name,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });

@@ -16,6 +16,7 @@ import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { message, reasonOf } from '../domain/messages.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { parseSchedule } from '../domain/schedule.ts';
+import { entryFile } from '../kit/program.ts';
 import { Drills } from './drills.ts';
 import type { Timetable } from './timetable.ts';
 
@@ -170,9 +171,7 @@ export class Backups {
   }
 
   async #pack(job: BackupJob, signal: AbortSignal): Promise<BackupMade> {
-    // the built file is JavaScript
-    const name = import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js';
-    const worker = new Worker(new URL(name, import.meta.url), { workerData: job });
+    const worker = new Worker(entryFile('backup-thread'), { workerData: job });
     const abort = (): void => void worker.terminate();
     signal.addEventListener('abort', abort);
     try {

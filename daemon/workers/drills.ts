@@ -1,17 +1,14 @@
 /** Drills of backups, one at a time, each in its own process (app/backup/drill-process.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { App } from '../app/app.ts';
 import type { DrillLine } from '../app/backup/drill-process.ts';
 import { noteDrill } from '../app/operator/doctor.ts';
 import type { DrillReport } from '../domain/drill.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
+import { entryFile } from '../kit/program.ts';
 import type { Sealed } from '../wallet/signer/port.ts';
 
-/** The built file is JavaScript. */
-const NAME = import.meta.url.endsWith('.ts') ? '../app/backup/drill-process.ts' : '../app/backup/drill-process.js';
-const PROCESS = fileURLToPath(new URL(NAME, import.meta.url));
 /** From the start of a drill until its passphrase, and until its end. */
 const PASSPHRASE_MS_MAX = 120_000;
 const DRILL_MS_MAX = 3_600_000;
@@ -49,7 +46,7 @@ export class Drills {
   async begin(file: string): Promise<string> {
     if (this.#last?.running) throw new Unavailable('Another drill is running', RETRY_SECONDS);
     this.#end();
-    const args = ['--disable-sigusr1', PROCESS, JSON.stringify({ dataDir: this.#dataDir, file })];
+    const args = ['--disable-sigusr1', entryFile('drill-process'), JSON.stringify({ dataDir: this.#dataDir, file })];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true });
     child.on('error', () => {});
     child.stdin.on('error', () => {});

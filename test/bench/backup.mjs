@@ -11,11 +11,11 @@ const { dist, dataDir, folder } = JSON.parse(process.argv[2] ?? '{}');
 const PASSPHRASE = 'a passphrase of the benchmark';
 const BYTES_PER_MB = 1_000_000;
 
-const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-const { makeBackup } = await load('app/backup/make.js');
-const { restoreBackup } = await load('app/backup/restore.js');
-const { openByVault } = await load('wallet/backup-key.js');
-const { createWallet } = await load('wallet/wallet.js');
+const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+const { makeBackup } = await load('app/backup/make.ts');
+const { restoreBackup } = await load('app/backup/restore.ts');
+const { openByVault } = await load('wallet/backup-key.ts');
+const { createWallet } = await load('wallet/wallet.ts');
 
 async function timed(work) {
   const began = performance.now();

@@ -24,7 +24,7 @@ const WAIT_MS = 120_000;
 const LOOK_MS = 0.5;
 const PAYMENTS_FAR = 10;
 
-const { operatorClient } = await import(pathToFileURL(join(dist, 'daemon', 'contract', 'client.js')).href);
+const { operatorClient } = await import(pathToFileURL(join(dist, '..', 'daemon', 'contract', 'client.ts')).href);
 
 async function until(what, look, everyMs = LOOK_MS) {
   const deadline = performance.now() + WAIT_MS;

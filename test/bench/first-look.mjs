@@ -16,7 +16,7 @@ const { dist, addresses, limitedMs } = JSON.parse(process.argv[2] ?? '{}');
 const HISTORY = 'blockchain.scripthash.get_history';
 const LOOK_MS = 20;
 
-const { ElectrumAdapter } = await import(pathToFileURL(join(dist, 'daemon/chains/utxo/electrum/electrum.js')).href);
+const { ElectrumAdapter } = await import(pathToFileURL(join(dist, '../daemon/chains/utxo/electrum/electrum.ts')).href);
 
 const listed = (id) => ({
   id,

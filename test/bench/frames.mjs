@@ -31,8 +31,8 @@ const pool = Math.ceil((2.5 * (pairs + warmup)) / businesses) + 100;
 
 /** Leaves the business of the first start its account for Bitcoin, and adds others with a key each. Gives the keys of all. */
 async function addBusinesses(dataDir, firstKey) {
-  const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-  const { accountKey } = await load('wallet/accounts.js');
+  const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+  const { accountKey } = await load('wallet/accounts.ts');
   const seed = randomBytes(64);
   const db = new Database(join(dataDir, DATABASE));
   const first = db.prepare('SELECT id, network FROM business').get();

@@ -13,11 +13,11 @@ const HEADER_BYTES = 80;
 const LIMIT_BITS = 0x207fffff;
 const ANCHOR_BITS = 0x207fffff;
 
-const load = (name) => import(pathToFileURL(join(dist, 'daemon/chains/utxo/electrum', name)).href);
-const { HeaderChain } = await load('headers/chain.js');
-const { asNumber, scryptHash, writeHeader } = await load('headers/header.js');
-const { reversedHex, sha256d } = await load('../../../kit/bytes.js');
-const { rulesOf } = await load('headers/rules.js');
+const load = (name) => import(pathToFileURL(join(dist, '../daemon/chains/utxo/electrum', name)).href);
+const { HeaderChain } = await load('headers/chain.ts');
+const { asNumber, scryptHash, writeHeader } = await load('headers/header.ts');
+const { reversedHex, sha256d } = await load('../../../kit/bytes.ts');
+const { rulesOf } = await load('headers/rules.ts');
 
 /** Easiest targets, but with the arithmetic of mainnet: ASERT computes one for every block. */
 const easy = (rules) => ({ ...rules, limit: (1n << 255n) - 1n, limitBits: LIMIT_BITS, easingMax: null });

@@ -78,17 +78,17 @@ function setSpeed(to) {
   for (const each of intervals.values()) begin(each);
 }
 
-const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
+const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
 const backups = join(dataDir, 'backups');
 mkdirSync(backups, { recursive: true });
-const { createWallet } = await load('wallet/wallet.js');
+const { createWallet } = await load('wallet/wallet.ts');
 await createWallet(join(dataDir, 'vault'), { passphrase: PASSPHRASE }).catch(() => undefined);
 const configFile = join(dataDir, 'idle.toml');
 writeFileSync(
   configFile,
   `port = 0\n[log]\nlevel = "error"\n[rates]\nsources = []\n[sandbox]\nblock_seconds = 0\n[payments]\naddress_pool = 20\n[backup]\nfolder = "${backups}"\nkeep = 3\n`,
 );
-const { startDaemon } = await load('main.js');
+const { startDaemon } = await load('main.ts');
 const daemon = await startDaemon({ dataDir, configFile, now, givesMemoryBack: true });
 await pause(SETTLED_MS);
 

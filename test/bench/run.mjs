@@ -9,7 +9,7 @@
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
- *   --dist FOLDER      another build than this tree's
+ *   --dist FOLDER      another build than this tree's, with its sources beside it
  *   --node-flags=FLAGS for the daemon's Node
  */
 import { spawnSync } from 'node:child_process';

@@ -17,14 +17,14 @@ const CHAIN = 'BTC';
 const CHAIN_KEY = 'mainnet:BTC';
 const BYTES_PER_MB = 1_000_000;
 
-const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-const { Store } = await load('store/store.js');
-const { insertTarget } = await load('store/queries/credits.js');
-const { watchList } = await load('app/addresses/watch.js');
-const { findInBlock } = await load('chains/utxo/match.js');
-const { parseHeader } = await load('chains/utxo/block.js');
-const { hexResult } = await load('chains/utxo/hex.js');
-const { slices } = await load('chains/slices.js');
+const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+const { Store } = await load('store/store.ts');
+const { insertTarget } = await load('store/queries/credits.ts');
+const { watchList } = await load('app/addresses/watch.ts');
+const { findInBlock } = await load('chains/utxo/match.ts');
+const { parseHeader } = await load('chains/utxo/block.ts');
+const { hexResult } = await load('chains/utxo/hex.ts');
+const { slices } = await load('chains/slices.ts');
 
 const script = () => Buffer.concat([Buffer.from([0, 20]), randomBytes(20)]);
 const ours = Array.from({ length: OURS_PER_BLOCK }, script);

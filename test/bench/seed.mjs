@@ -19,10 +19,10 @@ const YEARS_MS = 10 * 365 * DAY_MS;
 /** Beyond every index that the daemon derives meanwhile. */
 const INDEX_FROM = 1_000_000_000;
 
-const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-const { insertInvoice, insertPayment, invoiceById } = await load('store/queries/invoices.js');
-const { Slugs } = await load('app/invoices/slugs.js');
-const { insertTarget, insertCredit, setBalance } = await load('store/queries/credits.js');
+const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+const { insertInvoice, insertPayment, invoiceById } = await load('store/queries/invoices.ts');
+const { Slugs } = await load('app/invoices/slugs.ts');
+const { insertTarget, insertCredit, setBalance } = await load('store/queries/credits.ts');
 
 const db = new Database(join(dataDir, 'countinghouse.db'));
 db.pragma('synchronous = OFF');

@@ -12,12 +12,12 @@ const FEE_RATE = 5_000n;
 const CHAIN = 'BTC';
 const NETWORK = 'regtest';
 
-const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-const { planUtxo } = await load('chains/utxo/spend/plan.js');
-const { addressOfKey } = await load('chains/utxo/address.js');
-const { childPublicKey } = await load('chains/hd.js');
-const { accountKey } = await load('wallet/accounts.js');
-const { signPlan } = await load('wallet/signer/sign.js');
+const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+const { planUtxo } = await load('chains/utxo/spend/plan.ts');
+const { addressOfKey } = await load('chains/utxo/address.ts');
+const { childPublicKey } = await load('chains/hd.ts');
+const { accountKey } = await load('wallet/accounts.ts');
+const { signPlan } = await load('wallet/signer/sign.ts');
 
 const seed = createHash('sha512').update('bench').digest();
 const account = accountKey(seed, CHAIN, NETWORK, 0);

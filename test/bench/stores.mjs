@@ -25,17 +25,17 @@ const NAMES_MAX = 50_000;
 const DECADE_POOL = 1_000;
 
 /** What of the store decides on the rows of a directory: a change of anything else leaves the kept ones usable. */
-const STORE_PARTS = ['migrations', 'queries', 'migrations.js', 'schema.js', 'statement.js'];
+const STORE_PARTS = ['migrations', 'queries', 'migrations.ts', 'schema.ts', 'statement.ts'];
 
 /** A hash over what the directories depend on: the store's tables and statements, and that which fills them. */
 function makersHash(dist) {
   const hash = createHash('sha256');
   const add = (path) => {
     if (statSync(path).isDirectory()) for (const name of readdirSync(path).sort()) add(join(path, name));
-    else if (path.endsWith('js')) hash.update(readFileSync(path));
+    else if (path.endsWith('.ts')) hash.update(readFileSync(path));
   };
-  for (const part of STORE_PARTS) add(join(dist, 'daemon', 'store', part));
-  for (const name of ['seed.mjs', 'decade.mjs', 'stores.mjs']) add(join(here, name));
+  for (const part of STORE_PARTS) add(join(dist, '..', 'daemon', 'store', part));
+  for (const name of ['seed.mjs', 'decade.mjs', 'stores.mjs']) hash.update(readFileSync(join(here, name)));
   return hash.digest('hex').slice(0, 12);
 }
 

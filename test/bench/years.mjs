@@ -64,8 +64,8 @@ async function timeStart(dist, dataDir, flags) {
 /** `template`: a data directory that `decade.mjs` has filled. `nights`: how many an idle service lives through. */
 export async function measureYears({ dist, template, invoices, nights, nodeFlags, say }) {
   const dataDir = workFolder(template);
-  const load = (path) => import(pathToFileURL(join(dist, 'daemon', path)).href);
-  const { createWallet } = await load('wallet/wallet.js');
+  const load = (path) => import(pathToFileURL(join(dist, '..', 'daemon', path)).href);
+  const { createWallet } = await load('wallet/wallet.ts');
   await createWallet(join(dataDir, 'vault'), { passphrase: PASSPHRASE });
   const passphrase = join(scratch, 'passphrase');
   writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 });

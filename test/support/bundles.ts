@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'vite';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { ENTRIES } from '../../daemon/kit/entries.ts';
 import { until } from './until.ts';
 
 declare module 'vitest' {
@@ -21,18 +22,12 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const BUILD_MS_MAX = 300_000;
 /** Libraries with compiled parts, which they look for beside themselves. */
 const COMPILED = ['better-sqlite3', '@napi-rs/keyring', 'tiny-secp256k1', 'monero-ts'];
-/** Modules of the product that start processes and threads, and what: by the path of its source, if they are no built file. */
-const STARTERS: Readonly<Record<string, readonly string[]>> = {
-  'daemon/chains/address-thread.ts': ['./derive-thread.ts'],
-  'daemon/chains/xmr/reading.ts': ['./read-thread.ts'],
-  'daemon/store/checkpoints.ts': ['./checkpoint-thread.ts'],
-  'daemon/wallet/signer/spawn.ts': ['./process.ts', './helper.ts'],
-  'daemon/workers/backup.ts': ['./backup-thread.ts'],
-  'daemon/workers/drills.ts': ['../app/backup/drill-process.ts'],
-};
-const STARTED = Object.entries(STARTERS).flatMap(([starter, paths]) =>
-  paths.map((path) => join(dirname(starter), path)),
-);
+/** The module that names the files of the product's processes and threads, and those that the tests start as bundles. */
+const PROGRAM = 'daemon/kit/program.ts';
+const ENTRY_FILE = 'export const entryFile =';
+const STARTED = Object.entries(ENTRIES)
+  .filter(([name]) => name !== 'cli')
+  .map(([name, source]) => ({ name, path: `daemon/${source}.ts` }));
 
 // below node_modules, where the bundles find those libraries
 const folderOf = (pid: number): string => join(ROOT, 'node_modules', '.cache', `countinghouse-tests-${pid}`);
@@ -67,24 +62,26 @@ export async function bundled(program: string): Promise<string> {
 export const startsBundles = (): Plugin => ({
   ...startsThoseOf(folderOf(process.pid)),
   configureVitest: (context) =>
-    context.defineCacheKeyGenerator(({ id }) => (relative(ROOT, id) in STARTERS ? false : null)),
+    context.defineCacheKeyGenerator(({ id }) => (relative(ROOT, id) === PROGRAM ? false : null)),
 });
 
-/** Has the modules that start processes and threads start those of the folder of bundles. */
+/** Has processes and threads started from the folder of bundles. */
 const startsThoseOf = (bundles: string): Plugin => ({
   name: 'starts-bundles',
   enforce: 'pre',
   async transform(code, id) {
-    const starter = relative(ROOT, id);
-    const paths = STARTERS[starter];
-    if (!paths) return null;
-    const folder = await bundle(bundles, 'started', STARTED);
-    return paths.reduce((text, path) => {
-      const name = `'${path}'`;
-      if (!text.includes(name)) throw new Error(`${starter} does not start ${name}: see test/support/bundles.ts`);
-      const file = join(folder, builtName(join(dirname(starter), path)));
-      return text.replace(name, JSON.stringify(pathToFileURL(file).href));
-    }, code);
+    if (relative(ROOT, id) !== PROGRAM) return null;
+    if (!code.includes(ENTRY_FILE)) throw new Error(`${PROGRAM} has no ${ENTRY_FILE}: see test/support/bundles.ts`);
+    const folder = await bundle(
+      bundles,
+      'started',
+      STARTED.map(({ path }) => path),
+    );
+    const files = Object.fromEntries(STARTED.map(({ name, path }) => [name, join(folder, builtName(path))]));
+    return `${code.replace(ENTRY_FILE, 'const sourceFile =')}
+const BUNDLES: Readonly<Record<string, string>> = ${JSON.stringify(files)};
+export const entryFile = (name: keyof typeof ENTRIES): string => BUNDLES[name] ?? sourceFile(name);
+`;
   },
 });
 

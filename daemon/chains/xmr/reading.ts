@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Malformed, Unavailable } from '../../domain/errors.ts';
+import { entryFile } from '../../kit/program.ts';
 import { inTurns, slices } from '../slices.ts';
 import { type ReadBlocks, readBlocks } from './read.ts';
 import type { Task, TaskResult } from './read-thread.ts';
@@ -78,9 +79,7 @@ class Thread {
   /** `onRead`: after each answer. `onEnd`: it reads nothing any more. */
   constructor(onRead: () => void, onEnd: () => void) {
     this.#onRead = onRead;
-    // the built file is JavaScript
-    const name = import.meta.url.endsWith('.ts') ? './read-thread.ts' : './read-thread.js';
-    this.#worker = new Worker(new URL(name, import.meta.url), {
+    this.#worker = new Worker(entryFile('block-thread'), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
     });
     this.#worker.unref();

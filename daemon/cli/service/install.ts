@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
+import { entryFile } from '../../kit/program.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
 import { EXIT, Failure, FaultShown, usage } from '../io.ts';
 import { confirm } from '../prompt.ts';
@@ -61,9 +61,7 @@ const AT_HOME = 'countinghouse-home.service';
 /** The running program: its Node, its entry, its version. */
 export async function runningProgram(): Promise<Program> {
   const { version } = await import('../version.ts');
-  const built = import.meta.filename.endsWith('.js');
-  const script = fileURLToPath(new URL(built ? '../../cli.js' : '../../cli.ts', import.meta.url));
-  return { node: realpathSync(process.execPath), script: realpathSync(script), version: version() };
+  return { node: realpathSync(process.execPath), script: realpathSync(entryFile('cli')), version: version() };
 }
 
 function systemdRelease(): number {

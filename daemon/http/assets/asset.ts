@@ -5,8 +5,9 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { RequestHandler } from 'express';
+import { CODE_FOLDER } from '../../kit/program.ts';
 
-const WEB = join(import.meta.dirname, '..', '..', 'web');
+const WEB = join(CODE_FOLDER, 'web');
 const ETAG_CHARACTERS = 22;
 
 /**

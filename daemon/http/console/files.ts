@@ -1,11 +1,10 @@
 /** The console's built files, read and compressed once. Their names contain their hashes, but for the page itself. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { BUILT_FOLDER } from '../../kit/program.ts';
 import { type Asset, makeAsset } from '../assets/asset.ts';
 
-const PLACES = [['renderer'], ['dist', 'renderer']].map((place) =>
-  join(import.meta.dirname, '..', '..', '..', ...place),
-);
+const FOLDER = join(BUILT_FOLDER, 'renderer');
 const ASSETS = 'assets';
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -50,11 +49,10 @@ const manifestOf = (icons: Icon[]): string =>
 
 /** The files by the path of their address. Throws if the console was not built. */
 export function consoleFiles(): Map<string, Asset> {
-  const folder = PLACES.find((place) => existsSync(join(place, ASSETS)));
-  if (!folder) throw new Error('the console is not built: run `npm run build`');
+  if (!existsSync(join(FOLDER, ASSETS))) throw new Error('the console is not built: run `npm run build`');
   const file = (name: string): Asset =>
-    makeAsset(TYPES[extname(name)] ?? 'application/octet-stream', readFileSync(join(folder, name)));
-  const assets = readdirSync(join(folder, ASSETS)).filter((name) => extname(name) in TYPES);
+    makeAsset(TYPES[extname(name)] ?? 'application/octet-stream', readFileSync(join(FOLDER, name)));
+  const assets = readdirSync(join(FOLDER, ASSETS)).filter((name) => extname(name) in TYPES);
   return new Map([
     ['/', file('index.html')],
     ['/manifest.webmanifest', makeAsset('application/manifest+json', manifestOf(iconsOf(assets)))],

@@ -8,25 +8,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { CODE_FOLDER, entryFile } from '../../kit/program.ts';
 
 const HEAP_MB_MAX = 1_024;
 /** A semi-space of the young generation, which has three. It would grow to 16 MB each while a library is loaded, and stay. */
 const YOUNG_MB_MAX = 2;
-
-/** Built code starts built code, and sources start sources. */
-const isBuilt = import.meta.filename.endsWith('.js');
-const SIGNER = fileURLToPath(new URL(isBuilt ? './process.js' : './process.ts', import.meta.url));
-const HELPER = fileURLToPath(new URL(isBuilt ? './helper.js' : './helper.ts', import.meta.url));
 
 /**
  * The files of the program: its code, the packages beside or above it, and the `package.json` that marks them as
  * modules.
  */
 function programPaths(): string[] {
-  const code = join(import.meta.dirname, '..', '..');
-  const paths = [code];
-  for (let folder = code; dirname(folder) !== folder; folder = dirname(folder)) {
+  const paths = [CODE_FOLDER];
+  for (let folder = CODE_FOLDER; dirname(folder) !== folder; folder = dirname(folder)) {
     paths.push(join(folder, 'node_modules'), join(folder, 'package.json'));
   }
   return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
@@ -57,7 +51,7 @@ export function fence(folder: string): string[] {
 /** Starts the signer on a wallet's folder, which must exist. */
 export function spawnSigner(folder: string, autoLockMs: number): ChildProcess {
   const real = realpathSync(folder);
-  return spawn(process.execPath, [...fence(real), SIGNER, JSON.stringify({ folder: real, autoLockMs })], {
+  return spawn(process.execPath, [...fence(real), entryFile('signer'), JSON.stringify({ folder: real, autoLockMs })], {
     cwd: real,
     env: emptyEnvironment(),
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -70,7 +64,7 @@ export function spawnSigner(folder: string, autoLockMs: number): ChildProcess {
  * of the daemon's user: the session's bus and the credentials' folder.
  */
 export function spawnHelper(job: unknown): ChildProcess {
-  return spawn(process.execPath, ['--disable-sigusr1', HELPER, JSON.stringify(job)], {
+  return spawn(process.execPath, ['--disable-sigusr1', entryFile('passphrase-helper'), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
   });

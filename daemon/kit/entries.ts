@@ -1,0 +1,11 @@
+/** Each process and thread, and the source that it starts with, without extension, below `daemon/`. The build makes one file of each. */
+export const ENTRIES = {
+  cli: 'cli',
+  signer: 'wallet/signer/process',
+  'passphrase-helper': 'wallet/signer/helper',
+  'address-thread': 'chains/derive-thread',
+  'backup-thread': 'workers/backup-thread',
+  'block-thread': 'chains/xmr/read-thread',
+  'checkpoint-thread': 'store/checkpoint-thread',
+  'drill-process': 'app/backup/drill-process',
+} as const;
