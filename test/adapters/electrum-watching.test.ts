@@ -2,16 +2,14 @@
  * How many scripts a light client watches on which server, what it does with more, and how fast it looks: at limits of the
  * servers, of its own, and of what a server lets a client cost. No node is needed.
  */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ListedScript, ScriptList } from '../../daemon/chains/adapter.ts';
+import type { ScriptList } from '../../daemon/chains/adapter.ts';
 import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/electrum/electrum.ts';
-import { scriptHashOf } from '../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import { Connection, TIMEOUTS } from '../../daemon/chains/utxo/electrum/servers/connection.ts';
 import { ConnectionLost } from '../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
@@ -20,6 +18,7 @@ import { CostAccount, type CostLimits, ELECTRUMX_LIMITS } from '../nodes/cost-li
 import { type Answer, SILENCE, StubServer } from '../nodes/stub-server.ts';
 import { branch, hashOf, REGTEST_GENESIS } from '../unit/chains/headers-kit.ts';
 import { until } from './conformance.ts';
+import { hashOfId, Numbers } from './numbers.ts';
 
 const SUBSCRIBE = 'blockchain.scripthash.subscribe';
 const UNSUBSCRIBE = 'blockchain.scripthash.unsubscribe';
@@ -30,43 +29,6 @@ const ROUNDS_MS_MAX = 90_000;
 
 const headers = branch(REGTEST_GENESIS, 10, 3);
 const checkpoint = [REGTEST_GENESIS, ...headers].map((header, height) => ({ height, hash: hashOf(header) }));
-
-const scriptOf = (id: number): Uint8Array =>
-  Buffer.concat([Buffer.from('0014', 'hex'), createHash('sha1').update(`${id}`).digest()]);
-const hashOfId = (id: number): string => scriptHashOf(scriptOf(id));
-
-/** Scripts by number, of which some are expecting money; there are no coins. */
-class Numbers implements ScriptList {
-  /** In the order of urgency. */
-  expecting: number[];
-  highest: number;
-
-  constructor(expecting: number, highest = expecting) {
-    this.expecting = Array.from({ length: expecting }, (_, i) => i + 1);
-    this.highest = highest;
-  }
-
-  targetIdOf = () => undefined;
-  accountOf = () => undefined;
-  unitsAt = () => 0n;
-  debitsAt = () => [];
-  openNonces = () => [];
-  isOurCoin = () => false;
-  stamp = () => `${this.expecting.length} ${this.expecting[0]}`;
-  *active(): Iterable<ListedScript[]> {
-    for (let at = 0; at < this.expecting.length; at += 500)
-      yield this.expecting.slice(at, at + 500).map((id) => ({ id, script: scriptOf(id) }));
-  }
-  page = (after: number, limit: number): ListedScript[] =>
-    Array.from({ length: Math.max(0, Math.min(limit, this.highest - after)) }, (_, i) => after + 1 + i).map((id) => ({
-      id,
-      script: scriptOf(id),
-    }));
-  inBlock = () => [];
-  coinsOf = () => [];
-  coin = () => undefined;
-  hadMoney = () => false;
-}
 
 const opened: { close(): Promise<void> }[] = [];
 let folder: string;
@@ -98,13 +60,16 @@ async function serve(answer: Answer = () => undefined): Promise<StubServer & { a
 }
 
 /** A server whose clients are slowed down as they cost. */
-function costly(limits: CostLimits): Promise<StubServer & { asked: Map<string, string[]> }> {
-  const account = new CostAccount(limits);
-  return serve(async (method) => {
+async function costly(limits: CostLimits): Promise<StubServer & { asked: Map<string, string[]> }> {
+  const server = await serve();
+  const account = new CostAccount(limits, () => count(server, SUBSCRIBE) - count(server, UNSUBSCRIBE));
+  const { answer } = server;
+  server.answer = async (method, params) => {
     const admission = await account.admit(method, () => {});
     if (admission !== 'served') throw new Error(admission);
-    return undefined;
-  });
+    return answer(method, params);
+  };
+  return server;
 }
 
 function open(list: ScriptList, servers: readonly StubServer[], options: Partial<ElectrumOptions> = {}) {

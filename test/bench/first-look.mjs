@@ -56,15 +56,15 @@ async function look(servers, withinMs) {
   }
 }
 
-function costly() {
-  const account = new CostAccount(ELECTRUMX_LIMITS);
-  return StubServer.start({
-    answer: async (method) => {
-      const admission = await account.admit(method, () => {});
-      if (admission !== 'served') throw new Error(admission);
-      return undefined;
-    },
-  });
+async function costly() {
+  const server = await StubServer.start();
+  const account = new CostAccount(ELECTRUMX_LIMITS, () => server.calls.get('blockchain.scripthash.subscribe') ?? 0);
+  server.answer = async (method) => {
+    const admission = await account.admit(method, () => {});
+    if (admission !== 'served') throw new Error(admission);
+    return undefined;
+  };
+  return server;
 }
 
 const unlimited = await look([await StubServer.start()], limitedMs);

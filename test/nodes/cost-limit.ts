@@ -1,7 +1,7 @@
 /**
  * What ElectrumX does to a costly client, for the test servers: each session has an account of what it asked for, which
- * decays slowly. Above a soft limit fewer requests are served at once and each sleeps before it is; at the hard limit
- * the session ends.
+ * decays slowly, and the more slowly the more it has subscribed. Above a soft limit fewer requests are served at once and each
+ * sleeps before it is; at the hard limit the session ends.
  *
  * Source: the documentation of ElectrumX, "Environment variables": COST_SOFT_LIMIT, COST_HARD_LIMIT, REQUEST_SLEEP,
  * INITIAL_CONCURRENT, BANDWIDTH_UNIT_COST, REQUEST_TIMEOUT, whose defaults these are. What a request costs was chosen so
@@ -39,6 +39,9 @@ const COSTS: Readonly<Record<string, number>> = {
   'blockchain.transaction.get_merkle': 1,
 };
 const COST_OTHER = 0.1;
+/** Without subscriptions a session is forgiven its hard limit in so many seconds, and each subscription is as good as five more. */
+const FORGIVEN_SECONDS = 10_000;
+const FORGIVEN_SECONDS_EACH = 5;
 /** Of a request and its answer together, about. */
 const REQUEST_BYTES = 300;
 
@@ -52,18 +55,25 @@ export class CostAccount {
   #countedAtMs = performance.now();
   #serving = 0;
   readonly #waiting: (() => void)[] = [];
+  readonly #subscriptions: () => number;
+  /** The highest excess so far. */
+  most = 0;
 
-  constructor(limits: CostLimits) {
+  constructor(limits: CostLimits, subscriptions: () => number) {
     this.#limits = limits;
+    this.#subscriptions = subscriptions;
   }
 
   /** Above 0 the session is slowed down, at 1 it ends. */
   get excess(): number {
     const { soft, hard } = this.#limits;
     const now = performance.now();
-    this.#cost = Math.max(0, this.#cost - ((now - this.#countedAtMs) / 1_000) * (hard / 10_000));
+    const perSecond = hard / (FORGIVEN_SECONDS + FORGIVEN_SECONDS_EACH * this.#subscriptions());
+    this.#cost = Math.max(0, this.#cost - ((now - this.#countedAtMs) / 1_000) * perSecond);
     this.#countedAtMs = now;
-    return Math.max(0, (this.#cost - soft) / (hard - soft));
+    const excess = Math.max(0, (this.#cost - soft) / (hard - soft));
+    this.most = Math.max(this.most, excess);
+    return excess;
   }
 
   /** Serves a request when it is its turn. */

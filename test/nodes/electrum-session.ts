@@ -21,7 +21,7 @@ export class Session {
   version: readonly number[] | null = null;
   client = '';
   readonly #server: ElectrumServer;
-  readonly #costs: CostAccount | null;
+  readonly costs: CostAccount | null;
   #headers = false;
   #toldTip = '';
   #rpc2 = true;
@@ -32,7 +32,7 @@ export class Session {
   constructor(server: ElectrumServer, socket: Socket) {
     this.#server = server;
     this.socket = socket;
-    this.#costs = server.costs && new CostAccount(server.costs);
+    this.costs = server.costs && new CostAccount(server.costs, () => this.subscriptions.size);
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.on('data', (bytes: Buffer) => this.#receive(bytes));
@@ -116,9 +116,9 @@ export class Session {
     const honest = () => this.#call(method, params);
     const { answer } = this.#server.behaviour;
     const serve = async () => (answer ? answer(method, params, honest, this) : honest());
-    if (!this.#costs) return serve();
+    if (!this.costs) return serve();
     let result: unknown;
-    const admission = await this.#costs.admit(method, async () => {
+    const admission = await this.costs.admit(method, async () => {
       result = await serve();
     });
     if (admission === 'excessive') throw new ElectrumError(CODES.excess, 'excessive resource usage', true);

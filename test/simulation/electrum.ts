@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import { Duplex } from 'node:stream';
+import type { CostLimits } from '../nodes/cost-limit.ts';
 import type { Json, NodeRpc } from '../nodes/electrum-chain.ts';
 import { type Behaviour, ElectrumServer, FollowedChain } from '../nodes/electrum-server.ts';
 import type { Lie } from '../nodes/lies.ts';
@@ -126,37 +127,45 @@ export class Served {
   /** What one of the servers says that is not true. */
   lie: Lie | null = null;
   readonly #network: Network;
-  readonly #servers: readonly ElectrumServer[];
+  readonly servers: readonly ElectrumServer[];
   readonly #random: Random;
   readonly #ends = new Set<End>();
   #liar = 0;
   readonly #liars = new Set<number>();
-  #lying: Behaviour = {};
+  #lying: Behaviour;
+  readonly #honest: Behaviour;
 
-  private constructor(network: Network, servers: readonly ElectrumServer[], random: Random) {
+  private constructor(network: Network, servers: readonly ElectrumServer[], random: Random, honest: Behaviour) {
     this.#network = network;
-    this.#servers = servers;
+    this.servers = servers;
     this.#random = random;
+    this.#honest = honest;
+    this.#lying = honest;
   }
 
-  /** `count`: so many servers in front of the network's node. */
-  static async start(network: Network, random: Random, count: number): Promise<Served> {
+  /** `count`: so many servers in front of the network's node. `options`: of each of them. */
+  static async start(
+    network: Network,
+    random: Random,
+    count: number,
+    options: { costs?: CostLimits; behaviour?: Behaviour } = {},
+  ): Promise<Served> {
     const node: NodeRpc = {
       rpc: async <T = Json>(method: string, params: Json[]): Promise<T> => call(network, method, params) as T,
     };
     const followed = await FollowedChain.start(node, { segwit: network.name !== 'BCH', pollMs: POLL_MS });
     const servers: ElectrumServer[] = [];
     for (let server = 0; server < count; server++) {
-      servers.push(await ElectrumServer.start(followed, { line: null }));
+      servers.push(await ElectrumServer.start(followed, { ...options, line: null }));
     }
-    const served = new Served(network, servers, random);
+    const served = new Served(network, servers, random, options.behaviour ?? {});
     network.onChange = () => served.#changed();
     return served;
   }
 
   /** From now on a server tells this lie. `scripts`: those that it can pay, by script hash. */
   tell(liar: number, lie: Lie, scripts: ReadonlyMap<string, Uint8Array>): void {
-    const server = this.#servers[liar];
+    const server = this.servers[liar];
     if (!server) throw new Error(`there is no server ${liar}`);
     this.#liar = liar;
     this.#liars.add(liar);
@@ -174,19 +183,19 @@ export class Served {
   /** Every server tells the truth again. */
   mend(): void {
     this.lie = null;
-    this.#lying = {};
+    this.#lying = this.#honest;
     this.#changed();
   }
 
   #changed(): void {
     const { health } = this.#network;
     if (health === 'down' || health === 'starting') this.cut();
-    for (const [index, server] of this.#servers.entries()) {
-      const told = index === this.#liar ? this.#lying : {};
+    for (const [index, server] of this.servers.entries()) {
+      const told = index === this.#liar ? this.#lying : this.#honest;
       server.behaviour = health === 'silent' ? { write: () => undefined } : told;
     }
     // one chain, which all of them follow
-    if (health !== 'down') void this.#servers[0]?.followed.update().catch(() => undefined);
+    if (health !== 'down') void this.servers[0]?.followed.update().catch(() => undefined);
   }
 
   /** Every connection ends. */
@@ -209,7 +218,7 @@ export class Served {
       }
       this.#ends.add(ours);
       // a stream of bytes with an address: what is used of a socket
-      listeners.get(this.#servers[server]?.port ?? 0)?.accept(theirs as unknown as net.Socket);
+      listeners.get(this.servers[server]?.port ?? 0)?.accept(theirs as unknown as net.Socket);
       ours.emit('connect');
     });
     return ours as unknown as net.Socket;

@@ -17,11 +17,11 @@ import {
   searchSteps,
   without,
 } from '../../domain/indices.ts';
+import { TimeLeft } from '../../domain/time-left.ts';
 import { sleep } from '../../kit/async.ts';
 import type { DiscoveryRequest, DiscoveryState } from './account-discovery.ts';
 import type { ChainRecord, ListedRange } from './discovery-record.ts';
 import type { AddressPath, ScratchList } from './scratch-list.ts';
-import { TimeLeft } from './time-left.ts';
 
 const SLICE_MS_MAX = 5;
 const RETRY_MS = 2_000;

@@ -26,6 +26,6 @@ describe('the progress of a long search', () => {
     progress.text(900, 1_000, false, 0);
     expect(progress.text(10, 1_000, false, 100_000)).toBe('');
     expect(progress.text(10, 1_000, false, 200_000)).toBe('');
-    expect(progress.text(110, 1_000, false, 300_000)).toBe(', 30 minutes to go at this rate');
+    expect(progress.text(110, 1_000, false, 300_000)).toBe(', 15 minutes to go at this rate');
   });
 });

@@ -159,18 +159,20 @@ export class Rotation {
         await this.#pause(AWAY_MS);
         continue;
       }
+      const beganAtMs = performance.now();
       const from = this.#cursor;
       const hurried = this.#rescanning;
       const round = this.#round;
       try {
-        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE, performance.now() + PAGE_MS_MAX);
+        const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE, beganAtMs + PAGE_MS_MAX);
         // a rescan may have started meanwhile
         if (round === this.#round) {
           this.#cursor = last ?? 0;
           if (last === null) this.#rescanning = false;
           if (hurried) this.#tellProgress();
           await this.#keep(last === null || this.#stop.signal.aborted);
-          await this.#pause(this.#pauseAfter(from, last, hurried));
+          // the look is a part of the time that a page may take
+          await this.#pause(Math.max(0, beganAtMs + this.#pauseAfter(from, last, hurried) - performance.now()));
         }
       } catch (error) {
         if (!isOfServer(error)) throw error;

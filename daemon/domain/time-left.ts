@@ -1,8 +1,8 @@
-/** How long the rest of a search takes, by its rate of the last minutes. */
-import { MS_PER_MINUTE } from '../../domain/time.ts';
+/** How long the rest of a long task takes, by its rate of the last minute: a server that slows its client down does so more and more. */
+import { MS_PER_MINUTE } from './time.ts';
 
 /** The rate of a longer time would not show that a server slows down. */
-const MEASURED_MS_MAX = 5 * MS_PER_MINUTE;
+const MEASURED_MS_MAX = MS_PER_MINUTE;
 /** Below this the rate says nothing. */
 const MEASURED_MS_MIN = 1_000;
 
