@@ -83,7 +83,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('endpoints of an anvil that lie about what
     expect(spends[0]).not.toHaveProperty('failed');
   });
 
-  it('believe two who say so', async () => {
+  it('believe two who say so of a block that nothing proves', async () => {
     const { txid, key } = await paying();
     scene.proxy.behaviour = failing;
     second.behaviour = failing;
