@@ -2,11 +2,15 @@
  * Payments of Ethereum's family that an endpoint puts into a real block, where the block's own roots prove that they are not there; and
  * endpoints that tell no proof.
  */
+import type { Hex, TransactionSerializable } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EvmAdapter } from '../../daemon/chains/evm/adapter.ts';
+import { receiptBytes, senderOf, transactionBytes } from '../../daemon/chains/evm/envelopes.ts';
 import { provedBlock } from '../../daemon/chains/evm/proved-block.ts';
+import { hexOf, keccak, trieRoot } from '../../daemon/chains/evm/trie.ts';
 import { Anvil, anvilTitle, callOf, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
+import { emptyBlob } from '../nodes/evm/blob.ts';
 import type { Behaviour, Request } from '../nodes/evm/endpoint-proxy.ts';
 import { INVENTED_TXID, inventedPayment } from '../nodes/evm/inventions.ts';
 import { until } from './conformance.ts';
@@ -15,6 +19,7 @@ import { testAccount } from './keys.ts';
 
 type Fields = { [key: string]: Json };
 const NO_METHOD = { error: { code: -32_601, message: 'the method eth_getBlockReceipts does not exist' } };
+const pause = () => undefined;
 const isProof = ({ method }: Pick<Request, 'method'>): boolean => method === 'eth_getBlockReceipts';
 
 /** One behaviour, and another where the first one says nothing. */
@@ -238,19 +243,29 @@ describe.skipIf(!hasAnvil)(anvilTitle('the roots of blocks of an anvil'), () => 
   });
   afterAll(() => anvil?.stop());
 
-  const TO = `0x${'22'.repeat(20)}`;
+  const TO: Hex = `0x${'22'.repeat(20)}`;
   /** The first account of anvil's well-known words. */
   const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80';
   /** A transaction of a kind, by the node's own account. */
   const sent = (fields: Fields) =>
     anvil.rpc('eth_sendTransaction', [{ from: anvil.payer, to: TO, value: '0x5', gas: '0x13880', ...fields }]);
+  const nextNonce = async (): Promise<number> =>
+    Number(await anvil.rpc<string>('eth_getTransactionCount', [privateKeyToAccount(KEY).address, 'pending']));
+  /** A transaction of a kind that the node does not sign itself. */
+  async function ownTransaction(fields: Pick<TransactionSerializable, 'type'> & Record<string, unknown>): Promise<Hex> {
+    const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1n };
+    const own = { chainId: 1337, nonce: await nextNonce(), ...fees, ...fields } as TransactionSerializable;
+    const raw = await privateKeyToAccount(KEY).signTransaction(own);
+    await anvil.rpc('eth_sendRawTransaction', [raw]);
+    return raw;
+  }
   const newest = async (): Promise<{ block: Fields; receipts: Fields[] }> => {
     await anvil.mine();
     const block = await anvil.rpc<Fields>('eth_getBlockByNumber', ['latest', true]);
     return { block, receipts: await anvil.rpc<Fields[]>('eth_getBlockReceipts', [String(block.hash)]) };
   };
   const proved = ({ block, receipts }: { block: Fields; receipts: Fields[] }) =>
-    provedBlock(String(block.hash), block, receipts, () => undefined);
+    provedBlock(String(block.hash), block, receipts, pause);
 
   it.each<[string, number, () => Promise<void>]>([
     ['nothing', 0, async () => undefined],
@@ -268,23 +283,20 @@ describe.skipIf(!hasAnvil)(anvilTitle('the roots of blocks of an anvil'), () => 
         await sent({ to: token, value: '0x0', data: '0xdeadbeef' });
         await anvil.send({ to: token, data: callOf('TetherLike', 'transfer', [TO, 7n]) });
         const account = privateKeyToAccount(KEY);
-        const nonce = Number(await anvil.rpc<string>('eth_getTransactionCount', [account.address, 'pending']));
-        const authorization = await account.signAuthorization({
-          chainId: 1337,
-          address: token as `0x${string}`,
-          nonce: nonce + 1,
-        });
-        const raw = await account.signTransaction({
-          type: 'eip7702',
-          chainId: 1337,
-          nonce,
-          to: TO as `0x${string}`,
-          gas: 200_000n,
-          maxFeePerGas: 3_000_000_000n,
-          maxPriorityFeePerGas: 1n,
-          authorizationList: [authorization],
-        });
-        await anvil.rpc('eth_sendRawTransaction', [raw]);
+        const nonce = (await nextNonce()) + 1;
+        const authorization = await account.signAuthorization({ chainId: 1337, address: token as Hex, nonce });
+        await ownTransaction({ type: 'eip7702', to: TO, gas: 200_000n, authorizationList: [authorization] });
+      },
+    ],
+    [
+      'transactions without a price where the base fee is zero, as a validator of BNB Smart Chain makes them',
+      3,
+      async () => {
+        await anvil.rpc('anvil_setNextBlockBaseFeePerGas', ['0x0']);
+        await sent({ type: '0x0', gasPrice: '0x77359400' });
+        const free = { type: '0x0', gasPrice: '0x0', from: anvil.accounts[1] ?? '' };
+        await sent({ ...free, to: `0x${'1000'.padStart(40, '0')}`, gas: '0x7fffff' });
+        await sent({ ...free, nonce: '0x1' });
       },
     ],
     [
@@ -309,6 +321,21 @@ describe.skipIf(!hasAnvil)(anvilTitle('the roots of blocks of an anvil'), () => 
         logs: (logs as Fields[]).map(({ data, topics, logIndex }) => ({ data, topics, index: Number(logIndex) })),
       });
     }
+  });
+
+  it('are made of the receipt of a blob, too; its transaction is in the root with its blob on anvil alone', async () => {
+    await sent({});
+    const raw = await ownTransaction({ type: 'eip4844', to: TO, gas: 21_000n, ...emptyBlob() });
+    const { block, receipts } = await newest();
+    const [one, blob = {}] = block.transactions as Fields[];
+    expect([blob.type, receipts[1]?.type, receipts[1]?.status]).toEqual(['0x3', '0x3', '0x1']);
+    expect(await trieRoot(receipts.map(receiptBytes), pause)).toBe(block.receiptsRoot);
+    // on the networks it is there without its blob: `unit/chains/evm-bsc-blocks`
+    const rootOf = (bytes: Uint8Array) => trieRoot([transactionBytes(one as Fields), bytes], pause);
+    expect(await rootOf(Buffer.from(raw.slice(2), 'hex'))).toBe(block.transactionsRoot);
+    expect(hexOf(await keccak(transactionBytes(blob), pause))).toBe(blob.hash);
+    expect(senderOf(blob)).toBe(blob.from);
+    await expect(proved({ block, receipts })).rejects.toThrow(/transactions that do not make the root/);
   });
 
   it('are made of nothing else', async () => {
