@@ -68,6 +68,7 @@ import { AMOUNTS } from './migrations/0072-amounts.ts';
 import { FORWARDING_TIMES } from './migrations/0074-forwarding-times.ts';
 import { RECEIVING } from './migrations/0076-receiving.ts';
 import { CHEAP_HOURS } from './migrations/0079-cheap-hours.ts';
+import { GIVEN_LOG } from './migrations/0081-given-log.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -134,6 +135,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0074-forwarding-times', FORWARDING_TIMES],
   ['0076-receiving', RECEIVING],
   ['0079-cheap-hours', CHEAP_HOURS],
+  ['0081-given-log', GIVEN_LOG],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

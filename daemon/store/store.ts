@@ -13,6 +13,7 @@ import { Rejected, Unavailable } from '../domain/errors.ts';
 import { Checkpoints, LOG_BYTES_MAX } from './checkpoints.ts';
 import { makeDataFolder } from './data-folder.ts';
 import { FULL, isDiskError, isFullError, isLockError, type Trouble, troubleOf } from './disk-errors.ts';
+import { rememberLately } from './lately.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrations.ts';
 import { Reserve } from './reserve.ts';
@@ -135,6 +136,7 @@ export class Store implements Reader {
       db.pragma('foreign_keys = OFF'); // no cascades: the code that deletes a row deletes its references
       db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
       await bringUpToDate(db, options);
+      rememberLately(db);
       db.pragma(`cache_size = -${CACHE_KIB}`);
       db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       const store = new Store(db, lock, reserveBytes > 0 ? new Reserve(dataDir, reserveBytes) : null);
@@ -153,6 +155,7 @@ export class Store implements Reader {
   static async inMemory(content?: Buffer): Promise<Store> {
     const db = new Database(content ?? ':memory:');
     migrate(db);
+    rememberLately(db);
     return new Store(db, null, null);
   }
 

@@ -1,5 +1,6 @@
 /** Periodic jobs: deadlines of invoices, expired answers, address pools, and the nightly proof. */
 
+import { enterGiven, isEnteringDue } from '../app/addresses/enter.ts';
 import { fillPool, isLow } from '../app/addresses/pool.ts';
 import { deriveSkipped } from '../app/addresses/skipped.ts';
 import type { App } from '../app/app.ts';
@@ -42,6 +43,7 @@ export class Jobs {
   readonly #refundLinks = { before: Number.MAX_SAFE_INTEGER };
   #filling: Promise<void> | null = null;
   #isFillWanted = false;
+  #entering: Promise<void> | null = null;
   /** The accounts that may have fewer addresses than they should; null: all of them. */
   #short: Set<number> | null = null;
   #stopped = false;
@@ -88,6 +90,7 @@ export class Jobs {
       gaps: () => tellGaps(app),
       'late rates': () => rateLate(app),
       'gas prices': () => noteGasPrices(app),
+      'given addresses': () => this.#enter(),
       size: () => noteSize(app),
     };
     for (const [job, run] of Object.entries(jobs)) {
@@ -157,11 +160,25 @@ export class Jobs {
     this.#stopped = true;
     this.#abort.abort();
     await this.#filling;
+    await this.#entering?.catch(() => {});
+  }
+
+  /** Enters the addresses that were given out into their rows, unless that is under way. */
+  #enter(): Promise<void> {
+    this.#entering ??= enterGiven(this.#app, () => this.#stopped).finally(() => {
+      this.#entering = null;
+    });
+    return this.#entering;
   }
 
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
     this.#isFillWanted = false;
+    if (isEnteringDue(this.#app)) {
+      this.#enter().catch((error: unknown) => {
+        if (!this.#stopped) this.#app.log.error({ error }, 'given addresses could not be entered into their rows');
+      });
+    }
     const short = this.#short;
     this.#short = new Set();
     const accounts = this.#app.directory.accounts().filter(({ id }) => short === null || short.has(id));

@@ -6,7 +6,14 @@
  */
 import { type ChainKey, chainKey, chainOf, networkOf } from '../../domain/chain.ts';
 import { kinOf } from '../../domain/evm.ts';
-import { assignTarget, type TargetRow, targetById, targetIdByScript } from '../../store/queries/credits.ts';
+import {
+  assignTarget,
+  nextFreeTarget,
+  type TargetRow,
+  targetById,
+  targetIdByScript,
+} from '../../store/queries/credits.ts';
+import { setReadyFrom } from '../../store/queries/given.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { NOBODY } from './skipped.ts';
 
@@ -28,12 +35,14 @@ export const isTaken = (target: TargetRow | undefined): boolean => target !== un
 export const isGivenOutByKin = (reader: Reader, target: Address): boolean => isTaken(kinTarget(reader, target));
 
 /**
- * Retires the same address on the other chain, because this one was given out. Returns the account that has one less; null if there is
- * none.
+ * Retires the same address on the other chain, because this one was given out. `isLately`: its own row will be entered later, and that
+ * of its twin with it (`enter.ts`), unless others are ready before the twin. Returns the account that has one less; null if there is none.
  */
-export function retireKin(tx: Tx, target: Address): number | null {
+export function retireKin(tx: Tx, target: Address, isLately: boolean): number | null {
   const kin = kinTarget(tx, target);
   if (!kin || isTaken(kin)) return null;
-  tx.run(assignTarget, { id: kin.id, invoice_id: NOBODY });
-  return kin.account_id;
+  const { id, account_id, idx } = kin;
+  if (isLately && tx.get(nextFreeTarget, { account_id })?.id === id) tx.run(setReadyFrom, { account_id, idx: idx + 1 });
+  else tx.run(assignTarget, { id, invoice_id: NOBODY });
+  return account_id;
 }

@@ -5,8 +5,14 @@
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
 import { assert, Unavailable } from '../../domain/errors.ts';
 import { accountById, poolAbove, poolSize, setNextIndex } from '../../store/queries/businesses.ts';
-import { assignTarget, insertTarget, nextFreeTarget, nextUntouchedTarget } from '../../store/queries/credits.ts';
-import { insertGiven } from '../../store/queries/given.ts';
+import {
+  assignTarget,
+  insertTarget,
+  nextFreeTarget,
+  nextUntouchedTarget,
+  type TargetRow,
+} from '../../store/queries/credits.ts';
+import { insertGiven, insertLately, setReadyFrom } from '../../store/queries/given.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { Account } from '../shops/directory.ts';
@@ -23,7 +29,7 @@ const POOL_RETRY_SECONDS = 5;
 /** Another program with the same words gives out as many addresses after the last paid one (BIP-44). */
 const READY_MIN = 20;
 
-type FreeTarget = { id: number; address: string };
+type FreeTarget = Pick<TargetRow, 'id' | 'idx' | 'address' | 'chain_key' | 'script'>;
 
 /** Thrown inside a transaction if no address is ready. `withAddress` then derives more and tries again. */
 class PoolEmpty extends Error {
@@ -66,25 +72,36 @@ function deriveUrgently(app: App, account: Account): Promise<void> {
  */
 export function takeAddress(app: App, account: Account, invoiceId: number, waited: boolean, tx: Tx): FreeTarget {
   if (!waited && urgent.get(app)?.has(account.id)) throw new PoolEmpty(account);
-  const key = { account_id: account.id };
-  // an unconfirmed payment of a stranger does not retire an address, or strangers could use them all up; untouched ones
-  // come first
-  const next = () => tx.get(nextUntouchedTarget, key) ?? tx.get(nextFreeTarget, key);
-  let target = next();
+  let next = nextReady(tx, account);
   // after a restore, the other chain may have addresses that were given out before
-  while (target && isGivenOutByKin(tx, target)) {
-    tx.run(assignTarget, { id: target.id, invoice_id: NOBODY });
-    target = next();
+  while (next && isGivenOutByKin(tx, next.target)) {
+    tx.run(assignTarget, { id: next.target.id, invoice_id: NOBODY });
+    next = nextReady(tx, account);
   }
-  if (!target) throw new PoolEmpty(account);
-  tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
-  tx.run(insertGiven, { target_id: target.id });
-  const kin = retireKin(tx, target);
+  if (!next) throw new PoolEmpty(account);
+  const { target, isInTurn } = next;
+  tx.run(insertGiven, { target_id: target.id, invoice_id: invoiceId });
+  if (isInTurn) {
+    tx.run(insertLately, { target_id: target.id, invoice_id: invoiceId });
+    tx.run(setReadyFrom, { account_id: account.id, idx: target.idx + 1 });
+  } else tx.run(assignTarget, { id: target.id, invoice_id: invoiceId });
+  const kin = retireKin(tx, target, isInTurn);
   tx.afterCommit(() => {
     app.wake.pool(account.id);
     if (kin !== null) app.wake.pool(kin);
   });
   return target;
+}
+
+/**
+ * An unconfirmed payment of a stranger does not retire an address, or strangers could use them all up; untouched ones come first.
+ * `isInTurn`: none before it is ready, so its own row need not say at once that it was given out.
+ */
+function nextReady(tx: Tx, { id: account_id }: Account): { target: FreeTarget; isInTurn: boolean } | undefined {
+  const first = tx.get(nextFreeTarget, { account_id });
+  const untouched = first?.touched ? tx.get(nextUntouchedTarget, { account_id }) : undefined;
+  const target = untouched ?? first;
+  return target && { target, isInTurn: target === first };
 }
 
 /**

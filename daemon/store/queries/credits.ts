@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { AssetId } from '../../domain/assets.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, NO, remove, sqlite, statement, update, YES } from '../statement.ts';
-import { readyTargets } from './ready.ts';
+import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 export type CreditRow = Row<'credit'>;
 
@@ -15,20 +15,31 @@ export const targetIdByScript = statement((p: { script: Uint8Array; chain_key: s
   sqlite.selectFrom('target').select('id').where('script', '=', p.script).where('chain_key', '=', p.chain_key),
 );
 
-export const targetById = find('target', 'id');
+/** `invoice_id` is right also where the row does not say it yet. */
+export const targetById = statement((p: { id: number }) =>
+  sqlite
+    .selectFrom('target')
+    .select(columnsBut('target', 'invoice_id'))
+    .select(invoiceOfTarget.as('invoice_id'))
+    .where('id', '=', p.id),
+);
+
+const hasReceived = sql<0 | 1>`EXISTS (SELECT 1 FROM credit WHERE credit.target_id = target.id)`;
 
 /** The next unused address of an account. */
 export const nextFreeTarget = statement((p: { account_id: number }) => freeTargets(p.account_id));
 
 /** The next unused address of an account that has received nothing. */
 export const nextUntouchedTarget = statement((p: { account_id: number }) =>
-  freeTargets(p.account_id).where(({ not, exists, selectFrom }) =>
-    not(exists(selectFrom('credit').select('credit.id').whereRef('credit.target_id', '=', 'target.id'))),
-  ),
+  freeTargets(p.account_id).where(sql<boolean>`NOT ${hasReceived}`),
 );
 
 function freeTargets(accountId: number) {
-  return readyTargets(accountId).select(['id', 'address', 'chain_key', 'script']).orderBy('idx').limit(sql.lit(1));
+  return readyTargets(accountId)
+    .select(['id', 'account_id', 'idx', 'address', 'chain_key', 'script'])
+    .select(hasReceived.as('touched'))
+    .orderBy('idx')
+    .limit(sql.lit(1));
 }
 
 export const assignTarget = update('target', ['invoice_id'], 'id');

@@ -1,7 +1,7 @@
 /** Statements about runs of receiving addresses without a payment. */
 import { sql } from 'kysely';
 import { NO, sqlite, statement } from '../statement.ts';
-import { readyTargets } from './ready.ts';
+import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 /**
  * The paid indices of an account from an index on, below another, ascending. An address that was paid and never given out is not among
@@ -14,7 +14,7 @@ export const paidIndices = statement((p: { account_id: number; from: number; bel
     .where('account_id', '=', p.account_id)
     .where('branch', '=', sql.lit(0))
     .where('idx', '>=', sql.lit(0))
-    .where('invoice_id', 'is not', null)
+    .where(invoiceOfTarget, 'is not', null)
     .where('idx', '>=', p.from)
     .where('idx', '<', p.below)
     .where(({ exists, selectFrom }) =>

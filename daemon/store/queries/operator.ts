@@ -1,7 +1,8 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import type { InvoiceStatus } from '../../domain/payment.ts';
-import { find, NO, sqlite, statement } from '../statement.ts';
+import { columnsBut, find, NO, sqlite, statement } from '../statement.ts';
+import { invoiceOfTarget } from './ready.ts';
 
 /** The number of the newest invoice. */
 export const newestInvoiceId = statement((_: Record<never, never>) =>
@@ -230,10 +231,11 @@ export const invoicesOfAmount = statement((p: { from: number; below: number; amo
 export const givenTarget = statement((p: { script: Uint8Array; chain_key: string }) =>
   sqlite
     .selectFrom('target')
-    .selectAll()
+    .select(columnsBut('target', 'invoice_id'))
+    .select(invoiceOfTarget.as('invoice_id'))
     .where('script', '=', p.script)
     .where('chain_key', '=', p.chain_key)
-    .where('invoice_id', 'is not', null),
+    .where(invoiceOfTarget, 'is not', null),
 );
 
 export const newestCredit = statement((_: Record<never, never>) =>

@@ -69,7 +69,8 @@ export const retireBelow = statement((p: { account_id: number; below: number }) 
     .where('account_id', '=', p.account_id)
     .where('invoice_id', 'is', null)
     .where('branch', '=', sql.lit(0))
-    .where('idx', '<', p.below),
+    .where('idx', '<', p.below)
+    .where(sql<boolean>`NOT EXISTS (SELECT 1 FROM given_lately WHERE target_id = target.id)`),
 );
 
 /** Marks an account as used before, and stores its highest known used indices. */

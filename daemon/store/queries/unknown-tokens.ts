@@ -1,6 +1,7 @@
 /** Statements about tokens that this program does not know. */
 import { sql } from 'kysely';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
+import { invoiceOfTarget } from './ready.ts';
 
 export const unknownToken = find('unknown_token', 'target_id', 'contract');
 
@@ -31,7 +32,7 @@ export const unknownTokensBelow = statement((p: { id: number; limit: number }) =
   sqlite
     .selectFrom('unknown_token')
     .innerJoin('target', 'target.id', 'unknown_token.target_id')
-    .leftJoin('invoice', 'invoice.id', 'target.invoice_id')
+    .leftJoin('invoice', (join) => join.on('invoice.id', '=', invoiceOfTarget))
     .selectAll('unknown_token')
     .select(['target.address', 'target.account_id', 'invoice.slug as invoice_slug'])
     .where('unknown_token.id', '<', p.id)

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { TANKS_MAX } from '../../domain/evm.ts';
 import { NO, sqlite, statement, YES } from '../statement.ts';
-import { readyTargets } from './ready.ts';
+import { invoiceOfTarget, readyTargets } from './ready.ts';
 
 const zero = sql.lit(0);
 
@@ -86,7 +86,7 @@ export const scriptsUsedLately = statement((p: { chain_key: string; limit: numbe
     .selectFrom('target')
     .select(['id', 'script'])
     .where('chain_key', '=', p.chain_key)
-    .where((eb) => eb.or([eb('invoice_id', 'is not', null), eb('branch', '=', 1)]))
+    .where((eb) => eb.or([eb(invoiceOfTarget, 'is not', null), eb('branch', '=', 1)]))
     .where('id', '>', zero)
     .orderBy('id', 'desc')
     .limit(p.limit),

@@ -138,7 +138,7 @@ describe('an index is used', () => {
   });
 });
 
-it('giving an address out writes to the index of the ready ones alone', () => {
+it('entering a given address into its row writes to the index of the ready ones alone', () => {
   const [, { sql }] = ALL.find(([name]) => name === 'assignTarget')!;
   const roots = it_.db.prepare("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name = 'target'").all() as {
     name: string;
