@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { assetOf, nativeAsset } from '../domain/assets.ts';
 import { NATIVE_COIN } from '../domain/evm.ts';
+import { gasOfDay } from '../domain/forwarding.ts';
 import { formatUnits } from '../domain/money.ts';
 import type { Grant } from '../wallet/signer/port.ts';
 import type { AccountGrants } from '../wallet/signer/register.ts';
@@ -43,7 +44,9 @@ async function showLimits(session: Session): Promise<void> {
     {
       policies: limits.policies.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
       gas: limits.gas.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
-      forwards: limits.forwards.map(({ grant, used }) => ({ ...grant, used: used.toString() })),
+      forwards: limits.forwards.map(({ grant, used, gas }) => {
+        return { ...grant, used: used.toString(), ...(gas !== undefined && { gas: gas.toString() }) };
+      }),
     },
     () => textOf(limits),
   );
@@ -62,11 +65,16 @@ function textOf({ policies, gas, forwards }: AccountGrants): string {
     const amount = (units: string | bigint): string => formatUnits(BigInt(units), assetOf(coin));
     return [`${network}/${accountNo}`, `gas on ${chain}`, '-', amount(feeMax), amount(used), 'own', at(until)];
   });
-  const forwardRows = forwards.map(({ grant, used }) => {
+  const forwardRows = forwards.flatMap(({ grant, used, gas: given }) => {
     const { network, accountNo, asset, address, feeDay, issuedAt } = grant;
     const coin = nativeAsset(assetOf(asset).chain);
-    const fees = (units: string | bigint): string => `${formatUnits(BigInt(units), coin)} ${coin.symbol} fees`;
-    return [`${network}/${accountNo}`, `forward ${asset}`, 'any', fees(feeDay), fees(used), address, at(issuedAt)];
+    const amount = (units: string | bigint): string => `${formatUnits(BigInt(units), coin)} ${coin.symbol}`;
+    const fees = (units: string | bigint): string => `${amount(units)} fees`;
+    const account = `${network}/${accountNo}`;
+    const row = [account, `forward ${asset}`, 'any', fees(feeDay), fees(used), address, at(issuedAt)];
+    if (given === undefined) return [row];
+    const most = gasOfDay(BigInt(feeDay));
+    return [row, [account, `gas for ${asset}`, '-', amount(most), amount(given), 'own', at(issuedAt)]];
   });
   const heads = ['ACCOUNT', 'CRYPTO', '>EACH', '>IN 24 HOURS', '>USED', 'TO', 'SINCE (GAS: UNTIL)'];
   return table(heads, [...rows, ...gasRows, ...forwardRows], 'The wallet signs nothing without asking.');

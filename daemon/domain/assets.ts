@@ -133,6 +133,9 @@ export function nativeAsset(chain: ChainId): Asset {
   return native;
 }
 
+/** Whether an asset is a token: its fees are paid in another coin, so that it needs gas. */
+export const isToken = (symbol: AssetId): boolean => assetOf(symbol).contract !== undefined;
+
 /** The symbols that the contract lists for a new invoice, without `ALL`. */
 export const INVOICE_SYMBOLS = ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20'] as const;
 

@@ -103,14 +103,24 @@ export function feeAllowed(
   return limits.reduce(minOf);
 }
 
+/** An address gets the gas of its payment with a reserve, and the price may fall before it is used. */
+export const FUNDED_PER_FEE = 2n;
+
+/** The most gas that a plan of a token, whose fees are another coin, lets deposit addresses have in 24 hours. */
+export const gasOfDay = (feeDay: bigint): bigint => FUNDED_PER_FEE * feeDay;
+
 /** The fee at the price of now, and the highest that is reserved, since prices may rise before it is signed. */
 export type Fees = { now: bigint; highest: bigint };
 
-/** `less`: fewer than `least`. `dear`: the fee is above what the plan allows. */
+/**
+ * `less`: fewer than `least`. `dear`: the fee is above what the plan allows. `gas`: deposit addresses would get more gas than the plan
+ * allows in 24 hours. `short`: the tank lacks `missing` for gas.
+ */
 export type Run =
   | { kind: 'send'; units: bigint; feeMax: bigint }
   | { kind: 'less' }
-  | { kind: 'dear'; fee: bigint; allowed: bigint };
+  | { kind: 'dear' | 'gas'; fee: bigint; allowed: bigint }
+  | { kind: 'short'; missing: bigint };
 
 /** `sameAsset`: the fee is paid from the sum. */
 export type RunCase = {
@@ -135,4 +145,44 @@ export function runOf({ free, most, least, fees, limits, usedToday, sameAsset }:
   const feeMax = minOf(fees.highest > fees.now ? fees.highest : fees.now, allowed);
   const units = sameAsset ? sum - feeMax : sum;
   return units > 0n ? { kind: 'send', units, feeMax } : { kind: 'less' };
+}
+
+/** The money of a payment of a run. `gas`: the coin that its address has to get first; 0: none. */
+export type Part = { units: bigint; gas: bigint };
+
+/** `fee`: of a payment of gas. `there`: the coin of the tank. `usedToday`: the gas of 24 hours. Units of the chain's coin. */
+export type Tank = { fee: bigint; there: bigint; usedToday: bigint };
+
+/** `sent`: the parts of a run that its limits allow, in their order. */
+export type Steps<P extends Part> = { first: Run; sent: { part: P; units: bigint; feeMax: bigint }[] };
+
+/** Decides about the payments of a run, one of each part, while something is free and fees, gas and the tank allow it. */
+export function stepsOf<P extends Part>(wanted: Omit<RunCase, 'most'>, parts: readonly P[], tank: Tank): Steps<P> {
+  let { free, usedToday, least } = wanted;
+  let [given, { there }] = [tank.usedToday, tank];
+  let first: Run | null = null;
+  const sent: Steps<P>['sent'] = [];
+  for (const part of parts) {
+    const more = part.gas > 0n ? tank.fee : 0n;
+    const run = runOf({ ...wanted, free, usedToday: usedToday + more, most: part.units, least });
+    const lack = run.kind === 'send' ? lackOf(part, { ...tank, there, usedToday: given }, wanted.limits) : null;
+    first ??= lack ?? run;
+    if (run.kind !== 'send' || lack !== null) break;
+    sent.push({ part, units: run.units, feeMax: run.feeMax });
+    free -= run.units + (wanted.sameAsset ? run.feeMax : 0n);
+    usedToday += more + run.feeMax;
+    given += part.gas;
+    there -= part.gas + more;
+    least = 0n;
+  }
+  return { first: first ?? { kind: 'less' }, sent };
+}
+
+/** Why a part gets no gas; null: it gets it, or needs none. */
+function lackOf({ gas }: Part, { fee, there, usedToday }: Tank, { max, day }: FeeLimits): Run | null {
+  if (gas === 0n) return null;
+  if (max !== null && fee > max) return { kind: 'dear', fee, allowed: max };
+  const allowed = gasOfDay(day);
+  if (usedToday + gas > allowed) return { kind: 'gas', fee: usedToday + gas, allowed };
+  return gas + fee > there ? { kind: 'short', missing: gas + fee - there } : null;
 }

@@ -2,9 +2,9 @@
  * A grant of forwarding, made by the operator's own program from the operator's terms alone. It uses no statement of the service:
  * the address is the one that was typed, and the decimals of the coins are this program's.
  */
-import { type Asset, type Network, nativeAsset } from '../domain/assets.ts';
+import { type Asset, isToken, type Network, nativeAsset } from '../domain/assets.ts';
 import { Rejected } from '../domain/errors.ts';
-import { SHARE_DECIMALS } from '../domain/forwarding.ts';
+import { gasOfDay, SHARE_DECIMALS } from '../domain/forwarding.ts';
 import { formatDecimal, formatUnits, parseDecimal } from '../domain/money.ts';
 import { inGroups } from '../domain/policy.ts';
 import { type ForwardKey, forwardKeyOf, isForwardKey, nextOf } from '../wallet/forward-key.ts';
@@ -80,8 +80,12 @@ export function forwardGrantText(grant: ForwardGrant, { chain, symbol }: Asset, 
     `${old.length > 0 ? 'from now on to ' : 'to '}${inGroups(address).join(' ')}`,
     ...(from === undefined ? [] : nextLines(forwardKeyOf(address, symbol, network), from)),
     `A payment costs at most ${most}, and all of 24 hours at most ${amount(feeDay)} in fees.`,
+    ...(isToken(symbol) ? [gasLine(amount(`${gasOfDay(BigInt(feeDay))}`))] : []),
   ].join('\n');
 }
+
+const gasLine = (most: string): string =>
+  `Your own deposit addresses get at most ${most} in 24 hours for that, from the tank, as gas.`;
 
 /** The first addresses of an extended public key that are paid, derived here. */
 const nextLines = (key: ForwardKey, from: number): string[] => [

@@ -23,12 +23,13 @@ import { type EvmPlan, nonceKey, type SignedSpend } from '../../domain/spend.ts'
 import { addressOf, checksummed, evmDestination } from './evm-address.ts';
 import { isContractOf, type Movement, movementOf } from './evm-movement.ts';
 import { judgePayments } from './forward.ts';
+import { judgeForwardGas } from './forward-gas.ts';
 import { gasSubjectOf, judgeGas, needWithinReach } from './gas.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
 import { type AccountKeys, withAccountKeys } from './keys.ts';
 import { gasFeeLimit } from './limits.ts';
-import type { Moved, Witness } from './permission.ts';
-import { ADDRESS_SELF, type EvmOrder } from './port.ts';
+import type { Funded, Moved, Verdict, Witness } from './permission.ts';
+import { ADDRESS_SELF, type Approval, type EvmOrder, type Intent } from './port.ts';
 
 /** The gas of the cheapest transaction. */
 const GAS_LIMIT_MIN = 21_000n;
@@ -80,12 +81,20 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
     feeAsset: NATIVE_COIN[chain],
     conflictKeys,
   };
-  const verdict =
-    approval.by === 'gas'
-      ? judgeGas(intent, { purpose, toSelf, moved, funded }, witness)
-      : judgePayments(order, moved, witness);
+  const verdict = judgeApproved(order, { approval, intent, moved, funded, toSelf }, witness);
   if (fee > verdict.feeMax) throw feeTooHigh(fee, verdict.feeMax);
   return { verdict, conflictKeys };
+}
+
+type Move = { approval: Approval; intent: Intent; moved: Moved; funded: Funded | null; toSelf: boolean };
+
+/** Judges by the approval of the one payment: gas has rules of its own. */
+function judgeApproved(order: EvmOrder, { approval, intent, ...move }: Move, witness: Witness): Verdict {
+  const { purpose } = order;
+  if (approval.by === 'gas') return judgeGas(intent, { purpose, ...move }, witness);
+  const forwarded = approval.by === 'forward' ? approval.asset : undefined;
+  if (forwarded === undefined) return judgePayments(order, move.moved, witness);
+  return judgeForwardGas(intent, { purpose, ...move, forwarded }, witness);
 }
 
 /** The highest fee of a transaction, wei. */
@@ -111,7 +120,7 @@ function fundedBy(
   { to, contract, units }: Movement,
   keys: AccountKeys,
   tank: number,
-): { index: number; units: bigint } | null {
+): Funded | null {
   const [output] = outputs;
   if (output?.kind !== 'change') throw differs('it pays others than ourselves');
   const { branch = 1, index } = output;

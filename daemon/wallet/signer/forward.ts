@@ -29,6 +29,9 @@ import type { ForwardGrant, Intent, SignOrder } from './port.ts';
 export const forwardSubjectOf = (of: Pick<ForwardGrant, 'network' | 'accountNo' | 'asset'>): string =>
   `forward/${subjectOf(of)}`;
 
+/** The subject of the gas that deposit addresses get, beside that of the fees under the same grant. */
+export const forwardGasOf = (forwardSubject: string): string => `${forwardSubject}/gas`;
+
 /** Whether a grant lets anything go. */
 export const isForwarding = ({ feeDay }: ForwardGrant): boolean => feeDay !== '0';
 
@@ -41,19 +44,21 @@ export function judgePayments(order: SignOrder, moved: Moved, witness: Witness):
 function judgeForward({ withdrawals, purpose }: SignOrder, moved: Moved, { memory, now }: Witness): Verdict {
   const [only, ...others] = withdrawals;
   if (!only || others.length > 0) throw refused('what is forwarded stands alone');
+  if (only.approval.by === 'forward' && only.approval.asset) throw refused('nothing needs gas on this chain');
   if (purpose !== 'pay') throw noApproval('a grant of forwarding cancels nothing');
   const { intent } = only;
   needSameAccount(intent, moved);
   if (intent.sweep || intent.coins !== null) throw refused('what is forwarded is a plain payment');
   const identity = identityText(intent);
+  const subject = forwardSubjectOf(moved);
   const known = memory.signed.get(intent.uuid);
   if (known) {
     const keys = new Set(moved.conflictKeys);
     needConflict(intent, known, keys);
-    if (known.identity !== identity || !known.forwarded) throw refused(`${intent.uuid} was signed as another payment`);
+    if (known.identity !== identity || known.forwarded !== subject)
+      throw refused(`${intent.uuid} was signed as another payment`);
     if (mayMissOne(known, keys, memory)) throw noApproval('it may have been paid by what was signed after the backup');
   }
-  const subject = forwardSubjectOf(moved);
   const rise = memory.policyFees.riseOf(subject, moved.conflictKeys, moved.fee);
   // what was signed before is signed again, also after the grant ended: its fee was counted
   const grant = memory.forwardGrants.get(subject);

@@ -7,9 +7,18 @@
  * and the highest amount count, once.
  */
 import { Rejected } from '../../domain/errors.ts';
+import { FUNDED_PER_FEE } from '../../domain/forwarding.ts';
 import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
 import { identityText } from './approval.ts';
-import { type Moved, needConflict, needSameAccount, overLimit, type Verdict, type Witness } from './permission.ts';
+import {
+  type Funded,
+  type Moved,
+  needConflict,
+  needSameAccount,
+  overLimit,
+  type Verdict,
+  type Witness,
+} from './permission.ts';
 import { ADDRESS_SELF, type GasGrant, type Intent, type SignPurpose } from './port.ts';
 
 /** The subject of a grant of gas in the journal. */
@@ -20,15 +29,13 @@ export const gasSubjectOf = ({
 }: Pick<GasGrant, 'network' | 'accountNo' | 'chain'>): string => `gas/${network}/${accountNo}/${chain}`;
 
 /** `funded`: the gas that a deposit address gets. */
-type Move = {
+export type OwnMove = {
   purpose: SignPurpose;
   toSelf: boolean;
   moved: Moved;
-  funded: { index: number; units: bigint } | null;
+  funded: Funded | null;
 };
 
-/** Each address gets the gas of its collection with a reserve, and the price may fall before it is used. */
-const FUNDED_PER_FEE = 2n;
 /** The addresses that were given out since the last grant of gas. */
 const GIVEN_OUT_MAX = 100_000;
 /** Gas may go this far in any case: what was given out before the first grant is not known here. */
@@ -55,12 +62,19 @@ export function needWithinReach(
   throw refused(`the gas goes to address ${index}, further than any that this wallet may give gas to now`);
 }
 
+/** Whether an intent is of a move between our own addresses on an account chain. */
+export const isOwnMove = ({ address, units, sweep, coins }: Intent): boolean =>
+  address === ADDRESS_SELF && units === '0' && !sweep && coins === null;
+
 /** Throws `Rejected`: `signer.differs`, `signer.conflict`, `signer.limit`. */
-export function judgeGas(intent: Intent, { purpose, toSelf, moved, funded }: Move, { memory, now }: Witness): Verdict {
+export function judgeGas(
+  intent: Intent,
+  { purpose, toSelf, moved, funded }: OwnMove,
+  { memory, now }: Witness,
+): Verdict {
   needSameAccount(intent, moved);
-  const { address, units, sweep, coins, uuid } = intent;
-  const isPlain = address === ADDRESS_SELF && units === '0' && !sweep && coins === null;
-  if (!toSelf || !isPlain) throw refused('a grant of gas pays nobody but ourselves');
+  const { uuid } = intent;
+  if (!toSelf || !isOwnMove(intent)) throw refused('a grant of gas pays nobody but ourselves');
   const identity = identityText(intent);
   const known = memory.signed.get(uuid);
   if (known) {
@@ -84,6 +98,6 @@ export function judgeGas(intent: Intent, { purpose, toSelf, moved, funded }: Mov
   return { entries: [entry], feeMax: moved.fee, spent: null, spentFee: null, spentGas };
 }
 
-const riseOf = (units: bigint, before: bigint): bigint => (units > before ? units - before : 0n);
+export const riseOf = (units: bigint, before: bigint): bigint => (units > before ? units - before : 0n);
 
 const refused = (why: string): Rejected => new Rejected('signer.differs', `Refused to sign: ${why}`);

@@ -32,8 +32,14 @@ const signFields = {
   spent: Use.optional(),
   /** The fee, counted against the grant of its own asset; absent if it is part of `spent`. */
   spentFee: Use.optional(),
-  /** A grant of forwarding allowed it: the fee, counted against that. `to`: the address of an extended public key that it pays. */
-  spentForward: Use.extend({ to: z.object({ key: z.string(), index: z.int().min(0) }).optional() }).optional(),
+  /**
+   * A grant of forwarding allowed it: the fee, counted against that. `to`: the address of an extended public key that it pays. `gas`: what a
+   * deposit address gets, and the subject of its account's grant of gas.
+   */
+  spentForward: Use.extend({
+    to: z.object({ key: z.string(), index: z.int().min(0) }).optional(),
+    gas: z.object({ account: z.string(), index: z.int().min(0), units: z.string() }).optional(),
+  }).optional(),
   /** Absent in release 0.1.0, and without change. */
   change: Change.optional(),
   /** The fee, counted against a grant of gas. `funded`: what a deposit address gets; absent in release 0.1.0. */

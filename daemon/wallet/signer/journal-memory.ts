@@ -1,9 +1,10 @@
 /** The memory of a journal: the signatures that were given out, and the limits that are left. */
+import { assetOf } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
-import { forwardSubjectOf } from './forward.ts';
+import { forwardGasOf, forwardSubjectOf } from './forward.ts';
 import { ForwardIndices } from './forward-index.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line } from './journal-line.ts';
@@ -87,8 +88,13 @@ export class JournalMemory implements Memory {
     else this.gasGrants.set(subject, { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeMax: '0' });
     this.gasUsed.delete(subject);
     this.gasFunded.delete(subject);
-    const reached = this.#funded.get(subject);
-    if (reached) this.fundedBefore.set(subject, reached);
+    this.#mayReachOn(subject);
+  }
+
+  /** The operator's word lets gas go further than the addresses that got some before it. */
+  #mayReachOn(gasSubject: string): void {
+    const reached = this.#funded.get(gasSubject);
+    if (reached) this.fundedBefore.set(gasSubject, reached);
   }
 
   #grantForward(grant: ForwardGrant, isBeside: boolean): void {
@@ -97,10 +103,10 @@ export class JournalMemory implements Memory {
     const isNewest = !isBeside && grant.issuedAt >= before;
     const known = isNewest ? grant : { ...grant, issuedAt: Math.max(before, grant.issuedAt), feeDay: '0' };
     this.forwardGrants.set(subject, known);
+    if (isNewest) this.#mayReachOn(gasSubjectOf({ ...grant, chain: assetOf(grant.asset).chain as GasGrant['chain'] }));
   }
 
-  #fund(subject: string, index: number, units: bigint): void {
-    this.gasFunded.set(subject, (this.gasFunded.get(subject) ?? 0n) + units);
+  #reach(subject: string, index: number): void {
     const highest = Math.max(index, this.#funded.get(subject)?.index ?? 0);
     this.#funded.set(subject, { index: highest, epochs: this.epochs.length });
   }
@@ -109,8 +115,13 @@ export class JournalMemory implements Memory {
     if (line.spentGas) {
       const { subject, units, funded } = line.spentGas;
       this.gasUsed.set(subject, (this.gasUsed.get(subject) ?? 0n) + BigInt(units));
-      if (funded) this.#fund(subject, funded.index, BigInt(funded.units));
+      if (funded) {
+        this.gasFunded.set(subject, (this.gasFunded.get(subject) ?? 0n) + BigInt(funded.units));
+        this.#reach(subject, funded.index);
+      }
     }
+    const forwardGas = line.spentForward?.gas;
+    if (forwardGas) this.#reach(forwardGas.account, forwardGas.index);
     if (line.change) {
       const { account, index } = line.change;
       const highest = Math.max(index, this.changes.get(account)?.index ?? 0);
@@ -129,7 +140,7 @@ export class JournalMemory implements Memory {
         feeMax: maxOf(before?.feeMax ?? 0n, BigInt(feeMax)),
         policyFee: byPolicy ? maxOf(known ?? 0n, BigInt(line.fee)) : known,
         ...fundedOf(before, line),
-        ...((line.spentForward ?? before?.forwarded) && { forwarded: true as const }),
+        ...forwardedOf(before, line),
       });
     }
     if (line.spentForward?.to) this.forwardIndices.take(line.spentForward.to, line.inputs, line.at);
@@ -137,9 +148,8 @@ export class JournalMemory implements Memory {
     for (const use of [feeUse, line.spentForward]) {
       if (use) this.policyFees.add(use.subject, line.inputs, BigInt(line.fee));
     }
-    for (const { subject, units } of [line.spent, line.spentFee, line.spentForward].filter(
-      (use) => use !== undefined,
-    )) {
+    const uses = [line.spent, line.spentFee, line.spentForward, gasUseOf(line)];
+    for (const { subject, units } of uses.filter((use) => use !== undefined)) {
       // relative to the newest line, so that a clock that was set back does not drop recent spends
       this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * MS_PER_DAY);
       this.policySpends.push({ at: line.at, subject, units: BigInt(units) });
@@ -147,7 +157,23 @@ export class JournalMemory implements Memory {
   }
 }
 
-function fundedOf(before: SignatureRecord | undefined, { spentGas }: SignLine): Pick<SignatureRecord, 'funded'> {
-  const given = (before?.funded ?? 0n) + BigInt(spentGas?.funded?.units ?? 0);
+function fundedOf(
+  before: SignatureRecord | undefined,
+  { spentGas, spentForward }: SignLine,
+): Pick<SignatureRecord, 'funded'> {
+  const more = spentGas?.funded?.units ?? spentForward?.gas?.units ?? 0;
+  const given = (before?.funded ?? 0n) + BigInt(more);
   return given > 0n ? { funded: given } : {};
+}
+
+/** The limit of forwarding that a withdrawal counted against; the operator may approve a later version of it. */
+function forwardedOf(before: SignatureRecord | undefined, line: SignLine): Pick<SignatureRecord, 'forwarded'> {
+  const subject = gasUseOf(line)?.subject ?? line.spentForward?.subject ?? before?.forwarded;
+  return subject === undefined ? {} : { forwarded: subject };
+}
+
+/** The gas that a deposit address got to send its token on, by the subject of that limit. */
+function gasUseOf({ spentForward }: SignLine): { subject: string; units: string } | undefined {
+  if (!spentForward?.gas) return undefined;
+  return { subject: forwardGasOf(spentForward.subject), units: spentForward.gas.units };
 }

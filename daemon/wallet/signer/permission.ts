@@ -45,10 +45,10 @@ export type SignatureRecord = {
   feeMax: bigint;
   /** The highest fee that was counted against a grant for it; null if the operator approved it. */
   policyFee: bigint | null;
-  /** The most that a deposit address got by it under a grant of gas; absent: nothing. */
+  /** The most that a deposit address got by it for gas; absent: nothing. */
   funded?: bigint;
-  /** A grant of forwarding approved it. */
-  forwarded?: true;
+  /** The subject of the limit of forwarding that it counted against; absent: no grant of forwarding approved it. */
+  forwarded?: string;
 };
 
 export type SignedChange = { index: number; epochs: number };
@@ -76,7 +76,10 @@ export type Memory = {
   gasUsed: ReadonlyMap<string, bigint>;
   /** The gas that deposit addresses got under each grant, wei. */
   gasFunded: ReadonlyMap<string, bigint>;
-  /** By subject of a grant of gas: the highest index that got gas before it, and how many epochs there were then. */
+  /**
+   * By subject of a grant of gas: the highest index that got gas before it, or before the newest grant of forwarding of its account and
+   * chain, and how many epochs there were then.
+   */
   fundedBefore: ReadonlyMap<string, SignedChange>;
   /** The fees of all transactions that a policy let go, by the subject of the fee's asset, and of those that were forwarded, by theirs. */
   policyFees: Pick<FeeCover, 'riseOf'>;
@@ -107,13 +110,16 @@ type Entry = { intent: Intent; identity: string; feeMax: bigint; policyUnits: bi
 
 /** The use of a grant, by its subject. */
 type PolicyUse = { subject: string; units: bigint };
-/** `funded`: what a deposit address gets, beyond what earlier versions of the same move gave it. */
-type GasUse = PolicyUse & { funded?: { index: number; units: bigint } };
+/** The gas that a deposit address gets. Of a use it is the part beyond what earlier versions of the same move gave it. */
+export type Funded = { index: number; units: bigint };
+type GasUse = PolicyUse & { funded?: Funded };
+/** `to`: the address of an extended public key. `gas`: `account` is the subject of the account's grant of gas. */
+type ForwardUse = PolicyUse & { to?: IndexUse; gas?: Funded & { account: string } };
 
 /**
  * `feeMax`: the highest fee of this transaction. `spent`: the use of the grant of the paid asset; null if no policy was
  * asked. `spentFee`: the fee, counted against the grant of its own asset; null if it is part of `spent`. `spentGas`: the
- * use of a grant of gas. `spentForward`: the fee, counted against a grant of forwarding; `to`: the address of an extended public key.
+ * use of a grant of gas. `spentForward`: the fee, counted against a grant of forwarding.
  */
 export type Verdict = {
   entries: Entry[];
@@ -121,7 +127,7 @@ export type Verdict = {
   spent: PolicyUse | null;
   spentFee: PolicyUse | null;
   spentGas?: GasUse;
-  spentForward?: PolicyUse & { to?: IndexUse };
+  spentForward?: ForwardUse;
 };
 
 /** The effect of a transaction, derived by the judge of its family. */

@@ -79,13 +79,14 @@ export type Intent = {
  * `operator`: HMAC-SHA-256 (hex) over the purpose, the intent, the epoch of the wallet's journal, and `until`
  * (milliseconds since 1970, at most seven days ahead). After `until` the approval cannot begin a payment. `policy`: the
  * operator granted the limit beforehand. `gas`: the operator granted a `GasGrant` for moves between our own addresses. `forward`: the
- * operator granted a `ForwardGrant` for payments to one address.
+ * operator granted a `ForwardGrant` for payments to one address. With an `asset` it is no payment, but the gas that a deposit address
+ * needs to send this token on.
  */
 export type Approval =
   | { by: 'operator'; until: number; mac: string }
   | { by: 'policy' }
   | { by: 'gas' }
-  | { by: 'forward' };
+  | { by: 'forward'; asset?: AssetId | undefined };
 
 /**
  * `pay`: pays the intents; a speed-up is a `pay` whose withdrawals were signed before. `cancel`: pays everything back
@@ -180,8 +181,9 @@ export type GasGrant = {
 };
 
 /**
- * Payments of any amount of one asset to one address or account, which is the merchant's own. A thief who uses it can burn the fees, and no
- * more. Amounts are smallest units as decimals; those of fees are of the asset that the fee is paid in.
+ * Payments of any amount of one asset to one address or account, which is the merchant's own. A thief who uses it can burn the fees, and of a
+ * token move gas to deposit addresses of ours (`forward-gas.ts`), and no more. Amounts are smallest units as decimals; those of fees are of the
+ * asset that the fee is paid in.
  */
 export type ForwardGrant = {
   kind: 'forward';

@@ -4,9 +4,10 @@
  */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import { isToken } from '../../domain/assets.ts';
 import { exists, isMissing } from '../files.ts';
 import { ENDED_FILE, JOURNAL_FILE } from './files.ts';
-import { forwardSubjectOf, isForwarding } from './forward.ts';
+import { forwardGasOf, forwardSubjectOf, isForwarding } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { LINE_BYTES_MAX, Line, MAC_CHARS } from './journal-line.ts';
 import { JournalMemory } from './journal-memory.ts';
@@ -15,8 +16,10 @@ import { spentInDay, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, Grant, PolicyGrant } from './port.ts';
 
 type Of<G> = { grant: G; used: bigint }[];
+/** `gas`: of a token that is forwarded, what deposit addresses got in the last 24 hours. */
+type Forwards = { grant: ForwardGrant; used: bigint; gas?: bigint }[];
 /** `used`: smallest units, of a policy and of forwarding (fees) in the last 24 hours, of gas since it was granted. */
-export type AccountGrants = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Of<ForwardGrant> };
+export type AccountGrants = { policies: Of<PolicyGrant>; gas: Of<GasGrant>; forwards: Forwards };
 
 async function memoryIn(folder: string): Promise<JournalMemory> {
   const memory = new JournalMemory();
@@ -50,7 +53,10 @@ export async function limitsHeldIn(folder: string, now: number): Promise<Account
     return { grant, used: memory.gasUsed.get(gasSubjectOf(grant)) ?? 0n };
   });
   const forwards = [...memory.forwardGrants.values()].map((grant) => {
-    return { grant, used: spentInDay(memory.policySpends, forwardSubjectOf(grant), now) };
+    const subject = forwardSubjectOf(grant);
+    const used = spentInDay(memory.policySpends, subject, now);
+    const gas = spentInDay(memory.policySpends, forwardGasOf(subject), now);
+    return { grant, used, ...(isToken(grant.asset) && { gas }) };
   });
   return {
     policies: policies.filter(({ grant }) => grant.perWithdrawal !== '0' && grant.perDay !== '0'),

@@ -204,6 +204,13 @@ const gasUseOf = ({ subject, units, funded }: NonNullable<Judged['verdict']['spe
   ...(funded && { funded: { index: funded.index, units: funded.units.toString() } }),
 });
 
+const forwardUseOf = ({ subject, units, to, gas }: NonNullable<Judged['verdict']['spentForward']>) => ({
+  subject,
+  units: units.toString(),
+  ...(to && { to }),
+  ...(gas && { gas: { ...gas, units: gas.units.toString() } }),
+});
+
 function lineOf(
   { purpose }: SignOrder,
   { verdict, conflictKeys, change }: Judged,
@@ -227,7 +234,7 @@ function lineOf(
     })),
     ...(spent ? { spent: { ...spent, units: spent.units.toString() } } : {}),
     ...(spentFee ? { spentFee: { ...spentFee, units: spentFee.units.toString() } } : {}),
-    ...(spentForward && { spentForward: { ...spentForward, units: spentForward.units.toString() } }),
+    ...(spentForward ? { spentForward: forwardUseOf(spentForward) } : {}),
     ...(spentGas ? { spentGas: gasUseOf(spentGas) } : {}),
   };
 }

@@ -61,7 +61,7 @@ const ApprovalShape = z.discriminatedUnion('by', [
   z.strictObject({ by: z.literal('operator'), until: Whole, mac: z.string().max(64) }),
   z.strictObject({ by: z.literal('policy') }),
   z.strictObject({ by: z.literal('gas') }),
-  z.strictObject({ by: z.literal('forward') }),
+  z.strictObject({ by: z.literal('forward'), asset: Asset.optional() }),
 ]);
 
 const Branch = z.union([z.literal(0), z.literal(1)]);

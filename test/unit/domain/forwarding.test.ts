@@ -11,6 +11,7 @@ import {
   nextDue,
   nextTry,
   runOf,
+  stepsOf,
 } from '../../../daemon/domain/forwarding.ts';
 
 const at = (iso: string): number => Date.parse(iso);
@@ -181,6 +182,130 @@ describe('what a plan sends', () => {
     ['with what is left of the day', { usedToday: 997n }, { kind: 'send', units: 97n, feeMax: 3n }],
   ])('is %s', (_, given, wanted) => {
     expect(runOf({ ...base, ...given })).toEqual(wanted);
+  });
+
+  /** Tokens, of which each payment costs 2 to 5, and each payment of gas 3. */
+  const run = { free: 100n, least: 0n, fees: base.fees, limits: wide, usedToday: 0n, sameAsset: false };
+  const tank = { fee: 3n, there: 1_000n, usedToday: 0n };
+  const part = (units: bigint, gas = 0n) => ({ units, gas });
+  it.each<[string, object, object, [bigint, bigint][], object, [bigint, bigint][]]>([
+    [
+      'all of them',
+      {},
+      {},
+      [
+        [40n, 0n],
+        [30n, 7n],
+      ],
+      { kind: 'send', units: 40n, feeMax: 5n },
+      [
+        [40n, 5n],
+        [30n, 5n],
+      ],
+    ],
+    [
+      'until nothing is free',
+      { free: 50n },
+      {},
+      [
+        [40n, 0n],
+        [30n, 0n],
+        [20n, 0n],
+      ],
+      { kind: 'send', units: 40n, feeMax: 5n },
+      [
+        [40n, 5n],
+        [10n, 5n],
+      ],
+    ],
+    [
+      'with the fees of gas within the day',
+      { limits: { ...wide, day: 15n } },
+      {},
+      [
+        [9n, 4n],
+        [8n, 4n],
+      ],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [
+        [9n, 5n],
+        [8n, 4n],
+      ],
+    ],
+    [
+      'none above the day',
+      { limits: { ...wide, day: 4n } },
+      {},
+      [[9n, 4n]],
+      { kind: 'dear', fee: 2n, allowed: 1n },
+      [],
+    ],
+    [
+      'none whose gas costs more than a payment may',
+      { limits: { ...wide, max: 2n } },
+      {},
+      [[9n, 4n]],
+      { kind: 'dear', fee: 3n, allowed: 2n },
+      [],
+    ],
+    [
+      'no more gas than twice the day',
+      { limits: { ...wide, day: 30n } },
+      {},
+      [
+        [9n, 40n],
+        [8n, 21n],
+      ],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [[9n, 5n]],
+    ],
+    [
+      'no gas once that of the day is given',
+      { limits: { ...wide, day: 30n } },
+      { usedToday: 59n },
+      [[9n, 2n]],
+      { kind: 'gas', fee: 61n, allowed: 60n },
+      [],
+    ],
+    [
+      'no more than the tank has, fees included',
+      {},
+      { there: 25n },
+      [
+        [9n, 10n],
+        [8n, 10n],
+      ],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [[9n, 5n]],
+    ],
+    ['none while the tank has too little', {}, { there: 12n }, [[9n, 10n]], { kind: 'short', missing: 1n }, []],
+    [
+      'what has its gas, whatever the tank has',
+      {},
+      { there: 0n },
+      [
+        [9n, 0n],
+        [20n, 1n],
+      ],
+      { kind: 'send', units: 9n, feeMax: 5n },
+      [[9n, 5n]],
+    ],
+    [
+      'nothing below the least, and the rest of a run in any case',
+      { free: 9n, least: 10n },
+      {},
+      [[9n, 0n]],
+      { kind: 'less' },
+      [],
+    ],
+    ['nothing of no part', {}, {}, [], { kind: 'less' }, []],
+  ])('of parts is %s', (_, given, there, parts, first, sent) => {
+    const found = stepsOf(
+      { ...run, ...given },
+      parts.map(([units, gas]) => part(units, gas)),
+      { ...tank, ...there },
+    );
+    expect([found.first, found.sent.map(({ units, feeMax }) => [units, feeMax])]).toEqual([first, sent]);
   });
 
   it('allows no fee once the day has more than its limit', () => {

@@ -133,6 +133,12 @@ const ROWS: Row[] = [
         'unit/wallet/signer-evm.test.ts',
         'gives gas only up to 100,000 addresses above those that had some before the grant',
       ],
+      [
+        'unit/wallet/signer-forward-gas.test.ts',
+        'moves no more in a day than twice its fees, however small the parts and whoever gets them',
+      ],
+      ['unit/wallet/signer-forward-gas.test.ts', 'for a stranger'],
+      ['unit/wallet/signer-forward-gas.test.ts', 'goes further out only by another word of the operator'],
       ['unit/wallet/signer-evm.test.ts', 'hides no money at an address where a search by the words does not look'],
     ],
   },
