@@ -226,7 +226,7 @@ async function showPreview(session: Session, _: object, ...given: unknown[]): Pr
 }
 
 function previewText(found: Result<'forwarding.preview'>): string {
-  const { crypto, amount, usd_value, payments, fee, fee_crypto, fee_share, kept, free, next_at, problem } = found;
+  const { crypto, amount, usd_value, payments, fee, fee_crypto, fee_share, gas, kept, free, next_at, problem } = found;
   const rows = [
     [
       crypto,
@@ -243,10 +243,16 @@ function previewText(found: Result<'forwarding.preview'>): string {
     ['To', found.address],
     ['Next ones', found.addresses.length === 0 ? null : found.addresses.join(' ')],
     ['Payments', payments > 1 ? `${payments}, one of each address` : null],
+    ['Gas first', gas && gasText(gas, fee_crypto)],
     ['Next', next_at === null ? null : when(next_at)],
     ['Waits', textIn(problem)],
   ])}`;
 }
+
+type Gas = NonNullable<Result<'forwarding.preview'>['gas']>;
+
+const gasText = ({ addresses, amount, fee }: Gas, coin: string): string =>
+  `${amount} ${coin} from the tank to ${addresses === 1 ? '1 address' : `${addresses} addresses`}, for up to ${fee} ${coin}`;
 
 async function sendNow(session: Session, _: object, ...given: unknown[]): Promise<void> {
   const ref = refOf(given);
@@ -254,8 +260,12 @@ async function sendNow(session: Session, _: object, ...given: unknown[]): Promis
   if (!session.json) session.note(previewText(preview).trimEnd());
   await confirm(session.io, session.yes, 'Send it now?');
   const done = await session.call('forwarding.send', ref);
-  const { id, amount, crypto } = done.withdrawal;
-  session.print(done, () => `Withdrawal ${id} sends ${amount} ${crypto}.\n`);
+  const { withdrawal } = done;
+  session.print(done, () =>
+    withdrawal === null
+      ? `Its addresses get gas first. Each sends its ${ref.crypto} once it has that.\n`
+      : `Withdrawal ${withdrawal.id} sends ${withdrawal.amount} ${withdrawal.crypto}.\n`,
+  );
 }
 
 async function skipNext(session: Session, _: object, ...given: unknown[]): Promise<void> {

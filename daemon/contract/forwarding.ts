@@ -111,6 +111,8 @@ export const FORWARDING = {
       fee: Decimal.nullable(),
       fee_crypto: z.string(),
       fee_share: Decimal.nullable(),
+      /** The gas that so many addresses get from the tank before, in `fee_crypto`, and the highest fees of that; null: none needs it. */
+      gas: z.object({ addresses: z.int(), amount: Decimal, fee: Decimal }).nullable(),
       /** The amount that stays, and the part of the balance of now that nobody else needs. */
       kept: Decimal,
       free: Decimal,
@@ -122,8 +124,8 @@ export const FORWARDING = {
   /** Replaces the plan of the crypto. The grant has the limits of the terms, in smallest units. */
   'forwarding.set': changes(Ref.extend({ terms: Terms, signed: Signed }), One, { approves: ofBusiness }),
   'forwarding.skip': changes(Ref, One),
-  /** Sends now what is free, whatever the time and the sum. */
-  'forwarding.send': changes(Ref, z.object({ withdrawal: WithdrawalShape }), { approves: ofBusiness }),
+  /** Sends now what is free, whatever the time and the sum. Null: its addresses get gas first, and each pays once it has that. */
+  'forwarding.send': changes(Ref, z.object({ withdrawal: WithdrawalShape.nullable() }), { approves: ofBusiness }),
   /**
    * Ends the wallet's grant first, by `signed`: a grant of nothing. `told`: the wallet itself was told to end it. `plan`: null if
    * there was only a grant.

@@ -46,6 +46,9 @@ export const MESSAGES = {
   'forward.waits': '{business}: the takings in {asset} are not forwarded: {reason}',
   'forward.dear': 'the network fee of {fee_now} {coin} is above the {fee_allowed} {coin} that the plan allows now',
   'forward.cheap': 'it waits for an hour in which gas is cheap, until {until} at the latest',
+  'forward.gas':
+    'its addresses would have got {given} {coin} of gas in 24 hours, above the {allowed} {coin} that the plan allows',
+  'forward.gas_sent': 'Gas is on its way to its addresses, which send on after that',
   'forward.address': '{address} is not in the address book any more',
   'gas.cost_reached': 'Its highest cost was reached',
   'gas.dear': 'Gas is dearer than the plan allows',

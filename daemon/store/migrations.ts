@@ -69,6 +69,7 @@ import { FORWARDING_TIMES } from './migrations/0074-forwarding-times.ts';
 import { RECEIVING } from './migrations/0076-receiving.ts';
 import { CHEAP_HOURS } from './migrations/0079-cheap-hours.ts';
 import { GIVEN_LOG } from './migrations/0081-given-log.ts';
+import { FORWARDING_GAS } from './migrations/0083-forwarding-gas.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -136,6 +137,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0076-receiving', RECEIVING],
   ['0079-cheap-hours', CHEAP_HOURS],
   ['0081-given-log', GIVEN_LOG],
+  ['0083-forwarding-gas', FORWARDING_GAS],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

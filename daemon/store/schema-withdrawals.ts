@@ -83,6 +83,8 @@ export const WITHDRAWAL_TABLES = {
     created_at: time,
     /** The tip's height at the decision; null while undecided. */
     closed_height: maybe(int),
+    /** Of gas for an address: the token that a forwarding plan sends on from there; null: it is for no plan of that kind. */
+    forwards: maybe(only<AssetId>()),
   },
   /**
    * Transactions that vanished and can never confirm, because a block has a transaction that spends one of their

@@ -66,6 +66,9 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'forward.dear':
     'Die Netzwerkgebühr von {fee_now} {coin} liegt über den {fee_allowed} {coin}, die der Plan jetzt zulässt',
   'forward.cheap': 'Er wartet auf eine Stunde, in der Gas günstig ist, längstens bis {until}',
+  'forward.gas':
+    'Seine Adressen hätten in 24 Stunden {given} {coin} an Gas bekommen, mehr als die {allowed} {coin}, die der Plan erlaubt',
+  'forward.gas_sent': 'Gas ist zu seinen Adressen unterwegs, die danach weiterleiten',
   'forward.address': '{address} steht nicht mehr im Adressbuch',
   'gas.cost_reached': 'Seine höchsten Kosten sind erreicht',
   'gas.dear': 'Gas ist teurer, als der Plan erlaubt',

@@ -17,6 +17,7 @@ import { cheapGas } from '../gas/prices.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
+import { giveGas, hurryGas } from './gas.ts';
 import {
   beginPayment,
   closePayment,
@@ -47,6 +48,7 @@ export async function passForwards(app: App, chain: ChainRuntime): Promise<boole
 }
 
 async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<void> {
+  const stuck = chain.isCurrent && chain.syncs > 0 ? await gasStuck(app, chain, plan) : null;
   const payment = paymentOf(app.store, plan);
   if (payment && isOpen(payment.state)) return noteOpen(app, chain, plan, payment);
   if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
@@ -63,6 +65,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     if (why) return await waitFor(app, plan, why);
     if (!goesOn && (await waitsForCheap(app, chain, plan))) return;
     const { run } = found;
+    const short = await giveGas(app, chain, plan, found.lacks);
+    if (!found.isReady) return await waitFor(app, plan, short ?? stuck ?? message('forward.gas_sent'));
     await app.store.write((tx) => {
       if (run.kind === 'send') beginPayment(app, tx, plan, run);
     });
@@ -70,6 +74,16 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     if (error instanceof Unavailable) return;
     if (!(error instanceof Rejected)) throw error;
     await waitFor(app, plan, messageOf(reasonOf(error)));
+  }
+}
+
+/** Replaces gas that is stuck. Returns why not, or null. */
+async function gasStuck(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<Message | null> {
+  try {
+    return await hurryGas(app, chain, plan);
+  } catch (error) {
+    if (error instanceof Unavailable) return null;
+    throw error;
   }
 }
 
@@ -112,11 +126,12 @@ const isTooSmall = ({ least }: ForwardPlanRow, { run, free }: Forecast, goesOn: 
 async function waitFor(app: App, plan: ForwardPlanRow, why: Message | null): Promise<void> {
   if (says(plan, why)) return;
   await app.store.write((tx) => {
-    if (unchanged(tx, plan)) noteWaiting(app, tx, plan.id, why, why !== null && !isAwayNow(why));
+    if (unchanged(tx, plan)) noteWaiting(app, tx, plan.id, why, why !== null && !goesOnByItself(why));
   });
 }
 
-const isAwayNow = ({ code }: Message): boolean => code === 'wait.machine_away' || code === 'wait.machine_never';
+const goesOnByItself = ({ code }: Message): boolean =>
+  code === 'wait.machine_away' || code === 'wait.machine_never' || code === 'forward.gas_sent';
 
 /** A payment that is not signed after an hour says why. One that cannot even be planned gives way to a new one. */
 async function noteOpen(app: App, chain: ChainRuntime, plan: ForwardPlanRow, row: WithdrawalRow): Promise<void> {
@@ -151,11 +166,19 @@ export function whyNot(app: App, { business_id, asset, address, key_index }: Des
   const { chain } = assetOf(asset);
   const isKnown = key_index !== null || app.store.get(addressInBook, { business_id, chain, address });
   if (!isKnown) return message('forward.address', { address });
-  return found.run.kind === 'dear' ? dear(found.run, found) : null;
+  return lacking(found);
 }
 
-function dear({ fee, allowed }: { fee: bigint; allowed: bigint }, { feeAsset }: Forecast): Message {
+/** The limit, or the coin, that a run lacks; null: none. */
+function lacking({ run, feeAsset, tank }: Forecast): Message | null {
   const coin = assetOf(feeAsset);
-  const [fee_now, fee_allowed] = [formatUnits(fee, coin), formatUnits(allowed, coin)];
-  return message('forward.dear', { fee_now, fee_allowed, coin: coin.symbol });
+  const text = (units: bigint): string => formatUnits(units, coin);
+  if (run.kind === 'short') {
+    return message('gas.tank_short', { amount: text(run.missing), asset: coin.symbol, address: `${tank}` });
+  }
+  if (run.kind === 'gas') {
+    return message('forward.gas', { given: text(run.fee), allowed: text(run.allowed), coin: coin.symbol });
+  }
+  if (run.kind !== 'dear') return null;
+  return message('forward.dear', { fee_now: text(run.fee), fee_allowed: text(run.allowed), coin: coin.symbol });
 }

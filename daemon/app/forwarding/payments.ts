@@ -10,7 +10,7 @@ import { networkOf } from '../../domain/chain.ts';
 import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
-import { type ForwardPlanRow, forwardPlanById, noteForward } from '../../store/queries/forwarding.ts';
+import { type ForwardPlanRow, forwardPlanById, forwardPlanOf, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
@@ -96,6 +96,16 @@ export function closePayment(app: App, tx: Tx, id: number): void {
   const next_at = nextTry(schedule, app.now(), timeZone);
   note(tx, plan, { next_at, withdrawal_id: null, problem: null, run_at: null, key_index });
   noteWaiting(app, tx, id, row.reason ?? row.problem ?? messageOf('failed'));
+}
+
+/** Ends a run whose gas the signer refuses, so that the plan tries again at its next time. */
+export function stopRun(app: App, tx: Tx, of: Pick<ForwardPlanRow, 'account_id' | 'asset'>, why: Message): void {
+  const business_id = app.directory.businessOfAccount(of.account_id);
+  const plan = tx.get(forwardPlanOf, { business_id, asset: of.asset });
+  if (!plan) return;
+  const { schedule, timeZone } = timesOf(app, plan);
+  note(tx, plan, { next_at: nextTry(schedule, app.now(), timeZone), run_at: null });
+  noteWaiting(app, tx, plan.id, why);
 }
 
 /** Whether a plan says this already. */

@@ -26,7 +26,7 @@ import type { Business } from '../shops/directory.ts';
 import { needKeys } from '../withdrawals/plan.ts';
 import { canSpend, chainOf } from '../withdrawals/request.ts';
 import { whyNot } from './pass.ts';
-import { beginPayment, dropPayment, note, paymentOf, timesOf, unchanged } from './payments.ts';
+import { beginPayment, dropPayment, isRunning, note, paymentOf, timesOf, unchanged } from './payments.ts';
 import { forecast } from './run.ts';
 
 /** The part of a plan that the operator chooses. `key_index`: the first index of an extended public key; null: it is an address. Amounts are smallest units; those of fees are of the asset that fees are paid in. */
@@ -264,8 +264,11 @@ export async function skipNext(app: App, business: Business, asset: Asset): Prom
   return planFor(app, business, asset);
 }
 
-/** Sends what is free now, whatever the time and the sum. Throws `Rejected`: `forward.*`, `withdrawal.*`. */
-export async function sendNow(app: App, business: Business, asset: Asset): Promise<WithdrawalRow> {
+/**
+ * Sends what is free now, whatever the time and the sum. Null: the run has begun, and its addresses get gas first. Throws `Rejected`:
+ * `forward.*`, `withdrawal.*`.
+ */
+export async function sendNow(app: App, business: Business, asset: Asset): Promise<WithdrawalRow | null> {
   const plan = planFor(app, business, asset);
   const payment = paymentOf(app.store, plan);
   if (payment && isOpen(payment.state)) throw underWay(payment.id);
@@ -273,17 +276,23 @@ export async function sendNow(app: App, business: Business, asset: Asset): Promi
   const { run } = found;
   const why = whyNot(app, plan, found);
   if (run.kind === 'less') throw new Rejected('forward.amount', 'Nothing is free to be sent now');
-  if (run.kind === 'dear') throw new Rejected('forward.fee', why ? textOf(why) : 'The fee is too high');
+  if (run.kind !== 'send') throw new Rejected('forward.fee', why ? textOf(why) : 'The fee is too high');
   if (why) throw new Rejected('forward.destination', textOf(why), 'address');
-  const row = await app.store.write((tx) => {
+  const begun = await app.store.write((tx) => {
     const now = unchanged(tx, plan);
     const before = now && paymentOf(tx, now);
     if (!now || (before && isOpen(before.state))) return null;
     if (before) note(tx, now, { withdrawal_id: null, problem: null });
-    return beginPayment(app, tx, { ...now, withdrawal_id: null }, run);
+    if (found.isReady) return { row: beginPayment(app, tx, { ...now, withdrawal_id: null }, run) };
+    const run_at = isRunning(now, app.now()) ? now.run_at : app.now();
+    note(tx, now, { withdrawal_id: null, problem: null, run_at });
+    tx.afterCommit(() => app.wake.withdrawals(plan.chain_key));
+    return { row: null };
   });
-  if (!row) throw new Rejected('forward.amount', 'The plan changed meanwhile: try again');
-  return row;
+  if (!begun || (found.isReady && !begun.row)) {
+    throw new Rejected('forward.amount', 'The plan changed meanwhile: try again');
+  }
+  return begun.row;
 }
 
 const underWay = (id: number): Rejected =>

@@ -1,31 +1,41 @@
 /** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
-import type { Holdings } from '../../chains/spending.ts';
+import type { AddressFunds, Holdings } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
   type FeeLimits,
   type Fees,
   freeUnits,
+  type Part,
   type Purse,
   type Run,
-  type RunCase,
-  runOf,
+  stepsOf,
 } from '../../domain/forwarding.ts';
 import { maxOf, minOf } from '../../domain/money.ts';
 import type { Coin } from '../../domain/spend.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
-import { type ForwardPlanRow, forwardedSince, promisedIn, undecidedIn } from '../../store/queries/forwarding.ts';
-import { heldWithdrawals, versionsOf } from '../../store/queries/withdrawals.ts';
+import { accountById } from '../../store/queries/businesses.ts';
+import {
+  type ForwardPlanRow,
+  forwardedSince,
+  forwardGasSince,
+  promisedIn,
+  undecidedIn,
+} from '../../store/queries/forwarding.ts';
+import { heldWithdrawals, openSpendsFor, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { tankReserve } from '../gas/reserve.ts';
+import { withReserve } from '../gas/finds.ts';
+import { coinReserve } from '../gas/reserve.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
+import { tankOf } from '../withdrawals/change-address.ts';
 import { availableUnits, spendableCoins } from '../withdrawals/coins.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { type Holder, highestFee, holderOf, needKeys } from '../withdrawals/plan.ts';
 import { APPROVAL_HOLDS_MS } from '../withdrawals/request.ts';
-import { withoutReserve } from '../withdrawals/tank-keeps.ts';
+import { readPlan } from '../withdrawals/stored-plan.ts';
+import { isTank, withoutReserve } from '../withdrawals/tank-keeps.ts';
 import { payeeOf } from './payee.ts';
 
 /** The most valuable coins that one transaction spends: fewer than nodes relay. A ring makes an input of Monero large. */
@@ -40,10 +50,23 @@ export type Terms = Pick<
 
 /**
  * `balance`: all that is available. `feeAsset`: of the fees in `run`, the first payment. `all`: of the payments that follow each other on an
- * account chain, that one included; `count` is 0 where nothing is sent.
+ * account chain, that one included; `count` is 0 where nothing is sent. `gas`: of what their addresses get before, its highest fees apart; `lacks`:
+ * those addresses. `isReady`: the first payment needs no gas any more. `tank`: its address, where gas is needed.
  */
-export type Forecast = { run: Run; balance: bigint; free: bigint; feeAsset: AssetId; all: Sum };
+export type Forecast = {
+  run: Run;
+  balance: bigint;
+  free: bigint;
+  feeAsset: AssetId;
+  all: Sum;
+  gas: Sum;
+  lacks: Lack[];
+  isReady: boolean;
+  tank: string | null;
+};
 export type Sum = { count: number; units: bigint; fee: bigint };
+/** An address, and the coin that it needs to send its token. */
+export type Lack = { at: AddressFunds; units: bigint };
 
 /** `least`: instead of the plan's. Throws `Rejected` with the obstacle. */
 export async function forecast(app: App, terms: Terms, least = terms.least): Promise<Forecast> {
@@ -53,11 +76,12 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   needKeys(account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const balance = availableUnits(app.store, account.id, asset);
-  const nothing: Forecast = { run: { kind: 'less' }, balance, free: 0n, feeAsset, all: NONE };
+  const bare = { balance, feeAsset, all: NONE, gas: NONE, lacks: [], isReady: true, tank: null };
+  const nothing: Forecast = { ...bare, run: { kind: 'less' }, free: 0n };
   // the coins are not read for nothing
   if (balance === 0n || balance < terms.keep + least) return nothing;
   const rate = await feeRateNow(chain);
-  const { purse, holdings, parts } = holdingsOf(app, holder, balance, rate);
+  const { purse, holdings, places } = holdingsOf(app, holder, balance, rate);
   const free = freeUnits(purse, terms.keep);
   if (minOf(free, purse.most) === 0n) return nothing;
   const address = payeeOf(terms, holder.business.network);
@@ -71,31 +95,29 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
       holdings,
     });
   const fees: Fees = { now: feeAt(rate), highest: feeAt(chain.spending.highestRate(rate)) };
+  const used = usedIn(app, terms, account.id);
   const sameAsset = feeAsset === asset;
-  const usedToday = usedIn(app, terms);
-  const wanted = { free, most: purse.most, least, fees, limits: limitsOf(terms), usedToday, sameAsset };
-  const run = runOf(wanted);
-  const isDust = run.kind === 'send' && chain.spending.isDust(address, run.units);
+  const wanted = { free, least, fees, limits: limitsOf(terms), usedToday: used.fees, sameAsset };
+  const tank = places.some(({ gas }) => gas > 0n) ? await tankOf(app, holder) : null;
+  const there = tank && fundsOf(app.store, { chain, account, asset: feeAsset }, {}).balance(tank).units[feeAsset];
+  const fee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
+  const { first, sent } = stepsOf(wanted, places, { fee, there: there ?? 0n, usedToday: used.gas });
+  const isDust = first.kind === 'send' && chain.spending.isDust(address, first.units);
   if (isDust) return { ...nothing, free };
-  return { run, balance, free, feeAsset, all: sumOf(wanted, parts) };
+  const lacks = sent.flatMap(({ part: { at, gas } }) => (at && gas > 0n ? [{ at, units: gas }] : []));
+  const gas = { count: lacks.length, units: sumOf(lacks.map(({ units }) => units)), fee: fee * BigInt(lacks.length) };
+  const all = {
+    count: sent.length,
+    units: sumOf(sent.map(({ units }) => units)),
+    fee: sumOf(sent.map(({ feeMax }) => feeMax)),
+  };
+  const isReady = sent[0]?.part.isReady ?? true;
+  return { ...bare, run: first, free, all, gas, lacks, isReady, tank: tank?.address ?? null };
 }
 
 const NONE: Sum = { count: 0, units: 0n, fee: 0n };
 
-/** The payments of a run together: one of each part, the largest first, while something is free and the fees allow it. */
-function sumOf(wanted: RunCase, parts: readonly bigint[]): Sum {
-  let { free, usedToday } = wanted;
-  let all = NONE;
-  for (const most of parts) {
-    const least = all.count === 0 ? wanted.least : 0n;
-    const run = runOf({ ...wanted, free, usedToday, most, least });
-    if (run.kind !== 'send') break;
-    all = { count: all.count + 1, units: all.units + run.units, fee: all.fee + run.feeMax };
-    free -= run.units + (wanted.sameAsset ? run.feeMax : 0n);
-    usedToday += run.feeMax;
-  }
-  return all;
-}
+const sumOf = (all: readonly bigint[]): bigint => all.reduce((sum, units) => sum + units, 0n);
 
 const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits => ({
   sharePpm: fee_share_ppm === null ? null : BigInt(fee_share_ppm),
@@ -103,25 +125,47 @@ const limitsOf = ({ fee_share_ppm, fee_max, fee_day }: Terms): FeeLimits => ({
   day: fee_day,
 });
 
-/** The fees of the last 24 hours, as the signer counts them: of each payment the highest of any version, and what is reserved before. */
-function usedIn(app: App, { business_id, asset }: Terms): bigint {
+/**
+ * The fees of the last 24 hours, as the signer counts them: of each payment the highest of any version, and what is reserved before. `gas`: what
+ * deposit addresses got for that, whose own fees are among those.
+ */
+export function usedIn(
+  app: App,
+  { business_id, asset }: Pick<Terms, 'business_id' | 'asset'>,
+  account_id: number,
+): { fees: bigint; gas: bigint } {
   const since = app.now() - MS_PER_DAY;
   // a payment may wait for its signature
-  const rows = app.store.all(forwardedSince, { business_id, asset, since: since - APPROVAL_HOLDS_MS });
-  return rows.reduce((sum, { spend_id, state, fee_held }) => {
-    const versions = spend_id === null ? [] : app.store.all(versionsOf, { spend_id });
-    const signed = versions.filter(({ signed_at }) => (signed_at ?? 0) > since);
+  const begun = since - APPROVAL_HOLDS_MS;
+  const newIn = (spend_id: number): VersionRow[] =>
+    app.store.all(versionsOf, { spend_id }).filter(({ signed_at }) => (signed_at ?? app.now()) > since);
+  const rows = app.store.all(forwardedSince, { business_id, asset, since: begun });
+  let fees = rows.reduce((sum, { spend_id, state, fee_held }) => {
+    const signed = spend_id === null ? [] : newIn(spend_id).filter(({ signed_at }) => signed_at !== null);
     return sum + signed.reduce((most, { fee }) => maxOf(most, fee ?? 0n), state === 'approved' ? fee_held : 0n);
   }, 0n);
+  let gas = 0n;
+  for (const { id } of app.store.all(forwardGasSince, { account_id, asset, since: begun })) {
+    const versions = newIn(id);
+    fees += versions.reduce((most, { fee }) => maxOf(most, fee), 0n);
+    gas += versions.reduce(
+      (most, { plan }) => maxOf(most, sumOf(readPlan(plan).outputs.map(({ units }) => units))),
+      0n,
+    );
+  }
+  return { fees, gas };
 }
 
-/** The money of an account, the part of it that one transaction takes, and the `parts` of transactions that follow each other. */
+/** `at`: the address on an account chain. `isReady`: it can send now; one whose gas is on its way is not, and needs none. */
+type Place = Part & { at: AddressFunds | null; isReady: boolean };
+
+/** The money of an account, the part of it that one transaction takes, and the `places` of transactions that follow each other. */
 function holdingsOf(
   app: App,
   holder: Holder,
   available: bigint,
   rate: bigint,
-): { purse: Purse; holdings: Holdings; parts: bigint[] } {
+): { purse: Purse; holdings: Holdings; places: Place[] } {
   const { business, chain, account, asset } = holder;
   const reader = app.store;
   const of = { business_id: business.id, asset };
@@ -137,23 +181,46 @@ function holdingsOf(
     }, 0n);
   const rest = { available, undecided, promised, waiting };
   const settled = fundsOf(reader, { chain, account, asset }, { settledOnly: true, settledTokens: true });
-  const funds = withoutReserve(settled, asset, tankReserve(app, holder, rate));
+  const funds = withoutReserve(settled, asset, coinReserve(app, holder, rate));
   const coin = (outpoint: string): Coin => {
     throw new Rejected('spend.gone', `The coin ${outpoint} is not asked for`);
   };
   if (chain.adapter.accountBased) {
-    const { feeAsset } = chain.spending;
-    const gas = chain.spending.usualFee?.(asset, rate) ?? 0n;
-    const all = funds.balances().map(({ units }) => ({ units: units[asset] ?? 0n, coin: units[feeAsset] ?? 0n }));
-    const able = all.filter((one) => asset === feeAsset || one.coin >= gas);
-    const parts = (able.length > 0 ? able : all).map(({ units }) => units).toSorted((a, b) => (a > b ? -1 : 1));
-    const spendable = all.reduce((sum, { units }) => sum + units, 0n);
-    const purse = { ...rest, spendable, most: parts[0] ?? 0n };
-    return { purse, holdings: { ...funds, coin, coins: () => [[]] }, parts };
+    const all = funds.balances();
+    const places = placesOf(app, holder, all, rate);
+    const spendable = sumOf(all.map(({ units }) => units[asset] ?? 0n));
+    const purse = { ...rest, spendable, most: places.reduce((most, { units }) => maxOf(most, units), 0n) };
+    return { purse, holdings: { ...funds, coin, coins: () => [[]] }, places };
   }
   const { plain } = spendableCoins(reader, chain, account, asset, true);
   const largest = plain.slice(0, chain.adapter.chain === 'XMR' ? RING_COINS_MAX : COINS_MAX);
   const sum = (coins: readonly Coin[]): bigint => coins.reduce((total, { units }) => total + units, 0n);
   const purse = { ...rest, spendable: sum(plain), most: sum(largest) };
-  return { purse, holdings: { ...funds, coin, coins: () => [largest] }, parts: [purse.most] };
+  const places = [{ units: purse.most, gas: 0n, at: null, isReady: true }];
+  return { purse, holdings: { ...funds, coin, coins: () => [largest] }, places };
+}
+
+/** The addresses of an account chain that can send something: first those that have gas, then those that it is on its way to, the largest first. */
+function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: bigint): Place[] {
+  const { chain, account, asset } = holder;
+  const { feeAsset } = chain.spending;
+  const fee = asset === feeAsset ? 0n : (chain.spending.usualFee?.(asset, rate) ?? 0n);
+  const tank = app.store.get(accountById, { id: account.id })?.tank ?? 0;
+  const placeOf = (at: AddressFunds): Place => {
+    const units = at.units[asset] ?? 0n;
+    const coin = at.units[feeAsset] ?? 0n;
+    const soon = coin + (at.unconfirmed?.[feeAsset] ?? 0n);
+    if (fee === 0n || coin >= fee) return { at, units, gas: 0n, isReady: true };
+    const isComing =
+      soon >= fee || app.store.all(openSpendsFor, { subject: at.address, chain_key: chain.key }).length > 0;
+    // the tank gives itself nothing: it lacks all of it
+    const gas = isTank(at, tank) ? fee : withReserve(fee - soon);
+    return { at, units, gas: isComing ? 0n : gas, isReady: false };
+  };
+  const rank = ({ isReady, gas }: Place): number => (isReady ? 0 : gas === 0n ? 1 : 2);
+  const before = (a: Place, b: Place): number => rank(a) - rank(b) || (a.units > b.units ? -1 : 1);
+  return all
+    .map(placeOf)
+    .filter(({ units }) => units > 0n)
+    .toSorted(before);
 }

@@ -11,6 +11,7 @@ import { type Message, message, messageOf, reasonOf } from '../../domain/message
 import { formatUnits } from '../../domain/money.ts';
 import { type GasPlanRow, gasPlanOf, openGasPlans, saveGasPlan } from '../../store/queries/gas.ts';
 import { triedWithdrawalsAbove } from '../../store/queries/withdrawals.ts';
+import type { Tx } from '../../store/store.ts';
 import { ownTarget } from '../addresses/watch.ts';
 import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
@@ -101,7 +102,7 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
     if (target) why = (await fund(app, desk, { purpose: 'fund', at: target, units }, feeRate)) ?? why;
   }
   for (const find of wanted.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
-  const isOver = waiting.tried.length + waiting.fresh.length + ownSpends(app.store, desk).length === 0;
+  const isOver = waiting.tried.length + waiting.fresh.length + ofPlan(app, desk).length === 0;
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
   }
@@ -147,10 +148,15 @@ async function priceOf(chain: ChainRuntime): Promise<bigint | null> {
   }
 }
 
+/** The open payments to ourselves that a gas plan pays for. */
+const ofPlan = (app: App, desk: Desk) => ownSpends(app.store, desk).filter(({ forwards }) => forwards === null);
+
 /** Replaces what is stuck. Returns why not, or null. */
 async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<Message | null> {
   try {
-    await replaceStuck(app, desk, plan, feeRate);
+    const { id } = desk.account;
+    const use = (tx: Tx, more: bigint): void => useOfPlan(tx, id, more);
+    await replaceStuck(app, desk, { spends: ofPlan(app, desk), feeMaxOf: (paid) => paid + leftOf(plan), use }, feeRate);
     return null;
   } catch (error) {
     if (error instanceof Overtaken) return null;

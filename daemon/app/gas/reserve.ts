@@ -1,29 +1,32 @@
-/** The coin that stays in the tank when a forwarding plan sends the rest of it on, so that tokens can still be moved. */
-import { assetOf } from '../../domain/assets.ts';
+/** The coin that stays where it is when a forwarding plan sends the rest of it on, so that tokens can still be moved. */
+import { assetOf, isToken } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 import { accountById } from '../../store/queries/businesses.ts';
+import { forwardPlansOf } from '../../store/queries/forwarding.ts';
 import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import type { Holder } from '../withdrawals/plan.ts';
-import { isTank, type TankReserve } from '../withdrawals/tank-keeps.ts';
-import { assetsOf, type Desk, findsOf } from './finds.ts';
+import { type CoinReserve, isTank } from '../withdrawals/tank-keeps.ts';
+import { assetsOf, type Desk, findsOf, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 
 /**
- * The coin that the tank must keep at a fee rate: what an open gas plan may still spend, or the gas for all tokens of the account, with room for a
- * price that doubles, whichever is more. Null: the asset is not the coin that gas is paid in, or the tank is empty.
+ * The coin that addresses must keep at a fee rate. The tank keeps what an open gas plan may still spend, or the gas for all tokens of the account,
+ * with room for a price that doubles, whichever is more. An address with a token that a plan forwards keeps the gas for that. Null: the
+ * asset is not the coin that gas is paid in.
  */
-export function tankReserve(app: App, holder: Holder, feeRate: bigint): TankReserve | null {
+export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinReserve | null {
   const { business, chain, account, asset } = holder;
   const { feeAsset } = chain.spending;
   const row = app.store.get(accountById, { id: account.id });
   if (!chain.adapter.accountBased || asset !== feeAsset || !row) return null;
+  const reserve = gasOfForwarded(app, holder, feeRate);
   const index = row.tank;
   const tank = fundsOf(app.store, { chain, account, asset }, {})
     .balances()
     .find((one) => isTank(one, index));
-  if (!tank) return null;
+  if (!tank) return reserve;
   const gasOf = (of: typeof asset): bigint => chain.spending.usualFee?.(of, feeRate) ?? 0n;
   const desk: Desk = { business, account, chain, feeAsset: assetOf(feeAsset), tank };
   const toFund = findsOf(app, desk, feeRate)
@@ -34,7 +37,20 @@ export function tankReserve(app: App, holder: Holder, feeRate: bigint): TankRese
     .reduce((sum, { symbol }) => sum + gasOf(symbol), 0n);
   const plan = app.store.get(gasPlanOf, { account_id: account.id });
   const open = plan?.state === 'open' && plan.ends_at > app.now() ? leftOf(plan) : 0n;
-  return { index, units: maxOf(open, (toFund + ofTank) * FEE_MAX_FACTOR) };
+  return reserve.set(tank.address, maxOf(open, (toFund + ofTank) * FEE_MAX_FACTOR));
+}
+
+/** By address: the gas for the tokens there that plans of the account forward. It may have been sent there for that. */
+function gasOfForwarded(app: App, { business, chain, account }: Holder, feeRate: bigint): Map<string, bigint> {
+  const gas = new Map<string, bigint>();
+  const plans = app.store.all(forwardPlansOf, { business_id: business.id });
+  for (const { asset } of plans.filter(({ chain_key, asset }) => chain_key === chain.key && isToken(asset))) {
+    const fee = withReserve(chain.spending.usualFee?.(asset, feeRate) ?? 0n);
+    for (const { address } of fundsOf(app.store, { chain, account, asset }, {}).balances()) {
+      gas.set(address, (gas.get(address) ?? 0n) + fee);
+    }
+  }
+  return gas;
 }
 
 function tokenAt(app: App, { chain, account }: Holder, asset: Holder['asset'], tank: number): bigint {

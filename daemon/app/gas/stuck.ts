@@ -7,9 +7,8 @@ import { assert } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { seenOf } from '../../domain/spend-state.ts';
-import type { GasPlanRow } from '../../store/queries/gas.ts';
 import { openSpends, type SpendRow, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
-import type { Reader } from '../../store/store.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
@@ -17,7 +16,6 @@ import { type Holder, prepare } from '../withdrawals/plan.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import type { Desk } from './finds.ts';
-import { leftOf, useOfPlan } from './plans.ts';
 
 /** How long a payment may stay unconfirmed before it is replaced. */
 const STUCK_MS = 3 * 60_000;
@@ -25,11 +23,23 @@ const STUCK_MS_LOCAL = 2_000;
 /** The same while the price asks for no higher fee: then the tip is too low, or nodes forgot the payment. */
 const LATE_MS = 15 * 60_000;
 
-/** Replaces what is stuck, within what is left of the plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
-export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): Promise<void> {
-  const { chain, business } = desk;
+type Payer = Pick<Desk, 'business' | 'account' | 'chain'>;
+
+/**
+ * The payments to ourselves of one plan. `feeMaxOf`: the highest fee in place of one that was paid. `use`: counts how much more it is, in the
+ * transaction that stores it.
+ */
+export type Budget = {
+  spends: readonly SpendRow[];
+  feeMaxOf(paid: bigint): bigint;
+  use(tx: Tx, more: bigint): void;
+};
+
+/** Replaces what is stuck, within what is left of its plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
+export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRate: bigint): Promise<void> {
+  const { chain, business } = payer;
   const afterMs = business.network === 'regtest' ? STUCK_MS_LOCAL : STUCK_MS;
-  for (const spend of ownSpends(app.store, desk)) {
+  for (const spend of budget.spends) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
     const age = app.now() - (newest?.created_at ?? 0);
@@ -38,11 +48,11 @@ export async function replaceStuck(app: App, desk: Desk, plan: GasPlanRow, feeRa
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
     if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;
-    await replaceOne(app, desk, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), plan });
+    await replaceOne(app, payer, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), budget });
   }
 }
 
-/** The open payments to ourselves of a desk: collections and fundings. */
+/** The open payments to ourselves of an account: collections and fundings, also those of forwarding plans. */
 export function ownSpends(reader: Reader, { chain, account }: Pick<Desk, 'chain' | 'account'>): SpendRow[] {
   return reader
     .all(openSpends, { chain_key: chain.key })
@@ -55,11 +65,11 @@ type Stuck = {
   newest: VersionRow;
   keys: string[];
   feeRate: bigint;
-  plan: GasPlanRow;
+  budget: Budget;
 };
 
-async function replaceOne(app: App, { business, account, chain }: Desk, stuck: Stuck): Promise<void> {
-  const { spend, versions, newest, keys, feeRate, plan } = stuck;
+async function replaceOne(app: App, { business, account, chain }: Payer, stuck: Stuck): Promise<void> {
+  const { spend, versions, newest, keys, feeRate, budget } = stuck;
   const holder: Holder = { business, account, chain, asset: spend.asset };
   const paid = versions.map(({ fee }) => fee).reduce(maxOf);
   const planned = await prepare(app, holder, {
@@ -68,14 +78,14 @@ async function replaceOne(app: App, { business, account, chain }: Desk, stuck: S
     replaced: versions.map((version) => readPlan(version.plan)),
     feeMin: paid,
     feeRate,
-    feeMax: paid + leftOf(plan),
+    feeMax: budget.feeMaxOf(paid),
   });
   const { fee } = planned.plan;
   assert(newest.approval !== null, 'a payment to ourselves was approved');
   const { intent, approval } = JSON.parse(newest.approval) as StoredOwn;
   const approved: StoredOwn = { intent: { ...intent, feeMax: fee.toString() }, approval };
   await app.store.write((tx) => {
-    useOfPlan(tx, account.id, fee - paid);
+    budget.use(tx, fee - paid);
     addVersion(app, tx, holder, {
       spendId: spend.id,
       kind: 'pay',

@@ -5,6 +5,7 @@
  * Invariants. Every plan of a spend shares a conflict key with each version of it that was signed before. A change
  * address is watched before a transaction that pays it is signed.
  */
+import type { AssetId } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import {
@@ -45,6 +46,7 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
     subject: null,
     conflict_key,
     created_at: app.now(),
+    forwards: null,
   }).id;
   for (const { id } of rows) {
     const now = withdrawalOf(tx, id);
@@ -57,12 +59,21 @@ export function claim(app: App, tx: Tx, holder: Holder, planned: Planned, rows: 
   return spendId;
 }
 
-/** `subject`: the deposit or the address that it is for. `conflictKey`: left out for the plan's preferred one. */
-type OwnClaim = { purpose: 'bump' | 'collect' | 'fund'; subject: string; conflictKey?: string; approval: string };
+/**
+ * `subject`: the deposit or the address that it is for. `conflictKey`: left out for the plan's preferred one. `forwards`: the token of the
+ * forwarding plan that it is gas for.
+ */
+type OwnClaim = {
+  purpose: 'bump' | 'collect' | 'fund';
+  subject: string;
+  conflictKey?: string;
+  forwards?: AssetId | null;
+  approval: string;
+};
 
 /** Claims a payment to ourselves. Returns the version's id. Throws `Overtaken`. */
 export function claimOwn(app: App, tx: Tx, holder: Holder, planned: Planned, claimed: OwnClaim): number {
-  const { purpose, subject, conflictKey, approval } = claimed;
+  const { purpose, subject, conflictKey, forwards = null, approval } = claimed;
   const spendId = tx.run(insertSpend, {
     account_id: holder.account.id,
     chain_key: holder.chain.key,
@@ -71,6 +82,7 @@ export function claimOwn(app: App, tx: Tx, holder: Holder, planned: Planned, cla
     subject,
     conflict_key: conflictKey ?? holder.chain.spending.preferredKey(planned.plan),
     created_at: app.now(),
+    forwards,
   }).id;
   return addVersion(app, tx, holder, { spendId, kind: 'pay', approval, planned, pays: [] });
 }

@@ -279,7 +279,8 @@ function store(app: App, tx: Tx, found: Case, kind: VersionKind, raw: string): n
   const conflict_key = spending.preferredKey(plan);
   const known = kind === UNKNOWN ? undefined : found.spend?.id;
   const spendId =
-    known ?? tx.run(insertSpend, { ...common, account_id, asset, purpose, subject: null, conflict_key }).id;
+    known ??
+    tx.run(insertSpend, { ...common, account_id, asset, purpose, subject: null, conflict_key, forwards: null }).id;
   const { id } = tx.run(insertMatched, {
     ...common,
     spend_id: spendId,

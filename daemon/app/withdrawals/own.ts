@@ -4,6 +4,7 @@
  *
  * Invariant: at most one of them is open for an address. So each can be begun again after a crash, and is done once.
  */
+import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
 import { openSpendsFor } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -16,11 +17,12 @@ import { type Holder, type Planned, type PlanRequest, prepare } from './plan.ts'
 import { namedFeeAsset, type StoredOwn } from './sign.ts';
 
 /**
- * `fund`: sends `units` of the chain's coin from the tank to the address. The holder's asset is the one that is sent.
+ * `fund`: sends `units` of the chain's coin from the tank to the address. The holder's asset is the one that is sent. `forwards`: the token
+ * that the address sends on with it, under a forwarding plan; absent: a gas plan pays for it.
  */
 export type OwnTransfer =
   | { purpose: 'collect'; at: OwnAddressRow }
-  | { purpose: 'fund'; at: OwnAddressRow; units: bigint };
+  | { purpose: 'fund'; at: OwnAddressRow; units: bigint; forwards?: AssetId };
 
 /**
  * Plans a payment to ourselves. Throws `Rejected` as a payment does, and `spend.open` if one is open for the address.
@@ -55,6 +57,7 @@ export function claimTransfer(
   const versionId = claimOwn(app, tx, holder, planned, {
     purpose,
     subject: at.address,
+    forwards: transfer.purpose === 'fund' ? (transfer.forwards ?? null) : null,
     approval: JSON.stringify(approved),
   });
   tx.afterCommit(() => app.wake.withdrawals(holder.chain.key));

@@ -6,7 +6,7 @@ import { gasPlanOf } from '../../store/queries/gas.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { takesAll } from '../gas/needed.ts';
-import { tankReserve } from '../gas/reserve.ts';
+import { coinReserve } from '../gas/reserve.ts';
 import { availableUnits, coinAt, sweepLimit } from './coins.ts';
 import { reservedBy } from './keys.ts';
 import { holderOf, type PlanRequest } from './plan.ts';
@@ -46,7 +46,7 @@ export function paymentOf(app: App, row: WithdrawalRow, feeRate: bigint): PlanRe
   const { outpoint, sweep, address, units, fee_held, approved_by } = row;
   const payouts = [{ address, units: sweep ? null : units }];
   const decidedOnly = approved_by === 'forward';
-  const reserve = decidedOnly ? tankReserve(app, holderOf(app, row), feeRate) : null;
+  const reserve = decidedOnly ? coinReserve(app, holderOf(app, row), feeRate) : null;
   const wanted = { payouts, feeRate, feeMax: fee_held, settledOnly: isUnasked(approved_by), decidedOnly, reserve };
   if (outpoint === null)
     return { ...wanted, inputsMax: sweep ? least(inputsMaxOf(row), sweepLimit(app.store, row)) : null };

@@ -23,7 +23,7 @@ import { fundsOf } from './address-funds.ts';
 import { nextChange } from './change-address.ts';
 import { coinAt, spendableCoins } from './coins.ts';
 import { reservedBy } from './keys.ts';
-import { type TankReserve, withoutReserve } from './tank-keeps.ts';
+import { type CoinReserve, withoutReserve } from './tank-keeps.ts';
 
 const PLAN_TIMEOUT_MS = 60_000;
 
@@ -83,8 +83,8 @@ export type PlanRequest = Pick<PaymentRequest, 'payouts' | 'feeRate' | 'feeMax' 
   decidedOnly?: boolean;
   /** Also tokens without their confirmations: for a preview, as the payment waits for them. */
   unsettledTokens?: boolean;
-  /** The coin that the tank of an account chain keeps. */
-  reserve?: TankReserve | null;
+  /** The coin that addresses of an account chain keep. */
+  reserve?: CoinReserve | null;
   /** For a sweep: the maximum value of its coins together, smallest units; null: none. */
   inputsMax?: bigint | null;
 };

@@ -83,7 +83,7 @@ function settleSpend(app: App, tx: Tx, chain: ChainRuntime, unsettled: Unsettled
   // a crash happened between sending it and recording that
   if (seen && seen.version.sent_at === null) noteSent(app, tx, seen.version);
   const failed = spend.subject === null || decision.failed === null ? null : versions[decision.failed]!;
-  if (failed) haltPlan(app, tx, spend, `${failed.version.txid}`);
+  if (failed && spend.forwards === null) haltPlan(app, tx, spend, `${failed.version.txid}`);
   const withdrawals = tx.all(withdrawalsOfSpend, { spend_id: spend.id });
   const payments = versions.map(({ version }) => ({ version, pays: tx.all(payoutsOf, { version_id: version.id }) }));
   const among = new Set(payments.flatMap(({ pays }) => pays.map(({ withdrawal_id }) => withdrawal_id))).size;

@@ -31,6 +31,7 @@ import { raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { takeIndex } from '../forwarding/payee.ts';
+import { stopRun } from '../forwarding/payments.ts';
 import { endPlan } from '../gas/plans.ts';
 import { notExcluded } from './abandoned.ts';
 import { dropPlan, type Raised } from './claim.ts';
@@ -272,13 +273,16 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
   const rows = paidBy(tx, version);
-  const { subject: isFor, account_id } = spendOf(tx, version.spend_id);
+  const { subject: isFor, account_id, forwards } = spendOf(tx, version.spend_id);
   const why = messageOf(reasonOf(error));
   // the same would be planned and refused again
-  if (isFor !== null) endPlan(tx, account_id, 'stopped', why);
+  if (forwards !== null) stopRun(app, tx, { account_id, asset: forwards }, why);
+  else if (isFor !== null) endPlan(tx, account_id, 'stopped', why);
   dropPlan(app, tx, version);
-  // its plan tells of a forwarded payment that is rejected
-  const isTold = rows.length > 0 && rows.every((row) => row.approved_by === 'forward' && row.state === 'approved');
+  // its plan tells of a forwarded payment that is rejected, and of gas for one
+  const areForwarded =
+    rows.length > 0 && rows.every((row) => row.approved_by === 'forward' && row.state === 'approved');
+  const isTold = forwards !== null || areForwarded;
   for (const { id } of rows) {
     const row = withdrawalOf(tx, id);
     if (row.state !== 'approved') saveWithdrawal(app, tx, { ...row, problem: why }, row.state);

@@ -1,22 +1,22 @@
-/** The coin that stays in the tank of an account when a plan sends the rest on. `gas/reserve.ts` knows how much that is. */
+/** The coin that stays at addresses when a plan sends the rest on. `gas/reserve.ts` knows how much that is. */
 import type { AddressFunds, Holdings } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
 
-/** Smallest units of the chain's coin, of the tank at this index of branch 1. */
-export type TankReserve = { index: number; units: bigint };
+/** Smallest units of the chain's coin, by address. */
+export type CoinReserve = ReadonlyMap<string, bigint>;
 
-/** The funds of an account without what its tank must keep. */
+/** The funds of an account without the coin that its addresses must keep. */
 export function withoutReserve<F extends Pick<Holdings, 'balances' | 'balance'>>(
   funds: F,
   coin: AssetId,
-  reserve: TankReserve | null,
+  reserve: CoinReserve | null,
 ): F {
   if (reserve === null) return funds;
   const less = (one: AddressFunds): AddressFunds => {
-    if (!isTank(one, reserve.index)) return one;
-    const units = { ...one.units, [coin]: maxOf((one.units[coin] ?? 0n) - reserve.units, 0n) };
-    return { ...one, units };
+    const kept = reserve.get(one.address);
+    if (kept === undefined) return one;
+    return { ...one, units: { ...one.units, [coin]: maxOf((one.units[coin] ?? 0n) - kept, 0n) } };
   };
   return { ...funds, balances: () => funds.balances().map(less), balance: (own) => less(funds.balance(own)) };
 }

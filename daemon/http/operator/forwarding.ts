@@ -16,7 +16,7 @@ import {
   setPlan,
   skipNext,
 } from '../../app/forwarding/plans.ts';
-import { type Forecast, forecast } from '../../app/forwarding/run.ts';
+import { type Forecast, forecast, type Sum } from '../../app/forwarding/run.ts';
 import { findBusiness } from '../../app/operator/find.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type FORWARDING, Weekday } from '../../contract/forwarding.ts';
@@ -62,9 +62,10 @@ export const FORWARD_METHODS: Methods = {
     };
   },
   'forwarding.skip': async ({ app }, ref) => ({ plan: planJson(app, await skipNext(app, ...placeOf(app, ref))) }),
-  'forwarding.send': async ({ app }, ref) => ({
-    withdrawal: withdrawalJson(app, await sendNow(app, ...placeOf(app, ref))),
-  }),
+  'forwarding.send': async ({ app }, ref) => {
+    const row = await sendNow(app, ...placeOf(app, ref));
+    return { withdrawal: row && withdrawalJson(app, row) };
+  },
   'forwarding.end': async ({ app }, { signed, told: isTold, business, crypto }) => {
     const asset = findAsset(crypto);
     // also of an account whose keys are in another wallet by now
@@ -166,12 +167,19 @@ async function preview(app: App, terms: Previewed, next: number | null): Promise
     fee_crypto: coin.symbol,
     // rounded down to millionths
     fee_share: run && isSame ? formatDecimal((run.fee * SHARE_SCALE) / run.units, SHARE_DECIMALS) : null,
+    gas: run && found && found.gas.count > 0 ? gasJson(found.gas, coin) : null,
     kept: formatUnits(left, asset),
     free: formatUnits(found?.free ?? 0n, asset),
     next_at: next === null ? null : toIso(next),
     problem,
   };
 }
+
+const gasJson = ({ count: addresses, units, fee }: Sum, coin: Asset) => ({
+  addresses,
+  amount: formatUnits(units, coin),
+  fee: formatUnits(fee, coin),
+});
 
 async function foundOf(app: App, terms: Previewed): Promise<{ found: Forecast | null; problem: Message | null }> {
   try {

@@ -47,6 +47,17 @@ export const forwardedSince = statement((p: { business_id: number; asset: AssetI
     .where('asset', '=', p.asset),
 );
 
+/** The gas that deposit addresses of an account got to send a token on, since a time. */
+export const forwardGasSince = statement((p: { account_id: number; asset: AssetId; since: number }) =>
+  sqlite
+    .selectFrom('spend')
+    .select(['id', 'state'])
+    .where('account_id', '=', p.account_id)
+    .where('created_at', '>', p.since)
+    .where('forwards', 'is not', null)
+    .where('forwards', '=', p.asset),
+);
+
 /** The deposits, or parts of them, that a business has not decided about. */
 export const undecidedIn = statement((p: { business_id: number; asset: AssetId }) =>
   sqlite

@@ -292,6 +292,7 @@ export const insertSpend = statement((p: Omit<SpendRow, 'id' | 'state' | 'closed
     state: 'open',
     created_at: p.created_at,
     closed_height: null,
+    forwards: p.forwards,
   }),
 );
 

@@ -44,7 +44,12 @@ export const feeCoinOf = (asset: Asset): Asset => nativeAsset(asset.chain);
 /** Whether the price of gas is measured on the chain of an asset. */
 export const hasGas = ({ chain }: Asset): boolean => chain in NATIVE_COIN;
 
-const CALM: ReadonlySet<string> = new Set(['forward.cheap', 'wait.machine_away', 'wait.machine_never']);
+const CALM: ReadonlySet<string> = new Set([
+  'forward.cheap',
+  'forward.gas_sent',
+  'wait.machine_away',
+  'wait.machine_never',
+]);
 
 /** Whether a plan waits for something that comes by itself, and is no trouble. */
 export const isCalmWait = (problem: Plan['problem']): boolean => problem !== null && CALM.has(problem.code);

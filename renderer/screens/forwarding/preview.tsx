@@ -41,7 +41,7 @@ export function Preview({ business, asset, terms, name, before }: PreviewProps):
 function Sum({ preview, least }: { preview: Previewed; least: string }): ReactNode {
   const { t, coinText, share } = useWords();
   const money = useMoney();
-  const { crypto, amount, payments, fee, fee_crypto, fee_share, kept, free, problem, usd_value } = preview;
+  const { crypto, amount, payments, fee, fee_crypto, fee_share, gas, kept, free, problem, usd_value } = preview;
   if (amount === null || fee === null) {
     return (
       <>
@@ -70,6 +70,15 @@ function Sum({ preview, least }: { preview: Previewed; least: string }): ReactNo
           : t('summary', { ...values, share: share(fee_share) })}
       </p>
       {payments > 1 && <p className="quiet">{t('payments', { n: payments })}</p>}
+      {gas && (
+        <p className="quiet">
+          {t('gasFirst', {
+            n: gas.addresses,
+            amount: coinText(gas.amount, fee_crypto),
+            fee: coinText(gas.fee, fee_crypto),
+          })}
+        </p>
+      )}
       <Facts
         rows={[
           [t('free'), <Coin key="free" amount={free} crypto={crypto} whole />],

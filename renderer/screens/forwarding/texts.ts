@@ -70,7 +70,8 @@ export default texts(
     feeMax: 'Of one payment, in {coin}',
     feeDay: 'In 24 hours, in {coin}',
     feeHint: 'Above it, nothing is sent: the plan waits and says so. One of the first two may be empty.',
-    feeTokenHint: 'Above it, nothing is sent: the plan waits and says so. The fee of a token is paid in {coin}.',
+    feeTokenHint:
+      'Above it, nothing is sent: the plan waits and says so. The fee of a token is paid in {coin}. Its addresses get that from the tank, at most twice the fees of 24 hours.',
     noAmount: 'This is no amount in {coin}',
     noShare: 'A share is above 0 and at most 100 %',
     preview: 'It would send now',
@@ -82,6 +83,8 @@ export default texts(
     summary: '{worth} · fee {share} % · {kept} kept',
     summaryToken: '{worth} · fee {fee} · {kept} kept',
     payments: 'In {n} payment|In {n} payments, one of each address',
+    gasFirst:
+      '{n} address gets {amount} of gas from the tank first, for at most {fee}|{n} addresses get {amount} of gas from the tank first, for at most {fee}',
     nothing: 'Nothing',
     tooLittle: 'Less than {least} is free now.',
     toName: 'To {name}',
@@ -180,7 +183,7 @@ export default texts(
     feeHint:
       'Darüber wird nichts gesendet: Der Plan wartet und sagt es. Eines der ersten beiden Felder darf leer sein.',
     feeTokenHint:
-      'Darüber wird nichts gesendet: Der Plan wartet und sagt es. Die Gebühr eines Tokens wird in {coin} gezahlt.',
+      'Darüber wird nichts gesendet: Der Plan wartet und sagt es. Die Gebühr eines Tokens wird in {coin} gezahlt. Seine Adressen bekommen sie aus dem Tank, höchstens das Doppelte der Gebühren von 24 Stunden.',
     noAmount: 'Das ist kein Betrag in {coin}',
     noShare: 'Ein Anteil ist über 0 und höchstens 100 %',
     preview: 'Jetzt würde er senden',
@@ -192,6 +195,8 @@ export default texts(
     summary: '{worth} · Gebühr {share} % · {kept} bleiben',
     summaryToken: '{worth} · Gebühr {fee} · {kept} bleiben',
     payments: 'In {n} Zahlung|In {n} Zahlungen, eine je Adresse',
+    gasFirst:
+      '{n} Adresse bekommt zuerst {amount} Gas aus dem Tank, für höchstens {fee}|{n} Adressen bekommen zuerst {amount} Gas aus dem Tank, für höchstens {fee}',
     nothing: 'Nichts',
     tooLittle: 'Jetzt ist weniger als {least} frei.',
     toName: 'An {name}',

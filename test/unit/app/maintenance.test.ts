@@ -218,7 +218,14 @@ describe('a night', () => {
     await app.store.write((tx) => {
       for (let n = 0; n < PAYMENTS; n++) {
         const txid = n.toString(16).padStart(64, '0');
-        const spend = { ...of, purpose: 'pay' as const, subject: null, conflict_key: txid, created_at: at };
+        const spend = {
+          ...of,
+          purpose: 'pay' as const,
+          subject: null,
+          conflict_key: txid,
+          created_at: at,
+          forwards: null,
+        };
         const { id: spend_id } = tx.run(insertSpend, spend);
         const version = { spend_id, chain_key: chain.key, kind: 'pay', plan, approval: null, created_at: at } as const;
         const { id } = tx.run(insertVersion, { ...version, fee: 1n, size: 100 });

@@ -88,7 +88,7 @@ async function signed(key: string, txid: string): Promise<{ id: number; spendId:
     created_at: bench.at,
   };
   const spendId = await bench.app.store.write(
-    (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', subject: null, conflict_key: key }).id,
+    (tx) => tx.run(insertSpend, { ...place, purpose: 'pay', subject: null, conflict_key: key, forwards: null }).id,
   );
   const id = await bench.app.store.write((tx) => tx.run(insertWithdrawal, signedRow(spendId)).id);
   await version(spendId, txid, [key], [id]);
