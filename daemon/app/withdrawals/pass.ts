@@ -27,6 +27,7 @@ import { refusalOf } from '../gas/tank-refusal.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { claim } from './claim.ts';
 import { feeRateNow } from './fees.ts';
+import { inLanes } from './lanes.ts';
 import { endUnsigned } from './outside.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
@@ -67,12 +68,13 @@ async function signAll(app: App, chain: ChainRuntime, held: Value | null): Promi
     .flatMap((spend) => app.store.all(versionsOf, { spend_id: spend.id }).map((version) => ({ spend, version })))
     .filter(({ version }) => version.txid === null);
   const common = held ?? (unsigned.length > 0 ? whyAway(await statusFor(app, chain)) : null);
-  for (const { spend, version } of unsigned) {
+  const signOrNote = async ({ spend, version }: (typeof unsigned)[number]): Promise<void> => {
     const why = (isSignedHere(app, spend) ? common : held) ?? (await signOne(app, spend, version));
-    if (why === null) continue;
+    if (why === null) return;
     waits = true;
     await app.store.write((tx) => noteProblem(tx, version, why));
-  }
+  };
+  await inLanes(chain.spending, unsigned, signOrNote);
   return waits;
 }
 

@@ -2,7 +2,8 @@
  * The connection to one running signer: numbered requests, answers in the same order, and the end.
  *
  * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. A signer
- * that does not answer in time is ended, because its state is unknown.
+ * that does not answer in time is ended, because its state is unknown. It does one thing after the other, so the time of a
+ * request begins when the one before it was answered.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RejectCode } from '../../domain/rejections.ts';
@@ -13,7 +14,8 @@ import { Answer, LINE_BYTES_MAX, type Request } from './wire.ts';
 const STOP_MS = 5_000;
 const RETRY_SECONDS = 5;
 const STDERR_CHARS_MAX = 2_000;
-const WAITING_MAX = 100;
+/** Those of all chains that a worker has under way, and more. */
+const WAITING_MAX = 400;
 
 /** A request without its number. */
 export type Call = Request extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
@@ -48,7 +50,7 @@ export class Peer {
     void this.#read();
   }
 
-  /** Throws the signer's error, or `Unavailable` if it did not answer. */
+  /** `ms`: how long the signer may take for it. Throws the signer's error, or `Unavailable` if it did not answer. */
   ask(call: Call, ms: number): Promise<unknown> {
     if (this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(new Unavailable('The wallet has too much to do', RETRY_SECONDS));
@@ -94,6 +96,7 @@ export class Peer {
     if (!waiting) return;
     this.#waiting.delete(answer.id);
     clearTimeout(waiting.timer);
+    for (const { timer } of this.#waiting.values()) timer.refresh();
     if (answer.end === 'ok') waiting.resolve(answer.result);
     else waiting.reject(errorOf(answer));
   }

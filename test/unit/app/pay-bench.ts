@@ -56,6 +56,11 @@ class PairSigner {
 
   /** Called once the bytes are made, before the service has them. */
   onSigned: () => void = () => {};
+  /** The ways to a signer that is far away: what it waits for before an order is there, and its answer is back. */
+  link: { there: (order: SignOrder) => Promise<void>; back: (order: SignOrder) => Promise<void> } = {
+    there: async () => {},
+    back: async () => {},
+  };
   readonly #spending: () => Spending;
 
   constructor(spending: () => Spending) {
@@ -74,7 +79,14 @@ class PairSigner {
           away: this.away,
         });
       }
-      if (name === 'sign') return async (order: SignOrder) => this.#sign(order);
+      if (name === 'sign') {
+        return async (order: SignOrder) => {
+          await this.link.there(order);
+          const signed = this.#sign(order);
+          await this.link.back(order);
+          return signed;
+        };
+      }
       if (name === 'endApprovals') return async () => void this.ended++;
       return () => Promise.reject(new Error(`nothing here calls signer.${String(name)}`));
     },

@@ -1,0 +1,51 @@
+/** The connection to a signer: how long it waits, and for which of several requests. */
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Channel } from '../../../daemon/wallet/signer/channel.ts';
+import { Peer } from '../../../daemon/wallet/signer/peer.ts';
+
+const LIMIT_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+function signer() {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let told: (code: number | null) => void = () => {};
+  const seen = { killed: 0 };
+  const channel: Channel = {
+    input,
+    output,
+    said: null,
+    lost: 'it ended',
+    kill() {
+      seen.killed += 1;
+      told(null);
+    },
+    onEnd(tell) {
+      told = tell;
+    },
+  };
+  let next = 1;
+  return {
+    peer: new Peer(channel, () => {}),
+    seen,
+    answer: () => output.write(`${JSON.stringify({ id: next++, end: 'ok', result: null })}\n`),
+  };
+}
+
+it('gives a request its whole time from when the one before it was answered, and ends a signer that takes longer', async () => {
+  const { peer, seen, answer } = signer();
+  const asked = Array.from({ length: 4 }, () => peer.ask({ call: 'status' }, LIMIT_MS));
+  const last = expect(asked[3]).rejects.toThrow('it ended');
+  for (const one of asked.slice(0, 3)) {
+    vi.advanceTimersByTime(LIMIT_MS - 1);
+    answer();
+    expect(await one).toBeNull();
+  }
+  vi.advanceTimersByTime(LIMIT_MS - 1);
+  expect(seen.killed).toBe(0);
+  vi.advanceTimersByTime(1);
+  expect(seen.killed).toBe(1);
+  await last;
+});
