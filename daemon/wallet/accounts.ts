@@ -5,7 +5,7 @@
  * account/branch/index), Monero follows Ledger's convention. Coin types are SLIP-44's, ETH and BSC share 60, and every
  * network but mainnet has coin type 1 on every chain, so that no test key can ever hold live money.
  *
- * Invariant: private keys stay in this module, except those that `withSecretAccount` lends. They are wiped before a
+ * Invariant: private keys stay in this module, except Monero's of `moneroSecretOf`. They are wiped before a
  * function returns, as far as the language allows.
  */
 import { ed25519 } from '@noble/curves/ed25519.js';
@@ -45,29 +45,13 @@ export function accountKey(
   });
 }
 
-/** An account's node with its private key, valid only during the call that it is passed to. */
-export type SecretNode = { privateKey: Uint8Array; publicKey: Uint8Array; chainCode: Uint8Array };
-
-/** Calls a function with the private key of a secp256k1 account, and wipes it afterwards. */
-export function withSecretAccount<T>(
-  seed: Uint8Array,
-  chain: Exclude<ChainId, 'XMR'>,
-  network: Network,
-  account: number,
-  use: (node: SecretNode) => T,
-): T {
-  return withNode(seed, accountPath(chain, network, account), ({ privateKey, publicKey, chainCode }) => {
-    assert(privateKey && publicKey && chainCode, 'a derived node has its keys');
-    return use({ privateKey, publicKey, chainCode });
-  });
-}
-
 /** BIP-32's fingerprint of the master key, 8 hex digits: identifies a wallet without revealing anything else. */
 export function masterFingerprint(seed: Uint8Array): string {
   return withNode(seed, [], (node) => node.fingerprint.toString(16).padStart(8, '0'));
 }
 
-function accountPath(chain: ChainId, network: Network, account: number): number[] {
+/** The path of an account's node, with hardened indices. */
+export function accountPath(chain: ChainId, network: Network, account: number): number[] {
   assert(Number.isInteger(account) && account >= 0 && account <= ACCOUNT_MAX, 'an account is from 0 to 2^31 - 1');
   const { purpose, coin } = PATHS[chain];
   return [purpose, network === 'mainnet' ? coin : TEST_COIN, account].map((index) => index + HARDENED_OFFSET);

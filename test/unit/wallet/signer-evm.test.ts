@@ -8,7 +8,6 @@ import type { Branch } from '../../../daemon/domain/chain.ts';
 import { transactionOf, unsignedBytes } from '../../../daemon/domain/evm-transaction.ts';
 import type { EvmPlan } from '../../../daemon/domain/spend.ts';
 import { evmReading } from '../../../daemon/operator/evm.ts';
-import { withSecretAccount } from '../../../daemon/wallet/accounts.ts';
 import { approvalKey, grantMac } from '../../../daemon/wallet/signer/approval.ts';
 import { addressOf } from '../../../daemon/wallet/signer/evm-address.ts';
 import { epochOf } from '../../../daemon/wallet/signer/journal.ts';
@@ -98,10 +97,8 @@ describe('the signer', () => {
     expect(await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })).toBe(own(0, 3).address);
     expect(signed).toMatchObject({ txid: keccak256(raw), fee: given.plan.fee, size: 65_000 });
     expect(await session.sign(crossed(given))).toEqual(signed);
-    const theirs = withSecretAccount(SEED, 'ETH', 'mainnet', 0, () =>
-      withAccountKeys(SEED, 'ETH', 'mainnet', 0, (keys) =>
-        keys.withKey(0, 3, ({ privateKey }) => privateKeyToAccount(`0x${Buffer.from(privateKey).toString('hex')}`)),
-      ),
+    const theirs = withAccountKeys(SEED, 'ETH', 'mainnet', 0, (keys) =>
+      keys.withKey(0, 3, ({ privateKey }) => privateKeyToAccount(`0x${Buffer.from(privateKey).toString('hex')}`)),
     );
     const { to, data, gasLimit, chainId, nonce, ...rest } = transactionOf(given.plan);
     const ids = { chainId: Number(chainId), nonce: Number(nonce) };

@@ -160,6 +160,24 @@ describe('keys', () => {
   });
 });
 
+describe('a key on the way to an account whose first byte is 0', () => {
+  it.each([
+    ['m', 71],
+    ["m/84'", 302],
+    ["m/84'/1'", 246],
+    ["m/84'/1'/0'", 157],
+  ])('%s keeps it, as BIP-32 says', (path, number) => {
+    const seed = Buffer.alloc(16);
+    seed.writeUInt32BE(number, 12);
+    const reference = HDKey.fromMasterSeed(seed);
+    expect(reference.derive(path).privateKey![0]).toBe(0);
+    const theirs = reference.derive("m/84'/1'/0'/0/0");
+    withAccountKeys(seed, 'LTC', 'regtest', 0, (keys) =>
+      keys.withKey(0, 0, ({ privateKey }) => expect(hex(privateKey)).toBe(hex(theirs.privateKey!))),
+    );
+  });
+});
+
 describe('what the signer reads by itself', () => {
   const texts = [
     ...CHAINS_UTXO.flatMap((chain) => DESTINATIONS[chain]),
