@@ -155,7 +155,7 @@ async function listRates(session: Session): Promise<void> {
       ['NETWORK', 'CRYPTO', '>USD', '>EUR', '>GBP'],
       found.rates.map((one) => [one.network, one.crypto, one.usd ?? '-', one.eur ?? '-', one.gbp ?? '-']),
       'No business takes anything.',
-    ),
+    ).concat(...new Set(found.credits.map(({ text, url }) => `${text}: ${url}\n`))),
   );
 }
 

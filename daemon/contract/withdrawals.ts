@@ -386,6 +386,8 @@ export const WITHDRAWALS = {
       ),
       /** The currencies that have a rate: their units for a dollar. */
       currencies: z.array(z.object({ network: z.enum(NETWORKS), currency: z.string(), per_dollar: Decimal })),
+      /** The sources that want to be named where these are shown. */
+      credits: z.array(z.object({ network: z.enum(NETWORKS), text: z.string(), url: z.string() })),
     }),
   ),
 } as const;

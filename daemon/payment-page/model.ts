@@ -13,9 +13,10 @@ import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri
 import { expectedConfirmations, type InvoiceView, type PaymentView } from '../app/invoices/views.ts';
 import { type ReceiptState, receiptState } from '../app/notifications/receipts.ts';
 import type { Business } from '../app/shops/directory.ts';
-import { type Asset, assetOf, type ChainId, type Network } from '../domain/assets.ts';
+import { type Asset, type AssetId, assetOf, type ChainId, type Network } from '../domain/assets.ts';
 import { chainKey } from '../domain/chain.ts';
 import { cryptoFor } from '../domain/money.ts';
+import type { Credit } from '../domain/rate-sources.ts';
 import type { InvoiceRow } from '../store/queries/invoices.ts';
 
 const REFRESH_SECONDS = 10;
@@ -102,6 +103,8 @@ export type InvoicePage = {
   /** True if the chain's source is behind. */
   behind: boolean;
   backUrl: string | null;
+  /** The price sources to be named beside the rates that the page shows. */
+  credits: Credit[];
   /** The sandbox's buttons; null on other networks and for strangers. */
   sandbox: { canPay: boolean; canReplace: boolean; canReorg: boolean; down: boolean } | null;
 };
@@ -286,8 +289,17 @@ export function invoicePage(
     payableUntil: open && payment?.row.status === 'overdue' ? payment.row.deadline_at + graceMs(app) : null,
     behind: open && payment !== null && isBehind(app, payment, now),
     backUrl,
+    credits: app.rates.credits(business.network, ratedIn(state), [invoice.currency]),
     sandbox: plays ? sandboxOf(app, found) : null,
   };
+}
+
+/** The assets whose rates the page shows. */
+function ratedIn(state: State): AssetId[] {
+  if (state.is === 'choose')
+    return state.offers.filter(({ withheld }) => withheld === null).map(({ asset }) => asset.symbol);
+  const shown = state.is === 'paid' ? state.settled.rate !== null : 'rate' in state;
+  return shown && state.funds ? [state.funds.asset.symbol] : [];
 }
 
 /** The coins that can be had instead of the payment's. */

@@ -132,7 +132,7 @@ export function renderView(model: InvoicePage, locale: Locale): { view: Html; ve
   const view = html`<div id="view" class="view ${TONES[state.is]}" data-state="${state.is}" data-flags="${flagsOf(model)}" data-title="${titleOf(model, locale)}" data-say="${sayOf(model, locale)}"${ends}${redirect}>
 ${summary(model, locale)}<main class="card">
 ${content(model, locale)}</main>
-${about(model, locale)}${model.sandbox ? sandboxPanel(model, locale) : null}</div>`;
+${about(model, locale)}${credits(model)}${model.sandbox ? sandboxPanel(model, locale) : null}</div>`;
   const version = createHash('sha256').update(view.markup).digest('hex').slice(0, VERSION_CHARACTERS);
   return { view, version };
 }
@@ -212,6 +212,15 @@ function about(model: InvoicePage, locale: Locale): Part {
 ${orderEntries(model, locale)}${entry(words.website, siteOf(model))}${entry(words.contact, contactOf(model))}</dl>
 ${due}${open ? html`<p class="quiet">${words.noAccount}</p>\n` : null}${back}</aside>
 `;
+}
+
+/** The price sources in their own words, which are English. */
+function credits({ credits }: InvoicePage): Part {
+  if (credits.length === 0) return null;
+  const links = credits.map(
+    ({ text, url }, n) => html`${n > 0 ? ' · ' : null}<a href="${url}" target="_blank">${text}</a>`,
+  );
+  return html`<p class="about quiet" lang="en" dir="ltr">${links}</p>\n`;
 }
 
 function content(model: InvoicePage, locale: Locale): Html {

@@ -10,6 +10,7 @@ import { ASSETS, type AssetId, assetOf, type Network } from '../domain/assets.ts
 import { FIAT } from '../domain/currencies.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { FIAT_DECIMALS, formatDecimal, parseDecimal, type Rate, SHOWN_FIAT } from '../domain/money.ts';
+import { CREDITS, type Credit } from '../domain/rate-sources.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../domain/time.ts';
 import { FixedRates, type ManualRates } from './fixed.ts';
 import { type RateHistory, type RateTable, RateTimeline, type Snapshot } from './history.ts';
@@ -210,6 +211,22 @@ export class RateBook {
     if (!shown.every((rate) => rate !== null)) return null;
     const [usd, eur, gbp] = shown.map(({ scaled }) => showDown(scaled));
     return { usd, eur, gbp } as ShownRates;
+  }
+
+  /**
+   * Whom to name where rates of these assets in these currencies are shown: every source that asks for it and has quoted one of
+   * them since the start. Manual rates and samples have none.
+   */
+  credits(network: Network, assets: readonly AssetId[], currencies: readonly string[]): Credit[] {
+    const coins = assets.map(assetOf).filter((asset) => this.#fixed.manualUsd(network, asset) === undefined);
+    const codes = {
+      coin: new Set(coins.map(({ priceSymbol }) => priceSymbol)),
+      fiat: new Set(currencies.filter((code) => this.#fixed.manualFiat(network, code) === undefined)),
+    };
+    return Object.entries(CREDITS).flatMap(([name, credit]) => {
+      const recorded = this.#recorded.get(name);
+      return credit && recorded?.quotes.some(({ code }) => codes[recorded.kind].has(code)) ? [credit] : [];
+    });
   }
 
   #heldAt(table: RateTable, code: string, time: number, limitMs: number): Price | null {

@@ -23,7 +23,7 @@ import { requestByOperator } from '../../app/withdrawals/request.ts';
 import { findWithdrawal } from '../../app/withdrawals/rows.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
 import type { WITHDRAWALS } from '../../contract/withdrawals.ts';
-import { type Asset, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
+import { type Asset, type AssetId, findAsset, NETWORKS, type Network } from '../../domain/assets.ts';
 import { toIso } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { Rejected } from '../../domain/errors.ts';
@@ -185,6 +185,7 @@ export const WITHDRAWAL_METHODS: Methods = {
   'rates.list': ({ app }) => ({
     rates: NETWORKS.flatMap((network) => ratesOf(app, network)),
     currencies: NETWORKS.flatMap((network) => currenciesOf(app, network)),
+    credits: NETWORKS.flatMap((network) => creditsOf(app, network)),
   }),
 };
 
@@ -202,6 +203,11 @@ function proposalOf(app: App, params: Parsed<'withdrawal.propose'>): Proposal {
   return { ...bump, businessId: findBusiness(app, business).id, asset: cryptoOf(crypto).symbol, feeRate: rate };
 }
 
+/** For every coin that a business of this network takes, in every currency. */
+function creditsOf(app: App, network: Network): Result<'rates.list'>['credits'] {
+  return app.rates.credits(network, takenOn(app, network), Object.keys(FIAT)).map((credit) => ({ network, ...credit }));
+}
+
 /** On a network that has a business. */
 function currenciesOf(app: App, network: Network): Result<'rates.list'>['currencies'] {
   if (!app.directory.businesses().some((business) => business.network === network)) return [];
@@ -211,11 +217,14 @@ function currenciesOf(app: App, network: Network): Result<'rates.list'>['currenc
   });
 }
 
-/** For every crypto that a business of this network takes. */
-function ratesOf(app: App, network: Network): Result<'rates.list'>['rates'] {
+/** Every crypto that a business of this network takes. */
+function takenOn(app: App, network: Network): AssetId[] {
   const businesses = app.directory.businesses().filter((business) => business.network === network);
-  const symbols = new Set(businesses.flatMap(({ enabled }) => enabled.map(({ symbol }) => symbol)));
-  return [...symbols].map((crypto) => {
+  return [...new Set(businesses.flatMap(({ enabled }) => enabled.map(({ symbol }) => symbol)))];
+}
+
+function ratesOf(app: App, network: Network): Result<'rates.list'>['rates'] {
+  return takenOn(app, network).map((crypto) => {
     const { usd = null, eur = null, gbp = null } = app.rates.shownKnown(network, crypto, app.now());
     return { network, crypto, usd, eur, gbp };
   });

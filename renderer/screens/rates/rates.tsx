@@ -1,6 +1,6 @@
 /** The worth of one coin, and the age of that price. */
 
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { MS_PER_SECOND } from '../../../daemon/domain/time.ts';
 import { useCall } from '../../data.tsx';
 import { useBusiness } from '../../frame/business.tsx';
@@ -13,6 +13,23 @@ import TEXTS from './texts.ts';
 
 const READ_EVERY_MS = 15_000;
 const CENTS = 2;
+
+/** The sources that want to be named, in their own words. */
+function Credits({ of }: { of: readonly { text: string; url: string }[] }): ReactNode {
+  if (of.length === 0) return null;
+  return (
+    <p className="quiet" lang="en">
+      {of.map(({ text, url }, at) => (
+        <Fragment key={url}>
+          {at > 0 && ' · '}
+          <a href={url} target="_blank" rel="noreferrer">
+            {text}
+          </a>
+        </Fragment>
+      ))}
+    </p>
+  );
+}
 
 export default function Rates(): ReactNode {
   const t = useText(TEXTS);
@@ -28,7 +45,7 @@ export default function Rates(): ReactNode {
   return (
     <Page title={t('rates')} note={<span className="wide-only">{t('about')}</span>}>
       <Answer of={rates}>
-        {({ rates: all }) => {
+        {({ rates: all, credits }) => {
           const own = all.filter(({ network }) => network === business?.network);
           if (own.length === 0) return <Empty title={t('empty')}>{t('emptyNote')}</Empty>;
           return (
@@ -65,6 +82,7 @@ export default function Rates(): ReactNode {
                 </tbody>
               </table>
               <p className="quiet spaced">{t('note')}</p>
+              <Credits of={credits.filter(({ network }) => network === business?.network)} />
               <Sources t={t} />
             </section>
           );

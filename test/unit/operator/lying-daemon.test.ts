@@ -302,6 +302,7 @@ describe('setting a policy', () => {
       'rates.list': () => ({
         rates: [{ network: 'regtest', crypto: 'LTC', usd: '100', eur: null, gbp: null }],
         currencies: [],
+        credits: [],
       }),
     };
     const limits = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase, '--yes'];
@@ -310,6 +311,25 @@ describe('setting a policy', () => {
     expect(err).toContain('it would let go more LTC than was asked for');
     expect(methods()).toEqual(['policy.grants', 'rates.list']);
   });
+});
+
+it('the list of rates names the sources that ask for it, each once', async () => {
+  const credit = { text: 'Price data by CoinGecko', url: 'https://www.coingecko.com' };
+  answers = {
+    'rates.list': () => ({
+      rates: [{ network: 'mainnet', crypto: 'LTC', usd: '100', eur: null, gbp: null }],
+      currencies: [],
+      credits: (['mainnet', 'testnet'] as const).map((network) => ({ network, ...credit })),
+    }),
+  };
+  const { code, out } = await cli(dataDir, ['rates']);
+  expect(code).toBe(0);
+  expect(
+    out
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().replace(/ +/g, ' ')),
+  ).toEqual(['mainnet LTC 100 - -', 'Price data by CoinGecko: https://www.coingecko.com', '']);
 });
 
 it('no secret is in anything that is sent', async () => {

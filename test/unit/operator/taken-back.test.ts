@@ -46,7 +46,7 @@ const unavailable = { error: { code: 'unavailable', message: 'The database is bu
 const HONEST: Answers = {
   'policy.grants': () => [200, { grants: grants(0, '0') }],
   'policy.set': () => [200, { policy }],
-  'rates.list': () => [200, { rates: [], currencies: [] }],
+  'rates.list': () => [200, { rates: [], currencies: [], credits: [] }],
 };
 
 let root: string;
@@ -196,7 +196,7 @@ describe('a policy that is taken back', () => {
         200,
         { grants: grants(0, '0', ahead).map((one) => (one.asset === 'LTC' ? { ...limits(0), issuedAt: ahead } : one)) },
       ],
-      'rates.list': () => [200, { rates: [asset], currencies: [] }],
+      'rates.list': () => [200, { rates: [asset], currencies: [], credits: [] }],
       'policy.set': () => [200, { policy: { ...policy, mode: 'automatic' } }],
     };
     const amounts = ['--per-withdrawal', '100', '--per-day', '500', '--passphrase-file', passphrase, '--yes'];

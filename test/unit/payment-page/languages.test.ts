@@ -86,6 +86,7 @@ describe.each(LANGUAGES)('$name', ({ language, words }) => {
       payableUntil: null,
       behind: true,
       backUrl: 'https://shop.example/',
+      credits: [],
       sandbox: null,
     };
     const markup = renderPage(page, locale, 'n0nce');

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { contractOf, ethereumUri, paymentUri } from '../../../daemon/app/invoices/uri.ts';
-import { type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
+import { ASSETS, type AssetId, assetOf } from '../../../daemon/domain/assets.ts';
+import { CREDITS, type Credit } from '../../../daemon/domain/rate-sources.ts';
 import { browserCode } from '../../../daemon/http/assets/asset.ts';
 import { en } from '../../../daemon/payment-page/languages/en.ts';
 import { DEFAULT_LOCALE, localeFor } from '../../../daemon/payment-page/locale.ts';
 import type { Funds, InvoicePage, Offer, PageModel, Problem, State } from '../../../daemon/payment-page/model.ts';
-import { renderPage as render } from '../../../daemon/payment-page/render.ts';
+import { renderPage as render, renderView } from '../../../daemon/payment-page/render.ts';
 import { SCRIPT } from '../../../daemon/payment-page/script.ts';
 import { STYLE } from '../../../daemon/payment-page/style.ts';
 
@@ -71,6 +72,7 @@ const page = (state: State, change: Partial<InvoicePage> = {}): InvoicePage => (
   payableUntil: null,
   behind: false,
   backUrl: 'https://shop.example/cart?a=1&b=2',
+  credits: [],
   sandbox: null,
   ...change,
 });
@@ -355,6 +357,30 @@ describe('each state says what it should', () => {
     const held = rows.filter(({ model }) => renderPage(model).includes(ADDRESS));
     expect(held).toEqual(shown);
     expect(new Set(shown.map(({ model }) => model.state.is))).toEqual(new Set(['waiting', 'partial']));
+  });
+});
+
+describe('the price sources that want to be named', () => {
+  const credits = Object.values(CREDITS) as Credit[];
+  const line =
+    '<p class="about quiet" lang="en" dir="ltr"><a href="https://www.coingecko.com" target="_blank">Price data by CoinGecko</a>' +
+    ' · <a href="https://www.exchangerate-api.com" target="_blank">Rates By Exchange Rate API</a></p>';
+
+  it('are named in their words, with their links, and stand where the open page is replaced', () => {
+    for (const state of [choose, waiting, partial]) {
+      const markup = renderPage(page(state, { credits }));
+      expect(markup).toContain(line);
+      expect(renderView(page(state, { credits }), DEFAULT_LOCALE).view.markup).toContain(line);
+    }
+    expect(renderPage(page(waiting))).not.toContain('<p class="about');
+  });
+
+  it('fit on the largest page of real money', () => {
+    const usdt = open('waiting', 1_000_000n, funds({ asset: assetOf('USDT_ERC20') }), `0x${'aB'.repeat(20)}`);
+    const others = ASSETS.filter(({ symbol }) => symbol !== 'USDT_ERC20');
+    const markup = render(page(usdt, { credits, others }), localeFor('hi', undefined), NONCE);
+    const parts = [markup, STYLE, SCRIPT, browserCode('sdk/sdk')];
+    expect(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)).toBeLessThan(PAGE_BYTES_MAX);
   });
 });
 

@@ -357,3 +357,33 @@ describe('history', () => {
     expect(timeline.find('usd', 'BTC', T0 + 1_000, HOUR)).toEqual({ scaled: 1_001n, at: T0 + 1_000 });
   });
 });
+
+describe('the sources that want to be named', () => {
+  const record = (book: RateBook): void => {
+    book.record({ name: 'coingecko', kind: 'coin' }, quotes({ BTC: '60000', LTC: '80' }), T0);
+    book.record({ name: 'kraken', kind: 'coin' }, quotes({ BTC: '60000', XMR: '160' }), T0);
+    book.record({ name: 'er-api', kind: 'fiat' }, quotes({ EUR: '0.92' }), T0);
+  };
+  const named = (book: RateBook, ...asked: Parameters<RateBook['credits']>): string[] =>
+    book.credits(...asked).map(({ text, url }) => `${text} ${url}`);
+  const GECKO = 'Price data by CoinGecko https://www.coingecko.com';
+  const EXCHANGE = 'Rates By Exchange Rate API https://www.exchangerate-api.com';
+
+  it('are named where they have quoted the coin or the currency', () => {
+    const book = new RateBook({});
+    expect(named(book, 'mainnet', ['BTC'], ['EUR'])).toEqual([]);
+    record(book);
+    expect(named(book, 'mainnet', ['BTC'], ['EUR'])).toEqual([GECKO, EXCHANGE]);
+    expect(named(book, 'mainnet', ['XMR'], ['EUR'])).toEqual([EXCHANGE]);
+    expect(named(book, 'mainnet', ['XMR', 'LTC'], ['USD'])).toEqual([GECKO]);
+    expect(named(book, 'mainnet', ['XMR'], ['CHF'])).toEqual([]);
+  });
+
+  it('are not named for a rate that the operator gave', () => {
+    const book = new RateBook({ manual: { mainnet: { LTC: '80.25', EUR: '0.92' } } });
+    record(book);
+    expect(named(book, 'mainnet', ['LTC'], ['EUR'])).toEqual([]);
+    expect(named(book, 'mainnet', ['LTC', 'BTC'], ['EUR'])).toEqual([GECKO]);
+    expect(named(book, 'testnet', ['LTC'], ['EUR'])).toEqual([GECKO, EXCHANGE]);
+  });
+});
