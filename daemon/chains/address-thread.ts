@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { DerivedAddress } from '../domain/chain.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
+import { MS_PER_DAY } from '../domain/time.ts';
 import { entryFile } from '../kit/program.ts';
 import type { AddressRange, Derived, Task } from './derive-thread.ts';
 import { INDEX_MAX } from './hd.ts';
@@ -19,6 +20,10 @@ const CHUNKS_KEPT_MAX = 20;
 const IDLE_MS = 2_000;
 const HEAP_MB_MAX = 64;
 const RETRY_SECONDS = 5;
+const TELL_EVERY_MS = MS_PER_DAY;
+
+/** `since`: milliseconds since 1970. */
+type Trouble = { since: number; reason: string };
 
 type Waiting = { resolve: (addresses: DerivedAddress[]) => void; reject: (error: Error) => void };
 
@@ -28,6 +33,8 @@ export class AddressThread {
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | null = null;
   #no = 0;
+  #trouble: Trouble | null = null;
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   /** The addresses of a range, as `deriveAddress` has them. Rejects if the thread ended, and for what cannot be derived. */
   async derive(range: AddressRange): Promise<DerivedAddress[]> {
@@ -37,6 +44,24 @@ export class AddressThread {
     const chunks: Promise<DerivedAddress[]>[] = [];
     for (let at = first; at < from + count; at += CHUNK) chunks.push(this.#chunk(range, at));
     return (await Promise.all(chunks)).flat().slice(from - first, from - first + count);
+  }
+
+  /** Why addresses are derived elsewhere, from the first failure until a range is derived here again; null while that works. */
+  get trouble(): Trouble | null {
+    return this.#trouble;
+  }
+
+  /** Notes that a range could not be derived. True if that is to be told: once a day. `now`: milliseconds since 1970. */
+  noteFailure(reason: string, now: number): boolean {
+    this.#trouble = { since: this.#trouble?.since ?? now, reason };
+    // also after a clock that was ahead
+    if (Math.abs(now - this.#toldAt) < TELL_EVERY_MS) return false;
+    this.#toldAt = now;
+    return true;
+  }
+
+  noteSuccess(): void {
+    this.#trouble = null;
   }
 
   async stop(): Promise<void> {
@@ -73,7 +98,7 @@ export class AddressThread {
     });
     worker.unref();
     worker.on('message', (derived: Derived) => this.#finish(derived));
-    worker.on('error', () => this.#lose(worker));
+    worker.on('error', ({ message }) => this.#lose(worker, message));
     worker.on('exit', () => this.#lose(worker));
     return worker;
   }
@@ -86,11 +111,11 @@ export class AddressThread {
     else waiting?.reject(new Error(derived.error));
   }
 
-  #lose(worker: Worker | null): void {
+  #lose(worker: Worker | null, why = 'the thread that derives addresses ended'): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(new Unavailable('the thread that derives addresses ended', RETRY_SECONDS));
+    for (const { reject } of waiting) reject(new Unavailable(why, RETRY_SECONDS));
   }
 }

@@ -267,6 +267,7 @@ export const MESSAGES = {
   'advice.mounted': 'is its disk mounted?',
   'advice.proxies': 'see resources/docs/run-a-server.md',
   'advice.public_url': 'set public_url',
+  'advice.restart_service': 'see that memory is free, and start the service again',
   'advice.rates': '`countinghouse rates`, and the log, say which sources answer',
   'advice.releases': '`countinghouse releases`, and the log, say why',
   'advice.releases_by_hand': 'look yourself where you got this release whether there is a newer one',
@@ -295,6 +296,8 @@ export const MESSAGES = {
   'doctor.backup_unneeded': 'no real money is taken yet',
   'doctor.backup_unreadable': '{folder} cannot be read',
   'doctor.books_differ': 'the books of {chain} differ from the chain in {count} places, the first: {reason}',
+  'doctor.address_thread':
+    'since {at} addresses are derived in the event loop, where payers wait for them: their thread fails ({reason})',
   'doctor.books_never': 'last proved on no day',
   'doctor.books_old': 'last proved on {at}',
   'doctor.books_proved': 'proved on {at}, or since the start',

@@ -301,6 +301,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.mounted': 'Ist der Datenträger eingehängt?',
   'advice.proxies': 'Siehe resources/docs/run-a-server.md',
   'advice.public_url': 'Setzen Sie public_url',
+  'advice.restart_service': 'Prüfen, ob Speicher frei ist, und den Dienst neu starten',
   'advice.rates': '`countinghouse rates` und das Protokoll sagen, welche Kursquellen antworten',
   'advice.releases': '`countinghouse releases` und das Protokoll sagen, warum',
   'advice.releases_by_hand': 'Sehen Sie selbst nach, wo Sie diese Version herhaben, ob es eine neuere gibt',
@@ -329,6 +330,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.backup_unneeded': 'Noch wird kein echtes Geld angenommen',
   'doctor.backup_unreadable': '{folder} kann nicht gelesen werden',
   'doctor.books_differ': 'Die Bücher von {chain} weichen an {count} Stellen von der Blockchain ab, zuerst: {reason}',
+  'doctor.address_thread':
+    'Seit {at} werden Adressen in der Ereignisschleife abgeleitet, wo Kunden auf sie warten: ihr Thread scheitert ({reason})',
   'doctor.books_never': 'Noch nie geprüft',
   'doctor.books_old': 'Zuletzt geprüft am {at}',
   'doctor.books_proved': 'Geprüft am {at} oder seit dem Start',

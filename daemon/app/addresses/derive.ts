@@ -14,7 +14,7 @@ type Range = { branch: Branch; from: number; count: number; paced: boolean };
 
 /** The addresses of a range of indices. Throws if the thread has another first address than the adapter. */
 export async function deriveRange(
-  app: Pick<App, 'addressThread'>,
+  app: Pick<App, 'addressThread' | 'log' | 'now'>,
   adapter: ChainAdapter,
   key: AccountKey,
   range: Range,
@@ -23,8 +23,14 @@ export async function deriveRange(
   if (!addressThread || range.count < BY_THREAD_MIN) return deriveHere(adapter, key, range);
   const { branch, from, count } = range;
   const { chain, network } = adapter;
-  const derived = await addressThread.derive({ chain, network, key, branch, from, count }).catch(() => null);
+  const derived = await addressThread.derive({ chain, network, key, branch, from, count }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (addressThread.noteFailure(reason, app.now()))
+      app.log.warn({ reason }, 'addresses are derived in the event loop');
+    return null;
+  });
   if (!derived) return deriveHere(adapter, key, range);
+  addressThread.noteSuccess();
   const { address } = await adapter.deriveAddress(key, branch, from);
   assert(derived.length === count && derived[0]?.address === address, 'the thread derives what is derived here');
   return derived;

@@ -91,6 +91,7 @@ export async function examine(app: App, dataDir: string): Promise<Finding[]> {
     ['backup', () => backups(app, dataDir)],
     ['books', () => proof(app)],
     ['wallet', () => wallet(app)],
+    ['wallet', () => addressThread(app)],
     ['alerts', () => alerts(app)],
   ];
   const found: Finding[] = [];
@@ -305,6 +306,13 @@ function lastProof(app: App): Finding {
     return ok('books', message('doctor.books_proved', { at: toIso(made) }));
   const text = made === null ? message('doctor.books_never') : message('doctor.books_old', { at: toIso(made) });
   return warning('books', text, message('advice.ledger'));
+}
+
+function addressThread(app: App): Finding[] {
+  const trouble = app.addressThread?.trouble;
+  if (!trouble) return [];
+  const text = message('doctor.address_thread', { at: toIso(trouble.since), reason: trouble.reason });
+  return [warning('wallet', text, message('advice.restart_service'))];
 }
 
 async function wallet(app: App): Promise<Finding[]> {

@@ -2,11 +2,13 @@
 import { expect, it } from 'vitest';
 import { derive, ready } from '../../../daemon/app/addresses/pool.ts';
 import type { App } from '../../../daemon/app/app.ts';
+import { examine } from '../../../daemon/app/operator/doctor.ts';
 import { AddressThread } from '../../../daemon/chains/address-thread.ts';
 import type { AddressRange } from '../../../daemon/chains/derive-thread.ts';
+import { toIso } from '../../../daemon/domain/calendar.ts';
 import type { DerivedAddress } from '../../../daemon/domain/chain.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
-import { Bench } from './bench.ts';
+import { Bench, HOUR } from './bench.ts';
 
 /** An application whose thread answers so, and how many addresses it was asked for. */
 async function withThread(
@@ -21,8 +23,15 @@ async function withThread(
     asked.push(range.count);
     return answer(range, (index) => adapter.deriveAddress(account!.key, 0, index));
   };
-  const app: App = { ...bench.app, addressThread };
-  return { app, account: account!, asked };
+  const warned: unknown[] = [];
+  const log = Object.assign(Object.create(bench.app.log), {
+    warn: ({ reason }: { reason: unknown }) => warned.push(reason),
+  });
+  const app: App = { ...bench.app, addressThread, log };
+  const at = (ms: number): void => {
+    bench.at = ms;
+  };
+  return { app, account: account!, asked, warned, at };
 }
 
 const all = async ({ from, count }: AddressRange, own: (index: number) => Promise<DerivedAddress>) =>
@@ -36,6 +45,36 @@ it('takes the addresses of the thread, and derives a few itself', async () => {
   expect(await derive(app, account, 150)).toBe(150);
   expect(asked).toEqual([100, 50]);
   expect(ready(app, account)).toBe(before + 189);
+});
+
+it('says once a day that the thread fails, to doctor too, until it works again', async () => {
+  let fails = true;
+  const { app, account, warned, at } = await withThread((range, own) =>
+    fails ? Promise.reject(new Unavailable('no memory is left', 1)) : all(range, own),
+  );
+  const finding = async () =>
+    (await examine(app, '/nonexistent')).filter(({ text }) => text.code === 'doctor.address_thread');
+  expect(await finding()).toEqual([]);
+  const since = app.now();
+  for (const hours of [0, 1, 22]) {
+    at(since + hours * HOUR);
+    await derive(app, account, 40);
+  }
+  expect(warned).toEqual(['no memory is left']);
+  at(since + 24 * HOUR);
+  await derive(app, account, 40);
+  expect(warned).toEqual(['no memory is left', 'no memory is left']);
+  expect(await finding()).toMatchObject([
+    {
+      subject: 'wallet',
+      level: 'warning',
+      text: { values: { at: toIso(since), reason: 'no memory is left' } },
+      advice: { code: 'advice.restart_service' },
+    },
+  ]);
+  fails = false;
+  await derive(app, account, 40);
+  expect(await finding()).toEqual([]);
 });
 
 it('derives them itself when the thread has ended', async () => {
