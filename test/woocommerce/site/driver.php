@@ -8,14 +8,15 @@ defined( 'ABSPATH' ) || exit;
 
 add_filter(
 	'woocommerce_logger_log_message',
-	static function ( $message, $level ) {
-		if ( 'error' === $level ) {
+	static function ( $message, $level, $context ) {
+		// WooCommerce writes lines of its own, such as of requests that this shop may not make
+		if ( 'error' === $level && 'countinghouse' === ( $context['source'] ?? '' ) ) {
 			update_option( 'driver_log', array_merge( get_option( 'driver_log', array() ), array( $message ) ), false );
 		}
 		return $message;
 	},
 	10,
-	2
+	3
 );
 
 // emails are kept and not sent

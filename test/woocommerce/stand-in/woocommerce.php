@@ -346,8 +346,8 @@ function WC() { // phpcs:ignore WordPress.NamingConventions.ValidFunctionName.Fu
 
 function wc_get_logger() {
 	return new class() {
-		public function error( $message ) {
-			apply_filters( 'woocommerce_logger_log_message', $message, 'error', array(), null );
+		public function error( $message, $context = array() ) {
+			apply_filters( 'woocommerce_logger_log_message', $message, 'error', $context, null );
 		}
 	};
 }
