@@ -76,9 +76,13 @@ export function businessCommands(root: Command, io: Io): void {
     )
     .option(
       '--account <coin=key>',
-      'receive BTC, LTC or BCH in another wallet, such as a hardware wallet: LTC= and its extended public key or output ' +
-        'descriptor; repeatable',
+      'receive BTC, LTC, BCH or XMR in another wallet, such as a hardware wallet: LTC= and its extended public key or output ' +
+        'descriptor, XMR= and its primary address; repeatable',
       each,
+    )
+    .option(
+      '--view-key-file <file>',
+      'with --account XMR=: a file that holds the private view key, or - for the input; otherwise it is asked for',
     )
     .option(
       '--script <coin=form>',
@@ -198,13 +202,13 @@ async function addWithoutWallet(
     options.import ||
     moneroWordsFile ||
     iHaveTheWords ||
-    restoreHeight !== undefined
+    (restoreHeight !== undefined && !watched.XMR)
   ) {
-    throw usage('--no-wallet goes with none of the options about words, passphrases and Monero');
+    throw usage("--no-wallet goes with none of the options about words, passphrases and Monero's wallet");
   }
   const added = await openBusiness(
     session.call,
-    { ...wanted, birthday: birthday ?? null, gap },
+    { ...wanted, birthday: birthday ?? null, gap, restore_height: restoreHeight },
     async (on, accountNo) => {
       await keepAtHome(session, on, accountNo, watched);
       return { accounts: watched, used: false };
@@ -255,8 +259,10 @@ function refuseWalletOptions(options: AddOptions): void {
     moneroWordsFile,
     account,
     script,
+    viewKeyFile,
   } = options;
-  if (account || script || !options.wallet) throw usage('a sandbox has no accounts of other wallets');
+  if (account || script || viewKeyFile !== undefined || !options.wallet)
+    throw usage('a sandbox has no accounts of other wallets');
   const isOfPast = birthday !== undefined || restoreHeight !== undefined;
   if (moneroWordsFile || imported || wordsFile || passphraseFile || isOfPast || iHaveTheWords) {
     throw usage('the sandbox has a wallet of its own: leave out what is about wallets');

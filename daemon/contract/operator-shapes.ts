@@ -42,7 +42,13 @@ export const AccountKeySchema = z.discriminatedUnion('kind', [
       })
       .exactOptional(),
   }),
-  z.strictObject({ kind: z.literal('monero'), privateViewKey: hex(32), publicSpendKey: hex(32) }),
+  z.strictObject({
+    kind: z.literal('monero'),
+    privateViewKey: hex(32),
+    publicSpendKey: hex(32),
+    /** Its spend key is in another wallet. */
+    watch: z.literal(true).exactOptional(),
+  }),
 ]);
 
 export const Nothing = z.strictObject({});
@@ -66,12 +72,14 @@ export const Instant = z.iso.datetime();
 
 /**
  * `withheld`: why the amount is not known yet; then it is 0. `locked`: what can be spent later, and the blocks until the first
- * and until the last part of it can.
+ * and until the last part of it can. `unproven`: the amount is as far as known; so much of it may have been spent already, until key
+ * images are imported; null: every spend is seen by itself.
  */
 const Balance = z.object({
   crypto: z.string(),
   amount: Decimal,
   withheld: z.string().nullable(),
+  unproven: Decimal.nullable(),
   locked: z.object({ amount: Decimal, first_blocks: z.int(), last_blocks: z.int() }).nullable(),
 });
 

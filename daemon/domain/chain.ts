@@ -17,11 +17,11 @@ export const CHECKPOINT_BLOCKS_MAX = 120;
 
 /**
  * The public part of an account, from which the daemon derives addresses. `secp256k1`: the BIP-32 node at the account
- * level (hex). `monero`: the private view key and the public spend key (hex).
+ * level (hex). `monero`: the private view key and the public spend key (hex); `watch`: the spend key is in another wallet.
  */
 export type AccountKey =
   | { kind: 'secp256k1'; publicKey: string; chainCode: string; watch?: WatchOnly }
-  | { kind: 'monero'; privateViewKey: string; publicSpendKey: string };
+  | { kind: 'monero'; privateViewKey: string; publicSpendKey: string; watch?: true };
 
 /** The kinds of script that one key can have: BIP-44, BIP-49, BIP-84 and BIP-86. */
 export const SCRIPT_FORMS = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const;
@@ -34,7 +34,7 @@ export type ScriptForm = (typeof SCRIPT_FORMS)[number];
 export type WatchOnly = { form: ScriptForm; origin: { fingerprint: string; path: string } | null };
 
 /** Whether the private keys of an account are in another wallet, so that nothing here can sign for it. */
-export const isWatchOnly = (key: AccountKey): boolean => key.kind === 'secp256k1' && key.watch !== undefined;
+export const isWatchOnly = (key: AccountKey): boolean => key.watch !== undefined;
 
 /** `script` is searched for on the chain: a scriptPubKey, or the bytes of the address. */
 export type DerivedAddress = { script: Uint8Array; address: string };

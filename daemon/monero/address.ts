@@ -21,6 +21,8 @@ type Prefixes = { standard: number; integrated: number; subaddress: number };
 
 const MAINNET: Prefixes = { standard: 18, integrated: 19, subaddress: 42 };
 const STAGENET: Prefixes = { standard: 24, integrated: 25, subaddress: 36 };
+/** Of Monero's developers; no network here has them. */
+const TESTNET: Prefixes = { standard: 53, integrated: 54, subaddress: 63 };
 
 /**
  * From `cryptonote_config.h`. The public test network for users is stagenet (Monero's own testnet is for its
@@ -122,27 +124,45 @@ const checksum = (data: Uint8Array): Uint8Array => keccak256(data).subarray(0, C
  * this network.
  */
 export function scriptOf(address: string, network: Network): Uint8Array | null {
-  if (address.length > ADDRESS_CHARS_MAX) return null;
-  let data: Uint8Array;
-  try {
-    data = base58xmr.decode(address);
-  } catch {
-    return null;
-  }
-  const script = data.subarray(0, -CHECKSUM_BYTES);
-  const { standard, integrated, subaddress: sub } = PREFIXES[network];
-  const isKind =
-    script.length === PLAIN_BYTES
-      ? script[0] === standard || script[0] === sub
-      : script.length === INTEGRATED_BYTES && script[0] === integrated;
-  if (!isKind || bytesToHex(checksum(script)) !== bytesToHex(data.subarray(-CHECKSUM_BYTES))) return null;
-  const keys = [script.subarray(1, 1 + KEY_BYTES), script.subarray(1 + KEY_BYTES, PLAIN_BYTES)];
-  return keys.every((key) => pointOf(key) !== null) ? script : null;
+  const named = readAddress(address);
+  return named && isOfNetwork(named, network) ? base58xmr.decode(address).subarray(0, -CHECKSUM_BYTES) : null;
 }
 
 /** Whether the bytes are those of a subaddress, for which the sender's computation differs. */
 export const isSubaddress = ([prefix]: Uint8Array): boolean =>
   Object.values(PREFIXES).some(({ subaddress: sub }) => prefix === sub);
+
+/** `of`: the chain of Monero's whose addresses begin so. `spend`, `view`: public keys, 32 bytes. */
+export type NamedAddress = { kind: keyof Prefixes; of: string; spend: Uint8Array; view: Uint8Array };
+
+const CHAINS = [
+  ['mainnet', MAINNET],
+  ['stagenet', STAGENET],
+  ["Monero's developers' test network", TESTNET],
+] as const;
+const KINDS = ['standard', 'integrated', 'subaddress'] as const;
+
+/** Kind, chain and keys of an address of any chain of Monero; null: it is no address, or a character of it is wrong. */
+export function readAddress(text: string): NamedAddress | null {
+  if (text.length > ADDRESS_CHARS_MAX) return null;
+  let data: Uint8Array;
+  try {
+    data = base58xmr.decode(text);
+  } catch {
+    return null;
+  }
+  const script = data.subarray(0, -CHECKSUM_BYTES);
+  const [of, prefixes] = CHAINS.find(([, each]) => KINDS.some((one) => each[one] === script[0])) ?? [];
+  const kind = prefixes && KINDS.find((one) => prefixes[one] === script[0]);
+  if (!of || !kind || script.length !== (kind === 'integrated' ? INTEGRATED_BYTES : PLAIN_BYTES)) return null;
+  if (bytesToHex(checksum(script)) !== bytesToHex(data.subarray(-CHECKSUM_BYTES))) return null;
+  const [spend, view] = [script.subarray(1, 1 + KEY_BYTES), script.subarray(1 + KEY_BYTES, PLAIN_BYTES)];
+  return pointOf(spend) && pointOf(view) ? { kind, of, spend, view } : null;
+}
+
+/** Whether an address of this kind of chain is one of a network: a regtest chain has mainnet's. */
+export const isOfNetwork = ({ of }: NamedAddress, network: Network): boolean =>
+  CHAINS.some(([name, prefixes]) => name === of && prefixes === PREFIXES[network]);
 
 export function isValidAddress(address: string, network: Network): boolean {
   return scriptOf(address, network) !== null;

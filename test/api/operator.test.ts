@@ -331,6 +331,7 @@ describe('invoices', () => {
       crypto: 'LTC',
       amount: '0.5',
       withheld: null,
+      unproven: null,
       locked: null,
     });
   });

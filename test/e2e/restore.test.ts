@@ -119,9 +119,9 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
       expect(
         businesses.map((one: { account_no: number; balances: unknown }) => [one.account_no, one.balances]),
       ).toEqual([
-        [0, [{ crypto: 'LTC', amount: '2', withheld: null, locked: null }]],
+        [0, [{ crypto: 'LTC', amount: '2', withheld: null, unproven: null, locked: null }]],
         [1, []],
-        [2, [{ crypto: 'LTC', amount: '5', withheld: null, locked: null }]],
+        [2, [{ crypto: 'LTC', amount: '5', withheld: null, unproven: null, locked: null }]],
       ]);
       expect(done.out).not.toContain(words.split(' ').slice(0, 2).join(' '));
       const again = await cli(fresh.dataDir, [...restore, ...secrets]);

@@ -136,32 +136,46 @@ export class Monerod {
   }
 
   async #launchWallet(): Promise<void> {
-    this.#wallet = spawnBound(
+    this.#wallet = this.#walletProgram(this.#walletPort, this.folder);
+    await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
+    await this.wallet('generate_from_keys', { filename: 'payer', password: '', restore_height: 0, ...PAYER });
+  }
+
+  #walletProgram(port: number, folder: string): ChildProcess {
+    return spawnBound(
       PROGRAMS[1] as string,
       [
         '--rpc-bind-ip',
         '127.0.0.1',
         '--rpc-bind-port',
-        String(this.#walletPort),
+        String(port),
         '--disable-rpc-login',
         '--rpc-ssl',
         'disabled',
         '--daemon-ssl',
         'disabled',
         '--wallet-dir',
-        this.folder,
+        folder,
         '--daemon-address',
         `127.0.0.1:${this.port}`,
         '--trusted-daemon',
         '--log-file',
-        join(this.folder, 'wallet.log'),
+        join(folder, 'wallet.log'),
         '--log-level',
         '0',
       ],
       { stdio: 'ignore' },
     );
-    await this.#ready(this.#wallet, () => this.wallet('get_version', {}));
-    await this.wallet('generate_from_keys', { filename: 'payer', password: '', restore_height: 0, ...PAYER });
+  }
+
+  /** Another wallet, of somebody who is not the payer, in a program and a folder of its own. */
+  async otherWallet(): Promise<OtherWallet> {
+    const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'monero-wallet-'))];
+    const child = this.#walletProgram(port, folder);
+    const wallet = new OtherWallet(port, folder, child);
+    await this.#ready(child, () => wallet.call('get_version', {}));
+    await wallet.call('create_wallet', { filename: OTHER, password: '', language: 'English' });
+    return wallet;
   }
 
   async #ready(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
@@ -366,6 +380,61 @@ export class Monerod {
   async remove(): Promise<void> {
     await ended(this.#wallet, 'SIGKILL');
     await ended(this.#node, 'SIGKILL');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+const OTHER = 'other';
+
+/** A wallet of monero-wallet-rpc that is not the payer's. */
+export class OtherWallet {
+  readonly #port: number;
+  readonly #child: ChildProcess;
+  readonly folder: string;
+
+  constructor(port: number, folder: string, child: ChildProcess) {
+    this.#port = port;
+    this.folder = folder;
+    this.#child = child;
+  }
+
+  call<T = Json>(method: string, params: Json): Promise<T> {
+    return jsonRpc<T>(this.#port, method, params);
+  }
+
+  /** Its wallet's file, which monero-wallet-cli opens once the program was removed. */
+  get file(): string {
+    return join(this.folder, OTHER);
+  }
+
+  async address(): Promise<string> {
+    return (await this.call<{ address: string }>('get_address', { account_index: 0 })).address;
+  }
+
+  async key(kind: 'view_key' | 'spend_key' | 'mnemonic'): Promise<string> {
+    return (await this.call<{ key: string }>('query_key', { key_type: kind })).key;
+  }
+
+  /** What it has in blocks, piconero. */
+  async balance(): Promise<bigint> {
+    await this.call('refresh', {});
+    return BigInt((await this.call<{ balance: number }>('get_balance', { account_index: 0 })).balance);
+  }
+
+  /** Puts a transaction into the pool; returns its id and its fee, piconero. */
+  async pay(address: string, units: bigint): Promise<{ txid: string; fee: bigint }> {
+    await this.call('refresh', {});
+    const destinations = [{ address, amount: Number(units) }];
+    const { tx_hash, fee } = await this.call<{ tx_hash: string; fee: number }>('transfer', { destinations });
+    return { txid: tx_hash, fee: BigInt(fee) };
+  }
+
+  async stop(): Promise<void> {
+    await ended(this.#child, 'SIGINT');
+  }
+
+  async remove(): Promise<void> {
+    await ended(this.#child, 'SIGKILL');
     await rm(this.folder, { recursive: true, force: true });
   }
 }

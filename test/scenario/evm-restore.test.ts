@@ -156,8 +156,14 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
       expect(used).toEqual([{ chain: 'ETH', account_no: 0, receiving: 1, change: 0 }]);
       expect(businesses.map((one: { balances: unknown }) => one.balances)).toEqual([
         [
-          { crypto: 'ETH', amount: formatUnits(coins, assetOf('ETH')), withheld: null, locked: null },
-          { crypto: 'USDT_ERC20', amount: formatUnits(unspent, assetOf('USDT_ERC20')), withheld: null, locked: null },
+          { crypto: 'ETH', amount: formatUnits(coins, assetOf('ETH')), withheld: null, unproven: null, locked: null },
+          {
+            crypto: 'USDT_ERC20',
+            amount: formatUnits(unspent, assetOf('USDT_ERC20')),
+            withheld: null,
+            unproven: null,
+            locked: null,
+          },
         ],
       ]);
       expect(unspent).toBe(85n * UNIT);

@@ -134,6 +134,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
       crypto: 'XMR',
       amount: '0',
       withheld: null,
+      unproven: null,
       locked: { amount: '10.5', first_blocks: 6, last_blocks: 6 },
     });
     await mine(UNLOCK_BLOCKS - 4);

@@ -11,6 +11,7 @@ import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
+import { primaryAddress } from '../../wallet/view-only.ts';
 import { descriptorOf } from '../../wallet/watch-only.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
@@ -96,9 +97,11 @@ export function addressProblems(database: Source, words: OpenedBackup): Compared
 function watchOnlyOf({ chain_key, account_no, key }: AddressSample): string | null {
   const stored = JSON.parse(key) as AccountKey;
   const [network] = chain_key.split(':') as [Network, ChainId];
-  if (stored.kind !== 'secp256k1' || !stored.watch) return null;
+  const place = `${chain_key} account ${account_no}`;
+  if (stored.kind === 'monero') return stored.watch ? `${place}: ${primaryAddress(stored, network)}` : null;
+  if (!stored.watch) return null;
   const { watch } = stored;
-  return `${chain_key} account ${account_no}: ${descriptorOf({ ...stored, watch }, network)}`;
+  return `${place}: ${descriptorOf({ ...stored, watch }, network)}`;
 }
 
 /** Whether the words give the account and the address in the database. The sandbox has its own words. */

@@ -3,6 +3,9 @@
  * withdrawals.
  */
 import type { Asset } from '../../domain/assets.ts';
+import { isWatchOnly } from '../../domain/chain.ts';
+import { minOf } from '../../domain/money.ts';
+import { coinsWithoutImage } from '../../store/queries/key-images.ts';
 import { immatureCoins } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -13,9 +16,13 @@ import { availableUnits } from '../withdrawals/coins.ts';
 
 /** More would be a mining pool's. */
 const IMMATURE_READ_MAX = 10_000;
+const COINS_READ_MAX = 10_000;
 
-/** `withheld`: why the amount cannot be told yet, so that `units` is 0; null: it is right. */
-export type Balance = { asset: Asset; units: bigint; withheld: string | null };
+/**
+ * `withheld`: why the amount cannot be told yet, so that `units` is 0; null: it is right. `unproven`: the part of it that may have been
+ * spent already, because nobody gave its key images; null: every spend is seen by itself.
+ */
+export type Balance = { asset: Asset; units: bigint; withheld: string | null; unproven: bigint | null };
 
 /** The spendable units of every enabled asset, in the order of the asset table. */
 export function balances(app: App, business: Business): Balance[] {
@@ -24,8 +31,16 @@ export function balances(app: App, business: Business): Balance[] {
     const chain = account && app.chains.find(account.chainKey);
     const withheld = account ? whySpendsUnknown(app.store, chain ?? undefined, account.id) : null;
     const units = account && withheld === null ? availableUnits(app.store, account.id, asset.symbol) : 0n;
-    return { asset, units, withheld };
+    const isFollowed = !account || !chain?.adapter.keyImages || !isWatchOnly(account.key);
+    const unproven = isFollowed ? null : minOf(unprovenUnits(app.store, account.id), units);
+    return { asset, units, withheld, unproven };
   });
+}
+
+/** The coins of a view-only account of which no key image is known. More than are read at once are not counted. */
+function unprovenUnits(reader: Reader, account_id: number): bigint {
+  const coins = reader.all(coinsWithoutImage, { account_id, asset: 'XMR', limit: COINS_READ_MAX });
+  return coins.reduce((sum, { units }) => sum + units, 0n);
 }
 
 /**

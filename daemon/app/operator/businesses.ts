@@ -6,6 +6,7 @@ import { type AccountKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { Scope } from '../../domain/merchant.ts';
 import type { ClientRow } from '../../store/queries/businesses.ts';
+import { refuseSpendKey } from '../../wallet/view-only.ts';
 import { FORMS } from '../../wallet/watch-only.ts';
 import type { App } from '../app.ts';
 import { addBusiness, type NewBusiness } from '../shops/businesses.ts';
@@ -33,8 +34,15 @@ export async function openBusiness(
   });
 }
 
-/** Throws `Rejected('account.script')` for a watch-only account of a kind that its chain does not have. */
+/**
+ * Throws `Rejected`: `account.script` for a watch-only account of a kind that its chain does not have, and `account.private` for a
+ * private spend key of Monero in place of the view key.
+ */
 function checkForm(chain: ChainId, key: AccountKey): void {
+  if (key.kind === 'monero' && chain === 'XMR') {
+    refuseSpendKey(key);
+    return;
+  }
   const form = key.kind === 'secp256k1' ? key.watch?.form : undefined;
   if (form !== undefined && isUtxo(chain) && FORMS[chain].includes(form)) return;
   throw new Rejected('account.script', `${chain} has no watch-only accounts of that kind`, 'accounts');

@@ -98,7 +98,8 @@ function jumpAhead(tx: Tx, now: number, jump: number): void {
     skip(tx, id, 0, [{ from: next, to: next + far }]);
     // the other wallet of a watch-only account gets its change by itself
     if (!isWatchOnly(key)) skip(tx, id, 1, [{ from: next_change, to: next_change + change }]);
-    beginUnknownSpends(tx, { id, chain_key }, now);
+    // the signer has no key of a view-only account: its balance stays as far as it is known
+    if (!isWatchOnly(key)) beginUnknownSpends(tx, { id, chain_key }, now);
     endPlan(tx, id, 'stopped', message('gas.restored'));
   }
   tellJumps(tx, now);

@@ -5,7 +5,9 @@ import { isTimeZone } from '../../domain/calendar.ts';
 import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { isEvm } from '../../domain/evm.ts';
+import { addressAt } from '../../monero/address.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
+import { insertTarget } from '../../store/queries/credits.ts';
 import { setPast } from '../../store/queries/skipped.ts';
 import type { Tx } from '../../store/store.ts';
 import { skipUsed } from '../addresses/skipped.ts';
@@ -138,9 +140,10 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       // a past can be read only from a birthday on
       rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
     });
+    if (isWatchOnly(key) && key.kind === 'monero') watchPrimary(tx, account.id, wanted.network, key);
     if (!wanted.past) continue;
     addPast(tx, account.id, chain, wanted.past);
-    if (wanted.birthday !== null)
+    if (wanted.birthday !== null && !isWatchOnly(key))
       beginUnknownSpends(tx, { id: account.id, chain_key: chainKey(wanted.network, chain) }, now);
   }
   for (const asset of possibleAssets(app, wanted.network, chains)) {
@@ -155,7 +158,8 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
 
 /** Accounts of one key would give the same address to two payers; those of a wallet differ by their number. Throws `Rejected('account.in_use')`. */
 function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
-  const nodeOf = (one: AccountKey) => (one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : null);
+  const nodeOf = (one: AccountKey) =>
+    one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : one.publicSpendKey;
   const node = nodeOf(key);
   const isSame = (one: AccountKey) => (isWatchOnly(key) || isWatchOnly(one)) && nodeOf(one) === node;
   const other = app.directory.accounts().find((one) => one.chainKey === chain_key && isSame(one.key));
@@ -166,6 +170,12 @@ function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
     `The key is that of ${name} already: each business needs an account of its own`,
     'accounts',
   );
+}
+
+/** The other wallet of a view-only account gets its change at the standard address, from its first payment on. */
+function watchPrimary(tx: Tx, account_id: number, network: Network, key: AccountKey): void {
+  const place = { account_id, chain_key: chainKey(network, 'XMR'), branch: 1, idx: 0, invoice_id: null };
+  tx.run(insertTarget, { ...addressAt(key, 1, 0, network), ...place });
 }
 
 /** Skips the account's addresses that may already be in use; their money is found by the rescan. */

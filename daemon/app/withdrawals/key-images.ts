@@ -3,7 +3,7 @@
  * compute them. So a spend by another copy of the words is seen from then on. If the wallet was locked meanwhile, or
  * was restored, the blocks since the coin came are searched for it.
  */
-import type { Searched } from '../../domain/chain.ts';
+import { isWatchOnly, type Searched } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { accountsOfChain } from '../../store/queries/businesses.ts';
 import { creditByOutpoint } from '../../store/queries/credits.ts';
@@ -77,7 +77,9 @@ export async function learnKeyImages(app: App, chain: ChainRuntime): Promise<boo
     await app.store.write((tx) => tx.run(dropKeyImages, range));
   }
   askedAgain.add(chain);
-  for (const { id, rescan } of app.store.all(accountsOfChain, { chain_key: chain.key })) {
+  for (const { id, rescan, key } of app.store.all(accountsOfChain, { chain_key: chain.key })) {
+    // the signer has no key of it
+    if (isWatchOnly(key)) continue;
     // while a past is read, each new coin would begin another search of all blocks since
     if (rescan !== null) continue;
     const rows = withoutImage(app.store, chain, id, COINS_PER_REQUEST);

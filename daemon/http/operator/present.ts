@@ -57,7 +57,7 @@ export function businessJson(app: App, business: Business): BusinessJson {
   };
 }
 
-function balanceJson(app: App, business: Business, { asset, units, withheld }: Balance) {
+function balanceJson(app: App, business: Business, { asset, units, withheld, unproven }: Balance) {
   const account = app.directory.account(business, asset.symbol);
   const chain = account && app.chains.find(account.chainKey);
   const locked = account && chain ? lockedUnits(app.store, chain, account, asset) : null;
@@ -65,6 +65,7 @@ function balanceJson(app: App, business: Business, { asset, units, withheld }: B
     crypto: asset.symbol,
     amount: formatUnits(units, asset),
     withheld,
+    unproven: unproven === null ? null : formatUnits(unproven, asset),
     locked: locked && {
       amount: formatUnits(locked.units, asset),
       first_blocks: locked.blocks.first,

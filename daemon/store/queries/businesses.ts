@@ -27,7 +27,7 @@ export const insertAccount = insert('account', ['business_id', 'chain_key', 'key
 export const allAccounts = statement((_: Nothing) => sqlite.selectFrom('account').selectAll().orderBy('id'));
 
 export const accountsOfChain = statement((p: { chain_key: string }) =>
-  sqlite.selectFrom('account').select(['id', 'rescan']).where('chain_key', '=', p.chain_key).orderBy('id'),
+  sqlite.selectFrom('account').select(['id', 'rescan', 'key']).where('chain_key', '=', p.chain_key).orderBy('id'),
 );
 
 export const accountById = find('account', 'id');

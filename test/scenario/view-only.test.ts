@@ -1,0 +1,120 @@
+/**
+ * A Monero account whose spend key is in another wallet, monero-wallet-rpc's: payments arrive at that wallet's own addresses.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operatorClient } from '../../daemon/contract/client.ts';
+import type { Result } from '../../daemon/contract/operator.ts';
+import { readAddress } from '../../daemon/monero/address.ts';
+import { hasWallet } from '../../daemon/wallet/wallet.ts';
+import { hasMonerod, Monerod, monerodTitle, type OtherWallet } from '../nodes/monerod.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cli } from '../unit/cli-kit.ts';
+
+const COIN = 10n ** 12n;
+/** Every output is locked for so many blocks. */
+const LOCK_BLOCKS = 10;
+const SHOP = 'Stall';
+
+describe.skipIf(!hasMonerod)(monerodTitle('a view-only account of Monero'), () => {
+  let node: Monerod;
+  let wallet: OtherWallet;
+  let service: TestDaemon;
+  let key: string;
+
+  beforeAll(async () => {
+    node = await Monerod.start();
+    [wallet, service] = await Promise.all([
+      node.otherWallet(),
+      startTestDaemon(`[networks.regtest.XMR]\nmonerod = ["${node.url}"]\n[networks.regtest.rates]\nXMR = "200"\n`),
+    ]);
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await wallet?.remove();
+    await node?.remove();
+  });
+
+  const operator = () => operatorClient(service.dataDir);
+  const call = <Body>(method: string, path: string, body?: object) =>
+    service.call<Body>(method, path, body, { 'mb-api-key': key });
+
+  /** `business add` with the view key, or another secret in its place, in a file. */
+  async function add(name: string, address: string, secret: string, ...options: string[]) {
+    const file = join(service.dataDir, 'view-key');
+    await writeFile(file, `${secret}\n`);
+    const account = ['--account', `XMR=${address}`, '--view-key-file', file, '--no-wallet', '--json', '--yes'];
+    return cli(service.dataDir, ['business', 'add', '--name', name, '--network', 'regtest', ...account, ...options]);
+  }
+
+  const shop = async () => {
+    const { businesses } = await operator()('business.list', {});
+    return businesses.find(({ name }) => name === SHOP);
+  };
+  const balance = async () => (await shop())?.balances.find(({ crypto }) => crypto === 'XMR');
+
+  async function address(amount: number): Promise<string> {
+    const { body } = await call<{ id: string }>('POST', '/invoice', { amount, crypto: 'XMR' });
+    return until('monerod is followed', async () => {
+      const asked = await call<{ address: string }>('POST', `/invoice/rp/${body.id}`, {});
+      return asked.status === 201 && asked.body.address;
+    });
+  }
+
+  const alerts = async () => (await operator()('alert.list', {})).alerts.map(({ kind }) => kind);
+
+  it('receives at the addresses of the wallet that has the keys, with a balance as far as known', async () => {
+    const added = await add(SHOP, await wallet.address(), await wallet.key('view_key'));
+    expect([added.code, added.err]).toEqual([0, expect.stringContaining('1  8')]);
+    const result = JSON.parse(added.out) as Result<'business.add'>;
+    expect(result.business).toMatchObject({ watch_only: ['XMR'], cryptos: ['XMR'] });
+    expect(await hasWallet(join(service.dataDir, 'vault'))).toBe(false);
+    ({ key } = result.key);
+    for (let made = 0; made < 3; made++) {
+      const { address: own } = await wallet.call<{ address: string }>('create_address', { account_index: 0 });
+      expect(added.err).toContain(own);
+    }
+    const [first, second] = [await address(400), await address(200)];
+    expect(added.err).toContain(first);
+    await node.pay([
+      { address: first, units: 2n * COIN },
+      { address: second, units: COIN },
+    ]);
+    await node.mine(LOCK_BLOCKS);
+    await until('the payments are confirmed', async () => (await balance())?.amount === '3');
+    expect(await balance()).toMatchObject({ amount: '3', unproven: '3', withheld: null, locked: null });
+    expect(await wallet.balance()).toBe(3n * COIN);
+    const listed = await cli(service.dataDir, ['business', 'list']);
+    expect(listed.out).toContain('3 XMR, as far as known: 3 may be spent');
+    const asked = { business: SHOP, crypto: 'XMR', address: await node.newAddress(), amount: '0.5' };
+    await expect(operator()('withdrawal.add', asked)).rejects.toMatchObject({ code: 'account.watch_only' });
+    expect(await alerts()).toEqual([]);
+  });
+
+  it('refuses what is no view key of a primary address that is not in use', async () => {
+    const [own, viewKey] = [await wallet.address(), await wallet.key('view_key')];
+    const used = await add('Twice', own, viewKey);
+    expect([used.code, used.err]).toEqual([1, expect.stringContaining(`is that of ${SHOP} already`)]);
+    const spendKey = await wallet.key('spend_key');
+    for (const secret of [spendKey, await wallet.key('mnemonic')]) {
+      const secretly = await add('Secret', own, secret);
+      expect([secretly.code, secretly.err]).toEqual([1, expect.stringContaining('That is secret')]);
+      expect(`${secretly.err}${secretly.out}`).not.toContain(secret.slice(0, 16));
+    }
+    const inLine = await add('Line', `${own}:${viewKey}`, viewKey);
+    expect([inLine.code, inLine.err]).toEqual([2, expect.stringContaining('takes the primary address alone')]);
+    const { account_no } = await operator()('business.nextAccount', { network: 'regtest' });
+    const publicSpendKey = Buffer.from(readAddress(own)!.spend).toString('hex');
+    const straight = operator()('business.add', {
+      name: 'Straight',
+      network: 'regtest',
+      account_no,
+      accounts: { XMR: { kind: 'monero', privateViewKey: spendKey, publicSpendKey, watch: true } },
+      key: { name: 'shop', scopes: ['invoices'] },
+    });
+    await expect(straight).rejects.toMatchObject({ code: 'account.private' });
+    const { businesses } = await operator()('business.list', {});
+    expect(businesses.filter(({ network }) => network === 'regtest').map(({ name }) => name)).toEqual([SHOP]);
+  });
+});
