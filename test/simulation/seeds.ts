@@ -91,4 +91,6 @@ export const SEEDS: readonly Row[] = [
   { seed: 71003, steps: 130, kind: 'liars', without: 'combine lies' },
   // the same data comes back three times, and each run before it has jumped farther
   { seed: 71019, steps: 300 },
+  // after a restore, a second machine pays what was requested since, with money of before
+  { seed: 76004, steps: 100, kind: 'core' },
 ];

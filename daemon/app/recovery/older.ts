@@ -15,12 +15,12 @@ import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { type Message, message, textOf } from '../../domain/messages.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
 import { creditByOutpoint, targetById } from '../../store/queries/credits.ts';
-import { coinsSpentBy, debitByRef, debitsOfTransaction } from '../../store/queries/debits.ts';
-import { doubtedWithdrawal, dropUnexplained, unexplainedAfter } from '../../store/queries/restore.ts';
-import { dropKeys, dropSpend, versionByTxid, versionsOf } from '../../store/queries/withdrawals.ts';
+import { debitByRef } from '../../store/queries/debits.ts';
+import { doubtedWithdrawal } from '../../store/queries/restore.ts';
+import { versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { isTaken, kinTarget } from '../addresses/kin.ts';
-import { endIn, insertIn } from '../alerts.ts';
+import { insertIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
@@ -37,8 +37,7 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
   if (quarantineOf(tx)) return;
   const now = app.now();
   const readFrom = beginReadingAgain(app, tx);
-  const place = forgetUnexplained(app, tx, where);
-  beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...place }, now, jumpOf(app));
+  beginQuarantine(tx, { made_at: null, why: reason, readFrom, ...where }, now, jumpOf(app));
   insertIn(tx, now, null, OLDER, '', message('data.older', { reason }));
   tx.afterCommit(() => {
     app.log.error({ reason: textOf(reason) }, 'the data is older than what happened: the service is quarantined');
@@ -50,31 +49,6 @@ export function beginAsOlder(app: App, tx: Tx, reason: Message, where: SearchSta
       app.log.warn({ reason: error.message }, 'approvals could not be ended yet'),
     );
   });
-}
-
-/**
- * Payments since the last quarantine that pay no withdrawal of before it were taken for those of the lost machine. They may be of
- * the one that was just noticed, and pay what was requested since, so they are searched for and compared again. Returns where the search begins.
- */
-function forgetUnexplained(app: App, tx: Tx, start: SearchStart): SearchStart {
-  const ended = restoredFrom(tx)?.ended;
-  const heights = { ...start.heights };
-  let { lastDebit } = start;
-  for (const { id, spend_id, chain_key, txid } of ended ? tx.all(unexplainedAfter, { version: ended.version }) : []) {
-    const named = present(txid, 'id of a payment that was seen');
-    const debits = tx.all(debitsOfTransaction, { from: `${named}:`, to: `${named};`, chain_key });
-    const coins = tx.all(coinsSpentBy, { txid: named, chain_key });
-    const places = [...debits.map(({ block_height }) => block_height), ...coins.map((coin) => coin.spent_block_height)];
-    for (const height of places) {
-      if (height !== null) heights[chain_key] = Math.min(heights[chain_key] ?? height - 1, height - 1);
-    }
-    for (const debit of debits) lastDebit = Math.min(lastDebit ?? debit.id - 1, debit.id - 1);
-    endIn(app, tx, 'restore.unknown_spend', `${chain_key} ${named}`);
-    tx.run(dropKeys, { version_id: id });
-    tx.run(dropUnexplained, { id });
-    if (tx.all(versionsOf, { spend_id }).length === 0) tx.run(dropSpend, { id: spend_id });
-  }
-  return { heights, ...(lastDebit !== undefined && { lastDebit }) };
 }
 
 const jumpOf = ({ jump }: App): number => jump ?? INDICES_JUMPED;

@@ -101,6 +101,16 @@ export function matchSpend(app: App, tx: Tx, chain: ChainRuntime, { decoded, raw
   return true;
 }
 
+/**
+ * Whether it pays a withdrawal that is newer than all that it can know: to its recipient, and as much. The machine that was lost knew
+ * nothing of that one, so another machine runs with the same wallet.
+ */
+export function paysNewer(reader: Reader, chain: ChainRuntime, { decoded, knownTo }: Sight): boolean {
+  const known = examine(reader, chain, decoded, knownTo);
+  const whole = examine(reader, chain, decoded, Number.MAX_SAFE_INTEGER);
+  return whole?.paid.some(({ row }) => !known?.paid.some((one) => one.row.id === row.id)) === true;
+}
+
 function examine(tx: Reader, chain: ChainRuntime, decoded: Decoded, knownTo: number): Case | null {
   const source = coinsOf(tx, chain, decoded) ?? debitsOf(tx, chain, decoded);
   if (!source) return null;

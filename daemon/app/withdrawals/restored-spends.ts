@@ -1,7 +1,7 @@
 /**
  * Finds transactions that the wallet made after the backup, on the machine that was lost. During the quarantine each is
  * checked once. If it pays a withdrawal that the backup knew, it becomes a version of that withdrawal's payment. If
- * not, the operator is alerted.
+ * not, the operator is alerted. If it pays a newer one, another machine runs with the same wallet: a quarantine begins again.
  *
  * Invariant: the quarantine does not end while a coin of ours was spent by a transaction that was not checked, so that
  * no withdrawal is paid twice. A transaction that no source had by then may still appear. So the check continues while
@@ -25,6 +25,7 @@ import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
+import { beginAsOlder } from '../recovery/older.ts';
 import {
   endApprovals,
   endQuarantine,
@@ -36,7 +37,7 @@ import {
 import { sleepingKeys } from '../recovery/sleeping-keys.ts';
 import { whyChainUnknown } from '../recovery/unknown-spends.ts';
 import { endApiKey } from '../shops/keys.ts';
-import { matchSpend } from './match-spend.ts';
+import { matchSpend, paysNewer } from './match-spend.ts';
 
 const PAGE = 500;
 const TRANSACTION_TIMEOUT_MS = 20_000;
@@ -173,7 +174,12 @@ async function matchOne(
     const decoded = chain.spending.decode(raw);
     assert(decoded.txid === unknown.txid, 'a source gives the transaction that it was asked for');
     const seen = { decoded, raw, knownTo: record.last_withdrawal };
-    return await app.store.write((tx) => matchSpend(app, tx, chain, seen));
+    return await app.store.write((tx) => {
+      if (quarantineOf(tx) || !paysNewer(tx, chain, seen)) return matchSpend(app, tx, chain, seen);
+      const reason = message('older.spend', { tx: unknown.txid, chain: chain.key });
+      beginAsOlder(app, tx, reason, { heights: record.heights, lastDebit: record.last_debit ?? 0 });
+      return false;
+    });
   } catch (error) {
     if (!(unknown.mayBeForeign && error instanceof Rejected && error.code === 'spend.malformed')) throw error;
     await tellUnreadable(app, chain, unknown.txid);

@@ -1,8 +1,7 @@
 /** Statements of a restore: addresses and numbers that must not be used again. */
 import { sql } from 'kysely';
 import type { Message } from '../../domain/messages.ts';
-import { UNKNOWN } from '../../domain/spend-state.ts';
-import { remove, sqlite, statement, word, YES } from '../statement.ts';
+import { sqlite, statement, word, YES } from '../statement.ts';
 import { readyTargets } from './ready.ts';
 
 type Nothing = Record<never, never>;
@@ -112,19 +111,6 @@ export const lastWithdrawal = statement((_: Nothing) =>
 export const lastVersion = statement((_: Nothing) =>
   sqlite.selectFrom('spend_version').select('id').orderBy('id', 'desc').limit(1),
 );
-
-/** Payments after a version that nobody here made and that pay no withdrawal known here. */
-export const unexplainedAfter = statement((p: { version: number }) =>
-  sqlite
-    .selectFrom('spend_version')
-    .select(['id', 'spend_id', 'chain_key', 'txid'])
-    .where('id', '>', p.version)
-    .where('kind', '=', word(UNKNOWN))
-    .where('txid', 'is not', null)
-    .orderBy('id'),
-);
-
-export const dropUnexplained = remove('spend_version', 'id');
 
 export const lastDebit = statement((_: Nothing) =>
   sqlite.selectFrom('debit').select('id').orderBy('id', 'desc').limit(1),
