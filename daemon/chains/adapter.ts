@@ -86,6 +86,10 @@ export interface ScriptList extends WatchList {
   debitsAt(targetId: number, asset: AssetId): StoredDebit[];
   /** Account chains: the nonces that open payments have reserved. */
   openNonces(): OpenNonce[];
+  /** Account chains: whether another wallet has the keys of a target, which moves its money unasked. Absent: none has. */
+  isOutside?(targetId: number): boolean;
+  /** Account chains: such targets that hold an asset by the stored entries, those with the most first. */
+  heldOutside?(asset: AssetId): ListedScript[];
   /** The outpoint of the coin of ours that a key image spends. Absent where no chain has key images. */
   coinOfKeyImage?(keyImage: string): string | undefined;
   /**

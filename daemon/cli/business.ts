@@ -20,7 +20,7 @@ import { secretFile, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, table } from './table.ts';
 import type { Unlocked, WalletOptions } from './wallet.ts';
-import { each, type WatchOptions, watchedAccounts } from './watch-only.ts';
+import { each, movedElsewhereText, type WatchOptions, watchedAccounts } from './watch-only.ts';
 
 type Network = Params<'business.add'>['network'];
 type Business = Result<'business.list'>['businesses'][number];
@@ -76,8 +76,9 @@ export function businessCommands(root: Command, io: Io): void {
     )
     .option(
       '--account <coin=key>',
-      'receive BTC, LTC, BCH or XMR in another wallet, such as a hardware wallet: LTC= and its extended public key or output ' +
-        'descriptor, XMR= and its primary address; repeatable',
+      'receive BTC, LTC, BCH, ETH, BSC or XMR in another wallet, such as a hardware wallet: LTC= and its extended public key or ' +
+        'output descriptor, XMR= and its primary address; repeatable. Of ETH and BSC (one key serves both, with their tokens) money ' +
+        'is moved by that wallet alone',
       each,
     )
     .option(
@@ -135,6 +136,7 @@ function businessText(business: Business): string {
     ['Time zone', business.time_zone],
     ['Takes', business.cryptos.join(' ') || 'nothing yet'],
     ['Watch-only', watchOnly.length > 0 ? `${watchOnly.join(' ')} (the keys are in another wallet)` : null],
+    ['Paid out', movedElsewhereText(watchOnly)],
   ]);
 }
 
@@ -273,7 +275,13 @@ function addedText({ business, key, client }: NewBusiness, words: readonly strin
   const parts = [businessText(business), newKeyText(key)];
   if (client) parts.push(clientText(client));
   if (words) parts.push(`The words of the wallet: ${words.join(' ')}\n`);
-  if (business.cryptos.length === 0) {
+  const { possible_cryptos: possible } = business;
+  if (business.cryptos.length === 0 && possible.length > 0) {
+    parts.push(
+      `It takes nothing yet, because only public endpoints connect it, which see its addresses. Say what it takes:\n` +
+        `\`countinghouse business change ${business.id} --enable ${possible.join(',')}\`.\n`,
+    );
+  } else if (business.cryptos.length === 0) {
     const table = `[networks.${business.network}.BTC]`;
     parts.push(
       `No chain of ${business.network} is connected. Name a node under ${table} or its like in the configuration,\n` +

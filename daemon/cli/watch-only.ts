@@ -5,10 +5,12 @@
  */
 import { CHAINS, type ChainId, type Network } from '../domain/assets.ts';
 import { type AccountKey, SCRIPT_FORMS, type ScriptForm } from '../domain/chain.ts';
+import { EVM_CHAINS, type EvmChain, isEvm, NATIVE_COIN } from '../domain/evm.ts';
 import type { Accounts } from '../operator/open-business.ts';
 import { ownAddress } from '../wallet/own-address.ts';
 import { readPrimary, readViewOnly } from '../wallet/view-only.ts';
 import { FORM_NAMES, FORMS, readWatchOnly } from '../wallet/watch-only.ts';
+import { readEvmWatchOnly } from '../wallet/watch-only-evm.ts';
 import { usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFrom } from './secrets.ts';
@@ -16,32 +18,41 @@ import type { Session } from './session.ts';
 
 export type WatchOptions = { account?: string[]; script?: string[]; viewKeyFile?: string };
 
-type Scripted = keyof typeof FORMS;
-type Watchable = Scripted | 'XMR';
+type CoinChain = keyof typeof FORMS;
+type Watchable = CoinChain | EvmChain | 'XMR';
 
 const SHOWN = 3;
+/** How wallets name the place of these addresses. */
+const EVM_PLACE = "m/44'/60'/account'/0/index";
+const XMR_PLACE = 'subaddresses 1 and later of account 0';
 
 /** Collects an option that may be repeated. A descriptor may contain a comma. */
 export const each = (text: string, before: string[] = []): string[] => [...before, text];
 
-const SCRIPTED = Object.keys(FORMS) as Scripted[];
+const COIN_CHAINS = Object.keys(FORMS) as CoinChain[];
+const WATCHABLE: readonly Watchable[] = [...COIN_CHAINS, ...EVM_CHAINS, 'XMR'];
 
-/** `BTC=text`. Throws `Failure` for another chain, and for one that was given before. */
-function byChain<C extends Watchable>(option: string, chains: readonly C[], texts: readonly string[]): Map<C, string> {
-  const found = new Map<C, string>();
+/** `BTC=text`; a chain of accounts may be named by its coin. Throws `Failure` for another chain, and for one that was given before. */
+function byChain<Chain extends Watchable>(
+  option: string,
+  chains: readonly Chain[],
+  texts: readonly string[],
+): Map<Chain, string> {
+  const found = new Map<Chain, string>();
   for (const text of texts) {
     const at = text.indexOf('=');
-    const chain = chains.find((one) => one === text.slice(0, at).trim().toUpperCase());
-    if (at < 0 || !chain) throw usage(`${option} names one of ${chains.join(', ')} first, such as ${option} BTC=…`);
+    const name = text.slice(0, at).trim().toUpperCase();
+    const chain = at < 0 ? undefined : chains.find((one) => one === name || (isEvm(one) && NATIVE_COIN[one] === name));
+    if (!chain) throw usage(`${option} names one of ${chains.join(', ')} first, such as ${option} BTC=…`);
     if (found.has(chain)) throw usage(`${option} gives ${chain} twice`);
     found.set(chain, text.slice(at + 1).trim());
   }
   return found;
 }
 
-function formsOf(texts: readonly string[]): Map<Scripted, ScriptForm> {
-  const forms = new Map<Scripted, ScriptForm>();
-  for (const [chain, text] of byChain('--script', SCRIPTED, texts)) {
+function formsOf(texts: readonly string[]): Map<Watchable, ScriptForm> {
+  const forms = new Map<Watchable, ScriptForm>();
+  for (const [chain, text] of byChain('--script', COIN_CHAINS, texts)) {
     const form = SCRIPT_FORMS.find((one) => one === text);
     if (!form || !FORMS[chain].includes(form)) throw usage(`--script ${chain}= takes ${FORMS[chain].join(', ')}`);
     forms.set(chain, form);
@@ -51,7 +62,7 @@ function formsOf(texts: readonly string[]): Map<Scripted, ScriptForm> {
 
 /**
  * The accounts of `--account`, once the operator said that their first addresses are the other wallet's. Throws `Failure`, and
- * `Rejected` as `readWatchOnly` and `readViewOnly`.
+ * `Rejected` as `readWatchOnly`, `readEvmWatchOnly` and `readViewOnly`.
  */
 export async function watchedAccounts(
   session: Session,
@@ -59,31 +70,30 @@ export async function watchedAccounts(
   { account = [], script = [], viewKeyFile }: WatchOptions,
 ): Promise<Accounts> {
   const forms = formsOf(script);
-  const given = byChain('--account', [...SCRIPTED, 'XMR'] as const, account);
+  const given = byChain('--account', WATCHABLE, account);
   for (const chain of forms.keys()) {
     if (!given.has(chain)) throw usage(`--script ${chain}= goes with --account ${chain}=`);
   }
-  const address = given.get('XMR');
-  if (viewKeyFile !== undefined && address === undefined) throw usage('--view-key-file goes with --account XMR=');
-  const keys: Accounts = {};
-  const shown: string[] = [];
-  for (const chain of SCRIPTED) {
-    const text = given.get(chain);
-    if (text === undefined) continue;
-    const key = readWatchOnly(text, chain, network, forms.get(chain) ?? null);
-    keys[chain] = key;
-    shown.push(`${chain}, ${FORM_NAMES[key.watch.form]}:`, ...firstAddresses(chain, network, key));
+  if (viewKeyFile !== undefined && !given.has('XMR')) throw usage('--view-key-file goes with --account XMR=');
+  const keys: [Watchable, AccountKey][] = [];
+  for (const [chain, text] of given) {
+    const key =
+      chain === 'XMR'
+        ? await viewOnly(session, network, text, viewKeyFile)
+        : readKey(text, chain, network, forms.get(chain) ?? null);
+    keys.push([chain, key]);
   }
-  if (address !== undefined) {
-    const key = await viewOnly(session, network, address, viewKeyFile);
-    keys.XMR = key;
-    shown.push('XMR, subaddresses 1 and later of account 0:', ...firstAddresses('XMR', network, key));
-  }
-  if (given.size === 0) return {};
-  session.note(shown.join('\n'));
+  if (keys.length === 0) return {};
+  session.note(keys.map(([chain, key]) => firstAddresses(chain, network, key)).join('\n'));
+  const chains = keys.map(([chain]) => chain).filter(isMovedElsewhere);
+  if (chains.length > 0)
+    session.note(`${movedElsewhere(chains)} Nothing is paid out, refunded, collected or sent on here.`);
   await confirm(session.io, session.yes, 'Does the wallet that has the keys show the same first receiving addresses?');
-  return keys;
+  return Object.fromEntries(keys);
 }
+
+const readKey = (text: string, chain: CoinChain | EvmChain, network: Network, form: ScriptForm | null): AccountKey =>
+  isEvm(chain) ? readEvmWatchOnly(text, chain, network) : readWatchOnly(text, chain, network, form);
 
 async function viewOnly(session: Session, network: Network, address: string, file: string | undefined) {
   if (/[:,;\s]/.test(address)) {
@@ -98,10 +108,26 @@ async function viewOnly(session: Session, network: Network, address: string, fil
   return readViewOnly(address, viewKey, network);
 }
 
+/** Whether only the wallet that has the keys of a watch-only account makes payments of it: there is no PSBT. */
+const isMovedElsewhere = (chain: ChainId): boolean => chain === 'BCH' || chain === 'XMR' || isEvm(chain);
+
+const movedElsewhere = (chains: readonly ChainId[]): string =>
+  `Money of ${chains.join(' and ')} is moved by the wallet that has the keys${
+    chains.includes('XMR') ? '' : '; the books follow'
+  }.`;
+
+/** Says of which watch-only accounts the other wallet alone makes payments; null: of none. */
+export function movedElsewhereText(watchOnly: readonly ChainId[]): string | null {
+  const chains = watchOnly.filter(isMovedElsewhere);
+  return chains.length > 0 ? movedElsewhere(chains) : null;
+}
+
 /** Numbered as the other wallet numbers them. */
-function firstAddresses(chain: Watchable, network: Network, key: AccountKey): string[] {
+function firstAddresses(chain: Watchable, network: Network, key: AccountKey): string {
   const first = chain === 'XMR' ? 1 : 0;
-  return Array.from({ length: SHOWN }, (_, at) => `  ${at + first}  ${ownAddress(key, chain, network, at)}`);
+  const addresses = Array.from({ length: SHOWN }, (_, at) => `  ${at + first}  ${ownAddress(key, chain, network, at)}`);
+  const form = key.kind === 'secp256k1' ? key.watch?.form : null;
+  return [`${chain}, ${form ? FORM_NAMES[form] : chain === 'XMR' ? XMR_PLACE : EVM_PLACE}:`, ...addresses].join('\n');
 }
 
 /** The chains of a business that the wallet derives: a watch-only account came from elsewhere. */

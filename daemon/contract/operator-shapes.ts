@@ -35,7 +35,8 @@ export const AccountKeySchema = z.discriminatedUnion('kind', [
     /** Its private keys are in another wallet. */
     watch: z
       .strictObject({
-        form: z.enum(SCRIPT_FORMS),
+        /** Of its addresses; null on a chain of accounts. */
+        form: z.enum(SCRIPT_FORMS).nullable(),
         origin: z
           .strictObject({ fingerprint: hex(4), path: z.string().regex(/^(?:\d{1,10}h?(?:\/\d{1,10}h?){0,9})?$/) })
           .nullable(),

@@ -28,10 +28,11 @@ export const SCRIPT_FORMS = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const;
 export type ScriptForm = (typeof SCRIPT_FORMS)[number];
 
 /**
- * An account whose private keys are in another wallet. `form`: of its addresses. `origin`: BIP-380's key origin, the master key's
- * fingerprint and the path to the account, such as 84h/0h/0h; null: the key came without one.
+ * An account whose private keys are in another wallet. `form`: of its addresses; null on a chain of accounts, which has no scripts.
+ * `origin`: BIP-380's key origin, the master key's fingerprint and the path to the account, such as 84h/0h/0h; null: the key came
+ * without one.
  */
-export type WatchOnly = { form: ScriptForm; origin: { fingerprint: string; path: string } | null };
+export type WatchOnly = { form: ScriptForm | null; origin: { fingerprint: string; path: string } | null };
 
 /** Whether the private keys of an account are in another wallet, so that nothing here can sign for it. */
 export const isWatchOnly = (key: AccountKey): boolean => key.watch !== undefined;

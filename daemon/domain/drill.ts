@@ -6,7 +6,7 @@ export type DrillReport = {
   deposits: number;
   /** How many addresses were derived again from the words. */
   addresses: number;
-  /** Accounts of other wallets, each with its descriptor, by the backup's word alone: to be compared with that wallet. */
+  /** Accounts of other wallets, each with its descriptor or first address, by the backup's word alone: to be compared with that wallet. */
   watch_only: string[];
   /** Empty if the backup would restore everything. */
   problems: string[];

@@ -6,7 +6,7 @@ export type RejectCode =
   | 'params'
   | 'seal'
   | 'validation'
-  | `account.${'checksum' | 'in_use' | 'integrated' | 'key' | 'network' | 'private' | 'script' | 'subaddress' | 'view_key' | 'watch_only'}`
+  | `account.${'checksum' | 'depth' | 'in_use' | 'integrated' | 'key' | 'network' | 'private' | 'script' | 'subaddress' | 'view_key' | 'watch_only'}`
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
   | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
   | `body.${'encoding' | 'json' | 'object'}`

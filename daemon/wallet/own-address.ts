@@ -24,8 +24,8 @@ export function ownAddress(key: AccountKey, chain: ChainId, network: Network, in
   const { publicKey } = receivingBranch(key).deriveChild(index);
   assert(publicKey, 'a derived node has its public key');
   if (isEvm(chain)) return checksummed(evmOf(publicKey));
-  const script =
-    key.kind === 'secp256k1' && key.watch ? scriptOfForm(publicKey, key.watch.form) : ownScript(publicKey, chain);
+  const form = key.kind === 'secp256k1' ? key.watch?.form : undefined;
+  const script = form ? scriptOfForm(publicKey, form) : ownScript(publicKey, chain);
   return addressOfOwnScript(script, chain, network);
 }
 

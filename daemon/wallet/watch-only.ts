@@ -5,16 +5,25 @@
  * Invariant: a private key is refused, and neither it nor another part of the text is in an error.
  */
 import { hexToBytes } from '@noble/curves/utils.js';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { base58, createBase58check, hex } from '@scure/base';
 import { HDKey } from '@scure/bip32';
 import type { Network } from '../domain/assets.ts';
 import type { AccountKey, ScriptForm, WatchOnly } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
+import {
+  bad,
+  COIN_CHAINS,
+  type ExtendedKey,
+  FIELD,
+  needNetwork,
+  needPublic,
+  ORIGIN,
+  originOf,
+  readExtended,
+} from './extended-key.ts';
 import type { UtxoChain } from './signer/wire.ts';
 
-/** An account of another wallet. */
-export type WatchOnlyKey = Extract<AccountKey, { kind: 'secp256k1' }> & { watch: WatchOnly };
+/** An account of coins of another wallet. */
+export type WatchOnlyKey = Extract<AccountKey, { kind: 'secp256k1' }> & { watch: WatchOnly & { form: ScriptForm } };
 
 /** The script forms that each chain's watch-only accounts can have. */
 export const FORMS: Readonly<Record<UtxoChain, readonly ScriptForm[]>> = {
@@ -42,56 +51,6 @@ const PURPOSES: Readonly<Record<string, ScriptForm>> = {
 /** SLIP-44 coin types on mainnet. A BCH account from before the split has BTC's. */
 const COINS: Readonly<Record<UtxoChain, readonly string[]>> = { BTC: ['0h'], LTC: ['2h'], BCH: ['145h', '0h'] };
 
-const ALL: readonly UtxoChain[] = ['BTC', 'LTC', 'BCH'];
-const SEGWIT: readonly UtxoChain[] = ['BTC', 'LTC'];
-
-/** `form` null: the version bytes do not say it. */
-type Version = { isMainnet: boolean; chains: readonly UtxoChain[]; form: ScriptForm | null };
-
-const version = (isMainnet: boolean, chains: readonly UtxoChain[], form: ScriptForm | null): Version => ({
-  isMainnet,
-  chains,
-  form,
-});
-
-/** Version bytes of extended public keys: BIP-32, SLIP-132, and `chainparams.cpp` of Litecoin Core. */
-const PUBLIC: Readonly<Record<string, Version>> = {
-  // xpub, ypub, zpub
-  '0488b21e': version(true, ALL, null),
-  '049d7cb2': version(true, SEGWIT, 'p2sh-p2wpkh'),
-  '04b24746': version(true, SEGWIT, 'p2wpkh'),
-  // Ltub, Mtub
-  '019da462': version(true, ['LTC'], 'p2pkh'),
-  '01b26ef6': version(true, ['LTC'], 'p2sh-p2wpkh'),
-  // tpub, upub, vpub, ttub
-  '043587cf': version(false, ALL, null),
-  '044a5262': version(false, SEGWIT, 'p2sh-p2wpkh'),
-  '045f1cf6': version(false, SEGWIT, 'p2wpkh'),
-  '0436f6e1': version(false, ['LTC'], 'p2pkh'),
-};
-
-/** xprv, yprv, zprv, Yprv, Zprv; tprv, uprv, vprv, Uprv, Vprv; Ltpv, Mtpv, ttpv. */
-const PRIVATE = new Set(
-  (
-    '0488ade4 049d7878 04b2430c 0295b005 02aa7a99 04358394 044a4e28 045f18bc 024285b5 02575048 019d9cfe 01b26792 ' +
-    '0436ef7d'
-  ).split(' '),
-);
-/** Ypub, Zpub, Upub, Vpub. */
-const MULTISIG = new Set(['0295b43f', '02aa7ed3', '024289ef', '02575483']);
-
-const EXTENDED_BYTES = 78;
-const VERSION_BYTES = 4;
-const FIELD = 'accounts';
-
-/** A key in BIP-32's serialization; the longest has 113 characters. Shorter texts of the alphabet may be private keys in WIF. */
-const base58check = createBase58check(sha256);
-const WIF = /^[5KLT9c6][1-9A-HJ-NP-Za-km-z]{50,51}$/;
-const PRIVATE_HEX = /^(?:0x)?[0-9a-fA-F]{64}$/;
-
-/** Longer texts are no key of one account. */
-const CHARS_MAX = 400;
-
 /**
  * Reads the key of an account of a chain and network. `form`: what its owner says; null: as the text says. Throws `Rejected`:
  * `account.private`, `.checksum`, `.key` (no such key, several keys, or a path that is none of an account), `.network` (of another
@@ -103,15 +62,14 @@ export function readWatchOnly(
   network: Network,
   form: ScriptForm | null = null,
 ): WatchOnlyKey {
-  const given = text.trim();
-  if (given.length > CHARS_MAX) throw bad(`It is longer than ${CHARS_MAX} characters, so it is no key of one account`);
-  refusePrivate(given);
+  const given = needPublic(text);
   const parsed = given.includes('(') ? readDescriptor(given) : { text: given, origin: null, form: null };
-  const key = readExtended(parsed.text, chain, network);
+  const key = readExtended(parsed.text);
+  needOf(key, chain, network);
   const { origin } = parsed;
   if (origin) checkPath(origin.path, chain, network);
   const purpose = origin && (PURPOSES[origin.path.split('/')[0] ?? ''] ?? null);
-  const said = [form, parsed.form, key.form, purpose, chain === 'BCH' ? ('p2pkh' as const) : null].filter(
+  const said = [form, parsed.form, key.version.form, purpose, chain === 'BCH' ? ('p2pkh' as const) : null].filter(
     (one) => one !== null,
   );
   const [first] = said;
@@ -141,71 +99,24 @@ export function readWatchOnly(
   return { kind: 'secp256k1', publicKey, chainCode, watch: { form: first, origin } };
 }
 
-const bad = (why: string): Rejected => new Rejected('account.key', why, FIELD);
-
-/** Whatever looks like a private key, wherever it stands in the text. */
-function refusePrivate(text: string): void {
-  const isPrivate = text
-    .split(/[^0-9A-Za-z]+/)
-    .some((word) => PRIVATE_HEX.test(word) || WIF.test(word) || PRIVATE.has(versionOf(word) ?? ''));
-  const isWords = text.split(/\s+/).length >= 12;
-  if (!isPrivate && !isWords) return;
-  throw new Rejected(
-    'account.private',
-    'That is secret: private keys or the words of a wallet. Nothing of it was kept, and this machine must not know it. Give the extended public key',
-    FIELD,
-  );
-}
-
-/** The version bytes of a text of the length of an extended key, whether or not its checksum is right. */
-function versionOf(word: string): string | null {
-  if (!/^[1-9A-HJ-NP-Za-km-z]{107,115}$/.test(word)) return null;
-  return hex.encode(base58.decode(word).subarray(0, VERSION_BYTES));
-}
-
-type Extended = { publicKey: string; chainCode: string; form: ScriptForm | null };
-
-function readExtended(text: string, chain: UtxoChain, network: Network): Extended {
-  const known = versionOf(text);
-  if (known === null) throw bad('It is no extended public key (xpub, zpub and the like) and no output descriptor');
-  let bytes: Uint8Array;
-  try {
-    bytes = base58check.decode(text);
-  } catch {
-    throw new Rejected('account.checksum', 'A character of the key is wrong: its checksum does not match', FIELD);
-  }
-  if (MULTISIG.has(known)) throw bad('It is a key of a wallet of several signers, which is not supported');
-  const found = PUBLIC[known];
-  if (!found || bytes.length !== EXTENDED_BYTES) throw bad('It is no extended public key of a kind that is known here');
-  if (found.isMainnet !== (network === 'mainnet')) {
-    const is = found.isMainnet ? 'mainnet' : 'a test network';
-    throw new Rejected('account.network', `The key is of ${is}, and the business is on ${network}`, FIELD);
-  }
-  if (!found.chains.includes(chain)) {
-    throw new Rejected('account.network', `The key is of ${found.chains.join(' or ')}, not of ${chain}`, FIELD);
-  }
-  const publicKey = bytes.subarray(45);
-  const chainCode = bytes.subarray(13, 45);
-  try {
-    new HDKey({ publicKey, chainCode });
-  } catch {
-    throw bad('Its point is not on the curve, so it is no public key');
-  }
-  return { publicKey: hex.encode(publicKey), chainCode: hex.encode(chainCode), form: found.form };
+/** Throws `Rejected('account.network')` for a key of another network or coin. */
+function needOf({ version }: ExtendedKey, chain: UtxoChain, network: Network): void {
+  needNetwork(version, network);
+  if (version.chains.includes(chain)) return;
+  throw new Rejected('account.network', `The key is of ${version.chains.join(' or ')}, not of ${chain}`, FIELD);
 }
 
 /** `84h/0h/0h`: the coin must be the chain's. */
 function checkPath(path: string, chain: UtxoChain, network: Network): void {
   const [purpose, coin] = path.split('/');
   if (network !== 'mainnet' || PURPOSES[purpose ?? ''] === undefined || coin === undefined) return;
-  const others = ALL.filter((one) => COINS[one].includes(coin));
+  const others = COIN_CHAINS.filter((one) => COINS[one].includes(coin));
   if (COINS[chain].includes(coin) || others.length === 0) return;
   throw new Rejected('account.network', `The path ${path} is of ${others.join(' or ')}, not of ${chain}`, FIELD);
 }
 
 type Described = { text: string; origin: WatchOnly['origin']; form: ScriptForm };
 
-const ORIGIN = String.raw`(?:\[(?<fingerprint>[0-9a-fA-F]{8})(?<path>(?:\/[0-9]{1,10}[hH']?)*)\])?`;
 /** One key with an origin, and the addresses of its receiving branch. */
 const KEY = new RegExp(String.raw`^${ORIGIN}(?<key>[1-9A-HJ-NP-Za-km-z]+)(?<steps>(?:\/[0-9<>;hH'*]+)*)$`);
 
@@ -231,17 +142,13 @@ function readDescriptor(text: string): Described {
   const [begin, end, form] = wrapper;
   const groups = body.endsWith(end) ? KEY.exec(body.slice(begin.length, -end.length))?.groups : undefined;
   if (!groups) throw bad('The descriptor does not have one extended public key in it');
-  const { fingerprint, path = '', key = '', steps = '' } = groups;
+  const { key = '', steps = '' } = groups;
   if (steps === '/1/*') throw bad("It is the descriptor of the wallet's change: give that of its receiving addresses");
   if (steps !== '/<0;1>/*' && steps !== '/0/*' && steps !== '') {
     throw bad('Addresses are made at /0/* of an account; the descriptor has another path behind its key');
   }
-  const origin = fingerprint === undefined ? null : { fingerprint: fingerprint.toLowerCase(), path: plainPath(path) };
-  return { text: key, origin, form };
+  return { text: key, origin: originOf(groups), form };
 }
-
-/** `/84'/0'/0'` as `84h/0h/0h`. */
-const plainPath = (path: string): string => path.slice(1).replaceAll(/[H']/g, 'h');
 
 /** BIP-380's characters, in the order of their values. */
 const INPUT_CHARSET =

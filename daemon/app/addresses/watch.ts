@@ -4,12 +4,12 @@
  */
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
-import { type Branch, type ChainKey, chainOf } from '../../domain/chain.ts';
+import { type Branch, type ChainKey, chainOf, isWatchOnly } from '../../domain/chain.ts';
 import { evmScript, kinOf } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
 import { nonceOf } from '../../domain/spend.ts';
-import { addressBalance } from '../../store/queries/address-balances.ts';
-import { accountsOfChain } from '../../store/queries/businesses.ts';
+import { addressBalance, addressesHolding } from '../../store/queries/address-balances.ts';
+import { accountById, accountsOfChain } from '../../store/queries/businesses.ts';
 import {
   anyCreditOfTarget,
   type CreditRow,
@@ -49,6 +49,8 @@ const GIVEN_NEXT = 50;
  * Recently given out addresses that stay watched after their payment is closed, because late money usually comes soon.
  */
 const USED_LATELY = 500;
+/** Addresses of a watch-only account of an account chain that are looked at after each block: a request or two. The others take turns. */
+const HELD_OUTSIDE_MAX = 500;
 
 /** Our address that an output pays, or undefined. */
 export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<DecodedOutput, 'script'>) {
@@ -113,12 +115,23 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
         block: { height: block_height ?? 0, hash: block_hash ?? '' },
       })),
     openNonces: () => openNonces(store, chain_key),
+    isOutside: (id) => isOutside(store, store.get(targetById, { id })?.account_id),
+    heldOutside: (asset) =>
+      accounts()
+        .filter(({ id }) => isOutside(store, id))
+        .flatMap(({ id: account_id }) => store.all(addressesHolding, { account_id, asset, limit: HELD_OUTSIDE_MAX })),
     coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,
     unsearched() {
       const { from_height: from = null, newest = null } = store.get(unsearched, { chain_key }) ?? {};
       return from === null || newest === null ? null : { from, newest };
     },
   };
+}
+
+/** Whether another wallet has the keys of an account. */
+function isOutside(reader: Reader, id: number | undefined): boolean {
+  const account = id === undefined ? undefined : reader.get(accountById, { id });
+  return account !== undefined && isWatchOnly(account.key);
 }
 
 function* pendingCoins(store: Store, chain_key: ChainKey): Generator<StoredCoin[]> {

@@ -11,6 +11,7 @@ import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
 import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
+import { ownAddress } from '../../wallet/own-address.ts';
 import { primaryAddress } from '../../wallet/view-only.ts';
 import { descriptorOf } from '../../wallet/watch-only.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
@@ -96,12 +97,16 @@ export function addressProblems(database: Source, words: OpenedBackup): Compared
 
 function watchOnlyOf({ chain_key, account_no, key }: AddressSample): string | null {
   const stored = JSON.parse(key) as AccountKey;
-  const [network] = chain_key.split(':') as [Network, ChainId];
+  const [network, chain] = chain_key.split(':') as [Network, ChainId];
   const place = `${chain_key} account ${account_no}`;
   if (stored.kind === 'monero') return stored.watch ? `${place}: ${primaryAddress(stored, network)}` : null;
   if (!stored.watch) return null;
-  const { watch } = stored;
-  return `${place}: ${descriptorOf({ ...stored, watch }, network)}`;
+  const { form, origin } = stored.watch;
+  const known =
+    form === null
+      ? `its first address is ${ownAddress(stored, chain, network, 0)}`
+      : descriptorOf({ ...stored, watch: { form, origin } }, network);
+  return `${place}: ${known}`;
 }
 
 /** Whether the words give the account and the address in the database. The sandbox has its own words. */

@@ -2,6 +2,7 @@
 import { MissingGas } from '../../chains/accounts.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { ASSETS, type Asset, type AssetId, assetOf } from '../../domain/assets.ts';
+import { chainOf } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { fiatFor } from '../../domain/money.ts';
 import { openSpendsFor } from '../../store/queries/withdrawals.ts';
@@ -10,6 +11,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
+import { isSignable, needSignable } from '../withdrawals/plan.ts';
 
 export { MissingGas };
 
@@ -23,15 +25,20 @@ export async function desksOf(app: App, business: Business | null): Promise<Desk
     const owner = app.directory.business(account.businessId);
     if (business && owner.id !== business.id) continue;
     const chain = app.chains.find(account.chainKey);
-    if (chain?.adapter.accountBased && chain.adapter.spending) desks.push(await openDesk(app, owner, account, chain));
+    if (!chain?.adapter.accountBased || !chain.adapter.spending || !isSignable(app, account)) continue;
+    desks.push(await openDesk(app, owner, account, chain));
   }
   return desks;
 }
 
-/** Throws `Rejected('gas.chain')`. */
+/** Throws `Rejected`: `gas.chain`, and `account.watch_only` for an account that another wallet moves the money of. */
 export async function deskOf(app: App, business: Business, chainId: string): Promise<Desk> {
   const found = (await desksOf(app, business)).find(({ chain }) => chain.adapter.chain === chainId);
   if (found) return found;
+  const other = app.directory.accounts().find(({ businessId, chainKey }) => {
+    return businessId === business.id && chainOf(chainKey) === chainId;
+  });
+  if (other) needSignable(app, other, chainId);
   throw new Rejected('gas.chain', `${business.name} has no chain ${chainId} that needs gas`, 'chain');
 }
 

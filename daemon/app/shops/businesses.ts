@@ -2,9 +2,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ASSETS, type AssetId, assetOf, CHAINS, type ChainId, findAsset, type Network } from '../../domain/assets.ts';
 import { isTimeZone } from '../../domain/calendar.ts';
-import { type AccountKey, type ChainKey, chainKey, isWatchOnly } from '../../domain/chain.ts';
+import { type AccountKey, type ChainKey, chainKey, chainOf, isWatchOnly, networkOf } from '../../domain/chain.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { isEvm } from '../../domain/evm.ts';
+import { isEvm, kinOf } from '../../domain/evm.ts';
 import { addressAt } from '../../monero/address.ts';
 import { insertAccount, insertBusiness, setBusiness, setBusinessAsset } from '../../store/queries/businesses.ts';
 import { insertTarget } from '../../store/queries/credits.ts';
@@ -29,6 +29,8 @@ export type NewBusiness = {
   birthday: number | null;
   /** For a wallet that was used before. */
   past?: Past;
+  /** The first index that is given out, where it is not 0. */
+  begin?: Partial<Record<ChainId, number>>;
 };
 
 type Past = {
@@ -135,7 +137,7 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
       business_id: id,
       chain_key: chainKey(wanted.network, chain),
       key,
-      next_index: 0,
+      next_index: wanted.begin?.[chain] ?? 0,
       birthday: wanted.birthday ?? now,
       // a past can be read only from a birthday on
       rescan: wanted.past && wanted.birthday !== null ? '[]' : null,
@@ -156,13 +158,18 @@ export function addBusiness(app: App, wanted: NewBusiness, tx: Tx): number {
   return id;
 }
 
-/** Accounts of one key would give the same address to two payers; those of a wallet differ by their number. Throws `Rejected('account.in_use')`. */
+/**
+ * Accounts of one key would give the same address to two payers; those of a wallet differ by their number. One business may have a key on
+ * both chains of accounts, where each address is given out once (`addresses/kin.ts`). Throws `Rejected('account.in_use')`.
+ */
 function refuseUsedKey(app: App, chain_key: ChainKey, key: AccountKey): void {
   const nodeOf = (one: AccountKey) =>
     one.kind === 'secp256k1' ? `${one.publicKey} ${one.chainCode}` : one.publicSpendKey;
   const node = nodeOf(key);
   const isSame = (one: AccountKey) => (isWatchOnly(key) || isWatchOnly(one)) && nodeOf(one) === node;
-  const other = app.directory.accounts().find((one) => one.chainKey === chain_key && isSame(one.key));
+  const kin = kinOf(chainOf(chain_key));
+  const keys = [chain_key, ...(kin === null ? [] : [chainKey(networkOf(chain_key), kin)])];
+  const other = app.directory.accounts().find((one) => keys.includes(one.chainKey) && isSame(one.key));
   if (!other) return;
   const { name } = app.directory.business(other.businessId);
   throw new Rejected(

@@ -89,10 +89,11 @@ function* unknownDebits(
   const from = (record.heights[chain_key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
   for (let known = after; ; ) {
     const page = reader.all(reportedDebitsAbove, { chain_key, id: known, limit: PAGE });
-    for (const { id, txid, block_height, block_hash, kind } of page) {
+    for (const { id, txid, account_id, block_height, block_hash, kind } of page) {
       const isOld = block_height !== null && block_height <= from;
       if (
         !isOld &&
+        isOurs(reader, account_id) &&
         !isAdopted({ kind }) &&
         !unreadable.get(chain)?.has(txid) &&
         !reader.get(versionByTxid, { txid, chain_key })

@@ -31,6 +31,10 @@ const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
 const SHORT_KEPT_MAX = 1_000;
+/** Addresses that hold less than their books, whose transactions one step looks for. */
+const SHORT_PER_STEP_MAX = 20;
+/** Transactions that were not found, or not agreed, are looked for again. */
+const SHORT_AGAIN_MS = 600_000;
 
 /**
  * `atHead`: the checkpoint ends at the chain's tip. `orphaned`: blocks that left the chain. `debits`: those of this step, which are
@@ -69,7 +73,9 @@ export class NativeCoin {
   /** The endpoint and the block of the last look that found nothing and left nothing. */
   #settled: { endpoint: EvmEndpoint; hash: string } | null = null;
   readonly #short: ListedScript[] = [];
-  readonly #shortAt = new Map<number, bigint>();
+  readonly #shortAt = new Map<number, { balance: bigint; atMs: number }>();
+  /** The last look left a difference to the next one. */
+  #isPostponed = false;
 
   constructor(asset: AssetId, list: ScriptList) {
     this.#asset = asset;
@@ -95,7 +101,9 @@ export class NativeCoin {
   ): Promise<Credit[] | null> {
     const fresh = only || !view.atHead ? [] : this.#fresh();
     const tip = tipOf(view.checkpoint);
-    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen(fresh));
+    const outside = only ? [] : (this.#list.heldOutside?.(this.#asset) ?? []);
+    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...outside, ...fresh]));
+    if (!only) this.#isPostponed = false;
     if (listed.length === 0) return [];
     const balances = await endpoint.balances(
       listed.map(({ script }) => hexOfScript(script)),
@@ -107,6 +115,7 @@ export class NativeCoin {
     let explained = 0;
     let isWhole = true;
     let compared = fresh.at(-1)?.id ?? null;
+    const movable = new Set(outside.map(({ id }) => id));
     const addresses = new Set(listed.map(({ script }) => hexOfScript(script)));
     const dark = new DarkBlocks({ endpoint, checkpoint: view.checkpoint, addresses, pause, signal });
     for (const [i, one] of listed.entries()) {
@@ -120,7 +129,10 @@ export class NativeCoin {
       const known = came < sumOf(most) ? await this.#vouchedFor(endpoint, one, out, view, signal) : most;
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
-      if (explained === EXPLAINED_PER_LOOK_MAX) {
+      // its wallet may have sent something before this came, which is looked for first
+      const isPostponed = movable.has(one.id) && this.#note(one, balance);
+      if (isPostponed) this.#isPostponed = true;
+      if (isPostponed || explained === EXPLAINED_PER_LOOK_MAX) {
         isWhole = false;
         // the next look begins with it
         if (compared !== null) compared = Math.min(compared, one.id - 1);
@@ -134,13 +146,14 @@ export class NativeCoin {
     if (!only && isWhole) this.#comparedTo = Math.max(tip.height, this.#comparedTo ?? 0);
     if (compared !== null) this.#compared = Math.max(compared, this.#compared ?? 0);
     if (!only && view.atHead) this.#hasMore = compared !== null && this.#fresh().length > 0;
-    if (!only) this.#settled = credits.length === 0 && explained === 0 ? { endpoint, hash: tip.hash } : null;
+    const isSettled = credits.length === 0 && explained === 0 && !this.#isPostponed;
+    if (!only) this.#settled = isSettled ? { endpoint, hash: tip.hash } : null;
     return credits;
   }
 
-  /** The addresses that hold less than their books. Each is returned once for each balance. */
+  /** Addresses that hold less than their books. Each is returned once for each balance, and again after a while. */
   takeShort(): ListedScript[] {
-    return this.#short.splice(0);
+    return this.#short.splice(0, SHORT_PER_STEP_MAX);
   }
 
   /** Whether the same question would get the same answer. */
@@ -149,16 +162,21 @@ export class NativeCoin {
     return isSame && atHead && orphaned.size === 0 && debits.length === 0;
   }
 
-  #note(one: ListedScript, balance: bigint): void {
-    if (this.#shortAt.get(one.id) === balance) return;
+  /** False if it was noted with this balance lately. */
+  #note(one: ListedScript, balance: bigint): boolean {
+    const noted = this.#shortAt.get(one.id);
+    const atMs = performance.now();
+    if (noted?.balance === balance && atMs - noted.atMs < SHORT_AGAIN_MS) return false;
     if (this.#shortAt.size >= SHORT_KEPT_MAX) this.#shortAt.clear();
-    this.#shortAt.set(one.id, balance);
+    this.#shortAt.set(one.id, { balance, atMs });
     this.#short.push(one);
+    return true;
   }
 
-  /** Whether so many addresses are new that they do not wait for the next block. */
+  /** Whether something does not wait for the next block: a difference that is still to be explained, or very many new addresses. */
   isDue(): boolean {
-    return this.#hasMore || this.#fresh().length === NEW_PER_LOOK_MAX;
+    const isWaiting = this.#hasMore || this.#isPostponed || this.#short.length > 0;
+    return isWaiting || this.#fresh().length === NEW_PER_LOOK_MAX;
   }
 
   #fresh(): ListedScript[] {
@@ -166,15 +184,15 @@ export class NativeCoin {
     return this.#list.page(this.#compared, NEW_PER_LOOK_MAX);
   }
 
-  /** The urgent addresses, the new ones, and the next ones by turns. */
-  #chosen(fresh: readonly ListedScript[]): ListedScript[] {
+  /** The urgent addresses, those that come first, and the next ones by turns. */
+  #chosen(first: readonly ListedScript[]): ListedScript[] {
     const chosen = new Map<number, ListedScript>();
     for (const page of this.#list.active()) {
       for (const one of page) if (chosen.size < URGENT_PER_LOOK_MAX) chosen.set(one.id, one);
       if (chosen.size >= URGENT_PER_LOOK_MAX) break;
     }
     const others = this.#list.page(this.#turn, OTHERS_PER_LOOK);
-    for (const one of [...fresh, ...others]) chosen.set(one.id, one);
+    for (const one of [...first, ...others]) chosen.set(one.id, one);
     this.#turn = others.length < OTHERS_PER_LOOK ? 0 : others.at(-1)!.id;
     return [...chosen.values()];
   }

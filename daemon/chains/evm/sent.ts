@@ -21,12 +21,12 @@ import { Malformed } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { OlderSendings, sendingIn } from './older-sendings.ts';
 import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
 import { isInReceipt, type LeavingLog } from './transfers.ts';
 
 /** Transactions whose receipts are held at a time. */
 const OUTGOING_PER_PAGE = 50;
-const SHORT_MAX = 20;
 const NONCES_MAX = 20n;
 
 type View = {
@@ -54,9 +54,11 @@ type Parts = {
 export class SentFinder {
   readonly #parts: Parts;
   readonly #agreement: Agreement<EvmEndpoint, Waiting>;
+  readonly #older: OlderSendings;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#older = new OlderSendings(parts.native, parts.list);
     this.#agreement = new Agreement(parts.endpoints, () => true, {
       areThere: (other, facts, signal) => haveSame(other, facts, signal),
       isStored: (fact) => this.#isStored(fact),
@@ -92,7 +94,8 @@ export class SentFinder {
 
   /**
    * Adds the transactions of addresses that hold less than their books, as far as the blocks of the checkpoint have them. An
-   * older one stays a difference, which the proof of the books names.
+   * older one stays a difference, which the proof of the books names. Only those of another wallet are looked for below the checkpoint,
+   * because it sends while nobody looks.
    */
   async addMissing(
     sent: Outflow,
@@ -104,11 +107,14 @@ export class SentFinder {
     const [first, last] = [view.checkpoint[0], view.checkpoint.at(-1)];
     if (!first || !last) return;
     const found: Outgoing[] = [];
-    for (const target of short.slice(0, SHORT_MAX)) {
+    for (const target of short) {
       const address = hexOfScript(target.script);
       const before = await endpoint.nonceAfter(address, first, signal);
       const after = await endpoint.nonceAfter(address, last, signal);
       if (before === null || after === null) continue;
+      if (this.#parts.list.isOutside?.(target.id)) {
+        found.push(...(await this.#older.missing(endpoint, target, { until: before, first }, signal)));
+      }
       for (let nonce = before; nonce < after && nonce - before < NONCES_MAX; nonce++) {
         const key = nonceKey(checksumAddress(target.script), nonce);
         const one = await this.#search(endpoint, { target, key, nonce, txids: [], usedIn: null }, view, signal);
@@ -215,10 +221,7 @@ export class SentFinder {
       else low = middle + 1;
     }
     const block = checkpoint[low];
-    const all = block ? await endpoint.sendings(block, signal) : [];
-    const sending = all.find(({ from, nonce }) => from === address && nonce === one.nonce);
-    const [receipt] = sending ? await endpoint.receipts([sending.txid], signal) : [];
-    return sending && receipt ? { target: one.target, receipt, sending } : null;
+    return block ? sendingIn(endpoint, one.target, one.nonce, block, signal) : null;
   }
 
   /** Whether it is a payment that succeeded, and that may count by the word of one operator. */

@@ -59,7 +59,7 @@ export function addressAt(
 ): DerivedAddress {
   const publicKey = childPublicKey(account, branch, index);
   const form = account.kind === 'secp256k1' ? account.watch?.form : undefined;
-  if (form === undefined) return addressOfKey(publicKey, chain, network);
+  if (!form) return addressOfKey(publicKey, chain, network);
   const script = SCRIPT_OF_KEY[form](publicKey);
   const address = addressOf(script, chain, network);
   assert(address !== null, `${chain} has addresses of ${form}`);

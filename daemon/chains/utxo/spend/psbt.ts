@@ -69,9 +69,11 @@ function emptyPsbt(unsigned: string, inputs: number, outputs: number): Psbt {
   return Psbt.fromBuffer(Buffer.concat([MAGIC, UNSIGNED_TRANSACTION_KEY, length, bytes, maps]));
 }
 
-function watchOf(account: AccountKey): WatchOnly {
+function watchOf(account: AccountKey): WatchOnly & { form: ScriptForm } {
   assert(account.kind === 'secp256k1' && account.watch, 'the keys of the account are in another wallet');
-  return account.watch;
+  const { form, origin } = account.watch;
+  assert(form !== null, 'an account of coins has a form');
+  return { form, origin };
 }
 
 /** Without an origin the account itself is the root, as nodes take it (BIP-380). */
