@@ -6,6 +6,7 @@
 import { CHAINS, type ChainId, type Network } from '../domain/assets.ts';
 import { type AccountKey, SCRIPT_FORMS, type ScriptForm } from '../domain/chain.ts';
 import { EVM_CHAINS, type EvmChain, isEvm, NATIVE_COIN } from '../domain/evm.ts';
+import { isMovedElsewhere } from '../domain/watch-only.ts';
 import type { Accounts } from '../operator/open-business.ts';
 import { ownAddress } from '../wallet/own-address.ts';
 import { readPrimary, readViewOnly } from '../wallet/view-only.ts';
@@ -107,9 +108,6 @@ async function viewOnly(session: Session, network: Network, address: string, fil
   const viewKey = await secretFrom(session, file, 'Private view key of that address:', '--view-key-file');
   return readViewOnly(address, viewKey, network);
 }
-
-/** Whether only the wallet that has the keys of a watch-only account makes payments of it: there is no PSBT. */
-const isMovedElsewhere = (chain: ChainId): boolean => chain === 'BCH' || chain === 'XMR' || isEvm(chain);
 
 const movedElsewhere = (chains: readonly ChainId[]): string =>
   `Money of ${chains.join(' and ')} is moved by the wallet that has the keys${

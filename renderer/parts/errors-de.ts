@@ -7,8 +7,6 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'account.checksum': 'Ein Zeichen des Schlüssels ist falsch: Die Prüfsumme stimmt nicht',
   'account.key':
     'Das ist kein erweiterter öffentlicher Schlüssel und kein Output-Descriptor mit einem solchen, oder dieser Coin hat keine',
-  'account.depth':
-    "Der Schlüssel ist nicht der eines Kontos, wie m/44'/60'/0' eines ist: Exportieren Sie den Schlüssel des Kontos selbst",
   'account.network': 'Der Schlüssel gehört zu einem anderen Netz oder einem anderen Coin',
   'account.script':
     'Der Schlüssel sagt nicht, welche Adressen seine Wallet macht, oder nennt zwei Arten: Geben Sie ihren Output-Descriptor',

@@ -7,7 +7,8 @@ export default texts(
     intro:
       'Each customer paid to an address of their own. To spend that money, you first collect it into one address, the tank. The network wants a fee for every address, called gas, and takes it in its own coin: ETH on Ethereum, BNB on BNB Smart Chain.',
     emptyTitle: 'Nothing here needs gas',
-    emptyText: 'This business takes nothing on Ethereum or BNB Smart Chain.',
+    emptyText:
+      'The wallet of this business holds nothing on Ethereum or BNB Smart Chain. Money of an account of another wallet is moved by that wallet, with its own gas.',
     lies: 'On {n} customer’s address|On {n} customers’ addresses',
     fees: 'Fees to collect it now',
     feesNote: 'the most that it costs at the present price of gas',
@@ -110,7 +111,8 @@ export default texts(
     intro:
       'Jeder Kunde hat an eine eigene Adresse gezahlt. Um dieses Geld auszugeben, sammeln Sie es zuerst auf einer Adresse ein, dem Tank. Das Netz nimmt für jede Adresse eine Gebühr, Gas genannt, in seiner eigenen Münze: ETH bei Ethereum, BNB bei BNB Smart Chain.',
     emptyTitle: 'Hier braucht nichts Gas',
-    emptyText: 'Dieses Geschäft nimmt nichts auf Ethereum oder BNB Smart Chain an.',
+    emptyText:
+      'Die Wallet dieses Geschäfts hat nichts auf Ethereum oder BNB Smart Chain. Geld, dessen Schlüssel eine andere Wallet hat, bewegt diese mit eigenem Gas.',
     lies: 'Auf {n} Kundenadresse|Auf {n} Kundenadressen',
     fees: 'Gebühren, um es jetzt einzusammeln',
     feesNote: 'das Höchste, was es beim jetzigen Gaspreis kostet',

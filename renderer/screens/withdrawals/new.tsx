@@ -1,5 +1,7 @@
 /** A new withdrawal: what, how much, to whom. It moves nothing: it is approved on the next screen. */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { findAsset } from '../../../daemon/domain/assets.ts';
+import { isMovedElsewhere } from '../../../daemon/domain/watch-only.ts';
 import { cellsOf } from '../../../daemon/operator/address.ts';
 import type { Result } from '../../bridge.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
@@ -32,7 +34,7 @@ function Form({ business }: { business: Business }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
   const asks = useAsks(business);
-  const funded = business.balances.filter(({ amount }) => !isZero(amount));
+  const funded = business.balances.filter(({ amount, crypto }) => !isZero(amount) && !isElsewhere(business, crypto));
   const [crypto, setCrypto] = useState(funded[0]?.crypto ?? '');
   const [amount, setAmount] = useState('');
   const [all, setAll] = useState(false);
@@ -42,9 +44,7 @@ function Form({ business }: { business: Business }): ReactNode {
   const input = { business: `${business.id}`, crypto, address: to };
   const known = useCall('withdrawal.recipient', input, { enabled: to.length >= 14 && crypto !== '' });
   const balance = funded.find((one) => one.crypto === crypto);
-  if (!balance) {
-    return <Empty title={t('noFunds')}>{t('noFundsText')}</Empty>;
-  }
+  if (!balance) return <NoFunds business={business} />;
   const isAmount = all || isAmountText(amount);
   const isAddress = known.data?.valid === true && !known.isPlaceholderData;
   async function submit(event: FormEvent): Promise<void> {
@@ -77,6 +77,7 @@ function Form({ business }: { business: Business }): ReactNode {
             known.data && !known.data.valid && !known.isFetching && to !== '' ? t('badAddress', { crypto }) : undefined
           }
         />
+        <MovedElsewhere business={business} />
         {business.network === 'sandbox' && <Practice business={business} crypto={crypto} choose={setAddress} />}
         {isAddress && known.data && <Preview address={to} known={known.data} />}
         {add.error && <Problem error={add.error} means={t('nothingMoved')} />}
@@ -94,6 +95,33 @@ function Form({ business }: { business: Business }): ReactNode {
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
     </div>
   );
+}
+
+function NoFunds({ business }: { business: Business }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <Empty title={t('noFunds')}>
+      {coinsElsewhere(business) === '' ? t('noFundsText') : <MovedElsewhere business={business} />}
+    </Empty>
+  );
+}
+
+/** Says of which coins another wallet moves the money. */
+function MovedElsewhere({ business }: { business: Business }): ReactNode {
+  const t = useText(TEXTS);
+  const coins = coinsElsewhere(business);
+  return coins !== '' && <span className="quiet">{t('movedElsewhere', { coins })}</span>;
+}
+
+function coinsElsewhere(business: Business): string {
+  const held = business.balances.filter(({ amount, crypto }) => !isZero(amount) && isElsewhere(business, crypto));
+  return held.map(({ crypto }) => coinName(crypto)).join(', ');
+}
+
+/** Whether the wallet that has the keys of a coin alone moves it. */
+function isElsewhere({ watch_only: watchOnly }: Business, crypto: string): boolean {
+  const chain = findAsset(crypto)?.chain;
+  return chain !== undefined && watchOnly.includes(chain) && isMovedElsewhere(chain);
 }
 
 type AmountProps = {

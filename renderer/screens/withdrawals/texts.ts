@@ -210,6 +210,7 @@ export default texts(
     kind_cancel: 'Cancels it',
     kind_other: 'Pays to yourself',
     newTitle: 'New withdrawal',
+    movedElsewhere: 'Money of {coins} is moved by the wallet that has the keys: send it from there. The books follow.',
     noFunds: 'There is nothing to withdraw',
     noFundsText: 'Coins appear here once payments are confirmed.',
     coin: 'Coin',
@@ -448,6 +449,8 @@ export default texts(
     kind_cancel: 'Storniert sie',
     kind_other: 'Zahlt an sich selbst',
     newTitle: 'Neue Auszahlung',
+    movedElsewhere:
+      'Geld in {coins} bewegt die Wallet, die die Schlüssel hat: Senden Sie es von dort. Die Bücher folgen.',
     noFunds: 'Es gibt nichts auszuzahlen',
     noFundsText: 'Coins erscheinen hier, sobald Zahlungen bestätigt sind.',
     coin: 'Coin',
