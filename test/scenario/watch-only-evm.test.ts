@@ -2,19 +2,25 @@
  * An account of Ethereum whose keys are in another wallet, on anvil: its invoices are paid in the coin and in a token, nothing is paid out
  * here, and what the other wallet moves leaves the books with its fees, also while the service is not running.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { hex } from '@scure/base';
 import { HDKey } from '@scure/bip32';
 import { type Hex, numberToHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { restoreBackup } from '../../daemon/app/backup/restore.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
 import { MS_PER_DAY } from '../../daemon/domain/time.ts';
+import { openByVault } from '../../daemon/wallet/backup-key.ts';
 import { EvmScene } from '../adapters/evm-controls.ts';
 import { anvilTitle, callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { freshAddress } from '../support/evm-shop.ts';
-import { invoicesOf } from '../support/shop.ts';
+import { invoicesOf, PASSPHRASE } from '../support/shop.ts';
+import { cheapWallet } from '../support/wallet.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const ETHER = 10n ** 18n;
@@ -25,6 +31,8 @@ const DEEP = 14;
 /** More blocks than a checkpoint has. */
 const AWAY = 200;
 const CHAIN = 'regtest:ETH';
+/** Instead of 10,000, which take a minute to derive. */
+const JUMP = 60;
 
 type Invoice = { id: string; status: string; payment: { address: string } };
 type Sent = { index: number; to: string; value?: bigint; data?: Hex };
@@ -184,6 +192,36 @@ describe.skipIf(!hasAnvil)(anvilTitle('an account of Ethereum of another wallet'
     await isProved(await held(0, 1), '40');
     // a quarantine would raise `data.older`
     expect((await operator()('alert.list', {})).alerts.map(({ kind }) => kind)).toEqual([]);
+  });
+
+  it('comes back from a backup, and calls nothing unknown that the other wallet moved since', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'countinghouse-lost-'));
+    const vault = join(service.dataDir, 'vault');
+    await cheapWallet(vault, { passphrase: PASSPHRASE });
+    const file = join(folder, 'now.backup');
+    await operator()('backup.make', { file });
+    await sends({ index: 0, to: freshAddress(), value: ETHER / 16n });
+    const data = callOf('TetherLike', 'transfer', [freshAddress(), 10n * DOLLAR]);
+    await sends({ index: 1, to: scene.token, data });
+    await service.daemon.stop();
+    const dataDir = join(folder, 'restored');
+    const opened = await openByVault(vault, PASSPHRASE);
+    await restoreBackup(file, opened.secret, dataDir, Date.now(), JUMP);
+    opened.close();
+    const lost = service;
+    service = await startTestDaemon(scene.settings('USDT_ERC20', 'ETH'), dataDir);
+    await lost.stop();
+    await rm(folder, { recursive: true, force: true });
+    await scene.anvil.mine(DEEP);
+    await until('it is ready', async () => (await operator()('restore.status', {})).ready);
+    const kinds = (await operator()('alert.list', {})).alerts.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'restore.unknown_spend')).toEqual([]);
+    await until('it takes over', () => operator()('restore.confirm', { keep_keys: 'all' }).catch(() => null));
+    await isProved(await held(0, 1), '30');
+    // an address of the account that the lost service did not give out
+    const { payment } = await requested(4_000, 'ETH');
+    const given = Array.from({ length: 2 * JUMP + 50 }, (_, index) => signerAt(index).address as string);
+    expect(given.indexOf(payment.address)).toBeGreaterThanOrEqual(JUMP);
   });
 
   it('refuses a key that is in use on either chain, and a secret', async () => {
