@@ -50,12 +50,15 @@ export class OlderSendings {
     signal: AbortSignal,
   ): Promise<Outgoing[]> {
     const heights = this.#list.coinsOf(target.id).flatMap(({ blockHeight }) => blockHeight ?? []);
-    const from = Math.min(...heights) - 1;
+    const debits = this.#list.debitsAt(target.id, this.#native);
+    // a balance that was adopted contains what was sent before it
+    const adopted = debits.filter(({ id }) => id.includes(':adopted:')).map(({ block }) => block.height);
+    const from = Math.max(Math.min(...heights) - 1, ...adopted);
     const address = hexOfScript(target.script);
     if (until === 0n || heights.length === 0 || from >= first.height) return [];
     const base = await countAfter(endpoint, address, from, signal);
     // each paid a fee
-    const booked = new Set(this.#list.debitsAt(target.id, this.#native).map(({ id }) => txidOf(id)));
+    const booked = new Set(debits.map(({ id }) => txidOf(id)));
     const found: Outgoing[] = [];
     for (let nonce = until - 1n; base !== null && nonce >= base && until - nonce <= NONCES_MAX; nonce--) {
       const block = await this.#blockOf(endpoint, address, nonce, { from, to: first.height }, signal);
