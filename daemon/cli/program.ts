@@ -6,38 +6,9 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { answersTo, type RejectCode } from '../domain/rejections.ts';
-import { alertCommands } from './alerts.ts';
-import { backupCommands } from './backup.ts';
-import { bookCommands } from './books.ts';
-import { businessCommands } from './business.ts';
-import { clientCommands } from './clients.ts';
-import { closingCommands } from './closing.ts';
 import { action } from './commands.ts';
-import { printConfig } from './config.ts';
-import { consoleCommands } from './console.ts';
-import { doctor } from './doctor.ts';
-import { endpointCommands } from './endpoints.ts';
-import { eventCommands } from './events.ts';
-import { forwardCommands } from './forwarding.ts';
-import { gasCommands } from './gas.ts';
-import { inboxCommands, invoiceCommands } from './invoices.ts';
 import { belongsToService, clean, EXIT, Failure, FaultShown, type Io, jsonLine, usage } from './io.ts';
-import { keyCommands } from './keys.ts';
-import { linkCommands } from './links.ts';
-import { maintenanceCommand } from './maintenance.ts';
 import { port } from './parse.ts';
-import { policyCommands } from './policies.ts';
-import { refundLinkCommands } from './refund-links.ts';
-import { releaseCommands } from './releases.ts';
-import { serviceCommands } from './service.ts';
-import { signerCommands } from './signer.ts';
-import { sourceCommands } from './sources.ts';
-import { start } from './start.ts';
-import { statementCommand } from './statement.ts';
-import { printStatus } from './status.ts';
-import { walletCommands } from './unlock.ts';
-import { webhookCommands } from './webhooks.ts';
-import { withdrawalCommands } from './withdrawals.ts';
 
 /** Runs the command in `argv` (without program names) and returns the exit code. Never throws. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
@@ -49,7 +20,8 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
       io.stdout.write(json ? jsonLine({ version: version() }) : `${version()}\n`);
       return 0;
     }
-    await program(io, json).parseAsync([...argv], { from: 'user' });
+    const root = await program(io, json, argv);
+    await root.parseAsync([...argv], { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof FaultShown) return EXIT.failed;
@@ -64,7 +36,107 @@ function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '');
 }
 
-function program(io: Io, json: boolean): Command {
+/** Attaches commands to the program. */
+type Group = (root: Command, io: Io) => void;
+
+const configFile = (): Option => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
+
+const startGroup = async (): Promise<Group> => {
+  const { start } = await import('./start.ts');
+  return (root, io) =>
+    root
+      .command('start')
+      .description('run the service; Ctrl-C stops it')
+      .option('--port <port>', 'the port of the merchant API, 0 for any free one', port)
+      .addOption(configFile())
+      .action(action(io, start));
+};
+
+const statusGroup = async (): Promise<Group> => {
+  const { printStatus } = await import('./status.ts');
+  return (root, io) =>
+    root
+      .command('status')
+      .description('show the state of the running service: chains, rates, addresses')
+      .action(action(io, printStatus));
+};
+
+const doctorGroup = async (): Promise<Group> => {
+  const { doctor } = await import('./doctor.ts');
+  return (root, io) =>
+    root
+      .command('doctor')
+      .description('check the service: what is out of order, and what to do')
+      .action(action(io, doctor));
+};
+
+const configGroup = async (): Promise<Group> => {
+  const { printConfig } = await import('./config.ts');
+  return (root, io) =>
+    root
+      .command('config')
+      .description(
+        'show the configuration in force, without secrets: that of the running service, or the one that it would start with',
+      )
+      .addOption(configFile())
+      .action(action(io, printConfig));
+};
+
+const invoiceGroup = async (): Promise<Group> => {
+  const { inboxCommands, invoiceCommands } = await import('./invoices.ts');
+  return (root, io) => {
+    invoiceCommands(root, io);
+    inboxCommands(root, io);
+  };
+};
+
+/**
+ * The commands by the module that has them, in the order of the help. A command loads its own module alone: all together take
+ * 30 MB of memory and much of the time of a short command.
+ */
+const GROUPS: readonly [commands: readonly string[], load: () => Promise<Group>][] = [
+  [['start'], startGroup],
+  [['status'], statusGroup],
+  [['doctor'], doctorGroup],
+  [['console'], async () => (await import('./console.ts')).consoleCommands],
+  [['maintenance'], async () => (await import('./maintenance.ts')).maintenanceCommand],
+  [['business'], async () => (await import('./business.ts')).businessCommands],
+  [['key'], async () => (await import('./keys.ts')).keyCommands],
+  [['client'], async () => (await import('./clients.ts')).clientCommands],
+  [['invoice', 'inbox'], invoiceGroup],
+  [['link'], async () => (await import('./links.ts')).linkCommands],
+  [['refund-link'], async () => (await import('./refund-links.ts')).refundLinkCommands],
+  [['withdrawal'], async () => (await import('./withdrawals.ts')).withdrawalCommands],
+  [['gas'], async () => (await import('./gas.ts')).gasCommands],
+  [['forward'], async () => (await import('./forwarding.ts')).forwardCommands],
+  [['policy', 'address-book', 'rates'], async () => (await import('./policies.ts')).policyCommands],
+  [['events'], async () => (await import('./events.ts')).eventCommands],
+  [['webhook'], async () => (await import('./webhooks.ts')).webhookCommands],
+  [['endpoint'], async () => (await import('./endpoints.ts')).endpointCommands],
+  [['alert'], async () => (await import('./alerts.ts')).alertCommands],
+  [['source'], async () => (await import('./sources.ts')).sourceCommands],
+  [['wallet'], async () => (await import('./unlock.ts')).walletCommands],
+  [['signer'], async () => (await import('./signer.ts')).signerCommands],
+  [['service'], async () => (await import('./service.ts')).serviceCommands],
+  [['backup', 'restore'], async () => (await import('./backup.ts')).backupCommands],
+  [['ledger', 'export'], async () => (await import('./books.ts')).bookCommands],
+  [['statement'], async () => (await import('./statement.ts')).statementCommand],
+  [['closing'], async () => (await import('./closing.ts')).closingCommands],
+  [['releases', 'verify'], async () => (await import('./releases.ts')).releaseCommands],
+  [['config'], configGroup],
+];
+
+/** The options before a command that take the next word. */
+const WITH_VALUE: readonly string[] = ['--data-dir', '--server'];
+
+/** The modules that the arguments need: that of the command, or all for the help and for what is no command. */
+function groupsFor(argv: readonly string[]): (typeof GROUPS)[number][] {
+  const command = argv.find((word, at) => !word.startsWith('-') && !WITH_VALUE.includes(argv[at - 1] ?? ''));
+  const own = GROUPS.filter(([commands]) => command !== undefined && commands.includes(command));
+  return own.length > 0 ? own : [...GROUPS];
+}
+
+async function program(io: Io, json: boolean, argv: readonly string[]): Promise<Command> {
   const root = new Command('countinghouse')
     .description('Takes payments in cryptocurrency: a self-hosted appliance for one merchant.')
     .option('--data-dir <folder>', 'the data directory (or COUNTINGHOUSE_DATA_DIR)')
@@ -75,54 +147,7 @@ function program(io: Io, json: boolean): Command {
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => json || io.stderr.write(text) })
     .exitOverride();
-  const configFile = () => new Option('--config <file>', 'the configuration file (or COUNTINGHOUSE_CONFIG)');
-  root
-    .command('start')
-    .description('run the service; Ctrl-C stops it')
-    .option('--port <port>', 'the port of the merchant API, 0 for any free one', port)
-    .addOption(configFile())
-    .action(action(io, start));
-  root
-    .command('status')
-    .description('show the state of the running service: chains, rates, addresses')
-    .action(action(io, printStatus));
-  root
-    .command('doctor')
-    .description('check the service: what is out of order, and what to do')
-    .action(action(io, doctor));
-  consoleCommands(root, io);
-  maintenanceCommand(root, io);
-  businessCommands(root, io);
-  keyCommands(root, io);
-  clientCommands(root, io);
-  invoiceCommands(root, io);
-  inboxCommands(root, io);
-  linkCommands(root, io);
-  refundLinkCommands(root, io);
-  withdrawalCommands(root, io);
-  gasCommands(root, io);
-  forwardCommands(root, io);
-  policyCommands(root, io);
-  eventCommands(root, io);
-  webhookCommands(root, io);
-  endpointCommands(root, io);
-  alertCommands(root, io);
-  sourceCommands(root, io);
-  walletCommands(root, io);
-  signerCommands(root, io);
-  serviceCommands(root, io);
-  backupCommands(root, io);
-  bookCommands(root, io);
-  statementCommand(root, io);
-  closingCommands(root, io);
-  releaseCommands(root, io);
-  root
-    .command('config')
-    .description(
-      'show the configuration in force, without secrets: that of the running service, or the one that it would start with',
-    )
-    .addOption(configFile())
-    .action(action(io, printConfig));
+  for (const attach of await Promise.all(groupsFor(argv).map(([, load]) => load()))) attach(root, io);
   return root;
 }
 

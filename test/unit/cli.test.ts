@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -250,6 +250,44 @@ describe('how a command fails', () => {
     expect(ran).toMatchObject({ code: 0, err: '' });
     expect(ran.out).toContain('--i-have-the-words');
     expect(ran.out).toContain('--data-dir <folder>');
+  });
+
+  it('finds the command behind options, whatever their values are called', async () => {
+    const usages = async (...argv: string[]) =>
+      /^Usage: (countinghouse.*)$/m.exec((await cli(dataDir, [...argv, '--help'])).out)?.[1];
+    expect(await usages('export')).toBe('countinghouse export [options]');
+    expect(await usages('--server', 'wallet', '--json', 'export')).toBe('countinghouse export [options]');
+    expect(await usages('--data-dir=invoice', '-y', 'address-book')).toBe(
+      'countinghouse address-book [options] [command]',
+    );
+    expect(await usages('--server', 'wallet')).toBe('countinghouse [options] [command]');
+  });
+
+  it('has every command in its help, in one order, and guesses among all', async () => {
+    const { out } = await cli(dataDir, ['--help']);
+    const listed = [...out.slice(out.indexOf('Commands:')).matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name);
+    expect(listed.join(' ')).toBe(
+      'start status doctor console maintenance business key client invoice inbox link refund-link withdrawal gas forward policy ' +
+        'address-book rates events webhook endpoint alert source wallet signer service backup restore ledger export statement ' +
+        'closing releases verify config help',
+    );
+    const ran = await cli(dataDir, ['exprot']);
+    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('export')]);
+  });
+
+  it('loads no module of a command before it is asked for', () => {
+    const loaded = new Map<string, string>();
+    const load = (file: string): void => {
+      if (loaded.has(file)) return;
+      const text = readFileSync(file, 'utf8');
+      loaded.set(file, text);
+      for (const [, other] of text.matchAll(/^import (?:[^"]* from )?"(\.[^"]+)";$/gm))
+        load(join(dirname(file), other!));
+    };
+    load(join(import.meta.dirname, '../../dist/daemon/cli.js'));
+    const text = [...loaded.values()].join();
+    expect(text).toContain('Takes payments in cryptocurrency');
+    for (const foreign of ['export receipts, withdrawals and fees', 'secp256k1']) expect(text).not.toContain(foreign);
   });
 
   it('tells an operator.json that is damaged', async () => {
