@@ -4,8 +4,8 @@
  * what is shown are medians.
  *
  *   --quick            shorter, with a tenth of the invoices
- *   --only NAME        load, sustained, frames, start, scan, flood, large, headers, electrum, first-look, spend, evm, monero, monero-restore,
- *                      page, console, export or backup; repeatable
+ *   --only NAME        load, sustained, frames, start, scan, flood, large, headers, electrum, first-look, restart, spend, evm, monero,
+ *                      monero-restore, page, console, export or backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
@@ -54,6 +54,7 @@ const { values: options } = parseArgs({
         'headers',
         'electrum',
         'first-look',
+        'restart',
         'spend',
         'evm',
         'monero',
@@ -110,6 +111,7 @@ const RESTORE = {
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
 const FIRST_LOOK = { addresses: quick ? 5_000 : 20_000, limitedMs: quick ? 15_000 : 60_000 };
+const RESTART = { addresses: quick ? 20_000 : 300_000, limitedMs: quick ? 30_000 : 300_000 };
 const HEADERS = { sha256d: quick ? 10_080 : 40_320, scrypt: quick ? 2_016 : 8_064, rounds: quick ? 1 : 3 };
 
 const PATH = '/api/v1/merchant/invoice';
@@ -145,6 +147,7 @@ let headers = null;
 let electrum = null;
 let evm = null;
 let firstLook = null;
+let restart = null;
 let spend = null;
 let monero = null;
 let restore = null;
@@ -305,6 +308,13 @@ function aims() {
     [`electrum: catch-up with ${count(ELECTRUM.addresses)} addresses, s`, electrum?.catchUpSeconds, '≤', 10],
     [`electrum: memory for ${count(ELECTRUM.addresses)} addresses, MB`, electrum?.memoryMb, '≤', 60],
     ['electrum: first look, addresses a second', firstLook?.unlimited.perSecond, '≥', 1_000],
+    [
+      `electrum: restart with ${count(RESTART.addresses)} addresses, usable, s`,
+      restart?.unlimited.usableSeconds,
+      '≤',
+      30,
+    ],
+    ['electrum: the same, all asked and late money found, s', restart?.unlimited.allSeconds, '≤', 300],
     ...(evm ? evmAims(evm) : []),
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(monero ? moneroAims(monero) : []),
@@ -365,6 +375,18 @@ function print() {
     ['electrum: first look, a server of this machine', firstLook?.unlimited.perSecond, 'addresses/s'],
     ["electrum: first look, with ElectrumX's limits", firstLook?.limited.perSecond, 'addresses/s'],
     ["electrum: first look, three with ElectrumX's limits", firstLook?.spread.perSecond, 'addresses/s'],
+    ...['unlimited', 'limited'].flatMap((how) => {
+      const found = restart?.[how];
+      const what = `electrum: restart, ${how === 'limited' ? "ElectrumX's limits" : 'no limits'}`;
+      return [
+        [`${what}, usable`, found?.usableSeconds, 's'],
+        [`${what}, money at an old address reported`, found?.foundSeconds, 's'],
+        [`${what}, all asked`, found?.allSeconds, 's'],
+        [`${what}, requests a second after it was usable`, found?.perSecond, ''],
+        [`${what}, requests`, found?.requests, ''],
+        [`${what}, memory with the server's`, found?.memoryMb, 'MB'],
+      ];
+    }),
     ...(spend?.results ?? []).flatMap(({ coins, inputs, planMs, signMs }) => [
       [`choosing among ${count(coins)} coins, ${inputs} of them spent`, planMs, 'ms'],
       [`signing ${inputs} inputs`, signMs, 'ms'],
@@ -432,6 +454,10 @@ async function main() {
   if (only.includes('first-look')) {
     say('First look …');
     firstLook = await runTool('first-look.mjs', { dist, ...FIRST_LOOK });
+  }
+  if (only.includes('restart')) {
+    say('Restart with many addresses …');
+    restart = await runTool('restart.mjs', { dist, ...RESTART });
   }
   if (only.includes('spend')) {
     say('Spending …');
