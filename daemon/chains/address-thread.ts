@@ -35,6 +35,7 @@ export class AddressThread {
   #no = 0;
   #trouble: Trouble | null = null;
   #toldAt = Number.NEGATIVE_INFINITY;
+  #stopped = false;
 
   /** The addresses of a range, as `deriveAddress` has them. Rejects if the thread ended, and for what cannot be derived. */
   async derive(range: AddressRange): Promise<DerivedAddress[]> {
@@ -51,8 +52,9 @@ export class AddressThread {
     return this.#trouble;
   }
 
-  /** Notes that a range could not be derived. True if that is to be told: once a day. `now`: milliseconds since 1970. */
+  /** Notes that a range could not be derived. True if that is to be told: once a day, and not of a thread that was stopped. `now`: milliseconds since 1970. */
   noteFailure(reason: string, now: number): boolean {
+    if (this.#stopped) return false;
     this.#trouble = { since: this.#trouble?.since ?? now, reason };
     // also after a clock that was ahead
     if (Math.abs(now - this.#toldAt) < TELL_EVERY_MS) return false;
@@ -65,6 +67,12 @@ export class AddressThread {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#rest();
+  }
+
+  /** Ends the thread; the next range starts another one. */
+  async #rest(): Promise<void> {
     if (this.#idle) clearTimeout(this.#idle);
     const worker = this.#worker;
     this.#lose(worker);
@@ -106,7 +114,7 @@ export class AddressThread {
   #finish(derived: Derived): void {
     const waiting = this.#waiting.get(derived.no);
     this.#waiting.delete(derived.no);
-    if (this.#waiting.size === 0) this.#idle = setTimeout(() => void this.stop(), IDLE_MS).unref();
+    if (this.#waiting.size === 0) this.#idle = setTimeout(() => void this.#rest(), IDLE_MS).unref();
     if ('addresses' in derived) waiting?.resolve(derived.addresses);
     else waiting?.reject(new Error(derived.error));
   }

@@ -205,7 +205,9 @@ function proposalOf(app: App, params: Parsed<'withdrawal.propose'>): Proposal {
 
 /** For every coin that a business of this network takes, in every currency. */
 function creditsOf(app: App, network: Network): Result<'rates.list'>['credits'] {
-  return app.rates.credits(network, takenOn(app, network), Object.keys(FIAT)).map((credit) => ({ network, ...credit }));
+  const taken = takenOn(app, network);
+  if (taken.length === 0) return [];
+  return app.rates.credits(network, taken, Object.keys(FIAT)).map((credit) => ({ network, ...credit }));
 }
 
 /** On a network that has a business. */

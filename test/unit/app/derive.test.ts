@@ -77,6 +77,13 @@ it('says once a day that the thread fails, to doctor too, until it works again',
   expect(await finding()).toEqual([]);
 });
 
+it('says nothing of a thread that the service stopped', async () => {
+  const { app, account, warned } = await withThread(() => Promise.reject(new Unavailable('the thread ended', 1)));
+  await app.addressThread!.stop();
+  await derive(app, account, 40);
+  expect([warned, app.addressThread!.trouble]).toEqual([[], null]);
+});
+
 it('derives them itself when the thread has ended', async () => {
   const { app, account } = await withThread(() => Promise.reject(new Unavailable('the thread ended', 1)));
   const before = ready(app, account);
