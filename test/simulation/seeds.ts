@@ -51,7 +51,9 @@ const EARLIER: readonly Row[] = [
   { seed: 2, steps: 100, kind: 'monero' },
 ];
 
-const ADDED_LATER = 'snapshot,roll back,heed,twin,combine lies';
+const ADDED_LATER = 'snapshot,roll back,heed,twin,combine lies,take over';
+/** The same of account chains, whose rows came before. */
+const WITHOUT_THIEF = 'take over';
 
 export const SEEDS: readonly Row[] = [
   ...EARLIER.map((row) => ({ ...row, without: [row.without, ADDED_LATER].filter(Boolean).join() })),
@@ -69,19 +71,27 @@ export const SEEDS: readonly Row[] = [
   { seed: 16, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   { seed: 26, steps: 200, without: 'twin', also: 'snapshot:4,roll back:2,heed:6' },
   // an endpoint of an account chain invents fees, and later another one invents the same
-  { seed: 50113, steps: 150, kind: 'accounts' },
-  { seed: 50129, steps: 150, kind: 'accounts' },
+  { seed: 50113, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  { seed: 50129, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
   // what came from inside a contract is confirmed with another amount than an endpoint told before
-  { seed: 50031, steps: 150, kind: 'accounts' },
-  { seed: 50137, steps: 150, kind: 'accounts' },
+  { seed: 50031, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  { seed: 50137, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
   // the accounts of three endpoints, of which one may lie
-  { seed: 50023, steps: 150, kind: 'accounts' },
-  { seed: 50067, steps: 150, kind: 'accounts' },
+  { seed: 50023, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  { seed: 50067, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
   // a token is paid on money that came a few blocks ago, before the same blocks come in another order
-  { seed: 50060, steps: 150, kind: 'accounts' },
-  { seed: 50083, steps: 150, kind: 'accounts' },
+  { seed: 50060, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  { seed: 50083, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  // a thief with a grant of gas asks the signer for the most, to strangers, and far away
+  {
+    seed: 9103,
+    steps: 60,
+    kind: 'accounts',
+    without: 'lie,trouble,crash,lock,reorganise,sweep',
+    also: 'request:10,mine:30,fill:3,collect:10,take over:6',
+  },
   // small payments that count by what their block proves
-  { seed: 51008, steps: 60, kind: 'accounts' },
+  { seed: 51008, steps: 60, kind: 'accounts', without: WITHOUT_THIEF },
   // over Electrum, a quarantine lasts until the end: a payer paid the next addresses, or the signer knows a signature more
   { seed: 50111, steps: 150 },
   { seed: 50270, steps: 150 },

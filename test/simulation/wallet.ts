@@ -18,9 +18,9 @@ import { ENDED_FILE, VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
 import type {
   CustodyResult,
+  Grant,
   ImagesRequest,
   Macs,
-  PolicyGrant,
   Signer,
   SignerStatus,
   SignOrder,
@@ -120,6 +120,9 @@ export class LocalSigner implements Signer {
     sign,
   ) => sign(order);
 
+  /** It has taken limits of the operator's. */
+  onGranted: (grant: Grant) => void = () => {};
+
   constructor(folder: string, time: Time) {
     this.#folder = folder;
     this.#time = time;
@@ -177,10 +180,11 @@ export class LocalSigner implements Signer {
     );
   }
 
-  grantPolicy(grant: PolicyGrant, mac: string): Promise<void> {
-    return this.#inTurn(() => {
+  grantPolicy(grant: Grant, mac: string): Promise<void> {
+    return this.#inTurn(async () => {
       if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
-      return this.#time.outside(this.#session.grant(grant, mac));
+      await this.#time.outside(this.#session.grant(grant, mac));
+      this.onGranted(grant);
     });
   }
 

@@ -257,11 +257,18 @@ export async function collect(world: AccountWorld): Promise<string> {
       time.outside(authorized(appliance.walletFolder, PASSPHRASE, { approvals: [], change: null, grants: [grant] })),
     );
     const plan = { begins_at: now, ends_at, fee_max: `${PLAN_FEE_MAX}`, signed: { grant, mac: grants[0] ?? '' } };
+    world.granted.push({ grant, mac: grants[0] ?? '' });
     await appliance.operator('gas.collect', { business: `${business.id}`, chain, ...plan });
     return 'a plan collects';
   } catch (error) {
     return `no plan: ${refused(error)}`;
   }
+}
+
+export function takeOver(world: AccountWorld): string {
+  world.isTakenOver = !world.isTakenOver;
+  const { signed, refused: kept } = world.gas;
+  return world.isTakenOver ? 'a thief takes the service over' : `the thief is out: got ${signed}, was refused ${kept}`;
 }
 
 export async function lockOrUnlock(world: AccountWorld): Promise<string> {

@@ -27,6 +27,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [3, 'collect', actions.collect],
   [3, 'lock', actions.lockOrUnlock],
   [3, 'crash', actions.crash],
+  [2, 'take over', actions.takeOver],
 ];
 
 /** Milliseconds that each step takes by itself. */
@@ -58,6 +59,7 @@ export async function simulateAccounts(
     }
     world.note('the end: everybody tells the truth, blocks go on');
     await judgeEnd(world);
+    if (world.fault !== null) throw new Fault(world.fault);
   } catch (error) {
     fault = error instanceof Fault || error instanceof Busy ? error.message : `${(error as Error).stack ?? error}`;
   }
@@ -81,6 +83,7 @@ async function step(
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     if (!world.appliance.isDead) await world.appliance.pass(STEP_MS);
+    if (world.fault !== null) throw new Fault(world.fault);
     if (!world.appliance.isDead) await judge(world);
   } catch (error) {
     if (!(error instanceof Crashed)) throw error;

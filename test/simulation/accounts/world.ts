@@ -10,6 +10,7 @@ import { checksumAddress } from '../../../daemon/chains/evm/address.ts';
 import type { AssetId } from '../../../daemon/domain/assets.ts';
 import { type EvmChain, NATIVE_COIN } from '../../../daemon/domain/evm.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import type { GasGrant } from '../../../daemon/wallet/signer/port.ts';
 import { callOf, deployOf } from '../../nodes/evm/anvil.ts';
 import { Appliance, type Sources } from '../appliance.ts';
 import type { Host } from '../http.ts';
@@ -17,9 +18,11 @@ import type { Health } from '../network.ts';
 import { Random } from '../random.ts';
 import type { Time } from '../time.ts';
 import type { Wallet } from '../wallet.ts';
+import { Fault } from '../world.ts';
 import { Liar, type Target } from './liars.ts';
 import { AccountNetwork } from './network.ts';
 import type { Asked } from './rpc.ts';
+import { GasLedger, steal } from './thief.ts';
 
 export const ENDPOINTS = 3;
 const PAYER_TOKENS = 10n ** 30n;
@@ -59,6 +62,11 @@ export class AccountWorld {
   /** Own addresses beside those of invoices. */
   readonly own = new Set<Hex>();
   readonly liar = new Liar();
+  /** What was signed under the operator's grants of gas, and those grants. */
+  readonly gas = new GasLedger();
+  readonly granted: { grant: GasGrant; mac: string }[] = [];
+  /** A thief is in the service. */
+  isTakenOver = false;
   readonly health: Health[] = Array.from({ length: ENDPOINTS }, () => 'well');
   readonly trail: string[] = [];
   network!: AccountNetwork;
@@ -93,7 +101,7 @@ export class AccountWorld {
     this.network.pay(this.token, 0n, callOf('Standard', 'mint', [this.network.payer, PAYER_TOKENS]));
     await this.network.mine(2);
     this.time.stepsMax = STEPS_MAX;
-    this.appliance = await Appliance.start(join(this.folder, 'machine'), this.time, this.wallet, this.sources);
+    await this.startOn(join(this.folder, 'machine'));
     const { seed } = this.wallet;
     await this.appliance.operator('business.add', {
       name: BUSINESS,
@@ -189,7 +197,24 @@ contract = "${this.token}"
     await this.time.settle();
     await dead.bury();
     rmSync(dead.folder, { recursive: true, force: true });
-    this.appliance = await Appliance.start(left, this.time, this.wallet, this.sources);
+    await this.startOn(left);
+  }
+
+  /** A machine begins on a folder, and what is signed there is watched. */
+  async startOn(folder: string): Promise<void> {
+    this.appliance = await Appliance.start(folder, this.time, this.wallet, this.sources);
+    const { signer } = this.appliance;
+    signer.onGranted = (grant) => {
+      if ('kind' in grant && grant.kind === 'gas') this.gas.granted(grant);
+    };
+    signer.onOrder = async (order, sign) => {
+      try {
+        return await steal(this, order, sign);
+      } catch (error) {
+        if (error instanceof Fault) this.fault ??= error.message;
+        throw error;
+      }
+    };
   }
 
   /** What an address has by the truth of the newest block. */
