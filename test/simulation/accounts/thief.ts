@@ -43,9 +43,12 @@ export class GasLedger {
   signed = 0;
   refused = 0;
 
-  /** The signer has taken a grant of the operator's; the same one again begins nothing. */
+  /** The signer has taken a grant of the operator's; the same one again begins nothing. Throws `Fault` for one that was over. */
   granted(grant: GasGrant): void {
-    if (this.#grant?.issuedAt === grant.issuedAt) return;
+    const before = this.#grant?.issuedAt ?? 0;
+    if (before === grant.issuedAt) return;
+    if (before > grant.issuedAt)
+      throw new Fault('the signer takes a grant of gas again, though a newer one is in force');
     this.#grant = grant;
     this.#used = { fee: 0n, given: 0n };
   }
