@@ -11,6 +11,7 @@ import type {
   Checkpoint,
   Debit,
   DerivedAddress,
+  Operators,
   SourceHealth,
   SourceServer,
   SpendSeen,
@@ -129,6 +130,8 @@ export interface ChainAdapter {
   readonly accountBased?: boolean;
   /** Only of a source with servers of several operators: deadlines wait for their answer. */
   readonly absence?: AbsenceSource;
+  /** Of a source with servers: how many operators run those that are named, and how many of them speak at present. */
+  operators?(): Operators;
   /** Only on chains of coins; absent where the chain is simulated. */
   readonly holdings?: HoldingsSource;
   /** Only on chains of accounts; absent where the chain is simulated. */

@@ -15,6 +15,7 @@ import type {
   Credit,
   Debit,
   DerivedAddress,
+  Operators,
   Searched,
   SourceHealth,
   SourceServer,
@@ -244,6 +245,10 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       lagging: this.#behind || isBehind || (head !== null && !this.#isFresh(head)),
       error: this.#error,
     };
+  }
+
+  operators(): Operators {
+    return { named: this.endpoints.operators, speaking: this.endpoints.speaking };
   }
 
   servers(): SourceServer[] {

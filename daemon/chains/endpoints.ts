@@ -207,6 +207,13 @@ export class Endpoints<E extends Endpoint> {
     return results;
   }
 
+  /** Operators of endpoints that did not fail when they were asked last, and are not left alone for what they said. */
+  get speaking(): number {
+    const now = performance.now();
+    const well = this.#states.filter(({ failures, notBefore }) => failures === 0 && notBefore <= now);
+    return new Set(well.map(({ operator }) => operator)).size;
+  }
+
   servers(): { name: string; asked: boolean; failures: number; error: string | null; waiting: boolean }[] {
     const now = performance.now();
     return this.#states.map((state) => ({

@@ -40,7 +40,11 @@ async function listSources(session: Session, { all = false }: { all?: boolean })
           source.agreeing === null ? '-' : `${source.agreeing}`,
           source.error ??
             source.withheld ??
-            (source.rescan_percent === null ? 'ok' : `searching ${source.rescan_percent} %`),
+            (source.rescan_percent === null
+              ? source.unchecked
+                ? 'unchecked: one operator alone answers'
+                : 'ok'
+              : `searching ${source.rescan_percent} %`),
         ]),
         'No chain is connected.',
       ),

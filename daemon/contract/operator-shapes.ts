@@ -288,6 +288,8 @@ export const InvoiceDetailShape = InvoiceShape.omit({ payment: true }).extend({
   payment: PaymentShape.nullable(),
   /** The servers that showed no further payment, and up to when; null: none were asked before a deadline. */
   absence: z.object({ until: Instant, servers: z.string() }).nullable(),
+  /** Since when servers of one operator alone tell of an open payment's chain; null: those of two do, or no others are named. */
+  unchecked_since: Instant.nullable(),
   /** The newest, oldest first. */
   credits: z.array(CreditShape),
   /** The newest, oldest first. */

@@ -31,6 +31,8 @@ const SourceShape = z.object({
   lagging: z.boolean(),
   error: z.string().nullable(),
   withheld: z.string().nullable(),
+  /** Whether servers of one operator alone have answered for minutes, where those of several are named. */
+  unchecked: z.boolean(),
   /** How much is done while every address is searched again; null: no search is running. */
   rescan_percent: z.int().min(0).max(100).nullable(),
   /** Connected servers that have the tip of the chain; null if the source is a node. */

@@ -223,6 +223,9 @@ export type SourceServer = {
   error: string | null;
 };
 
+/** How many operators run the servers of a source, and those of them that answer at the tip. */
+export type Operators = { named: number; speaking: number };
+
 export type ChainKey = `${Network}:${ChainId}`;
 export const networkOf = (key: string): Network => key.slice(0, key.indexOf(':')) as Network;
 export const chainOf = (key: string): ChainId => key.slice(key.indexOf(':') + 1) as ChainId;

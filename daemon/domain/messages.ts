@@ -20,6 +20,8 @@ export const MESSAGES = {
   'chain.behind': 'its source is behind',
   'chain.finality':
     'No block of {chain} becomes final: the newest final one is {finalized}, and the newest one {height}. Payments that count only in a final block wait, without an end, and count by themselves once it goes on. Compare with a block explorer: an endpoint that stands still has the same effect',
+  'chain.unchecked':
+    'For {minutes} minutes servers of one operator alone have told of {chain}, though those of {named} are named: nobody could contradict them if they left a payment out. Payments are seen, deadlines and large payments wait for a second operator. See `countinghouse source list`',
   'chain.unvouched':
     '{count} unpaid invoices of {chain} have stayed open for {hours} hours after their deadline, because no two servers of different operators show whether they were paid. Look at the servers of {chain}, and add one of another operator if too few answer',
   'chain.halted': '{chain} was halted by a bug: {reason}',
@@ -339,6 +341,8 @@ export const MESSAGES = {
   'doctor.sources': 'followed chains: {count}',
   'doctor.sources_sandbox': 'only the sandbox is connected',
   'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.source_unchecked':
+    '{network} {chain}: servers of one operator alone answer, and nobody could contradict them if they left a payment out',
   'doctor.source_slowed': '{network} {chain}: {server} slows its answers down',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} has no TLS: anybody on the way can put in an address of their own',
@@ -364,6 +368,7 @@ export const ALERT_KINDS = [
   'chain.finality',
   'chain.halted',
   'chain.past',
+  'chain.unchecked',
   'chain.unvouched',
   'clock.wrong',
   'closing.unsent',

@@ -7,6 +7,7 @@ import type { App } from '../app/app.ts';
 import { rateLate } from '../app/books/rating.ts';
 import { proveByClock } from '../app/books/reconcile.ts';
 import { tellAway } from '../app/chains/away.ts';
+import { tellUnchecked } from '../app/chains/unchecked.ts';
 import { within } from '../app/deadline.ts';
 import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
@@ -82,6 +83,7 @@ export class Jobs {
       events: () => app.store.write((tx) => dropOldEvents(app, tx)),
       answers: () => expireAnswers(app),
       'chains away': () => tellAway(app, this.#away),
+      'views unchecked': () => tellUnchecked(app),
       'waiting deadlines': () => tellUnvouched(app),
       'waiting withdrawals': () => tellWaiting(app),
       inbox: () => tellInbox(app),

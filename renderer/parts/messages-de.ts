@@ -38,6 +38,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'chain.behind': 'Die Quelle ist im Rückstand',
   'chain.finality':
     'Kein Block von {chain} wird endgültig: Der neueste endgültige ist {finalized}, der neueste {height}. Zahlungen, die nur in einem endgültigen Block zählen, warten ohne Ende und zählen von selbst, sobald es weitergeht. Vergleichen Sie mit einem Block-Explorer: Ein Endpunkt, der stillsteht, hat dieselbe Wirkung',
+  'chain.unchecked':
+    'Seit {minutes} Minuten melden nur Server eines einzigen Betreibers etwas über {chain}, obwohl die von {named} Betreibern eingetragen sind: Niemand könnte ihnen widersprechen, wenn sie eine Zahlung verschwiegen. Zahlungen werden gesehen; Fristen und große Zahlungen warten auf einen zweiten Betreiber. Siehe `countinghouse source list`',
   'chain.unvouched':
     '{count} unbezahlte Rechnungen in {chain} sind {hours} Stunden nach ihrer Frist noch offen, weil keine zwei Server verschiedener Betreiber zeigen, ob sie bezahlt wurden. Sehen Sie nach den Servern von {chain}, und fügen Sie einen eines anderen Betreibers hinzu, wenn zu wenige antworten',
   'chain.halted': '{chain} wurde durch einen Programmfehler angehalten: {reason}',
@@ -375,6 +377,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'doctor.sources': 'Verfolgte Blockchains: {count}',
   'doctor.sources_sandbox': 'Nur die Sandbox ist verbunden',
   'doctor.source_bad': '{network} {chain}: {reason}',
+  'doctor.source_unchecked':
+    '{network} {chain}: Nur Server eines einzigen Betreibers antworten, und niemand könnte ihnen widersprechen, wenn sie eine Zahlung verschwiegen',
   'doctor.source_slowed': '{network} {chain}: {server} bremst seine Antworten',
   'doctor.url': '{url}',
   'doctor.url_open': '{url} hat kein TLS: Wer dazwischensitzt, kann eine eigene Adresse einsetzen',

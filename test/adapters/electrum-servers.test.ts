@@ -108,6 +108,21 @@ const drips =
     return { count: 1, hex: server().headers[Number(from)]?.toString('hex') ?? '', max: 2016 };
   };
 
+it('tells how many operators speak, at the tip, of those that are named', async () => {
+  const headers = branch(REGTEST_GENESIS, 10, 3);
+  const mine = await serve(headers);
+  const servers = [mine, await serve(headers), await serve(headers, undefined, 'localhost')];
+  const { adapter } = open(servers, { timeouts: SOON_BACK });
+  expect(adapter.operators()).toEqual({ named: 2, speaking: 0 });
+  await adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+  await until(() => adapter.operators().speaking === 2, 'both speak', SYNC_MS);
+  await servers[2]?.close();
+  await until(() => adapter.operators().speaking === 1, 'one is left', SYNC_MS);
+  expect(adapter.operators().named).toBe(2);
+  await servers[2]?.listen();
+  await until(() => adapter.operators().speaking === 2, 'the other one is back', SYNC_MS);
+});
+
 describe('a server that sends one header a reply, each late', () => {
   it.each([
     { what: 'that have no work', headers: [...main, ...forged(30)], first: true },

@@ -43,6 +43,8 @@ export class ChainRuntime {
    * more than the store: a node may come back with another mempool, or with more blocks.
    */
   away = false;
+  /** Since when servers of one operator alone speak, where those of several are named; null: two do. Milliseconds since 1970. */
+  uncheckedSince: number | null = null;
   /** True while it is connected only by default and no business needs it; it then has no connection. */
   dormant = false;
 

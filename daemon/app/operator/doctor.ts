@@ -20,6 +20,7 @@ import { DATABASE } from '../backup/container.ts';
 import { newestBackup } from '../backup/folder.ts';
 import { VAULT_FOLDER } from '../backup/make.ts';
 import { differencesOf } from '../books/differences.ts';
+import { isUnchecked } from '../chains/unchecked.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -224,13 +225,23 @@ function sources(app: App): Finding[] {
         real.length === 0 ? message('doctor.sources_sandbox') : message('doctor.sources', { count: real.length }),
       ),
     );
-  found.push(...slowed(app));
+  found.push(...unchecked(app), ...slowed(app));
   const missing = rates
     .filter(({ network, ageMs }) => network === 'mainnet' && ageMs === null)
     .map(({ asset }) => asset);
   if (missing.length > 0)
     found.push(problem('rates', message('doctor.rates', { coins: missing.join(', ') }), message('advice.rates')));
   return found;
+}
+
+/** One operator alone could leave a payment out. */
+function unchecked(app: App): Finding[] {
+  return app.chains
+    .all()
+    .filter((chain) => !chain.dormant && isUnchecked(chain, app.now()))
+    .map(({ adapter: { network, chain } }) =>
+      warning('sources', message('doctor.source_unchecked', { network, chain }), message('advice.sources')),
+    );
 }
 
 /** ElectrumX counts the cost of each client, also of its owner's. */

@@ -7,6 +7,7 @@ import type { Message } from '../../domain/messages.ts';
 import { openAlertCount } from '../../store/queries/operator.ts';
 import { ready } from '../addresses/pool.ts';
 import type { App } from '../app.ts';
+import { isUnchecked } from '../chains/unchecked.ts';
 
 export type ChainStatus = {
   network: Network;
@@ -19,6 +20,8 @@ export type ChainStatus = {
   lagging: boolean;
   error: string | null;
   withheld: string | null;
+  /** Whether servers of one operator alone have answered for minutes, where those of several are named. */
+  unchecked: boolean;
 };
 
 export function chainStatuses(app: App): ChainStatus[] {
@@ -31,6 +34,7 @@ export function chainStatuses(app: App): ChainStatus[] {
       ...health,
       syncedAt: chain.syncedAt,
       withheld: chain.withheld(app.now()),
+      unchecked: isUnchecked(chain, app.now()),
     };
   });
 }

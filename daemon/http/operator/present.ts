@@ -1,6 +1,7 @@
 /** Rows and views in the form of the operator API: units become decimals, milliseconds become ISO times. */
 import type { App } from '../../app/app.ts';
 import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
+import { isUnchecked } from '../../app/chains/unchecked.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
 import { refunded } from '../../app/invoices/refunded.ts';
 import type { PaymentView } from '../../app/invoices/views.ts';
@@ -156,6 +157,11 @@ function sweepJson(app: App, { business_id }: InvoiceRow, payment: PaymentRow): 
   return found && { cost_usd: fiat(found.usd), percent: found.percent, dear: found.isDear };
 }
 
+function uncheckedSince(app: App, { invoice, payment }: InvoiceDetails): string | null {
+  const chain = payment && invoice.status === 'unpaid' ? app.chains.find(payment.row.chain_key) : undefined;
+  return chain && isUnchecked(chain, app.now()) ? isoOrNull(chain.uncheckedSince) : null;
+}
+
 export function detailJson(app: App, details: InvoiceDetails): DetailJson {
   const { invoice, payment, credits, refunds, webhook, absence } = details;
   const depth = (credit: CreditRow): number =>
@@ -176,6 +182,7 @@ export function detailJson(app: App, details: InvoiceDetails): DetailJson {
     deleted_at: isoOrNull(invoice.deleted_at),
     payment: payment && { ...paymentJson(payment), sweep: sweepJson(app, invoice, payment.row) },
     absence: absence?.until ? { until: toIso(absence.until), servers: absence.servers } : null,
+    unchecked_since: uncheckedSince(app, details),
     credits: credits.map((row) => ({
       id: row.id,
       ...shownTransaction(row),

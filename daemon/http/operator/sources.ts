@@ -25,6 +25,7 @@ function listSources({ app }: Context): Result<'source.list'> {
       lagging: chain.lagging,
       error: chain.error,
       withheld: chain.withheld,
+      unchecked: chain.unchecked,
       rescan_percent: done === null ? null : Math.floor(100 * done),
       agreeing:
         servers.length === 0 ? null : servers.filter(({ state, behind }) => state === 'ready' && behind === 0).length,

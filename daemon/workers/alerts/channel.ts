@@ -20,6 +20,7 @@ export type Channel = { name: ChannelName; send(message: Message, signal: AbortS
 const TEXT_BYTES_MAX = 3_500;
 const WORDS: Readonly<Record<string, string>> = {
   'chain.away': 'a chain is away',
+  'chain.unchecked': 'one operator alone tells of a chain',
   'storage.low': 'the disk is almost full',
   'storage.full': 'the disk is full',
   'webhook.failed': 'a shop does not take its notifications',

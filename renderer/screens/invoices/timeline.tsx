@@ -74,6 +74,11 @@ function past(invoice: Detail, t: T, language: 'en' | 'de', clock: (at: string) 
     const note = t('absenceNote', { servers: absence.servers });
     steps.push({ key: 'absence', title: t('absenceStep'), at: absence.until, note });
   }
+  if (invoice.unchecked_since !== null) {
+    const look = { shape: 'warning', tone: 'warn' } as const;
+    const note = t('uncheckedNote');
+    steps.push({ key: 'unchecked', title: t('uncheckedStep'), at: invoice.unchecked_since, note, ...look });
+  }
   return steps;
 }
 

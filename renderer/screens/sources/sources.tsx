@@ -138,6 +138,7 @@ function Chain({ source, t }: { source: Source; t: T }): ReactNode {
         </p>
       )}
       {source.withheld && <p className="warn">{t('withheld')}</p>}
+      {source.unchecked && <p className="warn">{t('unchecked')}</p>}
       {source.servers.length > 0 && <Servers source={source} t={t} />}
     </Section>
   );

@@ -23,6 +23,7 @@ export default texts(
     lagging: 'Behind',
     failing: 'No answer',
     withheld: 'Payers are not offered it: the connection to its network is behind.',
+    unchecked: 'Unchecked: servers of one operator alone answer. Deadlines and large payments wait for a second one.',
     idle: 'idle',
     connecting: 'connecting',
     ready: 'ready',
@@ -62,6 +63,8 @@ export default texts(
     lagging: 'Hinkt hinterher',
     failing: 'Keine Antwort',
     withheld: 'Kunden wird sie nicht angeboten: Die Verbindung zu ihrem Netz ist im Rückstand.',
+    unchecked:
+      'Ungeprüft: Nur Server eines einzigen Betreibers antworten. Fristen und große Zahlungen warten auf einen zweiten.',
     idle: 'ruht',
     connecting: 'verbindet',
     ready: 'bereit',

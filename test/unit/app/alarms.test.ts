@@ -1,22 +1,28 @@
 /** Alerts about chains that are away and notifications that fail: when they come, how often, and when they go. */
+import { tmpdir } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { raise } from '../../../daemon/app/alerts.ts';
 import { proveByClock } from '../../../daemon/app/books/reconcile.ts';
 import { tellAway } from '../../../daemon/app/chains/away.ts';
+import { tellUnchecked } from '../../../daemon/app/chains/unchecked.ts';
 import { createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { saveJobDone } from '../../../daemon/app/job-times.ts';
 import { tellInbox } from '../../../daemon/app/notifications/inbox-deposits.ts';
 import { queueWebhook, recordAttempt, WebhookTurns } from '../../../daemon/app/notifications/webhooks.ts';
 import { examine } from '../../../daemon/app/operator/doctor.ts';
+import { showInvoice } from '../../../daemon/app/operator/invoices.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
+import { chainStatuses } from '../../../daemon/app/operator/status.ts';
 import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
 import { addClient } from '../../../daemon/app/shops/clients.ts';
 import { tendStorage } from '../../../daemon/app/storage.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { toIso } from '../../../daemon/domain/calendar.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
+import { detailJson } from '../../../daemon/http/operator/present.ts';
 import { rescanAccount, stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { depositsToDecide } from '../../../daemon/store/queries/credits.ts';
 import { closeAlertsOf, openAlerts } from '../../../daemon/store/queries/effects.ts';
@@ -63,6 +69,92 @@ describe('a chain that is away', () => {
     bench.at += HOUR;
     await tellAway(bench.app, since);
     expect(open(bench)).toEqual([]);
+  });
+});
+
+describe('a view that one operator alone tells', () => {
+  const UNCHECKED = [['chain.unchecked', 'mainnet:BTC']];
+
+  /** A minute passes, in which the chain is synced. */
+  async function minute(bench: Bench): Promise<void> {
+    bench.at += MINUTE;
+    await bench.tell({ beganAt: bench.at });
+    await tellUnchecked(bench.app);
+  }
+
+  async function withOperators(
+    named: number,
+  ): Promise<{ bench: Bench; operators: { named: number; speaking: number } }> {
+    const bench = await Bench.open();
+    const operators = { named, speaking: named };
+    bench.chain.adapter.operators = () => operators;
+    await minute(bench);
+    return { bench, operators };
+  }
+
+  const isSaid = async ({ app }: Bench): Promise<boolean[]> => {
+    const found = await examine(app, tmpdir());
+    return [
+      found.some(({ text }) => text.code === 'doctor.source_unchecked'),
+      chainStatuses(app)[0]?.unchecked ?? false,
+    ];
+  };
+  const sinceOf = ({ app }: Bench, { slug }: { slug: string }) =>
+    detailJson(app, showInvoice(app, slug)).unchecked_since;
+
+  it('is said after ten minutes, in an alert, by doctor and in the list of sources, until a second one is back', async () => {
+    const { bench, operators } = await withOperators(3);
+    const invoice = await bench.invoice({ crypto: 'BTC' });
+    operators.speaking = 1;
+    for (let minutes = 0; minutes < 10; minutes++) {
+      await minute(bench);
+      expect(open(bench)).toEqual([]);
+    }
+    expect(await isSaid(bench)).toEqual([false, false]);
+    expect(sinceOf(bench, invoice)).toBeNull();
+    await minute(bench);
+    expect(open(bench)).toEqual(UNCHECKED);
+    expect(await isSaid(bench)).toEqual([true, true]);
+    expect(sinceOf(bench, invoice)).toBe(toIso(bench.at - 10 * MINUTE));
+    operators.speaking = 2;
+    await minute(bench);
+    expect(open(bench)).toEqual([]);
+    expect(await isSaid(bench)).toEqual([false, false]);
+    expect(sinceOf(bench, invoice)).toBeNull();
+  });
+
+  it('is nothing to tell where a connection is lost for minutes, again and again', async () => {
+    const { bench, operators } = await withOperators(2);
+    for (let times = 0; times < 30; times++) {
+      operators.speaking = times % 9 === 0 ? 2 : 1;
+      await minute(bench);
+      expect(open(bench)).toEqual([]);
+    }
+  });
+
+  it('is nothing to tell where one operator alone is named', async () => {
+    const { bench } = await withOperators(1);
+    for (let minutes = 0; minutes < 20; minutes++) await minute(bench);
+    expect(open(bench)).toEqual([]);
+  });
+
+  it('is told as a chain that is away where nobody speaks, and after a restart only once it has lasted', async () => {
+    const { bench, operators } = await withOperators(2);
+    operators.speaking = 0;
+    bench.chain.lagging = true;
+    for (let minutes = 0; minutes < 20; minutes++) {
+      bench.at += MINUTE;
+      await tellUnchecked(bench.app);
+    }
+    expect(open(bench)).toEqual([]);
+    bench.chain.lagging = false;
+    operators.speaking = 1;
+    await minute(bench);
+    expect(open(bench)).toEqual(UNCHECKED);
+    // as at a start, when nobody was asked yet: the alert of before stays
+    bench.chain.uncheckedSince = null;
+    await minute(bench);
+    expect(open(bench)).toEqual(UNCHECKED);
   });
 });
 

@@ -16,6 +16,7 @@ import type {
   ChainUpdate,
   Checkpoint,
   DerivedAddress,
+  Operators,
   SourceHealth,
   SourceServer,
 } from '../../../domain/chain.ts';
@@ -105,6 +106,8 @@ export class ElectrumAdapter implements ChainAdapter {
   readonly absence?: AbsenceSource;
   readonly #options: ElectrumOptions;
   readonly #setting: string;
+  /** How many operators run the named servers. */
+  readonly #operators: number;
   readonly #wakes: (() => void)[] = [];
   #opening: Promise<LightClient> | null = null;
   #client: LightClient | null = null;
@@ -128,8 +131,8 @@ export class ElectrumAdapter implements ChainAdapter {
     this.#setting = `[networks.${options.network}.${options.chain}] electrum`;
     const { chain, network, list } = options;
     const withClient: WithClient = (signal, use) => this.#withServer(signal, use);
-    const operators = new Set(options.servers.map((server) => operatorOf(endpointOf(server))));
-    if (operators.size > 1) this.absence = { showNothing: (script, signal) => this.#showNothing(script, signal) };
+    this.#operators = new Set(options.servers.map((server) => operatorOf(endpointOf(server)))).size;
+    if (this.#operators > 1) this.absence = { showNothing: (script, signal) => this.#showNothing(script, signal) };
     this.holdings = new ElectrumHoldings(list, withClient);
     const source = new ElectrumSpending({ chain, list, setting: this.#setting, withClient });
     this.spending = new UtxoSpending(chain, network, source);
@@ -203,6 +206,12 @@ export class ElectrumAdapter implements ChainAdapter {
       lagging: this.#behind || isOld,
       error: primary ? this.#alert : this.#whyNone(),
     };
+  }
+
+  operators(): Operators {
+    const { set, headerSync } = this.#client ?? {};
+    const speaking = (set?.ready() ?? []).filter((server) => headerSync?.behind(server) === 0);
+    return { named: this.#operators, speaking: new Set(speaking.map(({ operator }) => operator)).size };
   }
 
   servers(): SourceServer[] {
