@@ -12,9 +12,9 @@ import type { ChainRuntime } from './chains.ts';
 const UNCHECKED_MS = 10 * MS_PER_MINUTE;
 const KIND = 'chain.unchecked';
 
-/** Whether servers of one operator alone have spoken for so long that it is to be said. */
-export const isUnchecked = ({ uncheckedSince }: ChainRuntime, now: number): boolean =>
-  uncheckedSince !== null && now - uncheckedSince >= UNCHECKED_MS;
+/** Whether servers of one operator alone have spoken for so long that it is to be said. Of a chain that is away, `away.ts` tells. */
+export const isUnchecked = (chain: ChainRuntime, now: number): boolean =>
+  chain.uncheckedSince !== null && now - chain.uncheckedSince >= UNCHECKED_MS && chain.withheld(now) === null;
 
 /** To be called every minute. */
 export async function tellUnchecked(app: App): Promise<void> {
@@ -32,8 +32,7 @@ async function look(app: App, chain: ChainRuntime): Promise<void> {
   }
   const now = app.now();
   chain.uncheckedSince = Math.min(chain.uncheckedSince ?? now, now);
-  // of a chain that is away, `away.ts` tells
-  if (!isUnchecked(chain, now) || chain.withheld(now) !== null) return;
+  if (!isUnchecked(chain, now)) return;
   const minutes = Math.floor((now - chain.uncheckedSince) / MS_PER_MINUTE);
   await raise(app, adapter.network, KIND, key, message(KIND, { chain: key, minutes, named }));
 }

@@ -147,6 +147,7 @@ describe('a view that one operator alone tells', () => {
       await tellUnchecked(bench.app);
     }
     expect(open(bench)).toEqual([]);
+    expect(await isSaid(bench)).toEqual([false, false]);
     bench.chain.lagging = false;
     operators.speaking = 1;
     await minute(bench);
