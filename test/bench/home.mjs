@@ -1,7 +1,7 @@
 /**
- * `node test/bench/home.mjs`: a built server and a built signing machine on loopback, as processes of their own. Prints the memory of the
- * machine's two processes, and the bytes that an hour of idling carries: signs of life, measured over MINUTES (3 unless given) and extended
- * to an hour, and the looks at the addresses, of which each hour has six.
+ * A built server and a built signing machine on loopback, as processes of their own: the memory of the machine's two processes, and the
+ * bytes that an hour of idling carries: signs of life, measured over some minutes and extended to an hour, and the looks at the addresses,
+ * of which each hour has six.
  *
  * Bytes are those inside TCP. PSS counts pages that both processes share once; RSS counts them in each.
  */
@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-const MINUTES = Number(process.argv[2] ?? 3);
+const { dist, minutes: MINUTES } = JSON.parse(process.argv[2] ?? '{}');
 const LOOKS_AN_HOUR = 6;
-const cli = join(import.meta.dirname, '../../dist/daemon/cli.js');
+const cli = join(dist, 'daemon/cli.js');
 const root = mkdtempSync(join(tmpdir(), 'bench-home-'));
 const [data, home] = [join(root, 'server'), join(root, 'home')];
 const children = [];
@@ -119,16 +119,15 @@ try {
   const look = line.seen.bytes - atLook;
   const pids = [machine.pid, ...childrenOf(machine.pid)];
   const sum = (field) => pids.reduce((all, pid) => all + mb(pid, field), 0);
-  console.log(`processes ${pids.length}; PSS ${sum('Pss').toFixed(1)} MB, RSS ${sum('Rss').toFixed(1)} MB`);
-  for (const pid of pids)
-    console.log(
-      `  PSS ${mb(pid, 'Pss').toFixed(1)} MB, RSS ${mb(pid, 'Rss').toFixed(1)} MB, private ${(mb(pid, 'Private_Dirty') + mb(pid, 'Private_Clean')).toFixed(1)} MB`,
-    );
   const signs = Math.max(0, idle - looks * look) * (60 / MINUTES);
-  console.log(
-    `a look: ${look} bytes at the most; signs of life ${Math.round(signs)} bytes an hour (${looks} looks in ${MINUTES} minutes)`,
+  process.stdout.write(
+    JSON.stringify({
+      pssMb: sum('Pss'),
+      rssMb: sum('Rss'),
+      lookBytes: look,
+      idleKb: (signs + LOOKS_AN_HOUR * look) / 1_000,
+    }),
   );
-  console.log(`idle: ${((signs + LOOKS_AN_HOUR * look) / 1_000).toFixed(1)} kB an hour`);
   line.close();
 } finally {
   for (const child of children) child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 /**
- * `node test/bench/link.ts`: a computer at home that signs over a link of 100 ms each way, and the same over loopback. Prints the time from an
- * order to its signature, and what 1,000 orders take that waited when the computer came back, asked one after the other as the service does.
- * Server, wallet and link are in this process and its signer's; the orders are plain payments of Litecoin with three coins.
+ * A computer at home that signs over a link of 100 ms each way, and the same over loopback: the time from an order to its signature, and what
+ * the orders take that waited when the computer came back, with as many under way as the service has (`app/withdrawals/lanes.ts`). Server,
+ * wallet and link are in this process and its signer's; the orders are plain payments of Litecoin with three coins.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -12,6 +12,7 @@ import { joinServer } from '../../daemon/home/dial.ts';
 import { walletFolderIn, writeServer } from '../../daemon/home/place.ts';
 import { signAtHome } from '../../daemon/home/signing.ts';
 import { Machines } from '../../daemon/http/machines/machines.ts';
+import { inParallel } from '../../daemon/kit/async.ts';
 import { withSignerService } from '../../daemon/operator/local-keyholder.ts';
 import { writeOnce } from '../../daemon/wallet/files.ts';
 import { streamChannel } from '../../daemon/wallet/signer/channel.ts';
@@ -25,7 +26,8 @@ import { PASSPHRASE, payment, useEpochOf, WORDS } from '../unit/wallet/signer-ki
 
 const LINK_MS = 100;
 const SAMPLES = 20;
-const WAITING = Number(process.argv[2] ?? 1_000);
+const AT_ONCE = 16;
+const { waiting: WAITING } = JSON.parse(process.argv[2] ?? '{}') as { waiting: number };
 const LONG_MS = 3_600_000;
 
 const root = await mkdtemp(join(tmpdir(), 'bench-link-'));
@@ -111,20 +113,22 @@ for (const ms of [0, LINK_MS]) {
   for (const order of orders(`link-${ms}`, SAMPLES)) samples.push(await timed(() => signer.sign(order)));
   spent[ms] = median(samples);
 }
-console.log(
-  `an order to its signature, median of ${SAMPLES}: ${spent[0]!.toFixed(0)} ms over loopback, ${spent[LINK_MS]!.toFixed(0)} ms over ${LINK_MS} ms each way (${2 * LINK_MS} ms there and back)`,
-);
 await home.close();
 await until('it is away', async () => machines.connectedSince === null);
 const waiting = orders('waiting', WAITING);
 const back = await timed(async () => {
   home = await begin();
 });
-const all = await timed(async () => {
-  for (const order of waiting) await signer.sign(order);
-});
+const all = await timed(() => inParallel(waiting, AT_ONCE, async (order) => void (await signer.sign(order))));
 console.log(
-  `back and open after ${(back / 1_000).toFixed(1)} s; ${WAITING} orders that waited: ${(all / 1_000).toFixed(0)} s over the same link, ${(all / WAITING).toFixed(0)} ms each`,
+  JSON.stringify({
+    waiting: WAITING,
+    nearMs: spent[0],
+    farMs: spent[LINK_MS],
+    thereAndBackMs: 2 * LINK_MS,
+    backSeconds: back / 1_000,
+    waitedSeconds: all / 1_000,
+  }),
 );
 await home.close();
 await signer.close();

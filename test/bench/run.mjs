@@ -5,7 +5,7 @@
  *
  *   --quick            shorter, with a tenth of the invoices
  *   --only NAME        load, sustained, frames, start, scan, flood, large, headers, electrum, first-look, restart, spend, evm, monero,
- *                      monero-restore, page, console, export or backup; repeatable
+ *                      monero-restore, home, page, console, export or backup; repeatable
  *   --only years       ten years of business, which takes a quarter of an hour to make: only when it is named
  *   --connections N    64 unless given
  *   --rounds N         5 unless given
@@ -19,6 +19,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { consoleAims, consoleLines, measureConsole } from './console.mjs';
 import { evmAims, evmLines } from './evm-rows.mjs';
+import { homeAims, homeLines } from './home-rows.mjs';
 import { moneroAims, moneroLines, restoreAims, restoreLines } from './monero-rows.mjs';
 import { measurePage, pageAims, pageLines } from './page.mjs';
 import { aimTable, loadTable, median, show, valueTable } from './report.mjs';
@@ -59,6 +60,7 @@ const { values: options } = parseArgs({
         'evm',
         'monero',
         'monero-restore',
+        'home',
         'page',
         'console',
         'export',
@@ -108,6 +110,7 @@ const RESTORE = {
   transactions: 18,
   rounds: quick ? 1 : 3,
 };
+const HOME = { waiting: quick ? 200 : 1_000, minutes: quick ? 1 : 3 };
 const PAGE = { samples: quick ? 5 : 15, payments: quick ? 20 : 100, pages: quick ? 200 : 1_000 };
 const ELECTRUM = { addresses: quick ? 1_000 : 10_000, payments: quick ? 40 : 200 };
 const FIRST_LOOK = { addresses: quick ? 5_000 : 20_000, limitedMs: quick ? 15_000 : 60_000 };
@@ -151,6 +154,8 @@ let restart = null;
 let spend = null;
 let monero = null;
 let restore = null;
+let link = null;
+let home = null;
 let page = null;
 let consoles = null;
 let backup = null;
@@ -319,6 +324,7 @@ function aims() {
     ['electrum: failover when the asked server freezes, s', electrum?.failoverSeconds, '≤', 10],
     ...(monero ? moneroAims(monero) : []),
     ...(restore ? restoreAims(restore) : []),
+    ...homeAims(link, home),
     ...(page ? pageAims(page) : []),
     ...(consoles ? consoleAims(consoles, many) : []),
     ['frames that a pair writes, 100 businesses ÷ one', frames[1]?.frames / frames[0]?.frames, '≤', 1.05],
@@ -394,6 +400,7 @@ function print() {
     ...(evm && !evm.missing ? evmLines(evm) : []),
     ...(monero ? moneroLines(monero) : []),
     ...(restore ? restoreLines(restore) : []),
+    ...homeLines(link, home),
     ...(page ? pageLines(page) : []),
     ...(consoles ? consoleLines(consoles, many) : []),
     [`export, ${count(exported?.lines ?? 0)} lines`, exported?.seconds, 's'],
@@ -477,6 +484,11 @@ async function main() {
     say('Monero, restoring …');
     restore = await runTool('monero-restore.mjs', RESTORE);
     if (restore.missing) say(`  left out: ${restore.missing} is not installed`);
+  }
+  if (only.includes('home')) {
+    say('A signer at home …');
+    link = await runTool('link.ts', { waiting: HOME.waiting });
+    home = await runTool('home.mjs', { dist, minutes: HOME.minutes });
   }
   if (only.includes('page')) {
     say('Payment page …');
