@@ -309,6 +309,12 @@ export async function lockOrUnlock(world: World): Promise<string> {
   return 'the wallet is unlocked';
 }
 
+/** The connection to a signer at home ends at some byte of its next answer; at once there is another one. */
+export async function cutLine(world: World): Promise<string> {
+  world.appliance.signer.cut(world.random.fraction());
+  return 'the connection to the signer will end within an answer';
+}
+
 export async function backup(world: World): Promise<string> {
   const file = join(world.folder, `backup-${world.step}`);
   await world.appliance.operator('backup.make', { file });

@@ -99,6 +99,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 50043, steps: 150, kind: 'electrum' },
   // a server proves a transaction of strangers, which an honest one keeps back rightly
   { seed: 71003, steps: 130, kind: 'liars', without: 'combine lies' },
+  // the connection to a signer at home ends within its answers
+  { seed: 4001, steps: 150, also: 'cut:10,withdraw:10,approve:12' },
   // the same data comes back three times, and each run before it has jumped farther
   { seed: 71019, steps: 300 },
   // after a restore, a second machine pays what was requested since, with money of before

@@ -42,6 +42,7 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [4, 'inbox', operators.decideInbox],
   [1, 'policy', operators.changePolicy],
   [4, 'lock', operators.lockOrUnlock],
+  [0, 'cut', operators.cutLine],
   [3, 'backup', operators.backup],
   [0.7, 'restore', operators.restore],
   [0.1, 'restore older', operators.restoreOlder],

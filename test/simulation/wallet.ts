@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { duplexPair } from 'node:stream';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
 import type { UtxoChain } from '../../daemon/chains/utxo/params.ts';
 import type { AccountKey, Branch, DerivedAddress } from '../../daemon/domain/chain.ts';
@@ -14,8 +15,10 @@ import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
 import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
+import { streamChannel } from '../../daemon/wallet/signer/channel.ts';
 import { ENDED_FILE, VAULT_FILE } from '../../daemon/wallet/signer/files.ts';
 import { revokeIn } from '../../daemon/wallet/signer/journal.ts';
+import { Peer } from '../../daemon/wallet/signer/peer.ts';
 import type {
   CustodyResult,
   Grant,
@@ -26,12 +29,14 @@ import type {
   SignOrder,
 } from '../../daemon/wallet/signer/port.ts';
 import { Session } from '../../daemon/wallet/signer/session.ts';
+import { decodeSigned, encodeSigned, SignedShape } from '../../daemon/wallet/signer/wire.ts';
 import { createVault } from '../../daemon/wallet/vault.ts';
 import { CHEAP } from '../support/wallet.ts';
 import { elsewhere, type Time } from './time.ts';
 
 const WORDS = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 export const PASSPHRASE = 'a passphrase of the simulation';
+const ANSWER_MS = 60_000;
 
 export class Wallet {
   readonly seed: Buffer;
@@ -106,12 +111,25 @@ export function derived(chain: UtxoChain, account: AccountKey, branch: Branch, i
   return made;
 }
 
+/** The answer with a signature after its connection ended within it. Throws as the product does: all of it is never there. */
+async function cutAnswer(part: number, signed: SignedSpend): Promise<SignedSpend> {
+  const [near, far] = duplexPair();
+  const peer = new Peer(streamChannel(near), () => {});
+  const answer = peer.ask({ call: 'sealKey' }, ANSWER_MS);
+  const text = Buffer.from(`${JSON.stringify({ id: 1, end: 'ok', result: encodeSigned(signed) })}\n`);
+  far.once('finish', () => setImmediate(() => near.destroy()));
+  far.end(text.subarray(0, Math.floor(part * text.length)));
+  return decodeSigned(SignedShape.parse(await answer));
+}
+
 /** The signer, in this process: what judges, remembers and signs is its own code. */
 export class LocalSigner implements Signer {
   readonly #folder: string;
   readonly #time: Time;
   #session: Session | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  /** The connection over which it is asked now. `ends`: see `cut`; null: it holds. */
+  #line: { ends: number | null } = { ends: null };
   /** What it was asked to sign last. */
   lastOrder: SignOrder | null = null;
   /** What the daemon asks for is seen here, and may be altered by one that was taken over. */
@@ -172,12 +190,24 @@ export class LocalSigner implements Signer {
 
   sign(order: SignOrder): Promise<SignedSpend> {
     this.lastOrder = order;
+    const line = this.#line;
     return this.onOrder(order, (one) =>
-      this.#inTurn(() => {
+      this.#inTurn(async () => {
         if (!this.#session) throw new Rejected('signer.locked', 'The wallet is locked');
-        return this.#time.outside(this.#session.sign(one));
+        const signed = await this.#time.outside(this.#session.sign(one));
+        const { ends } = line;
+        if (ends === null) return signed;
+        // what was asked before this is under way on the same connection; what is asked from now on is on another one
+        line.ends = 0;
+        if (this.#line === line) this.#line = { ends: null };
+        return this.#time.outside(cutAnswer(ends, signed));
       }),
     );
+  }
+
+  /** The connection to it ends within the next answer, after this part of its bytes. What is under way then is lost with it. */
+  cut(part: number): void {
+    this.#line.ends = part;
   }
 
   grantPolicy(grant: Grant, mac: string): Promise<void> {

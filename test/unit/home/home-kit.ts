@@ -1,5 +1,5 @@
 /** A server and a computer at home that signs for it: two folders, and nothing shared but a port. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -147,6 +147,12 @@ export const unlock = (folder: string) =>
   withSignerService({ dataDir: folder, folder: walletFolderIn(folder) }, '', async (signer) =>
     signer.unlock(await seal(await signer.sealKey(), SEAL_UNLOCK, PASSPHRASE)),
   );
+
+/** The transactions that the record in a wallet's folder names. */
+export async function journalOf(wallet: string): Promise<string[]> {
+  const journal = await readFile(join(wallet, 'signer-journal.jsonl'), 'utf8');
+  return journal.split('\n').flatMap((text) => /"txid":"([0-9a-f]+)"/.exec(text)?.[1] ?? []);
+}
 
 export const connected = (machines: Machines) =>
   until('the computer is connected', async () => machines.connectedSince !== null);

@@ -11,7 +11,18 @@ import { joinServer } from '../../../daemon/home/dial.ts';
 import { writeServer } from '../../../daemon/home/place.ts';
 import { until } from '../../support/daemon.ts';
 import { codeOf, payment } from '../wallet/signer-kit.ts';
-import { away, connected, homeOf, serverIn, signing, stage, tunnel, unlock, walletAtHome } from './home-kit.ts';
+import {
+  away,
+  connected,
+  homeOf,
+  journalOf,
+  serverIn,
+  signing,
+  stage,
+  tunnel,
+  unlock,
+  walletAtHome,
+} from './home-kit.ts';
 
 describe('an invitation', () => {
   it('is typed with any case, with or without dashes, and a wrong character is seen before anything is sent', async () => {
@@ -116,9 +127,7 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
       const again = await until('the computer is back', () => signer.sign(order).catch(() => null));
       expect(again).toEqual(first);
     }
-    const journal = await readFile(join(wallet, 'signer-journal.jsonl'), 'utf8');
-    const txids = journal.split('\n').flatMap((text) => /"txid":"([0-9a-f]+)"/.exec(text)?.[1] ?? []);
-    expect(new Set(txids)).toEqual(new Set([first.txid]));
+    expect(new Set(await journalOf(wallet))).toEqual(new Set([first.txid]));
   }, 60_000);
 
   it('is asked once for an order, so that a slow link costs its way there and back', async () => {

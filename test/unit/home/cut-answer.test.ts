@@ -1,0 +1,99 @@
+/**
+ * A connection that ends at each byte of a signing answer. The line between the two sides is in memory, so that every byte is tried; below
+ * it, the boxes of a WebSocket arrive whole or not at all (`signing-machine.test.ts` cuts a real connection).
+ */
+import { duplexPair, Transform } from 'node:stream';
+import { expect, it } from 'vitest';
+import type { SignedSpend } from '../../../daemon/domain/spend.ts';
+import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
+import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
+import type { SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { serveServer } from '../../../daemon/wallet/signer/service.ts';
+import { Session } from '../../../daemon/wallet/signer/session.ts';
+import { PASSPHRASE, payment, walletFolder } from '../wallet/signer-kit.ts';
+import { journalOf } from './home-kit.ts';
+
+/** Signing takes longest, so between two times that the wallet signs, its last answer is said again. */
+const SIGNED_EVERY = 16;
+const MACHINE = { name: 'Laptop', fingerprint: null, seenAt: null };
+
+/** A wallet at home, and a server whose next connection to it ends once home has said so many bytes. */
+async function pair() {
+  const { folder, remove } = await walletFolder();
+  const session = await Session.open(folder, PASSPHRASE, Date.now);
+  let signed: Promise<SignedSpend> | null = null;
+  let asked = 0;
+  const sign = (order: SignOrder): Promise<SignedSpend> => {
+    if (asked++ % SIGNED_EVERY === 0) signed = session.sign(order);
+    return signed!;
+  };
+  const line = { left: Number.POSITIVE_INFINITY, said: 0 };
+  const connect = () => {
+    const [near, far] = duplexPair();
+    const cut = new Transform({
+      transform(chunk: Buffer, _, done) {
+        line.said += chunk.length;
+        const rest = chunk.subarray(0, Math.max(line.left, 0));
+        line.left -= chunk.length;
+        if (rest.length > 0) this.push(rest);
+        if (line.left < 0) this.push(null);
+        done();
+      },
+    });
+    const [server, relay] = duplexPair();
+    far.pipe(cut).pipe(relay).pipe(far);
+    server.on('error', () => {});
+    // what came before the end has been read then
+    server.once('end', () => server.destroy());
+    void serveServer(near, { sign } as SignerClient, async () => false);
+    return streamChannel(server);
+  };
+  let channel: ReturnType<typeof connect> | null = null;
+  const signer = new SignerClient({
+    folder,
+    home: {
+      machine: () => MACHINE,
+      connect() {
+        const made = channel ?? connect();
+        channel = made;
+        made.onEnd(() => {
+          if (channel === made) channel = null;
+        });
+        return made;
+      },
+    },
+    autoLockMinutes: 0,
+    source: () => ({ kind: 'prompt' }),
+    sandbox: { sign: () => Promise.reject(new Error('no sandbox here')) },
+    log: () => {},
+  });
+  const close = async () => {
+    await signer.close();
+    await session.close();
+    await remove();
+  };
+  return { folder, line, signer, close };
+}
+
+it('gives no signature when it ends at any byte of the answer but its last, and the same bytes when it is asked again', async () => {
+  const { folder, line, signer, close } = await pair();
+  const order = payment('LTC', ['cut']);
+  const first = await signer.sign(order);
+  const length = line.said;
+  expect(length).toBeGreaterThan(500);
+  const ends: string[] = [];
+  for (let bytes = 0; bytes < length; bytes++) {
+    line.left = bytes;
+    ends.push(
+      await signer.sign(order).then(
+        () => `signed after ${bytes} bytes`,
+        (error: Error) => error.message,
+      ),
+    );
+  }
+  expect(new Set(ends)).toEqual(new Set(['The signing machine went away: the same is asked again when it is back']));
+  line.left = Number.POSITIVE_INFINITY;
+  expect(await signer.sign(order)).toEqual(first);
+  expect(new Set(await journalOf(folder))).toEqual(new Set([first.txid]));
+  await close();
+}, 120_000);
