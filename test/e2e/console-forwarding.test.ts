@@ -11,6 +11,7 @@ import { faultsOf, overhangOf } from './page-kit.ts';
 const PICTURES = process.env.FORWARDING_PICTURES;
 const COLD = stranger('LTC', 700);
 const OTHER = stranger('LTC', 701);
+const FROZEN = stranger('ETH', 702);
 /** The account m/84h/1h/0h of "abandon … about", and a private key. */
 const VPUB =
   'vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc';
@@ -178,6 +179,38 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     expect(await plans()).toEqual([]);
     await page.getByRole('heading', { name: 'Weitergeleitet', exact: true }).waitFor();
     await page.context().close();
+  });
+
+  it('waits for a cheap hour of gas where that is ticked, which only coins with gas offer', async () => {
+    await shop.call('addressBook.add', { business, chain: 'ETH', address: FROZEN, label: 'Ice' });
+    const page = await shop.open('withdrawals/forwarding/new');
+    const cheap = page.getByRole('checkbox', { name: 'Wait for an hour in which gas is cheap' });
+    const coin = page.getByLabel('Coin', { exact: true });
+    await coin.selectOption('ETH');
+    await cheap.check();
+    await coin.selectOption('LTC');
+    await page.getByText('Fill in the plan').waitFor();
+    expect(await cheap.count()).toBe(0);
+    // what was typed for a coin is not taken over for another one
+    await coin.selectOption('ETH');
+    expect(await cheap.isChecked()).toBe(false);
+    await page.getByLabel('Address', { exact: true }).selectOption(FROZEN);
+    await cheap.focus();
+    await page.keyboard.press('Space');
+    expect(await cheap.isChecked()).toBe(true);
+    await looked(page, 'cheap');
+    await page.getByRole('button', { name: 'Save the plan' }).click();
+    await page.getByText('each day at 03:00, in a cheap hour').waitFor();
+    expect(await plans()).toMatchObject([{ crypto: 'ETH', address: FROZEN, every: 'day', cheap: true }]);
+    await page.getByRole('link', { name: 'Change ETH' }).click();
+    await cheap.waitFor();
+    expect(await cheap.isChecked()).toBe(true);
+    await cheap.uncheck();
+    await page.getByRole('button', { name: 'Save the plan' }).click();
+    await page.getByText('each day at 03:00', { exact: true }).waitFor();
+    expect(await plans()).toMatchObject([{ crypto: 'ETH', cheap: false }]);
+    await page.context().close();
+    await shop.call('forwarding.end', { business, crypto: 'ETH' });
   });
 
   it('asks for no passphrase where the keys are on another machine, and says where to approve', async () => {
