@@ -36,8 +36,8 @@ export async function tellWaiting(app: App): Promise<void> {
     if (network === 'sandbox') continue;
     for (const { kind, state, ms } of OVERDUE) {
       const found = app.store.get(withdrawalsWaitingSince, { business_id: id, state, before: app.now() - ms });
-      const { oldest = null, newest = null } = found ?? {};
-      const isPatient = oldest !== null && kind === 'withdrawal.unsigned' && (await mayBeAway(app, oldest));
+      const { oldest = null, newest = null, endsAt = null } = found ?? {};
+      const isPatient = oldest !== null && kind === 'withdrawal.unsigned' && (await mayBeAway(app, oldest, endsAt));
       if (oldest === null || newest === null || isPatient) await end(app, kind, `${id}`);
       else
         await raise(app, network, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }));
@@ -46,14 +46,14 @@ export async function tellWaiting(app: App): Promise<void> {
 }
 
 /**
- * Whether the signing machine at home is away for no longer than the merchant wants to hear of, and the withdrawal does not end
- * within that time.
+ * Whether the signing machine at home is away for no longer than the merchant wants to hear of, and no withdrawal that waits ends
+ * within that time. `oldest`: of them. `endsAt`: when the first of them ends; null: none does.
  */
-async function mayBeAway(app: App, id: number): Promise<boolean> {
+async function mayBeAway(app: App, oldest: number, endsAt: number | null): Promise<boolean> {
   const { away } = await app.signer.status();
   if (!away) return false;
   const patienceMs = app.config.wallet.awayAlertHours * MS_PER_HOUR;
-  const { deadline_at: endsAt, created_at } = withdrawalOf(app.store, id);
+  const { created_at } = withdrawalOf(app.store, oldest);
   const isSoonOver = endsAt !== null && endsAt <= app.now() + patienceMs;
   return !isSoonOver && app.now() - (away.seenAt ?? created_at) < patienceMs;
 }

@@ -34,7 +34,10 @@ export const withdrawalsWaiting = statement((p: { state: WithdrawalState }) =>
   ),
 );
 
-/** The oldest and the newest withdrawal of a business in a state that were last changed before a time; null: there is none. */
+/**
+ * The oldest and the newest withdrawal of a business in a state that were last changed before a time, and when the first of them ends;
+ * null: there is none.
+ */
 export const withdrawalsWaitingSince = statement((p: { business_id: number; state: WithdrawalState; before: number }) =>
   sqlite
     .selectFrom('withdrawal')
@@ -42,6 +45,7 @@ export const withdrawalsWaitingSince = statement((p: { business_id: number; stat
       fn.min<number | null>('id').as('oldest'),
       fn.max<number | null>('id').as('newest'),
       fn.min<number | null>('updated_at').as('since'),
+      fn.min<number | null>('deadline_at').as('endsAt'),
     ])
     .where('business_id', '=', p.business_id)
     .where(sql<boolean>`state IN ('requested', 'approved')`)

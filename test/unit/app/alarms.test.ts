@@ -30,6 +30,7 @@ import { Jobs } from '../../../daemon/workers/jobs.ts';
 import { slowness, turnsOf } from '../../bench/turns.ts';
 import { Bench, HOUR } from './bench.ts';
 import { COIN, PayBench } from './pay-bench.ts';
+import { PayChain, type PayTx } from './pay-chain.ts';
 
 const MINUTE = 60_000;
 const open = ({ app }: Bench) =>
@@ -424,6 +425,44 @@ describe('a withdrawal', () => {
     await pay.round();
     await tellWaiting(app);
     expect([pay.row(id).state, open(bench)]).toEqual(['broadcast', []]);
+  });
+
+  it('that a signing machine has not signed is an alert after the time that the merchant sets', async () => {
+    const hours = 3;
+    const chain = Object.assign(new PayChain('BTC'), { flags: { 'wallet.away_alert_hours': `${hours}` } });
+    const pay = await PayBench.on<PayTx, PayChain>(chain);
+    const { app, bench, signer } = pay;
+    await pay.deposits([COIN]);
+    signer.state = 'locked';
+    signer.away = { name: 'At home', seenAt: bench.at };
+    await pay.approve(await pay.request(COIN / 2n), undefined, 7 * 24 * HOUR);
+    await pay.round();
+    const { seenAt } = signer.away;
+    bench.at = seenAt! + hours * HOUR - MINUTE;
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
+    bench.at += MINUTE;
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([['withdrawal.unsigned', `${bench.businessId}`]]);
+  });
+
+  it('that a signing machine has not signed is an alert when the approval of any of them would end, not only of the oldest', async () => {
+    const pay = await PayBench.open();
+    const { app, bench, signer } = pay;
+    await pay.deposits([COIN, COIN]);
+    signer.state = 'locked';
+    signer.away = { name: 'At home', seenAt: bench.at };
+    const holds = [7 * 24 * HOUR, 25 * HOUR];
+    for (const ms of holds) await pay.approve(await pay.request(COIN / 2n), undefined, ms);
+    await pay.round();
+    bench.at += 30 * MINUTE;
+    signer.away = { name: 'At home', seenAt: bench.at };
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([]);
+    bench.at += HOUR;
+    signer.away = { name: 'At home', seenAt: bench.at };
+    await tellWaiting(app);
+    expect(open(bench)).toEqual([['withdrawal.unsigned', `${bench.businessId}`]]);
   });
 
   it('whose transaction cannot be made for 15 minutes is an alert that says why', async () => {
