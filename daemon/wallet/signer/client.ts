@@ -1,6 +1,6 @@
 /**
  * The daemon's client of the signer. It starts the process when it is first needed, or connects to the service.
- * Requests are sent one at a time. When the signer ends, the wallet is locked.
+ * Several requests may be under way; the signer does one after the other. When it ends, the wallet is locked.
  *
  * Invariant: no secret passes through here in clear. Every request is answered or fails within its time limit.
  */
