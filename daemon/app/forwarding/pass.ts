@@ -48,13 +48,15 @@ export async function passForwards(app: App, chain: ChainRuntime): Promise<boole
 }
 
 async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Promise<void> {
-  const stuck = chain.isCurrent && chain.syncs > 0 ? await gasStuck(app, chain, plan) : null;
+  const goesOn = isRunning(plan, app.now());
+  // after a run that the signer stopped, a version would be refused again at each pass
+  const isDue = app.now() >= plan.next_at || goesOn;
+  const stuck = isDue && chain.isCurrent && chain.syncs > 0 ? await gasStuck(app, chain, plan) : null;
   const payment = paymentOf(app.store, plan);
   if (payment && isOpen(payment.state)) return noteOpen(app, chain, plan, payment);
   if (payment) return app.store.write((tx) => closePayment(app, tx, plan.id));
-  const goesOn = isRunning(plan, app.now());
   if (await isSetRight(app, plan)) return;
-  if ((app.now() < plan.next_at && !goesOn) || !chain.isCurrent || chain.syncs === 0) return;
+  if (!isDue || !chain.isCurrent || chain.syncs === 0) return;
   const away = await whyUnsigned(app, chain);
   // the fee of now is not asked for nothing
   if (away && says(plan, away)) return;
