@@ -4,6 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gasOfDay } from '../../daemon/domain/forwarding.ts';
 import { parseDecimal } from '../../daemon/domain/money.ts';
@@ -60,8 +61,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     return { out, err };
   }
   const set = (crypto: string, ...more: string[]): string[] => {
-    const secret = join(shop.service.dataDir, 'passphrase');
-    const limits = ['--fee-max', '0.01', '--fee-day', FEE_DAY, '--passphrase-file', secret];
+    const limits = ['--fee-max', '0.01', '--fee-day', FEE_DAY, ...secret()];
     return ['forward', 'set', BUSINESS, crypto, cold, ...limits, ...more];
   };
 
@@ -73,7 +73,6 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     const { dataDir } = shop.service;
     await writeFile(join(dataDir, 'passphrase'), PASSPHRASE, { mode: 0o600 });
     for (const usd of [30n, 20n, 10n]) deposits.push(await shop.invoicePaid('USDT_ERC20', usd * USDT, Number(usd)));
-    await shop.fillTank(ETHER / 10n);
     ({ address: tank } = (await shop.desk()).tank);
     await said(dataDir, 'address-book', 'add', BUSINESS, 'ETH', cold, 'Cold storage');
   });
@@ -84,6 +83,39 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     await scene?.stop();
   });
 
+  const preview = () => shop.operator.call('forwarding.preview', { business: BUSINESS, crypto: 'USDT_ERC20' });
+  const secret = (): string[] => ['--passphrase-file', join(shop.service.dataDir, 'passphrase')];
+  const planned = async (operator: Operator) => {
+    const { plans } = await operator.call('forwarding.list', { business: BUSINESS });
+    return plans.find(({ crypto }) => crypto === 'USDT_ERC20')!;
+  };
+  const told = async (operator: Operator) => {
+    const { alerts } = await operator.call('alert.list', {});
+    return alerts.filter(({ kind }) => kind === 'forward.waits' || kind.startsWith('gas')).map(({ kind }) => kind);
+  };
+  /** The payments of gas to an address, by the service's own rows. */
+  const gasesTo = (address: string): number => {
+    const db = new Database(join(shop.service.dataDir, 'countinghouse.db'), { readonly: true });
+    const sql = "SELECT count(*) AS n FROM spend WHERE forwards = 'USDT_ERC20' AND subject = ?";
+    const { n } = db.prepare(sql).get(address) as { n: number };
+    db.close();
+    return n;
+  };
+
+  it('wait while the tank has too little, and say how much to send where', async () => {
+    await said(shop.service.dataDir, ...set('USDT_ERC20', '--every', 'reached', '--least', '0'));
+    const { problem } = await until('it waits', async () => {
+      const plan = await planned(shop.operator);
+      return plan.problem !== null && plan;
+    });
+    expect(problem).toMatchObject({ code: 'gas.tank_short', values: { asset: 'ETH', address: tank } });
+    expect(Number(problem!.values.amount)).toBeGreaterThan(0);
+    expect([(await preview()).amount, await told(shop.operator)]).toEqual([null, ['forward.waits']]);
+    await said(shop.service.dataDir, 'forward', 'end', BUSINESS, 'USDT_ERC20', ...secret());
+    expect(await told(shop.operator)).toEqual([]);
+    await shop.fillTank(ETHER / 10n);
+  });
+
   it('go from three addresses without gas under one approval, which says so before, and nothing else is asked', async () => {
     const { dataDir } = shop.service;
     for (const address of deposits) expect(await shop.coinsAt(address)).toBe(0n);
@@ -91,10 +123,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     const { err } = await said(dataDir, ...set('USDT_ERC20', '--every', 'week', '--weekday', 'monday'));
     expect(err).toMatch(/Gas first +0\.\d+ ETH from the tank to 3 addresses, for up to 0\.\d+ ETH/);
     expect(err).toContain('Your own deposit addresses get at most 0.1 ETH in 24 hours for that');
-    const { gas, amount, payments } = await shop.operator.call('forwarding.preview', {
-      business: BUSINESS,
-      crypto: 'USDT_ERC20',
-    });
+    const { gas, amount, payments } = await preview();
     expect([amount, payments, gas?.addresses]).toEqual(['60', 3, 3]);
     const { out } = await said(dataDir, 'forward', 'send', BUSINESS, 'USDT_ERC20');
     expect(out).toBe('Its addresses get gas first. Each sends its USDT_ERC20 once it has that.\n');
@@ -112,10 +141,11 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
       [cold, 30],
     ]);
     expect((await shop.desk()).plan).toBeNull();
-    const { alerts } = await shop.operator.call('alert.list', {});
-    expect(alerts.filter(({ kind }) => kind.startsWith('forward') || kind.startsWith('gas'))).toEqual([]);
+    expect(await told(shop.operator)).toEqual([]);
     const { used, gas: given } = await held(dataDir, 'USDT_ERC20');
     expect(given).toBe(wei(gas!.amount));
+    const { out: grants } = await said(dataDir, 'wallet', 'grants');
+    expect(grants).toMatch(/gas for USDT_ERC20 +- +0\.1 ETH +0\.\d+ ETH +own/);
     expect(used).toBeLessThan(wei(FEE_DAY));
     await until('the run is over', async () => {
       const { plans } = await shop.operator.call('forwarding.list', { business: BUSINESS });
@@ -165,20 +195,54 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     const paid = (await forwarded(shop.operator, 'ETH')).map(({ amount }) => wei(amount));
     expect((await shop.coinsAt(cold)) - before).toBe(paid.reduce((sum, units) => sum + units, 0n));
     expect(await shop.coinsAt(address)).toBeLessThan(ETHER / 500n);
-    await said(
-      shop.service.dataDir,
-      'forward',
-      'end',
-      BUSINESS,
-      'ETH',
-      '--passphrase-file',
-      join(shop.service.dataDir, 'passphrase'),
-    );
+    // its plan sends what is in the tank, but leaves the gas for a token, and where that has been given
+    const token = await shop.invoicePaid('USDT_ERC20', 24n * USDT, 24);
+    const there = await shop.tokensAt(cold);
+    await shop.fillTank(ETHER / 10n);
+    await said(shop.service.dataDir, 'forward', 'send', BUSINESS, 'USDT_ERC20');
+    await shop.mining('the token arrived', async () => (await shop.tokensAt(cold)) === there + 24n * USDT);
+    expect(gasesTo(token)).toBe(1);
+    expect(await shop.coinsAt(tank)).toBeLessThan(ETHER / 20n);
+    await said(shop.service.dataDir, 'forward', 'end', BUSINESS, 'ETH', ...secret());
     await shop.bury();
   });
 
-  it('killed between the gas and the payment, get gas once and pay once', async () => {
+  it('get no gas that the wallet does not allow: the plan says why, once, and no gas plan ends by that', async () => {
     await shop.fillTank(ETHER / 10n);
+    // a run that still goes on would send at once
+    await said(shop.service.dataDir, ...set('USDT_ERC20', '--every', 'week', '--weekday', 'monday'));
+    await shop.invoicePaid('USDT_ERC20', 26n * USDT, 26);
+    const hour = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16);
+    await shop.collect(ETHER / 20n, { daily: { from: hour(3), to: hour(4) } });
+    const { dataDir } = shop.service;
+    const db = () => new Database(join(dataDir, 'countinghouse.db'));
+    const before = db();
+    const row = before.prepare("SELECT * FROM forward_plan WHERE asset = 'USDT_ERC20'").get() as Record<
+      string,
+      unknown
+    >;
+    before.close();
+    await said(dataDir, 'forward', 'end', BUSINESS, 'USDT_ERC20', ...secret());
+    await shop.service.daemon.stop();
+    // a thief of the service keeps the plan, and the wallet knows that it ended
+    const thief = db();
+    const names = Object.keys(row);
+    thief
+      .prepare(`INSERT INTO forward_plan (${names.join(', ')}) VALUES (${names.map((name) => `@${name}`).join(', ')})`)
+      .run(row);
+    thief.close();
+    await shop.resume();
+    const sent = await nonceOf(tank);
+    await said(dataDir, 'forward', 'send', BUSINESS, 'USDT_ERC20');
+    await until('the wallet refuses', async () => (await planned(shop.operator)).problem?.code === 'signer.limit');
+    expect(await told(shop.operator)).toEqual(['forward.waits']);
+    await scene.anvil.mine(1);
+    expect([await shop.pending(), await nonceOf(tank), (await shop.desk()).plan?.state]).toEqual([0, sent, 'open']);
+    await said(dataDir, ...set('USDT_ERC20', '--every', 'week', '--weekday', 'monday'));
+    expect(await told(shop.operator)).toEqual([]);
+  });
+
+  it('killed between the gas and the payment, get gas once and pay once', async () => {
     const addresses = [
       await shop.invoicePaid('USDT_ERC20', 28n * USDT, 28),
       await shop.invoicePaid('USDT_ERC20', 27n * USDT, 27),
@@ -193,7 +257,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     const [sent, there] = [await nonceOf(tank), await shop.tokensAt(cold)];
     await victim.alive(() => operator().unlock());
     await victim.alive(() => operator().call('forwarding.send', { business: BUSINESS, crypto: 'USDT_ERC20' }));
-    await until('the gas of both is sent', async () => (await waiting()).length === 2);
+    await until('the gas of all is sent', async () => (await waiting()).length === 3);
     await victim.kill();
     await shop.bury();
     expect(await shop.tokensAt(cold)).toBe(there);
@@ -201,13 +265,13 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     await until('a payment is sent', async () => (await shop.pending()) > 0);
     await victim.kill();
     await victim.alive(() => operator().unlock());
-    await shop.mining('both arrived', async () => (await shop.tokensAt(cold)) === there + 55n * USDT);
+    await shop.mining('all arrived', async () => (await shop.tokensAt(cold)) === there + 81n * USDT);
     await shop.bury();
     await until('the payments are over', async () => {
       const all = await forwarded(operator());
       return all.every(({ state }) => state === 'completed') && all.length >= 6;
     });
-    expect((await nonceOf(tank)) - sent).toBe(2);
+    expect((await nonceOf(tank)) - sent).toBe(3);
     for (const address of addresses) expect([await nonceOf(address), await shop.tokensAt(address)]).toEqual([1, 0n]);
   });
 });
