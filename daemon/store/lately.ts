@@ -19,7 +19,8 @@ const MADE: readonly string[] = [
   `CREATE TABLE lately.given_lately (target_id INTEGER PRIMARY KEY, invoice_id INTEGER NOT NULL) STRICT`,
   `CREATE TABLE lately.ready_from (account_id INTEGER PRIMARY KEY, idx INTEGER NOT NULL) STRICT`,
   `INSERT INTO given_lately SELECT given.target_id, given.invoice_id FROM given JOIN target ON target.id = given.target_id
-   WHERE given.no > (SELECT CAST(value AS INTEGER) FROM setting WHERE key = '${ENTERED_SETTING}') AND target.invoice_id IS NULL`,
+   WHERE given.no > coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE key = '${ENTERED_SETTING}'), 0)
+     AND target.invoice_id IS NULL`,
   `INSERT INTO ready_from SELECT account_id, max(idx) + 1 FROM given_lately JOIN target ON target.id = target_id GROUP BY account_id`,
 ];
 

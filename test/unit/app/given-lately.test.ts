@@ -1,11 +1,13 @@
 /** Addresses that were given out, and whose own rows do not say so yet: the log of given addresses alone does, also after a crash. */
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { enterGiven } from '../../../daemon/app/addresses/enter.ts';
 import { givenAddresses } from '../../../daemon/app/addresses/given.ts';
 import { derive, ready, takeAddress } from '../../../daemon/app/addresses/pool.ts';
 import { skip } from '../../../daemon/app/addresses/skipped.ts';
-import { ENTERED_SETTING } from '../../../daemon/store/lately.ts';
+import { ENTERED_SETTING, rememberLately } from '../../../daemon/store/lately.ts';
+import { MIGRATIONS, migrate } from '../../../daemon/store/migrations.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { lastGiven, latelyAbove } from '../../../daemon/store/queries/given.ts';
@@ -182,4 +184,34 @@ it('no address is given out twice, whatever comes between: crashes, strangers, e
     }),
     { numRuns: 15 },
   );
+});
+
+it('what an earlier release gave out is entered already, and is not taken for given lately', () => {
+  const db = new Database(':memory:');
+  migrate(
+    db,
+    MIGRATIONS.filter(([name]) => name < '0081'),
+  );
+  for (const [id, invoice] of [
+    [1, 41],
+    [2, 42],
+    [3, null],
+  ]) {
+    db.prepare(
+      `INSERT INTO target (id, account_id, chain_key, branch, idx, script, address, invoice_id)
+       VALUES (@id, 1, 'mainnet:BTC', 0, @id, CAST(@id AS BLOB), @id || '', @invoice)`,
+    ).run({ id, invoice });
+    if (invoice) db.prepare('INSERT INTO given (target_id) VALUES (?)').run(id);
+  }
+  migrate(db);
+  rememberLately(db);
+  expect(db.prepare('SELECT no, target_id, invoice_id FROM given').raw().all()).toEqual([
+    [1, 1, null],
+    [2, 2, null],
+  ]);
+  expect(db.prepare('SELECT value FROM setting WHERE key = ?').pluck().get(ENTERED_SETTING)).toBe('2');
+  expect(db.prepare('SELECT target_id FROM given_lately').all()).toEqual([]);
+  expect(db.prepare(targetById.sql).all(3)).toMatchObject([{ id: 3, invoice_id: null }]);
+  expect(db.prepare(targetById.sql).all(2)).toMatchObject([{ id: 2, invoice_id: 42 }]);
+  db.close();
 });
