@@ -14,6 +14,7 @@ import { brandCommand } from './brand.ts';
 import { clientText } from './clients.ts';
 import { action, BUSINESS, list } from './commands.ts';
 import { type Io, usage } from './io.ts';
+import { keyImagesCommand } from './key-images.ts';
 import { newKeyText, SCOPES_HELP, scopesOf } from './keys.ts';
 import { blockHeight, day, wholeNumber } from './parse.ts';
 import { secretFile, withPassphrase } from './secrets.ts';
@@ -103,6 +104,7 @@ export function businessCommands(root: Command, io: Io): void {
     .description('change the name, time zone or coins of a business')
     .action(action(io, changeBusiness));
   brandCommand(business, io);
+  keyImagesCommand(business, io);
 }
 
 async function listBusinesses(session: Session) {

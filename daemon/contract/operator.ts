@@ -14,6 +14,7 @@ import { COUNTER } from './counter.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { FORWARDING } from './forwarding.ts';
 import { GAS } from './gas.ts';
+import { KEY_IMAGES } from './key-images.ts';
 import { LINKS } from './links.ts';
 import { type AnyMethod, changes, reads } from './method.ts';
 import {
@@ -239,6 +240,7 @@ export const OPERATOR = {
   ...WALLET,
   ...WITHDRAWALS,
   ...GAS,
+  ...KEY_IMAGES,
   ...FORWARDING,
   ...ENDPOINTS,
   ...SOURCES,

@@ -93,6 +93,8 @@ export type SpendSeen = {
   block: BlockId | null;
   /** The time of the block, milliseconds since 1970; only with a block. */
   blockTime?: number;
+  /** The fee of the transaction, smallest units, if it states one and a single wallet made all of it. */
+  fee?: bigint;
   /** True if the transaction is in a block, used the nonce, and had no other effect than its fee. */
   failed?: boolean;
 };

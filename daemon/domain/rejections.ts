@@ -26,6 +26,7 @@ export type RejectCode =
   | `inbox.${'asset' | 'decided' | 'gone' | 'locked' | 'no_invoice' | 'not_found' | 'spent'}`
   | `item.${'not_found' | 'price' | 'too_many'}`
   | `invoice.${'not_found' | 'not_unpaid' | 'paid' | 'pending'}`
+  | `key_images.${'account' | 'damaged' | 'format' | 'none' | 'other'}`
   | `key.${'network' | 'not_found' | 'too_many'}`
   | 'ledger.chain'
   | `link.${'ended' | 'field' | 'least' | 'not_found' | 'order' | 'slug' | 'sold_out' | 'too_many' | 'too_much'}`

@@ -70,6 +70,7 @@ import { RECEIVING } from './migrations/0076-receiving.ts';
 import { CHEAP_HOURS } from './migrations/0079-cheap-hours.ts';
 import { GIVEN_LOG } from './migrations/0081-given-log.ts';
 import { FORWARDING_GAS } from './migrations/0083-forwarding-gas.ts';
+import { OUTSIDE_FEES } from './migrations/0085-outside-fees.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -138,6 +139,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0079-cheap-hours', CHEAP_HOURS],
   ['0081-given-log', GIVEN_LOG],
   ['0083-forwarding-gas', FORWARDING_GAS],
+  ['0085-outside-fees', OUTSIDE_FEES],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

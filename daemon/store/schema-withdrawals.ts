@@ -125,6 +125,8 @@ export const WITHDRAWAL_TABLES = {
     learned_at: time,
     searched: flag,
   },
+  /** Monero: the fee of a transaction that the other wallet of a view-only account made, which says it in the open. */
+  outside_fee: { txid: text, chain_key: text, account_id: int, units: units },
   /** The conflict keys of each version: see `chains/spending.ts`. */
   spend_key: { conflict_key: text, chain_key: text, version_id: int },
   /**

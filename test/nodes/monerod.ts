@@ -27,6 +27,7 @@ const READY_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 20_000;
 /** Mined before the payer pays, so that it has coins of many blocks, which are each spendable after 60 more. */
 const FUNDING_BLOCKS = 95;
+const BLOCKS_PER_REQUEST = 20;
 /** The payer's keys are the same each time, so that blocks are mined to it while its wallet is still being made. */
 const PAYER = {
   address: '46NFLGmf5meFAG6dzzptiwH7J4Cwmrg54P2SL9YGCLRhi3pCUUgYNNDYJoMw87hRHx9246gfgt81NW5wtZ1enDLE25WGS6p',
@@ -214,7 +215,11 @@ export class Monerod {
   mine(count: number, address = STRANGER): Promise<void> {
     const mined = this.#mining.then(async () => {
       await this.#relayed();
-      await this.rpc('generateblocks', { amount_of_blocks: count, wallet_address: address });
+      // a request for many would take longer than a client waits
+      for (let left = count; left > 0; left -= BLOCKS_PER_REQUEST) {
+        const amount_of_blocks = Math.min(left, BLOCKS_PER_REQUEST);
+        await this.rpc('generateblocks', { amount_of_blocks, wallet_address: address });
+      }
     });
     this.#mining = mined.catch(() => undefined);
     return mined;
@@ -402,11 +407,6 @@ export class OtherWallet {
     return jsonRpc<T>(this.#port, method, params);
   }
 
-  /** Its wallet's file, which monero-wallet-cli opens once the program was removed. */
-  get file(): string {
-    return join(this.folder, OTHER);
-  }
-
   async address(): Promise<string> {
     return (await this.call<{ address: string }>('get_address', { account_index: 0 })).address;
   }
@@ -427,10 +427,6 @@ export class OtherWallet {
     const destinations = [{ address, amount: Number(units) }];
     const { tx_hash, fee } = await this.call<{ tx_hash: string; fee: number }>('transfer', { destinations });
     return { txid: tx_hash, fee: BigInt(fee) };
-  }
-
-  async stop(): Promise<void> {
-    await ended(this.#child, 'SIGINT');
   }
 
   async remove(): Promise<void> {

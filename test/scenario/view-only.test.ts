@@ -1,11 +1,15 @@
 /**
- * A Monero account whose spend key is in another wallet, monero-wallet-rpc's: payments arrive at that wallet's own addresses.
+ * A Monero account whose spend key is in another wallet, monero-wallet-rpc's: payments arrive at that wallet's own addresses, and what
+ * it spends is seen once its key images are imported.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
+import { assetOf } from '../../daemon/domain/assets.ts';
+import { formatUnits } from '../../daemon/domain/money.ts';
+import { MS_PER_DAY } from '../../daemon/domain/time.ts';
 import { readAddress } from '../../daemon/monero/address.ts';
 import { hasWallet } from '../../daemon/wallet/wallet.ts';
 import { hasMonerod, Monerod, monerodTitle, type OtherWallet } from '../nodes/monerod.ts';
@@ -89,6 +93,62 @@ describe.skipIf(!hasMonerod)(monerodTitle('a view-only account of Monero'), () =
     expect(listed.out).toContain('3 XMR, as far as known: 3 may be spent');
     const asked = { business: SHOP, crypto: 'XMR', address: await node.newAddress(), amount: '0.5' };
     await expect(operator()('withdrawal.add', asked)).rejects.toMatchObject({ code: 'account.watch_only' });
+    expect(await alerts()).toEqual([]);
+  });
+
+  /** What the other wallet exports, handed in. */
+  async function handIn(exported: string) {
+    const file = join(service.dataDir, 'key-images');
+    await writeFile(file, exported);
+    return cli(service.dataDir, ['business', 'key-images', SHOP, file, '--json']);
+  }
+
+  type Export = { signed_key_images: { key_image: string; signature: string }[] };
+  const exported = () => wallet.call<Export>('export_key_images', { all: true });
+
+  it('believes no key image that the key of its coin has not signed', async () => {
+    await wallet.call('refresh', {});
+    const { signed_key_images: signed } = await exported();
+    expect(signed).toHaveLength(2);
+    const [first, second] = signed as [Export['signed_key_images'][0], Export['signed_key_images'][0]];
+    // another's image under one's own signature, and one's own image under another's signature
+    const false_ = [
+      { key_image: second.key_image, signature: first.signature },
+      { key_image: first.key_image, signature: second.signature },
+      { key_image: first.key_image, signature: '00'.repeat(64) },
+      { key_image: '01'.padEnd(64, '0'), signature: first.signature },
+    ];
+    const refused = await handIn(JSON.stringify({ signed_key_images: false_ }));
+    expect([refused.code, JSON.parse(refused.out)]).toEqual([0, { learned: 0, known: 0, unmatched: 4, unproven: '3' }]);
+    const text = await handIn('key images');
+    expect([text.code, text.err]).toEqual([1, expect.stringContaining('It is no export of key images')]);
+  });
+
+  it('sees what the other wallet spends once its key images are imported', async () => {
+    const spent = await wallet.pay(await node.newAddress(), COIN / 2n);
+    await node.mine(LOCK_BLOCKS);
+    const owned = await wallet.balance();
+    expect(owned).toBe(3n * COIN - COIN / 2n - spent.fee);
+    // the change came back to the primary address, and what was spent is counted still
+    await until('the change is counted', async () => (await balance())?.unproven === (await balance())?.amount);
+    await until('the change is there', async () => Number((await balance())?.amount) > 3);
+
+    const done = await handIn(JSON.stringify({ id: '0', jsonrpc: '2.0', result: await exported() }));
+    expect([done.code, done.err]).toEqual([0, '']);
+    expect(JSON.parse(done.out)).toEqual({ learned: 3, known: 0, unmatched: 0, unproven: '0' });
+    const right = formatUnits(owned, assetOf('XMR'));
+    await until('the spend was found', async () => (await balance())?.amount === right);
+    expect(await balance()).toMatchObject({ amount: right, unproven: '0', withheld: null });
+
+    const day = (offset: number) => new Date(service.now() + offset * MS_PER_DAY).toISOString().slice(0, 10);
+    const { rows } = await operator()('export.page', { business: SHOP, from: day(-1), to: day(1) });
+    const told = rows.filter(({ tx_id }) => tx_id === spent.txid).map(({ kind, amount }) => [kind, amount]);
+    expect(told.sort()).toEqual([
+      ['fee', formatUnits(spent.fee, assetOf('XMR'))],
+      ['withdrawal', '0.5'],
+    ]);
+    const { chains } = await operator()('ledger.prove', { chain: 'regtest:XMR' });
+    expect(chains).toMatchObject([{ chain: 'regtest:XMR', problems: [] }]);
     expect(await alerts()).toEqual([]);
   });
 

@@ -42,7 +42,7 @@ export async function applyReview(app: App, chain: ChainRuntime, { sent, gone }:
       corrections.push(...correctDebits(tx, chain, entries, booked, again));
       if (!correctKeys(tx, chain, booked, again)) continue;
       reopened = Math.min(reopened, booked.block.height);
-      for (const spend of again.spends) seeSpend({ chain, tx, credits }, spend);
+      for (const spend of again.spends) seeSpend({ app, chain, tx, credits }, spend);
     }
     const touched = credits.flush();
     entries.flush();

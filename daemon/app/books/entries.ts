@@ -3,7 +3,7 @@
  * balance is the running total of credits less debits. The export and the proof of the ledger read the same rows.
  *
  * The debits of a coin chain are derived from the coins. A transaction takes the value of its inputs of ours. The part
- * that it pays to our change addresses is moved, the fee is known if we made the transaction, and the rest is paid. Its
+ * that it pays to our change addresses is moved, the fee is known if we made the transaction or if it says so, and the rest is paid. Its
  * debits are derived again whenever one of these coins changes, so a reorganisation removes them. An account chain
  * reports its debits.
  *
@@ -26,6 +26,7 @@ import {
   insertDebit,
   updateDebit,
 } from '../../store/queries/debits.ts';
+import { outsideFee } from '../../store/queries/outside-fees.ts';
 import { spendById, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
@@ -156,7 +157,9 @@ export class Entries {
     const left = new Map(stored.map((row) => [row.ref, row]));
     for (const one of taken) {
       const moved = sum(change.filter((row) => row.account_id === one.account_id && row.asset === one.asset));
-      const cost = fee?.accountId === one.account_id && fee.asset === one.asset ? fee.units : 0n;
+      const isPayer = fee?.accountId === one.account_id && fee.asset === one.asset;
+      // of a transaction by another wallet, coins that nobody knows here may have paid the fee
+      const cost = isPayer && (fee.isOwn || fee.units <= one.units - moved) ? fee.units : 0n;
       for (const [kind, units] of [
         ['paid', one.units - moved - cost],
         ['fee', cost],
@@ -184,12 +187,18 @@ export class Entries {
     return [...taken.values()];
   }
 
-  /** The fee of a transaction that we made, and the account that pays it; null for any other transaction. */
-  #feeOf(txid: string): { accountId: number; asset: string; units: bigint } | null {
+  /**
+   * The fee of a transaction that we made, or the other wallet of a view-only account, and the account that pays it; null for any other
+   * transaction.
+   */
+  #feeOf(txid: string): { accountId: number; asset: string; units: bigint; isOwn: boolean } | null {
     const version = this.#tx.get(versionByTxid, { txid, chain_key: this.#chain.key });
     const spend = version && this.#tx.get(spendById, { id: version.spend_id });
     const asset = this.#chain.adapter.spending?.feeAsset ?? spend?.asset;
-    return spend && asset !== undefined ? { accountId: spend.account_id, asset, units: version.fee } : null;
+    if (asset === undefined) return null;
+    if (spend) return { accountId: spend.account_id, asset, units: version.fee, isOwn: true };
+    const told = this.#tx.get(outsideFee, { txid, chain_key: this.#chain.key });
+    return told ? { accountId: told.account_id, asset, units: told.units, isOwn: false } : null;
   }
 
   #debit(txid: string, { account_id, asset, block }: Taken, kind: DebitKind, units: bigint): NewDebit {

@@ -10,6 +10,7 @@ import {
   BLOCK_TIME_AHEAD_MAX_MS,
   type Credit,
   INPUTS_KEPT_MAX,
+  isWatchOnly,
   OUTPUTS_PER_UNCONFIRMED_MAX,
   type SpendSeen,
 } from '../../domain/chain.ts';
@@ -19,6 +20,7 @@ import { isNonceKey } from '../../domain/spend.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { assignTarget, type CreditRow, creditsOfTransactionAfter, targetById } from '../../store/queries/credits.ts';
 import { type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { saveOutsideFee } from '../../store/queries/outside-fees.ts';
 import { deletePayingInputs, insertPayingInput, payingTx, payingTxsWithInput } from '../../store/queries/paying.ts';
 import { keepPrevious } from '../../store/queries/previous.ts';
 import { saveUsedKey, usedKey } from '../../store/queries/used-keys.ts';
@@ -257,7 +259,10 @@ function putAside({ chain, tx, credits }: Step, txid: string, claimed: Set<numbe
 }
 
 /** Applies that a coin of ours was spent, or that another conflict key was used. */
-export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'credits'>, spend: SpendSeen): void {
+export function seeSpend(
+  { app, chain, tx, credits }: Pick<Step, 'app' | 'chain' | 'tx' | 'credits'>,
+  spend: SpendSeen,
+): void {
   if (isNonceKey(spend.outpoint)) {
     seeUse(chain, tx, spend);
     return;
@@ -266,7 +271,11 @@ export function seeSpend({ chain, tx, credits }: Pick<Step, 'chain' | 'tx' | 'cr
   if (!row) return;
   // an unconfirmed spend does not replace a confirmed one
   if (row.spent_block_hash !== null && spend.block === null) return;
-  row.spent_txid = spend.txid;
+  const { txid, fee = 0n } = spend;
+  if (fee > 0n && isWatchOnly(app.directory.accountOf(row.account_id).key)) {
+    tx.run(saveOutsideFee, { txid, chain_key: chain.key, account_id: row.account_id, units: fee });
+  }
+  row.spent_txid = txid;
   row.spent_block_hash = spend.block?.hash ?? null;
   row.spent_block_height = spend.block?.height ?? null;
 }

@@ -216,7 +216,7 @@ class Facts {
       const page = this.update.spends.slice(at, at + PAGE);
       if (page.length === 0) return null;
       this.inBook(tx, tipHeight, (credits) => {
-        for (const spend of page) seeSpend({ chain: this.chain, tx, credits }, spend);
+        for (const spend of page) seeSpend({ app: this.app, chain: this.chain, tx, credits }, spend);
       });
       return { at: at + PAGE };
     };

@@ -205,7 +205,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     });
     const judged = await this.#agreedSpends.judge([{ facts, teller }], checkpoint, signal);
     return judged.map(({ block, spend }) =>
-      block ? spend : { outpoint: spend.outpoint, txid: spend.txid, block: null },
+      block ? spend : { outpoint: spend.outpoint, txid: spend.txid, fee: spend.fee ?? 0n, block: null },
     );
   }
 

@@ -14,7 +14,7 @@ const FETCHED_PER_LOOK_MAX = 500;
 /** The maximum number remembered. Older ones are forgotten, and fetched again if they are still in the pool. */
 const KNOWN_MAX = 50_000;
 
-type Inputs = Pick<Transaction, 'id' | 'keyImages'>;
+type Inputs = Pick<Transaction, 'id' | 'keyImages' | 'fee'>;
 
 type PoolView = {
   /** The ids of the pool, ascending. */
@@ -45,7 +45,8 @@ export class Pool {
       // It was mined meanwhile: the next step reports it with its block.
       if (height !== null || this.#known.size >= KNOWN_MAX) continue;
       const credits = await this.#scanner.find(transaction, null, pause);
-      this.#known.set(txid, { credits, inputs: { id: transaction.id, keyImages: transaction.keyImages } });
+      const { id, keyImages, fee } = transaction;
+      this.#known.set(txid, { credits, inputs: { id, keyImages, fee } });
     }
     const paying = hashes.filter((txid) => (this.#known.get(txid)?.credits.length ?? 0) > 0);
     const now = await node.transactions(amongOthers(paying, hashes), signal);

@@ -24,7 +24,10 @@ export type OutputMatch = Received & {
 };
 
 /** The parts of a transaction that concern us. */
-export type TransactionParts = Pick<Transaction, 'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages'> & {
+export type TransactionParts = Pick<
+  Transaction,
+  'id' | 'version' | 'isCoinbase' | 'unlockTime' | 'keyImages' | 'fee'
+> & {
   found: OutputMatch[];
   /** Its place on the chain, and its bytes, for its stored form. Null: nothing in it is ours, or it is a coinbase. */
   place: Place | null;
@@ -139,12 +142,12 @@ function readOf({ block, transactions }: ParsedBlock, found: ReadonlyMap<Transac
   const { hash, height, previous: parent, timeMs } = block;
   let outputs = 0;
   const read = transactions?.map((transaction): TransactionParts => {
-    const { id, version, isCoinbase, unlockTime, keyImages, bytes } = transaction;
+    const { id, version, isCoinbase, unlockTime, keyImages, fee, bytes } = transaction;
     const own = found.get(transaction) ?? [];
     // no ring that is made here has an output of version 1: its place is among those of exactly its amount
     const place = own.length > 0 && bytes && version === 2 ? { before: outputs, ...prunedOf(bytes) } : null;
     if (version === 2) outputs += transaction.outputs.length;
-    return { id, version, isCoinbase, unlockTime, keyImages, found: own, place };
+    return { id, version, isCoinbase, unlockTime, keyImages, fee, found: own, place };
   });
   return { header: { hash, height, parent, timeMs }, transactions: read ?? null, outputs };
 }

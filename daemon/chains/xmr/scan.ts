@@ -98,12 +98,12 @@ export class Scanner {
   }
 
   /** The spends of our coins by a transaction, of coins whose key image is known. */
-  spends(transaction: Pick<Transaction, 'id' | 'keyImages'>, where: Where): SpendSeen[] {
+  spends(transaction: Pick<Transaction, 'id' | 'keyImages' | 'fee'>, where: Where): SpendSeen[] {
     return transaction.keyImages.flatMap((image): SpendSeen[] => {
       const outpoint = this.#list.coinOfKeyImage?.(image);
       if (outpoint === undefined) return [];
       const place = where ? { block: where.block, blockTime: where.blockTime } : { block: null };
-      return [{ outpoint, txid: transaction.id, ...place }];
+      return [{ outpoint, txid: transaction.id, fee: transaction.fee, ...place }];
     });
   }
 

@@ -220,7 +220,7 @@ export class BlockStream {
       const found = await inTurns(foundIn(all, receivers), slices());
       const kept = [null, ...transactions.map((one) => one.kept)];
       const read = all.map((transaction, at): StreamTransaction => {
-        const { id, version, isCoinbase, unlockTime, keyImages } = transaction;
+        const { id, version, isCoinbase, unlockTime, keyImages, fee } = transaction;
         const base = kept[at];
         return {
           id,
@@ -228,6 +228,7 @@ export class BlockStream {
           isCoinbase,
           unlockTime,
           keyImages,
+          fee,
           found: found.get(transaction) ?? [],
           ...(base && { base }),
         };

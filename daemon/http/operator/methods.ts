@@ -12,6 +12,7 @@ import {
   showInvoice,
   sumInvoices,
 } from '../../app/operator/invoices.ts';
+import { importImages } from '../../app/operator/key-images.ts';
 import { clientsOf, keysOf, nextOf, showWebhook, webhookPage } from '../../app/operator/lists.ts';
 import { changeBrand } from '../../app/shops/branding.ts';
 import { birthdayAtHeight, changeBusiness, needPast, nextAccountNo } from '../../app/shops/businesses.ts';
@@ -20,9 +21,11 @@ import type { Business } from '../../app/shops/directory.ts';
 import { addApiKey, endApiKey } from '../../app/shops/keys.ts';
 import { requestRefund } from '../../app/withdrawals/refund.ts';
 import type { Method, Parsed, Result } from '../../contract/operator.ts';
+import { assetOf } from '../../domain/assets.ts';
 import { dayBounds } from '../../domain/calendar.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { GAP } from '../../domain/indices.ts';
+import { formatUnits } from '../../domain/money.ts';
 import { BOOKS_METHODS } from './books.ts';
 import { CONSOLE_METHODS } from './console.ts';
 import type { Context } from './context.ts';
@@ -89,6 +92,10 @@ export const METHODS: Methods = {
     return { business: businessJson(app, app.directory.business(id)) };
   },
 
+  'business.keyImages': async ({ app }, { business, part }) => {
+    const { unproven, ...counts } = await importImages(app, findBusiness(app, business), part);
+    return { ...counts, unproven: formatUnits(unproven, assetOf('XMR')) };
+  },
   'business.brand': async ({ app }, { business, logo, ...change }) => {
     const { id } = findBusiness(app, business);
     const bytes = typeof logo === 'string' ? Buffer.from(logo, 'base64') : logo;

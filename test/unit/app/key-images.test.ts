@@ -40,7 +40,7 @@ function blocksOf(perPage: number, images: (height: number, node: MoneroNode) =>
         yield headers.flatMap((header): StreamBlock[] => {
           if (!header) return [];
           const keyImages = images(header.height, node);
-          const about = { version: 2 as const, isCoinbase: false, unlockTime: 0n, found: [] };
+          const about = { version: 2 as const, isCoinbase: false, unlockTime: 0n, fee: 0n, found: [] };
           return [{ header, transactions: [{ id: `in ${header.height}`, keyImages, ...about }], receivers: [] }];
         });
       }

@@ -32,6 +32,7 @@ books.statement         reads    page     -         -
 business.add            changes  page     -         spends
 business.brand          changes  page     -         -
 business.change         changes  page     -         -
+business.keyImages      changes  page     -         -
 business.list           reads    page     -         -
 business.nextAccount    reads    page     -         -
 client.add              changes  page     -         -
