@@ -202,7 +202,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
       <table className="table">
         <Head columns={[t('coin'), [t('amount'), 'number'], [t('worth'), 'number']]} />
         <tbody>
-          {rows.map(({ crypto, amount, locked, withheld }) => {
+          {rows.map(({ crypto, amount, locked, withheld, unproven }) => {
             const worth = withheld === null ? money.worth(crypto, amount) : null;
             return (
               <tr key={crypto}>
@@ -211,6 +211,7 @@ function Balances({ business, money, t }: PartProps): ReactNode {
                 </th>
                 <td className="number">
                   {withheld === null ? <Coin amount={amount} /> : <span className="quiet">{t('withheld')}</span>}
+                  {unproven && !isZero(unproven) && <div className="quiet">{t('unproven')}</div>}
                   {locked && (
                     <div className="quiet">
                       {t('lockedCoins', { amount: exact(locked.amount, language), n: locked.last_blocks })}

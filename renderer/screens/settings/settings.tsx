@@ -14,6 +14,7 @@ import { Reach } from '../reach/reach.tsx';
 import { PairTill } from '../reach/till.tsx';
 import { BusinessForm } from './business.tsx';
 import { Keychain, StartAtLogin } from './desktop.tsx';
+import { KeyImages } from './key-images.tsx';
 import { ReleaseNotices } from './releases.tsx';
 import './settings.css';
 import TEXTS from './texts.ts';
@@ -31,6 +32,7 @@ export default function Settings(): ReactNode {
       <Here t={t} />
       {desktop && <Keychain desktop={desktop} t={t} />}
       {business && <BusinessForm key={business.id} business={business} t={t} />}
+      {business && <KeyImages key={`images ${business.id}`} business={business} />}
       <Section title={t('told')} side={<a href={href('developers', 'log')}>{t('toldWhere')}</a>}>
         <p className="quiet">{t('toldNote')}</p>
       </Section>
