@@ -25,7 +25,10 @@ describe('the codes', () => {
   });
 
   it('are all thrown', () => {
-    const composed = ['sandbox.blocks', 'sandbox.depth', 'console.listen', 'till.listen'];
+    const composed = ['sandbox.blocks', 'sandbox.depth', 'console.listen', 'till.listen'].concat(
+      'account.integrated',
+      'account.subaddress',
+    );
     expect(codes.filter((code) => !composed.includes(code) && !sources.includes(`'${code}'`))).toEqual([]);
   });
 });
