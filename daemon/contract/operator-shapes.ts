@@ -110,7 +110,7 @@ export const BusinessShape = z.object({
     /** The currency in which the business reckons; null: nobody chose one. */
     currency: z.string().nullable(),
   }),
-  /** The spendable amount of each asset that it takes. */
+  /** The spendable amount of each asset that it takes, then of each other one that it still has something of. */
   balances: z.array(Balance),
   created_at: Instant,
 });

@@ -2,7 +2,7 @@
  * The balance of a business: running totals, updated by every commit that moves a coin, less the amounts reserved for
  * withdrawals.
  */
-import type { Asset } from '../../domain/assets.ts';
+import { ASSETS, type Asset } from '../../domain/assets.ts';
 import { isWatchOnly } from '../../domain/chain.ts';
 import { minOf } from '../../domain/money.ts';
 import { coinsWithoutImage } from '../../store/queries/key-images.ts';
@@ -26,15 +26,24 @@ export type Balance = { asset: Asset; units: bigint; withheld: string | null; un
 
 /** The spendable units of every enabled asset, in the order of the asset table. */
 export function balances(app: App, business: Business): Balance[] {
-  return business.enabled.map((asset) => {
-    const account = app.directory.account(business, asset.symbol);
-    const chain = account && app.chains.find(account.chainKey);
-    const withheld = account ? whySpendsUnknown(app.store, chain ?? undefined, account.id) : null;
-    const units = account && withheld === null ? availableUnits(app.store, account.id, asset.symbol) : 0n;
-    const isFollowed = !account || !chain?.adapter.keyImages || !isWatchOnly(account.key);
-    const unproven = isFollowed ? null : minOf(unprovenUnits(app.store, account.id), units);
-    return { asset, units, withheld, unproven };
-  });
+  return business.enabled.map((asset) => balanceOf(app, business, asset));
+}
+
+/** The same of the assets that a business takes no longer and has an account of. */
+export function formerBalances(app: App, business: Business): Balance[] {
+  const isFormer = (asset: Asset): boolean =>
+    !app.directory.takes(business, asset.symbol) && app.directory.account(business, asset.symbol) !== undefined;
+  return ASSETS.filter(isFormer).map((asset) => balanceOf(app, business, asset));
+}
+
+function balanceOf(app: App, business: Business, asset: Asset): Balance {
+  const account = app.directory.account(business, asset.symbol);
+  const chain = account && app.chains.find(account.chainKey);
+  const withheld = account ? whySpendsUnknown(app.store, chain ?? undefined, account.id) : null;
+  const units = account && withheld === null ? availableUnits(app.store, account.id, asset.symbol) : 0n;
+  const isFollowed = !account || !chain?.adapter.keyImages || !isWatchOnly(account.key);
+  const unproven = isFollowed ? null : minOf(unprovenUnits(app.store, account.id), units);
+  return { asset, units, withheld, unproven };
 }
 
 /** The coins of a view-only account of which no key image is known. More than are read at once are not counted. */

@@ -1,6 +1,6 @@
 /** Rows and views in the form of the operator API: units become decimals, milliseconds become ISO times. */
 import type { App } from '../../app/app.ts';
-import { type Balance, balances, lockedUnits } from '../../app/books/balance.ts';
+import { type Balance, balances, formerBalances, lockedUnits } from '../../app/books/balance.ts';
 import { isUnchecked } from '../../app/chains/unchecked.ts';
 import { sweepCostOf } from '../../app/gas/sweep-cost.ts';
 import { refunded } from '../../app/invoices/refunded.ts';
@@ -53,7 +53,12 @@ export function businessJson(app: App, business: Business): BusinessJson {
     possible_cryptos: possibleAssets(app, business.network, chains),
     watch_only: chains.filter((chain) => app.directory.isWatchOnly(business, chain)),
     brand: { ...business.brand, favourites: [...business.brand.favourites] },
-    balances: balances(app, business).map((balance) => balanceJson(app, business, balance)),
+    balances: [
+      ...balances(app, business).map((balance) => balanceJson(app, business, balance)),
+      ...formerBalances(app, business)
+        .map((balance) => balanceJson(app, business, balance))
+        .filter(({ amount, withheld, locked }) => amount !== '0' || withheld !== null || locked !== null),
+    ],
     created_at: toIso(business.createdAt),
   };
 }
