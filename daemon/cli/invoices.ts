@@ -1,7 +1,7 @@
 /** `countinghouse invoice` and `countinghouse inbox`. */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { action } from './commands.ts';
+import { action, BUSINESS } from './commands.ts';
 import { inboxAdvice, inboxText } from './inbox-text.ts';
 import { invoiceText } from './invoice-text.ts';
 import type { Io } from './io.ts';
@@ -13,13 +13,26 @@ import { table, when } from './table.ts';
 
 type ListOptions = PageOptions & { business?: string; status?: 'unpaid' | 'paid' | 'canceled'; order?: string };
 type List = Result<'invoice.list'>;
+type AddOptions = { choose?: string; order?: string };
 
 const LIMIT_DEFAULT = 50;
 /** How many calls a filter with few matches makes before it asks the user to continue. */
 const CALLS_MAX = 20;
 
 export function invoiceCommands(root: Command, io: Io): void {
-  const invoice = root.command('invoice').description('invoices: list, show, cancel, mark as paid');
+  const invoice = root.command('invoice').description('invoices: add, list, show, cancel, mark as paid');
+  invoice
+    .command('add')
+    .argument(...BUSINESS)
+    .argument('<amount>', 'such as 25.50')
+    .argument('<currency>', 'its code, such as EUR')
+    .option(
+      '--choose <crypto>',
+      'the coin of its payment, which then has an address at once; otherwise the payer chooses',
+    )
+    .option('--order <id>', 'a reference of your own')
+    .description('make an invoice by hand')
+    .action(action(io, addInvoice));
   paged(invoice.command('list'))
     .option('--business <business>', 'only invoices of this business')
     .addOption(new Option('--status <status>', 'only invoices of this status').choices(['unpaid', 'paid', 'canceled']))
@@ -90,6 +103,13 @@ async function searchInvoices(session: Session, options: ListOptions): Promise<L
     if (found.next === null || invoices.length >= limit || calls >= CALLS_MAX) return { invoices, next: found.next };
     page = { before: found.next };
   }
+}
+
+async function addInvoice(session: Session, options: AddOptions, business = '', amount = '', currency = '') {
+  const { choose, order: order_id = null } = options;
+  const wanted = { business, amount, currency: currency.toUpperCase(), choose, order_id, description: null };
+  const made = await session.call('invoice.create', wanted);
+  session.print(made, () => invoiceText(made.invoice));
 }
 
 async function showInvoice(session: Session, _: object, ref?: string) {

@@ -123,13 +123,17 @@ export const SHOP = {
       duration_ms: z.int().min(0),
     }),
   ),
-  /** An invoice by hand, of any amount from a cent. */
+  /**
+   * An invoice by hand, of any amount from a cent. `choose`: the coin of its payment, which is asked for at once, so that it has an
+   * address. If there is none now, the invoice stays, and a payer can choose.
+   */
   'invoice.create': changes(
     z.strictObject({
       business: Text,
       amount: Amount,
       currency: Currency,
       crypto: z.string().min(1).max(20).default('ALL'),
+      choose: Crypto.optional(),
       order_id: Label(100),
       description: Label(200),
     }),

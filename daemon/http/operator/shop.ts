@@ -83,10 +83,11 @@ export const SHOP_METHODS: Methods = {
     return { fields: fields.map((field) => ({ ...field, at: toIso(field.at) })) };
   },
   'api.try': tryApi,
-  'invoice.create': async ({ app }, { business, order_id: orderId, ...rest }) => {
+  'invoice.create': async ({ app }, { business, order_id: orderId, choose, ...rest }) => {
     const wanted = { ...rest, orderId, origin: 'operator' as const };
-    const { slug } = await app.store.write((tx) => makeByHand(app, tx, findBusiness(app, business), wanted));
-    return { invoice: detailJson(app, showInvoice(app, slug)) };
+    const made = await app.store.write((tx) => makeByHand(app, tx, findBusiness(app, business), wanted));
+    if (choose !== undefined) await chooseCoin(app, made, choose);
+    return { invoice: detailJson(app, showInvoice(app, made.slug)) };
   },
   'invoice.find': async ({ app }, { text, limit }) => {
     const { lines, as } = await findInvoices(app, text, limit);
