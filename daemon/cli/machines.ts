@@ -6,6 +6,7 @@ import { Rejected } from '../domain/errors.ts';
 import { auditCommands, failIfStopped, lookTold } from './audit.ts';
 import { action } from './commands.ts';
 import { clean, EXIT, Failure, type Io, usage } from './io.ts';
+import { moveCommand } from './moving.ts';
 import { askLine, canAsk, confirm } from './prompt.ts';
 import type { Session } from './session.ts';
 import { table, when } from './table.ts';
@@ -51,6 +52,7 @@ export function machineCommands(signer: Command, io: Io): void {
     .argument('<name>', 'as `signer machines` shows it')
     .description('on the server: end the connection with a computer for ever')
     .action(action(io, remove));
+  moveCommand(signer, io);
 }
 
 async function invite(session: Session, { wait }: { wait: boolean }): Promise<void> {
