@@ -105,7 +105,7 @@ async function addressStep(call: Call, to: Destination, run: (command: string) =
       step,
       done: false,
       text: `${business.name} has an address for old ${crypto}, made by an invoice of your own that is then canceled.`,
-      commands: [run(`invoice add ${business.id} 0.01 USD --choose ${crypto} --order ${OWN_MONEY}`)],
+      commands: [run(`invoice add ${plain(`${business.id}`)} 0.01 USD --choose ${crypto} --order ${OWN_MONEY}`)],
     };
   }
   const { invoice } = await call('invoice.show', { invoice: line.slug });
@@ -117,7 +117,7 @@ async function addressStep(call: Call, to: Destination, run: (command: string) =
       step,
       done: false,
       text: `The invoice with the address for old ${crypto} is canceled, so that nothing counts as a sale.`,
-      commands: [run(`invoice cancel ${invoice.slug}`)],
+      commands: [run(`invoice cancel ${plain(invoice.slug)}`)],
     };
   }
   const { items } = await call('inbox.list', { limit: PAGE });
@@ -132,8 +132,14 @@ async function addressStep(call: Call, to: Destination, run: (command: string) =
     step,
     done: surplus.length === 0,
     text: `${business.name} takes old ${crypto} at ${payment.address}, an address of your keys: ${sumOf(deposits, crypto)} came, ${confirmed} of it is confirmed.${keep}`,
-    commands: surplus.map(({ id }) => run(`inbox keep ${id}`)),
+    commands: surplus.map(({ id }) => run(`inbox keep ${plain(`${id}`)}`)),
   };
+}
+
+/** A word of a server that is copied into a shell. Throws `Failure` if it is more than a name or a number. */
+function plain(word: string): string {
+  if (/^\w{1,64}$/.test(word)) return word;
+  throw new Failure(`the server names what is no part of a command: ${clean(word)}`);
 }
 
 function sumOf(deposits: Invoice['credits'], crypto: string): string {

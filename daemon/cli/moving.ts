@@ -46,7 +46,7 @@ const here = (command: string): NextCommand => ({ at: 'here', command: `counting
 
 function stepText({ done, text, commands }: Step, at: number): string {
   const mark = done === null ? '?' : done ? 'x' : ' ';
-  const lines = done === true ? [] : commands.map(({ at: place, command }) => `       ${place}:  ${command}`);
+  const lines = done === true ? [] : commands.map(({ at: place, command }) => `       ${place}:  ${clean(command)}`);
   return [`[${mark}] ${at + 1}. ${clean(text)}`, ...lines].join('\n');
 }
 

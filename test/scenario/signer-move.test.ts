@@ -3,7 +3,7 @@
  * Each command that `signer move` names is run as it stands, until nothing is left.
  */
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -289,5 +289,22 @@ describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('a
     await writeFile(join(home, 'newer'), 'another horse battery staple');
     const change = ['wallet', 'passphrase', ...passphrase(), '--new-passphrase-file', join(home, 'newer')];
     await ran(home, '--server', 'old', ...change);
+  });
+
+  it('shows no address at home that is not of the keys there', async () => {
+    await running.shift()?.close();
+    const file = join(home, 'servers', 'shop', 'accounts.json');
+    const text = await readFile(file, 'utf8');
+    const [, code] = /"chainCode": "([0-9a-f]{64})"/.exec(text)!;
+    await writeFile(
+      file,
+      text.replaceAll(
+        code!,
+        code!.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
+      ),
+    );
+    const { code: exit, out, err } = await cli(home, ['--server', 'shop', 'signer', 'move']);
+    expect([exit, out]).toEqual([4, '']);
+    expect(err).toContain(`the server shows ${destination} for New, which is not of the keys on this computer`);
   });
 });
