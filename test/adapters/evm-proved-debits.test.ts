@@ -24,6 +24,8 @@ const PAYEE = `0x${'5e'.repeat(20)}` as const;
 const DISPROVED = /a transaction of ours that its block provably does not have|a log that its receipt does not have/;
 const SAID = /^No endpoint tells .*eth_getBlockReceipts/;
 const GAS_PRICE = 10n ** 10n;
+/** Of gas, so that the price is the base fee and this. */
+const TIP = 10n ** 9n;
 
 const many = (value: Json | undefined): string => `0x${(BigInt(String(value)) * 1_000n).toString(16)}`;
 const more = (value: Json | undefined): string => `0x${(BigInt(String(value)) + 1n).toString(16)}`;
@@ -57,6 +59,8 @@ const dearer = receipt((told) => ({ ...told, effectiveGasPrice: many(told.effect
 const failed = receipt((told) => ({ ...told, status: '0x0', logs: [] }));
 const succeeded = receipt((told) => ({ ...told, status: '0x1' }));
 const omitted = proof((receipts) => receipts.slice(0, -1));
+/** As receipts were before EIP-1559. */
+const unpriced = receipt(({ effectiveGasPrice: _, ...told }) => told);
 const withheld: Lie = () => ({
   instead: ({ method }) =>
     method === 'eth_getBlockReceipts' ? { error: { code: -32_601, message: 'no method' } } : undefined,
@@ -68,7 +72,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a transaction of ours in a real block of 
   let count = 0;
 
   /** An address of ours with coins and tokens, and what it sends in a block with one of somebody else's. */
-  async function sent(urls: readonly string[], data: What) {
+  async function sent(urls: readonly string[], data: What, kind: 'eip1559' | 'legacy' = 'eip1559') {
     const { adapter } = await pair.watching(urls, { needsAgreement: () => false, secondLookMs: 3_600_000 });
     const { anvil, token } = pair.scene;
     const key = `0x${(0xabc00n + BigInt(++count)).toString(16).padStart(64, '0')}` as const;
@@ -80,15 +84,17 @@ describe.skipIf(!hasAnvil)(anvilTitle('a transaction of ours in a real block of 
     await pair.book.catchUp(adapter);
     const units = data === 'too many tokens' ? 9_000n : 2_000n;
     const call = { to: token as `0x${string}`, data: callOf('TetherLike', 'transfer', [PAYEE, units]), value: 0n };
-    const raw = await account.signTransaction({
-      type: 'eip1559',
+    const common = {
       chainId: chainIdOf('regtest', 'ETH'),
       nonce: 0,
       gas: 100_000n,
-      maxFeePerGas: GAS_PRICE,
-      maxPriorityFeePerGas: GAS_PRICE,
       ...(data === 'coins' ? { to: PAYEE, value: COIN / 4n } : call),
-    });
+    };
+    const raw = await account.signTransaction(
+      kind === 'legacy'
+        ? { ...common, type: kind, gasPrice: GAS_PRICE }
+        : { ...common, type: kind, maxFeePerGas: GAS_PRICE, maxPriorityFeePerGas: TIP },
+    );
     const txid = await anvil.rpc<string>('eth_sendRawTransaction', [raw]);
     pair.book.nonces.length = 0;
     pair.book.nonces.push({
@@ -214,5 +220,22 @@ describe.skipIf(!hasAnvil)(anvilTitle('a transaction of ours in a real block of 
     await follow(one.adapter);
     expect(debits(one.id)).toEqual(await truth(one.told, 'tokens'));
     expect(pair.scene.logged).toEqual([expect.stringMatching(SAID)]);
+  });
+
+  const KINDS = ['eip1559', 'legacy'] as const;
+
+  it.each(KINDS)('takes its fee from the books where the receipt states no price, of the kind %s', async (kind) => {
+    const one = await sent([pair.scene.proxy.url], 'tokens', kind);
+    pair.scene.proxy.behaviour = await unpriced(one.told);
+    await pair.book.catchUp(one.adapter);
+    expect(debits(one.id)).toEqual(await truth(one.told, 'tokens'));
+  });
+
+  it.each(KINDS)('is agreed although one operator states no price in its receipt, of the kind %s', async (kind) => {
+    const one = await sent(pair.urls, 'coins', kind);
+    pair.second.behaviour = await unpriced(one.told);
+    await pair.book.catchUp(one.adapter);
+    expect(debits(one.id)).toEqual(await truth(one.told, 'coins'));
+    expect(pair.scene.alerts).toEqual([]);
   });
 });

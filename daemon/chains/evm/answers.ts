@@ -58,6 +58,8 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const QUANTITY = /^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/;
 const DATA = /^0x(?:[0-9a-fA-F]{2})*$/;
 const BLOOM_CHARS = 2 + 512;
+/** From this type on, a transaction names the highest price instead of the price (EIP-1559). */
+const TYPE_WITH_BASE_FEE = 2n;
 /** Of a call of `transfer(address,uint256)`, in hex with 0x. */
 const TRANSFER_CHARS = 2 + 2 * (4 + 32 + 32);
 /** The event's signature and three indexed values (EVM: LOG0 to LOG4). */
@@ -144,20 +146,41 @@ function logOf(value: unknown): Log {
   };
 }
 
-export async function receiptOf(value: unknown, pause: Pause): Promise<Receipt> {
+/** `unstated`: the prices that transactions paid whose receipts state none, by id. */
+export async function receiptOf(value: unknown, unstated: ReadonlyMap<string, bigint>, pause: Pause): Promise<Receipt> {
   const receipt = fieldsOf(value, 'receipt');
+  const txid = hex(receipt.transactionHash, HASH, 'transaction of a receipt');
+  const price = unstated.get(txid) ?? quantityOf(receipt.effectiveGasPrice, 'price of a receipt');
   return {
-    txid: hex(receipt.transactionHash, HASH, 'transaction of a receipt'),
+    txid,
     succeeded: quantityOf(receipt.status, 'status of a receipt') === 1n,
     height: wholeOf(receipt.blockNumber, 'block of a receipt'),
     blockHash: hex(receipt.blockHash, HASH, 'block of a receipt'),
-    fee: quantityOf(receipt.gasUsed, 'gas of a receipt') * priceOf(receipt.effectiveGasPrice),
+    fee: quantityOf(receipt.gasUsed, 'gas of a receipt') * price,
     logs: await logsOf(receipt.logs, pause),
   };
 }
 
-/** Receipts before EIP-1559 state no price. Their fees are not needed. */
-const priceOf = (value: unknown): bigint => (value === undefined ? 0n : quantityOf(value, 'price of a receipt'));
+/** The transaction and the block of a receipt that states no price, as receipts did before EIP-1559; null for every other one. */
+export function unpricedOf(value: unknown): { txid: string; blockHash: string } | null {
+  const { effectiveGasPrice, transactionHash, blockHash } = fieldsOf(value, 'receipt');
+  if (effectiveGasPrice !== undefined && effectiveGasPrice !== null) return null;
+  return {
+    txid: hex(transactionHash, HASH, 'transaction of a receipt'),
+    blockHash: hex(blockHash, HASH, 'block of a receipt'),
+  };
+}
+
+/** The price of gas that a transaction paid: its own, or the base fee of its block and a tip up to its highest price. */
+export function paidPriceOf(value: unknown, base: bigint): bigint {
+  const one = fieldsOf(value, 'transaction');
+  if (one.type === undefined || quantityOf(one.type, 'type of a transaction') < TYPE_WITH_BASE_FEE) {
+    return quantityOf(one.gasPrice, 'price of a transaction');
+  }
+  const most = quantityOf(one.maxFeePerGas, 'highest price of a transaction');
+  const wanted = base + quantityOf(one.maxPriorityFeePerGas, 'tip of a transaction');
+  return wanted < most ? wanted : most;
+}
 
 /** The transactions of a block that was asked for with all of them. */
 export function sendingsOf(value: unknown): Sending[] {

@@ -18,6 +18,7 @@ import {
   type Log,
   listingOf,
   logsOf,
+  paidPriceOf,
   quantityOf,
   type Receipt,
   receiptOf,
@@ -26,6 +27,7 @@ import {
   sendingsOf,
   signedOf,
   tracesOf,
+  unpricedOf,
 } from './answers.ts';
 import { balancesCall } from './balances-call.ts';
 import { Pacing, REQUEST_TIMEOUT_MS, RETRY_SECONDS } from './pacing.ts';
@@ -275,15 +277,34 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
       txids.map((txid): Call => ['eth_getTransactionReceipt', txid]),
       signal,
     );
+    const values = replies.map((reply) => this.#result(reply));
+    const unstated = await this.#unstatedPrices(values, signal);
     const pause = slices();
     const receipts: (Receipt | null)[] = [];
-    for (const [i, reply] of replies.entries()) {
-      const value = this.#result(reply);
-      const receipt = value === null ? null : await receiptOf(value, pause);
+    for (const [i, value] of values.entries()) {
+      const receipt = value === null ? null : await receiptOf(value, unstated, pause);
       if (receipt && receipt.txid !== txids[i]) throw new Malformed('the receipt of another transaction');
       receipts.push(receipt);
     }
     return receipts;
+  }
+
+  /** The prices of gas that transactions paid whose receipts state none, by id. */
+  async #unstatedPrices(receipts: readonly unknown[], signal: AbortSignal): Promise<Map<string, bigint>> {
+    const unpriced = receipts.flatMap((value) => (value === null ? [] : (unpricedOf(value) ?? [])));
+    const hashes = [...new Set(unpriced.map(({ blockHash }) => blockHash))];
+    const calls = [
+      ...hashes.map((hash): Call => ['eth_getBlockByHash', hash, false]),
+      ...unpriced.map(({ txid }): Call => ['eth_getTransactionByHash', txid]),
+    ];
+    if (calls.length === 0) return new Map();
+    const told = (await this.#pacing.many(calls, signal)).map((reply) => this.#result(reply));
+    const bases = new Map(hashes.map((hash, i) => [hash, baseFeeOf(told[i])]));
+    return new Map(
+      unpriced.map(({ txid, blockHash }, i) => {
+        return [txid, paidPriceOf(told[hashes.length + i], bases.get(blockHash) ?? 0n)];
+      }),
+    );
   }
 
   /** A block with its transactions and receipts; null where the endpoint does not tell them so that they prove each other. */

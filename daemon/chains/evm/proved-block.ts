@@ -6,7 +6,17 @@
  */
 import { Malformed } from '../endpoints.ts';
 import type { Pause } from '../slices.ts';
-import { baseFeeOf, headerOf, type Log, logsOf, quantityOf, type Receipt, type Sending, sendingOf } from './answers.ts';
+import {
+  baseFeeOf,
+  headerOf,
+  type Log,
+  logsOf,
+  paidPriceOf,
+  quantityOf,
+  type Receipt,
+  type Sending,
+  sendingOf,
+} from './answers.ts';
 import { type Fields, receiptBytes, senderOf, transactionBytes } from './envelopes.ts';
 import { hexOf, keccak, trieRoot } from './trie.ts';
 
@@ -14,9 +24,6 @@ import { hexOf, keccak, trieRoot } from './trie.ts';
 type ProvedTx = { receipt: Receipt; sending: Sending; sender: () => string | null };
 /** By the ids of its transactions. */
 export type ProvedBlock = ReadonlyMap<string, ProvedTx>;
-
-/** From this type on, a transaction names the highest price instead of the price (EIP-1559). */
-const TYPE_WITH_BASE_FEE = 2n;
 
 /**
  * The block of this hash, from an answer with its transactions and one with its receipts. Throws `Malformed` where they prove nothing, which
@@ -51,7 +58,7 @@ export async function provedBlock(hash: string, block: unknown, receipts: unknow
       succeeded: quantityOf(status, 'status of a receipt') === 1n,
       height: header.height,
       blockHash: hash,
-      fee: (gasAfter - gasBefore) * priceOf(one, base),
+      fee: (gasAfter - gasBefore) * paidPriceOf(one, base),
       logs: own.map((log, i) => ({ ...log, txid: id, index: logsBefore + i })),
     };
     proved.set(id, { receipt, sending: sendingOf(one), sender: () => senderOf(one) });
@@ -74,16 +81,6 @@ async function eachOf(list: readonly Fields[], read: (one: Fields) => Uint8Array
 const lower = (value: unknown): string => String(value).toLowerCase();
 
 const partsOf = ({ contract, topics, data }: Log): unknown => [contract, topics, data];
-
-/** The price of gas that a transaction paid: its own, or the base fee and a tip up to its highest price. */
-function priceOf(one: Fields, base: bigint): bigint {
-  if (one.type === undefined || quantityOf(one.type, 'type of a transaction') < TYPE_WITH_BASE_FEE) {
-    return quantityOf(one.gasPrice, 'price of a transaction');
-  }
-  const most = quantityOf(one.maxFeePerGas, 'highest price of a transaction');
-  const wanted = base + quantityOf(one.maxPriorityFeePerGas, 'tip of a transaction');
-  return wanted < most ? wanted : most;
-}
 
 /** Whether a block has a transaction that took this from its sender, with this outcome. */
 export function isProvedSending(
