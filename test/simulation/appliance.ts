@@ -62,6 +62,8 @@ export type Sources = {
   config: string;
   /** The contracts of tokens. */
   contracts: Readonly<Partial<Record<AssetId, string>>>;
+  /** How far indices jump if the data is older than what happened; absent: as far as in the product. */
+  jump?: number;
   /** By which time of a block deadlines count: the median of the eleven up to it (BIP-113), milliseconds since 1970. */
   medianTime(chain: ChainId, hash: string): number | null;
   /** A server was dropped, because the service is sure that it lies. */
@@ -168,6 +170,7 @@ export class Appliance {
       rates: new RateBook({ manual: manualRates(config) }),
       publicUrl: 'http://127.0.0.1',
       wake: new Wake(),
+      jump: this.#sources.jump,
     });
     this.app.directory.load(store);
     for (const chain of this.#sources.chains) {

@@ -56,8 +56,12 @@ export async function request(world: AccountWorld): Promise<string> {
     );
     const no = world.invoices.length;
     const address = row.address.toLowerCase() as Hex;
-    if (world.invoices.some((one) => one.address === address)) throw new Fault(`${address} is given out twice`);
-    world.invoices.push({ no, slug, asset, address, units: row.quote_amount, usd, judged: false });
+    for (const one of world.invoices.filter((before) => before.address === address)) {
+      const isPaid = world.payments.some((payment) => payment.address === address);
+      // nobody can know an address that no mark and no block shows
+      if (!one.isLost || !world.isBlind || isPaid) throw new Fault(`${address} is given out twice`);
+    }
+    world.invoices.push({ no, slug, asset, address, units: row.quote_amount, usd, judged: false, isLost: false });
     return `invoice ${no} of ${usd} USD asks for ${row.quote_amount} ${asset} at ${address}`;
   } catch (error) {
     return `no payment can be requested: ${refused(error)}`;
@@ -196,6 +200,15 @@ export async function approve(world: AccountWorld): Promise<string> {
   if (!found) return '';
   const wanted = world.wanted.get(found.address.toLowerCase());
   if (!wanted) throw new Fault(`withdrawal ${found.id} to ${found.address} was asked for by nobody`);
+  // whoever was warned looks whether it was paid by a machine that is gone
+  if (
+    !world.isUnwarned &&
+    world.uncertain.has(wanted.address) &&
+    (await world.unitsAt(wanted.address, wanted.asset)) > 0n
+  ) {
+    await world.appliance.operator('withdrawal.reject', { id: `${found.id}` });
+    return `withdrawal ${found.id} was paid by another machine, and is rejected`;
+  }
   const amount = wanted.units === null ? {} : { amount: formatUnits(wanted.units, assetOf(wanted.asset)) };
   const asked = { kind: 'approve' as const, expected: { to: found.address, ...amount } };
   return carryOut(world, { kind: 'pay', id: `${found.id}` }, asked, () => world.approved.add(wanted.address));

@@ -5,6 +5,7 @@ import { textIn } from '../../../daemon/domain/messages.ts';
 import { refused } from '../people.ts';
 import { Fault } from '../world.ts';
 import { balanceOf, shownInvoice, withdrawals } from './actions.ts';
+import { heed } from './older.ts';
 import { type AccountWorld, ENDPOINTS, type Invoice, type Payment } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -54,7 +55,7 @@ function judgeFailures(world: AccountWorld): void {
 
 /** An invoice is paid only by money that the chain has, as deep as its chain asks for. */
 async function judgePaid(world: AccountWorld, invoice: Invoice): Promise<void> {
-  if (invoice.judged) return;
+  if (invoice.judged || invoice.isLost) return;
   const { status } = await shownInvoice(world, invoice);
   if (status !== 'paid') return;
   invoice.judged = true;
@@ -80,6 +81,7 @@ export async function judgeEnd(world: AccountWorld): Promise<void> {
   world.network.baseFee = 1_000_000_000n;
   world.appliance.fuse = Number.POSITIVE_INFINITY;
   await world.appliance.unlock();
+  await heed(world);
   await endEverything(world);
   await judge(world);
   for (const invoice of world.invoices) await judgePaid(world, invoice);
@@ -120,6 +122,8 @@ async function judgeWithdrawals(world: AccountWorld): Promise<void> {
     const wanted = world.wanted.get(one.address.toLowerCase());
     if (!wanted) continue;
     const there = await world.unitsAt(wanted.address, wanted.asset);
+    // a machine that is gone may have paid what this one has not completed
+    if (world.uncertain.has(wanted.address) && there > 0n) continue;
     if ((one.state === 'completed') !== there > 0n) {
       throw new Fault(`withdrawal ${one.id} is ${one.state}, and the chain paid ${there}`);
     }

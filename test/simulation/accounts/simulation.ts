@@ -6,6 +6,7 @@ import type { Wallet } from '../wallet.ts';
 import { Fault } from '../world.ts';
 import * as actions from './actions.ts';
 import { judge, judgeEnd } from './auditor.ts';
+import { heed, rollBack, snapshot, twin } from './older.ts';
 import { AccountWorld } from './world.ts';
 
 export const ACTIONS: readonly (readonly [weight: number, name: string, action: actions.AccountAction])[] = [
@@ -28,6 +29,10 @@ export const ACTIONS: readonly (readonly [weight: number, name: string, action: 
   [3, 'lock', actions.lockOrUnlock],
   [3, 'crash', actions.crash],
   [2, 'take over', actions.takeOver],
+  [3, 'snapshot', snapshot],
+  [1, 'roll back', rollBack],
+  [3, 'heed', heed],
+  [1, 'twin', twin],
 ];
 
 /** Milliseconds that each step takes by itself. */

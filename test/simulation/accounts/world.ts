@@ -21,6 +21,7 @@ import type { Wallet } from '../wallet.ts';
 import { Fault } from '../world.ts';
 import { Liar, type Target } from './liars.ts';
 import { AccountNetwork } from './network.ts';
+import type { Snapshot } from './older.ts';
 import type { Asked } from './rpc.ts';
 import { GasLedger, steal } from './thief.ts';
 
@@ -33,6 +34,8 @@ const BUSINESS = 'Shop';
  */
 const AGREE_FROM_USD = [1_000, 0, 0, 0, 0, 0, 0, 0];
 const STEPS_MAX = 40;
+/** Endpoints that are machines in JavaScript tell the balances of all that are skipped at each block. */
+const JUMP = 200;
 
 export type Invoice = {
   no: number;
@@ -42,6 +45,8 @@ export type Invoice = {
   units: bigint;
   usd: number;
   judged: boolean;
+  /** The service has forgotten it. */
+  isLost: boolean;
 };
 export type Payment = { id: Hex; asset: AssetId; address: Hex; units: bigint };
 export type Wanted = { asset: AssetId; address: Hex; units: bigint | null };
@@ -67,6 +72,14 @@ export class AccountWorld {
   readonly granted: { grant: GasGrant; mac: string }[] = [];
   /** A thief is in the service. */
   isTakenOver = false;
+  readonly snapshots: Snapshot[] = [];
+  /** The data is older, or runs twice, and nobody has told the operator. */
+  isUnwarned = false;
+  /** Data came back so that no mark of its own showed it. */
+  isBlind = false;
+  /** Approved on a machine that is gone: whether it paid, the chain alone knows. */
+  readonly uncertain = new Set<string>();
+  #machines = 0;
   readonly health: Health[] = Array.from({ length: ENDPOINTS }, () => 'well');
   readonly trail: string[] = [];
   network!: AccountNetwork;
@@ -127,6 +140,7 @@ rpc_agree_usd = ${this.#agreeFromUsd}
 contract = "${this.token}"
 `,
       contracts: { [this.tether]: this.token },
+      jump: JUMP,
       medianTime: (_, hash) => (this.network.byHash.get(hash as Hex)?.seconds ?? 0) * 1_000,
       dropped: () => {},
     };
@@ -200,12 +214,25 @@ contract = "${this.token}"
     await this.startOn(left);
   }
 
+  newFolder(): string {
+    return join(this.folder, `machine-${++this.#machines}`);
+  }
+
+  /** From now on the service knows only so many invoices. */
+  becomesOlder(invoices: number, isBlind: boolean): void {
+    for (const invoice of this.invoices.slice(invoices)) invoice.isLost = true;
+    for (const address of this.approved) this.uncertain.add(address);
+    this.isUnwarned = true;
+    this.isBlind ||= isBlind;
+  }
+
   /** A machine begins on a folder, and what is signed there is watched. */
   async startOn(folder: string): Promise<void> {
     this.appliance = await Appliance.start(folder, this.time, this.wallet, this.sources);
     const { signer } = this.appliance;
     signer.onGranted = (grant) => {
-      if ('kind' in grant && grant.kind === 'gas') this.gas.granted(grant);
+      // a journal that came back older has forgotten a newer one
+      if ('kind' in grant && grant.kind === 'gas' && !this.isBlind) this.gas.granted(grant);
     };
     signer.onOrder = async (order, sign) => {
       try {
