@@ -43,11 +43,19 @@ export class GasLedger {
   signed = 0;
   refused = 0;
 
-  /** The signer has taken a grant of the operator's; the same one again begins nothing. Throws `Fault` for one that was over. */
-  granted(grant: GasGrant): void {
+  /** What the grant in force allows as fees. */
+  get most(): bigint {
+    return BigInt(this.#grant?.feeMax ?? '0');
+  }
+
+  /**
+   * The signer has taken a grant of the operator's; the same one again begins nothing. Throws `Fault` for one that was over, unless the
+   * journal may have forgotten the newer one (`mayForget`).
+   */
+  granted(grant: GasGrant, mayForget: boolean): void {
     const before = this.#grant?.issuedAt ?? 0;
     if (before === grant.issuedAt) return;
-    if (before > grant.issuedAt)
+    if (before > grant.issuedAt && !mayForget)
       throw new Fault('the signer takes a grant of gas again, though a newer one is in force');
     this.#grant = grant;
     this.#used = { fee: 0n, given: 0n };
@@ -65,7 +73,7 @@ export class GasLedger {
       fee: before.fee + rise(fee, before.fee),
       given: before.given + rise(given, before.given),
     });
-    const most = BigInt(this.#grant.feeMax);
+    const { most } = this;
     if (used.fee > most) throw new Fault(`moves between own addresses cost up to ${used.fee}: ${most} were granted`);
     if (used.given > FUNDED_PER_FEE * most) throw new Fault(`deposit addresses get ${used.given} for fees of ${most}`);
   }
@@ -87,7 +95,8 @@ async function judgeSigned(world: AccountWorld, order: GasOrder, raw: string): P
   const { branch = 1, index } = output;
   const own = ownAt(world, { branch, index });
   if (own.address.slice(2).toLowerCase() !== movement.to) throw new Fault(`${movement.to} is paid by a grant of gas`);
-  if (index > REACH)
+  // what moves nothing is lost nowhere
+  if (index > REACH && movement.units > 0n)
     throw new Fault(`${movement.units} go to the own address ${branch}/${index}, which nobody looks at`);
   const isTank = branch === 1 && index === 0;
   if (!isTank && movement.contract !== null) throw new Fault(`tokens go to ${branch}/${index} by a grant of gas`);
@@ -123,7 +132,7 @@ export async function steal(world: AccountWorld, order: SignOrder, sign: Sign): 
   if (!isOfGas(order)) return honest;
   await judgeSigned(world, order, honest.raw);
   if (!world.isTakenOver) return honest;
-  const most = BigInt(world.granted.at(-1)?.grant.feeMax ?? '0');
+  const { most } = world.gas;
   const wanted = [
     moved(world, order, world.stranger(), most, 1),
     moved(world, order, { branch: 0, index: FAR }, most / SHARE, 2),

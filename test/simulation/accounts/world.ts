@@ -231,8 +231,7 @@ contract = "${this.token}"
     this.appliance = await Appliance.start(folder, this.time, this.wallet, this.sources);
     const { signer } = this.appliance;
     signer.onGranted = (grant) => {
-      // a journal that came back older has forgotten a newer one
-      if ('kind' in grant && grant.kind === 'gas' && !this.isBlind) this.gas.granted(grant);
+      if ('kind' in grant && grant.kind === 'gas') this.gas.granted(grant, this.isBlind);
     };
     signer.onOrder = async (order, sign) => {
       try {
