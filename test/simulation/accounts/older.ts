@@ -104,6 +104,8 @@ export async function twin(world: AccountWorld): Promise<string> {
   world.liar.end();
   world.health.fill('well');
   const first = world.appliance;
+  // of two machines that run, neither stays behind unseen
+  first.fuse = Number.POSITIVE_INFINITY;
   await first.unlock();
   await heed(world);
   await withdraw(world);
