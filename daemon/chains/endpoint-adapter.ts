@@ -153,6 +153,9 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   /** Reads a bounded step above `kept`. Throws `Unavailable` when the chain changes meanwhile. */
   protected abstract read(endpoint: E, start: StepStart<H>, signal: AbortSignal): Promise<StepRead<E>>;
 
+  /** Asks for what `read` will need if it begins so. It is not known yet whether it will. */
+  protected prepare(_endpoint: E, _start: Pick<StepStart<H>, 'head' | 'kept' | 'again'>): void {}
+
   /** Whether a small credit counts by one endpoint's word, because its block proves it. */
   protected isProved(_credit: Credit): boolean {
     return true;
@@ -283,11 +286,14 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const head = await this.#newestOf(endpoint, signal);
     this.#head = head;
     const known = contiguousEnd(since);
-    const common = await commonBlocks(hashesOf(endpoint, signal), known, head);
+    const again = (kept: Checkpoint): Checkpoint => (this.#isReread ? [] : kept);
+    const commonly = commonBlocks(hashesOf(endpoint, signal), known, head);
+    // most often no block left the chain
+    this.prepare(endpoint, { head, kept: known, again: again(known) });
+    const common = await commonly;
     if (common === null) return undefined;
     const kept = known.slice(0, common);
     const orphaned = known.slice(common);
-    const again = this.#isReread ? [] : kept;
     const pending = this.#isReread ? [] : [...(this.#list.pending?.() ?? [])].flat();
     const {
       checkpoint,
@@ -300,7 +306,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       searched,
       byHash = false,
       tipHeader,
-    } = await this.read(endpoint, { head, kept, orphaned, again, pending }, signal);
+    } = await this.read(endpoint, { head, kept, orphaned, again: again(kept), pending }, signal);
     const tip = tipOf(checkpoint);
     this.#shared ??= kept[0]?.height ?? 0;
     await this.#needShared(endpoint, checkpoint, this.#shared, signal);

@@ -50,6 +50,7 @@ export type MoneroOptions = {
   infoBeginsMs?: number;
 };
 
+type Reread = 'head' | 'kept' | 'again';
 type Facts = { credits: Credit[]; spends: SpendSeen[] };
 /** A spend, and what its coin is worth. */
 type SpendFact = Fact & { spend: SpendSeen };
@@ -136,11 +137,22 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return isValidAddress(text, this.network);
   }
 
+  protected override prepare(node: MoneroNode, { head, kept, again }: Pick<StepStart<LinkedHeader>, Reread>): void {
+    const from = (again[0] ?? { height: tipOf(kept).height + 1 }).height;
+    if (from <= head.height) this.#blocks.prepare(node, from, head.height);
+  }
+
   protected async read(
     node: MoneroNode,
     { head, kept, again, pending }: StepStart<LinkedHeader>,
     signal: AbortSignal,
   ): Promise<StepRead<MoneroNode>> {
+    this.prepare(node, { head, kept, again });
+    // asked for beside the blocks, and after the head: what the head's blocks have is in it no more
+    const isNear = head.height - tipOf(kept).height <= this.#blocksPerStep;
+    const pooled = isNear ? node.pool(signal) : null;
+    // one that is not needed says nothing
+    pooled?.catch(() => undefined);
     const confirmed = await this.#read(node, { head, kept, again }, signal);
     const checkpoint = extended(kept, confirmed.headers);
     const tip = tipOf(checkpoint);
@@ -151,7 +163,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       throw changed();
     }
     const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
-    const pool = atHead ? await this.#pool.look(node, signal) : null;
+    const pool = atHead ? await this.#pool.look(node, await (pooled ?? node.pool(signal)), signal) : null;
     if (atHead) this.absence?.noteRead(tip);
     if (atHead) await this.#compare(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
@@ -233,7 +245,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
    */
   async #read(
     node: MoneroNode,
-    { head, kept, again }: Pick<StepStart<LinkedHeader>, 'head' | 'kept' | 'again'>,
+    { head, kept, again }: Pick<StepStart<LinkedHeader>, Reread>,
     signal: AbortSignal,
   ): Promise<Facts & { headers: LinkedHeader[] }> {
     const facts = { credits: [] as Credit[], spends: [] as SpendSeen[], headers: [] as LinkedHeader[] };

@@ -84,11 +84,23 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   async identify(signal: AbortSignal): Promise<void> {
     if (this.#identified === this.#rpc.connections && this.#rpc.connections > 0) return;
-    const { nettype } = await this.#info(signal);
+    // at one time, so that a long way is gone once
+    const asked = [this.#info(signal), this.#first(signal)] as const;
+    const [{ nettype }, first] = await Promise.all(asked);
     if (nettype !== NET_TYPES[this.#network]) throw this.#wrong(`is on ${nettype}, not on ${NET_TYPES[this.#network]}`);
-    const [first] = await this.headers([0], signal);
-    if (first?.hash !== GENESIS[this.#network]) throw this.#wrong(`has another first block: ${first?.hash}`);
+    if (first !== GENESIS[this.#network]) throw this.#wrong(`has another first block: ${first}`);
     this.#identified = this.#rpc.connections;
+  }
+
+  async #first(signal: AbortSignal): Promise<string | undefined> {
+    const range = { start_height: 0, end_height: 0 };
+    const { headers } = await this.#rpc.json('get_block_headers_range', range, HeadersAnswer, signal);
+    return headers[0]?.hash;
+  }
+
+  /** The least time that an answer of it took, milliseconds: the way there and back. */
+  get wayMs(): number {
+    return this.#rpc.wayMs;
   }
 
   async head(signal: AbortSignal): Promise<LinkedHeader> {

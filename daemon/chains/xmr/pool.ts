@@ -34,8 +34,8 @@ export class Pool {
     this.#scanner = scanner;
   }
 
-  async look(node: MoneroNode, signal: AbortSignal): Promise<PoolView> {
-    const hashes = await node.pool(signal);
+  /** `hashes`: what the node tells its pool to be. */
+  async look(node: MoneroNode, hashes: string[], signal: AbortSignal): Promise<PoolView> {
     const present = new Set(hashes);
     for (const txid of this.#known.keys()) if (!present.has(txid)) this.#known.delete(txid);
     const fresh = hashes.filter((txid) => !this.#known.has(txid));

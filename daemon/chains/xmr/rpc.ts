@@ -49,6 +49,7 @@ export class MoneroRpc {
   readonly #agent: http.Agent;
   readonly #timeoutMs: number;
   #connections = 0;
+  #wayMs = Number.POSITIVE_INFINITY;
   #challenge: Challenge | null = null;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -67,6 +68,11 @@ export class MoneroRpc {
   /** How many connections were opened until now. */
   get connections(): number {
     return this.#connections;
+  }
+
+  /** The least time that an answer took; 0 before the first. */
+  get wayMs(): number {
+    return Number.isFinite(this.#wayMs) ? this.#wayMs : 0;
   }
 
   close(): void {
@@ -121,8 +127,10 @@ export class MoneroRpc {
 
   async #exchangeNow(asked: RpcRequest, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
+    const began = performance.now();
     try {
       const answer = await this.#send(asked, signal);
+      this.#wayMs = Math.min(this.#wayMs, performance.now() - began);
       const challenge = answer.status === 401 ? challengeOf(answer.headers['www-authenticate']) : null;
       if (!challenge || this.#url.username === '') {
         if (answer.status === 401) throw this.#unavailable(`${this.name} refuses the user name or password`);

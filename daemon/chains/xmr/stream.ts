@@ -16,15 +16,15 @@ import type { Reading } from './reading.ts';
 import type { Receiver } from './receive.ts';
 import { TooLarge } from './rpc.ts';
 
-/** Requests that are under way, or answered, beside the blocks that are being used. */
-const AHEAD_MAX = 3;
+/** Requests under way, beside answers that are not used yet; together these are no more than so many of the most blocks or bytes. */
+const AHEAD_MAX = 4;
 /** Blocks of the usual size of the main network have about 2 MB together. */
 const FIRST_BLOCKS = 16;
 /** A node in restricted mode has 1,000 at the most. Each answer is read in one thread: of larger ones a second thread would get none. */
 const BLOCKS_MAX = 500;
 /** A long way is gone once for each step from the first blocks to the most. Blocks of one time are of similar size. */
 const GROWTH_MAX = 32;
-/** The size and time of one request that are aimed at, so that neither memory nor a slow way is strained. */
+/** The size of one answer that is aimed at, and its time beyond that of the way, so that neither memory nor a slow way is strained. */
 const BYTES_AIM = 2_000_000;
 const MS_AIM = 2_000;
 
@@ -35,13 +35,18 @@ export type StreamBlock = { header: LinkedHeader; transactions: StreamTransactio
 
 /** `firsts`: how many outputs there are before each block; null: the node did not tell. */
 type Batch = { blocks: ReadBlock[]; firsts: readonly number[] | null };
+/** `base`: how many outputs there are before the block at `from`; null: the node did not tell. */
+type Told = { from: number; base: number; counts: readonly number[] } | null;
+/** `bytes`: of its answer; null: it is under way. `failed`: there are no blocks: they are asked for again when they are needed. */
+type Asked = { from: number; count: number; bytes: number | null; failed: boolean; batch: Promise<Batch[]> };
 type Ahead = {
   node: MoneroNode;
   receivers: readonly Receiver[];
-  /** The height of the first block in the queue, and of the first that is not asked for yet. */
+  /** The height of the first block in the queue, of the first that is not asked for yet, and of the last that may be asked for. */
   at: number;
   next: number;
-  queue: { count: number; batch: Promise<Batch[]> }[];
+  to: number;
+  queue: Asked[];
   ended: AbortController;
 };
 
@@ -122,7 +127,12 @@ export class BlockStream {
     const receivers = this.#options.receivers();
     const isSame =
       ahead?.receivers.length === receivers.length && receivers.every((one) => ahead.receivers.includes(one));
-    return ahead !== null && ahead.node === node && ahead.at === at && isSame;
+    return ahead !== null && ahead.node === node && ahead.at === at && isSame && ahead.queue[0]?.failed !== true;
+  }
+
+  /** Asks for the first blocks from one height to another, which `read` is to give next. */
+  prepare(node: MoneroNode, from: number, to: number): void {
+    this.#fill(node, from, to);
   }
 
   /** The blocks that are read ahead from a height on, with as many requests under way as there may be. */
@@ -132,47 +142,67 @@ export class BlockStream {
       node,
       at,
       next: at,
+      to,
       queue: [],
       receivers: this.#options.receivers(),
       ended: new AbortController(),
     };
-    const ahead = this.#ahead;
-    while (ahead.queue.length <= AHEAD_MAX && ahead.next <= to) {
-      const count = Math.min(this.#count, this.#options.blocksMax ?? BLOCKS_MAX, to - ahead.next + 1);
-      const batch = this.#batches(ahead, ahead.next, count);
-      // whoever waits for it is told
-      batch.catch(() => undefined);
-      ahead.queue.push({ count, batch });
+    this.#ahead.to = to;
+    this.#ask(this.#ahead);
+    return this.#ahead;
+  }
+
+  /** Asks for further blocks, as far as there is room. The numbers of outputs are asked for once, after all blocks: these take longer. */
+  #ask(ahead: Ahead): void {
+    const from = ahead.next;
+    const { promise: told, resolve, reject } = Promise.withResolvers<Told>();
+    // whoever waits for it is told
+    told.catch(() => undefined);
+    while (ahead.next <= ahead.to && this.#hasRoom(ahead)) {
+      const count = Math.min(this.#count, this.#blocksMax, ahead.to - ahead.next + 1);
+      const asked: Asked = { from: ahead.next, count, bytes: null, failed: false, batch: Promise.resolve([]) };
+      ahead.queue.push(asked);
       ahead.next += count;
+      asked.batch = this.#batches(ahead, asked, told);
+      asked.batch.catch(() => {
+        asked.failed = true;
+      });
     }
-    return ahead;
+    if (ahead.next > from) toldBy(ahead.node, from, ahead.next - 1, ahead.ended.signal).then(resolve, reject);
+  }
+
+  #hasRoom({ queue }: Ahead): boolean {
+    const shares = queue.map(({ bytes, count }) =>
+      bytes === null ? 1 : Math.max(bytes / BYTES_AIM, count / this.#blocksMax),
+    );
+    return shares.reduce((sum, share) => sum + Math.min(share, 1), 0) < AHEAD_MAX;
+  }
+
+  get #blocksMax(): number {
+    return this.#options.blocksMax ?? BLOCKS_MAX;
   }
 
   /** Blocks in as many answers as their size requires; in one that stands alone and is still too large, what is read of each is null. */
-  async #batches(ahead: Ahead, from: number, count: number): Promise<Batch[]> {
+  async #batches(ahead: Ahead, asked: Pick<Asked, 'from' | 'count' | 'bytes'>, told: Promise<Told>): Promise<Batch[]> {
     const { node, ended, receivers } = ahead;
+    const { from, count } = asked;
     const began = performance.now();
-    // a node has few connections for one client: the longer answer is asked for first
-    const answer = node.blocks(from, count, ended.signal);
-    const counts = node.outputCounts(from, from + count - 1, ended.signal).catch((error: unknown) => {
-      if (error instanceof Unavailable || error instanceof Malformed) return null;
-      throw error;
-    });
-    // an end while the blocks are on their way is told by them
-    counts.catch(() => undefined);
     try {
-      const body = await answer;
-      this.#adapt(count, body.length, performance.now() - began);
+      const body = await node.blocks(from, count, ended.signal);
+      this.#adapt(count, body.length, performance.now() - began - node.wayMs);
+      asked.bytes = body.length;
+      if (!ended.signal.aborted) this.#ask(ahead);
       const { blocks, refused } = await this.#options.reading.read(body, from, count, receivers);
       if (refused !== null) throw changed();
-      return [{ blocks, firsts: firstsOf(blocks, await counts) }];
+      return [{ blocks, firsts: firstsOf(blocks, from, await told) }];
     } catch (error) {
-      await counts;
       if (!(error instanceof TooLarge)) throw error;
       this.#count = Math.max(1, count >> 1);
       if (count > 1) {
-        const lower = await this.#batches(ahead, from, count >> 1);
-        return [...lower, ...(await this.#batches(ahead, from + (count >> 1), count - (count >> 1)))];
+        const half = count >> 1;
+        const lower = await this.#batches(ahead, { from, count: half, bytes: null }, told);
+        const upper = await this.#batches(ahead, { from: from + half, count: count - half, bytes: null }, told);
+        return [...lower, ...upper];
       }
       const [header] = await node.headers([from], ended.signal);
       if (!header) throw changed();
@@ -181,8 +211,8 @@ export class BlockStream {
   }
 
   /**
-   * How many blocks the next request is for. The few blocks below a head tell the size of blocks, but their time is mostly that of the
-   * way: they take nothing from what longer answers allowed.
+   * How many blocks the next request is for. `ms`: without the time of the way, which is gone once for each request, however long its
+   * answer is. The few blocks below a head take nothing from what longer answers allowed.
    */
   #adapt(count: number, bytes: number, ms: number): void {
     const inTime = count * Math.min(GROWTH_MAX, MS_AIM / Math.max(ms, 1));
@@ -239,16 +269,24 @@ export class BlockStream {
   }
 }
 
+/** The numbers of outputs; null where the node does not tell them. */
+async function toldBy(node: MoneroNode, from: number, to: number, signal: AbortSignal): Promise<Told> {
+  try {
+    return { from, ...(await node.outputCounts(from, to, signal)) };
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Malformed) return null;
+    throw error;
+  }
+}
+
 /** How many outputs there are before each block. Throws `Unavailable` where the blocks have other numbers than the node told. */
-function firstsOf(
-  blocks: readonly ReadBlock[],
-  told: { base: number; counts: readonly number[] } | null,
-): number[] | null {
+function firstsOf(blocks: readonly ReadBlock[], from: number, told: Told): number[] | null {
   if (!told) return null;
   const firsts: number[] = [];
-  let before = told.base;
+  const below = from - told.from;
+  let before = told.counts.slice(0, below).reduce((sum, count) => sum + count, told.base);
   for (const [at, { transactions, outputs }] of blocks.entries()) {
-    const count = told.counts[at];
+    const count = told.counts[below + at];
     // those of a block that cannot be read are not counted here
     if (count === undefined || (transactions && outputs !== count)) throw changed();
     firsts.push(before);

@@ -11,7 +11,7 @@ import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { TooLarge } from '../../../daemon/chains/xmr/rpc.ts';
 import { BlockStream, type StreamBlock } from '../../../daemon/chains/xmr/stream.ts';
 import { ViewKey } from '../../../daemon/chains/xmr/view-key.ts';
-import { Malformed } from '../../../daemon/domain/errors.ts';
+import { Malformed, Unavailable } from '../../../daemon/domain/errors.ts';
 import { subaddress } from '../../../daemon/monero/address.ts';
 import { parseBlock } from '../../../daemon/monero/block.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
@@ -212,6 +212,7 @@ class Chain {
 
   readonly node = {
     name: 'a node',
+    wayMs: 0,
     blocks: async (from: number, count: number) => {
       this.asked.push([from, count]);
       const bytes = answerOf(this.blocks.slice(from, from + count));
@@ -332,6 +333,132 @@ describe('a stream of blocks', () => {
     expect(chain.asked.map(([from]) => from)).toEqual([0, 10, 20, 30, 40]);
   });
 
+  it('asks for the next blocks as soon as small answers came, and for no more than four answers hold', async () => {
+    const chain = new Chain(chainOf(3_000));
+    const stream = streamOf();
+    receivers = [];
+    const { blocks } = chain.node;
+    const [first, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    Object.assign(chain.node, {
+      blocks: async (from: number, count: number) => {
+        const answer = await blocks(from, count, signal());
+        if (from + count >= 1_564) asked.resolve();
+        if (from === 0) await first.promise;
+        return answer;
+      },
+    });
+    const page = stream.read(chain.node, 0, 2_999, null, signal()).next();
+    await asked.promise;
+    // further turns would show further requests
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const counts = [16, 16, 16, 16, 500, 500, 500];
+    expect(chain.asked).toEqual(counts.map((count, at) => [counts.slice(0, at).reduce((a, b) => a + b, 0), count]));
+    first.resolve();
+    expect((await page).value?.map(({ header }: StreamBlock) => header.height)).toEqual(upTo(0, 15));
+  });
+
+  it('asks a far node for as much as a near one: its way is gone once for each request', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const chain = new Chain(chainOf(700));
+    const asked: number[][] = [];
+    for (const wayMs of [1_200, 0]) {
+      const far = { ...chain.node, wayMs } as unknown as MoneroNode;
+      far.blocks = (...request) => {
+        if (request[0] === 0) vi.advanceTimersByTime(1_250);
+        return chain.node.blocks(...request);
+      };
+      const stream = streamOf();
+      receivers = [];
+      chain.asked.length = 0;
+      await stream.read(far, 0, 699, null, signal()).next();
+      asked.push(chain.asked.map(([, count]) => count).slice(0, 5));
+    }
+    // 16 blocks in 1,250 ms are 25 in the 2,000 ms that are aimed at
+    expect(asked).toEqual([
+      [16, 16, 16, 16, 500],
+      [16, 16, 16, 16, 25],
+    ]);
+  });
+
+  it('gives each block once, in order, whatever fails among the requests under way', async () => {
+    const chain = new Chain(chainOf(200));
+    const { blocks } = chain.node;
+    const faults = {
+      'it is busy': (): never => {
+        throw new Unavailable('it is busy', 1);
+      },
+      'another number of blocks': (from: number, count: number) => answerOf(chain.blocks.slice(from, from + count - 1)),
+      'the chain changed': () => epee({ status: 'Error retrieving block' }),
+      'another block than was asked for': (from: number, count: number) =>
+        answerOf(chain.blocks.slice(from + 1, from + 1 + count)),
+      'bytes that end': (from: number, count: number) =>
+        answerOf(chain.blocks.slice(from, from + count)).subarray(0, -1),
+    };
+    for (const [told, fault] of Object.entries(faults)) {
+      for (const failing of [0, 20, 70]) {
+        const stream = streamOf(10);
+        const heights: number[] = [];
+        let isFailing = true;
+        Object.assign(chain.node, {
+          blocks: async (from: number, count: number) => {
+            if (from === failing && isFailing) return fault(from, count);
+            return blocks(from, count, signal());
+          },
+        });
+        const step = async () => {
+          for await (const page of stream.read(chain.node, heights.length, 189, null, signal())) {
+            heights.push(...page.map(({ header }) => header.height));
+          }
+        };
+        await expect(step()).rejects.toThrow(told);
+        expect(heights).toEqual(upTo(0, failing - 1));
+        isFailing = false;
+        await step();
+        expect(heights).toEqual(upTo(0, 189));
+      }
+    }
+  });
+
+  it('asks again for what failed ahead of its use', async () => {
+    const chain = new Chain(chainOf(40));
+    const stream = streamOf(10);
+    const { blocks } = chain.node;
+    Object.assign(chain.node, {
+      blocks: async () => {
+        throw new Unavailable('it restarts', 1);
+      },
+    });
+    stream.prepare(chain.node, 5, 39);
+    await new Promise((resolve) => setImmediate(resolve));
+    Object.assign(chain.node, { blocks });
+    expect(await heightsOf(stream, chain, 5, 39)).toEqual(upTo(5, 39));
+    expect(chain.asked.map(([from]) => from)).toEqual([5, 15, 25, 35]);
+  });
+
+  it('asks for nothing more once it was dropped, although answers still come', async () => {
+    const chain = new Chain(chainOf(900));
+    const stream = streamOf();
+    const { blocks } = chain.node;
+    const [answered, signals] = [Promise.withResolvers<void>(), [] as AbortSignal[]];
+    Object.assign(chain.node, {
+      blocks: async (from: number, count: number, given: AbortSignal) => {
+        signals.push(given);
+        await answered.promise;
+        return blocks(from, count, given);
+      },
+    });
+    const wanted = new AbortController();
+    const first = stream.read(chain.node, 0, 899, null, wanted.signal).next();
+    wanted.abort(new Error('not wanted'));
+    await expect(first).rejects.toThrow('not wanted');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true]);
+    answered.resolve();
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(signals).toHaveLength(4);
+    // from the beginning, at the size that the answers allowed
+    expect((await heightsOf(stream, chain, 0, 899)).length).toBe(900);
+  });
+
   it('reads a block that it cannot read in one answer by its transactions, and the other blocks of the answer as they are', async () => {
     const chain = new Chain(
       chainOf(9, (height) =>
@@ -395,7 +522,7 @@ describe('a stream of blocks', () => {
       // rejections that nobody handles are told when a turn of the event loop ends
       await new Promise((resolve) => setImmediate(resolve));
       answered.resolve();
-      await expect(first).rejects.toThrow('This operation was aborted');
+      await expect(first).rejects.toThrow('no blocks');
       await new Promise((resolve) => setImmediate(resolve));
     } finally {
       process.off('unhandledRejection', onUnhandled);
@@ -455,6 +582,32 @@ describe('a stream of blocks', () => {
     expect(await placesOf()).toEqual([1_008, 1_009]);
     chain.blocks[7]!.outputs++;
     await expect(placesOf()).rejects.toThrow('the chain changed while it was read');
+  });
+
+  it('asks once for the numbers of outputs of all blocks that it asks for at one time', async () => {
+    const chain = new Chain(
+      chainOf(9, (height) => (height >= 5 && height < 8 ? [paymentTo(script, 5n, BigInt(70 + height))] : [])),
+    );
+    const { outputCounts } = chain.node;
+    const asked: [number, number][] = [];
+    Object.assign(chain.node, {
+      outputCounts: async (from: number, to: number) => {
+        asked.push([from, to]);
+        return outputCounts(from, to, signal());
+      },
+    });
+    const places: number[] = [];
+    for await (const page of streamOf(2).read(chain.node, 0, 8, null, signal())) {
+      for (const { base } of page.flatMap(({ transactions }) => transactions)) {
+        if (base) places.push(readKept(base()).firstIndex);
+      }
+    }
+    // a coinbase has one output, and so has a payment
+    expect(places).toEqual([6, 8, 10]);
+    expect(asked).toEqual([
+      [0, 7],
+      [8, 8],
+    ]);
   });
 
   it('ends at once when it is no longer wanted', async () => {
