@@ -1,6 +1,6 @@
 /**
  * How fast Monero's blocks are read, beside monero-wallet-rpc, whose wallet has the same keys: a chain of near-empty blocks, one of
- * full ones, the near-empty one over a link of some length, and the search for spends in it. Adapter and wallet take turns, and all
+ * full ones, the near-empty one over links of two lengths, and the search for spends in it. Adapter and wallet take turns, and all
  * programs share this machine. Prints one line of JSON.
  */
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const {
   rounds: ROUNDS,
 } = JSON.parse(process.argv[2] ?? '{}');
 const LIMIT_MS = 600_000;
-const LATENCY_MS = 40;
+const LATENCIES_MS = { far: 40, farther: 100 };
 const MINED_AT_ONCE = 100;
 const COIN = 10n ** 12n;
 /** Outputs of a transaction, less its change: monerod takes 16. */
@@ -116,14 +116,14 @@ async function walletReads(scene, from, url) {
 }
 
 /** Blocks per second of both, in turns. */
-async function race(scene, from, url, rounds = ROUNDS) {
+async function race(scene, from, url) {
   const count = (await heightOf(scene.node)) - from;
   const took = { ours: [], theirs: [], oursCpu: [], theirsCpu: [] };
   const reader = await readerOf(scene, from, url);
   await reader.read();
   // what looks at each turn keeps a processor busy: it has a run of its own
   const { longest: longestTurnMs } = await turnsOf(reader.read());
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const used = cpuOf(process.pid);
     took.ours.push(await timed(() => reader.read()));
     took.oursCpu.push(cpuOf(process.pid) - used);
@@ -150,9 +150,12 @@ if (hasMonerod) {
     for (let mined = 0; mined < BLOCKS; mined += MINED_AT_ONCE)
       await node.mine(Math.min(MINED_AT_ONCE, BLOCKS - mined));
     const empty = await race(scene, from, node.url);
-    const link = await Link.start(node.port, lineOf(LATENCY_MS));
-    const far = await race(scene, from, `http://127.0.0.1:${link.port}`, 1);
-    await link.stop();
+    const links = {};
+    for (const [kind, latencyMs] of Object.entries(LATENCIES_MS)) {
+      const link = await Link.start(node.port, lineOf(latencyMs));
+      links[kind] = { ...(await race(scene, from, `http://127.0.0.1:${link.port}`)), latencyMs };
+      await link.stop();
+    }
     const tip = await heightOf(node);
     const reader = await readerOf(scene, tip, node.url);
     const searchMs = await timed(() => reader.read('an image'));
@@ -160,7 +163,7 @@ if (hasMonerod) {
     result = {
       empty,
       full: { ...full, transactions: FULL_BLOCKS * TRANSACTIONS },
-      far: { ...far, latencyMs: LATENCY_MS },
+      ...links,
       search: { blocks: tip + 1, each: ((tip + 1) / searchMs) * 1_000 },
     };
   } finally {

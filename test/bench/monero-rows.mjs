@@ -35,7 +35,8 @@ export function moneroLines({ blocks, payments, requests, withdrawals, memory })
 const KINDS = [
   ['empty', 'near-empty blocks'],
   ['full', 'full blocks'],
-  ['far', 'near-empty blocks over a slow link'],
+  ['far', 'near-empty blocks over 40 ms'],
+  ['farther', 'near-empty blocks over 100 ms'],
 ];
 
 /** Reading blocks, beside monero-wallet-rpc. */
