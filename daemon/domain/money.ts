@@ -18,8 +18,8 @@ export const SHOWN_FIAT = ['USD', 'EUR', 'GBP'] as const;
 const DECIMAL = /^(\d{1,30})(?:\.(\d{1,60}))?$/;
 
 /**
- * Parses a decimal ("12.50") as an integer that counts 10^-decimals. Null if the text is no decimal or has more digits
- * than that; trailing zeros do not count.
+ * Parses a decimal ("12.50") as an integer that counts 10^-decimals. Null if the text is no decimal, has more digits than that (trailing
+ * zeros do not count), or has more than 30 digits before the point.
  */
 export function parseDecimal(text: string, decimals: number): bigint | null {
   const match = DECIMAL.exec(text);

@@ -48,7 +48,7 @@ describe('parseDecimal', () => {
 
   it('reads back whatever formatDecimal wrote', () => {
     fc.assert(
-      fc.property(fc.bigInt(0n, 10n ** 30n), fc.integer({ min: 0, max: 18 }), (units, decimals) => {
+      fc.property(fc.bigInt(0n, 10n ** 30n - 1n), fc.integer({ min: 0, max: 18 }), (units, decimals) => {
         const text = formatDecimal(units, decimals);
         expect(parseDecimal(text, decimals)).toBe(units);
         expect(text).not.toMatch(/\.\d*0$|\.$/);
