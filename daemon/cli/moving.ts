@@ -50,6 +50,16 @@ function stepText({ done, text, commands }: Step, at: number): string {
   return [`[${mark}] ${at + 1}. ${clean(text)}`, ...lines].join('\n');
 }
 
+/** A step that is done when nothing of a kind is left. `why`: what is left, and what to do. */
+function emptyStep(
+  step: string,
+  left: number,
+  aim: string,
+  { why, commands }: Pick<Step, 'commands'> & { why: string },
+): Step {
+  return { step, done: left === 0, text: left === 0 ? `${aim}.` : `${aim}: ${why}`, commands };
+}
+
 /** The steps on a server whose wallet lies there. */
 async function stepsOnServer(session: Session): Promise<Step[]> {
   const { call } = session;
@@ -121,15 +131,10 @@ async function invoiceStep(call: Call, businesses: readonly Business[]): Promise
     };
     open.push(...(await among(page, ({ expired }) => !expired)).map(({ slug }) => slug));
   }
-  return {
-    step: 'invoices',
-    done: open.length === 0,
-    text:
-      open.length === 0
-        ? 'No invoice waits for its payer.'
-        : `No invoice waits for its payer: ${open.length} still do. Let them be paid or end, or cancel them: ${listed(open)}.`,
+  return emptyStep('invoices', open.length, 'No invoice waits for its payer', {
+    why: `${open.length} still do. Let them be paid or end, or cancel them: ${listed(open)}.`,
     commands: open.slice(0, NAMED_MAX).map((slug) => here(`invoice cancel ${slug}`)),
-  };
+  });
 }
 
 /** The inbox, and refunds for which a payer is still to type an address. */
@@ -149,13 +154,8 @@ async function decisionStep(call: Call, businesses: readonly Business[]): Promis
     },
     ({ state, withdrawal }) => withdrawal === null && (state === 'waits' || state === 'given'),
   );
-  const isDone = inbox.length === 0 && links.length === 0;
-  return {
-    step: 'decisions',
-    done: isDone,
-    text: isDone
-      ? 'No deposit of the inbox and no refund link waits.'
-      : `No deposit of the inbox and no refund link waits: ${inbox.length} of the one and ${links.length} of the other do.`,
+  return emptyStep('decisions', inbox.length + links.length, 'No deposit of the inbox and no refund link waits', {
+    why: `${inbox.length} of the one and ${links.length} of the other do.`,
     commands: [
       ...(inbox.length > 0
         ? [here('inbox list'), ...inbox.slice(0, NAMED_MAX).map(({ id }) => here(`inbox keep ${id}`))]
@@ -164,21 +164,16 @@ async function decisionStep(call: Call, businesses: readonly Business[]): Promis
         ? [here('refund-link list'), ...links.slice(0, NAMED_MAX).map(({ id }) => here(`refund-link end ${id}`))]
         : []),
     ],
-  };
+  });
 }
 
 async function planStep(call: Call, businesses: readonly Business[]): Promise<Step> {
   const plans: Result<'forwarding.list'>['plans'] = [];
   for (const { id } of businesses) plans.push(...(await call('forwarding.list', { business: `${id}` })).plans);
-  return {
-    step: 'plans',
-    done: plans.length === 0,
-    text:
-      plans.length === 0
-        ? 'No plan forwards money.'
-        : `No plan forwards money: ${plans.length} still do. Set them again for the new business.`,
+  return emptyStep('plans', plans.length, 'No plan forwards money', {
+    why: `${plans.length} still do. Set them again for the new business.`,
     commands: plans.map(({ business_id, crypto }) => here(`forward end ${business_id} ${crypto}`)),
-  };
+  });
 }
 
 async function paymentStep(call: Call, businesses: readonly Business[]): Promise<Step> {
@@ -191,17 +186,12 @@ async function paymentStep(call: Call, businesses: readonly Business[]): Promise
     };
     open.push(...(await among(page, ({ business_id }) => ids.includes(business_id))));
   }
-  return {
-    step: 'withdrawals',
-    done: open.length === 0,
-    text:
-      open.length === 0
-        ? 'No withdrawal is under way.'
-        : `No withdrawal is under way: ${open.length} are. Those that were sent wait for their block; approve or reject the others.`,
+  return emptyStep('withdrawals', open.length, 'No withdrawal is under way', {
+    why: `${open.length} are. Those that were sent wait for their block; approve or reject the others.`,
     commands: open
       .slice(0, NAMED_MAX)
       .map(({ id, state }) => here(state === 'requested' ? `withdrawal approve ${id}` : `withdrawal show ${id}`)),
-  };
+  });
 }
 
 /** Tokens leave before the coin that pays for their gas. */
@@ -224,15 +214,10 @@ async function moneyStep(call: Call, businesses: readonly Business[], isHere: bo
     ? 'Only confirmed money leaves; what its network fee would eat up stays.'
     : 'It came to an address of the old words after they were taken away: put the wallet back, unlock it, and sweep it.';
   const why = [...texts, ...missing, waits].map((text) => text.replace(/\.$/, '')).join('. ');
-  const isDone = left.length === 0;
-  return {
-    step: 'money',
-    done: isDone,
-    text: isDone
-      ? 'No money is left.'
-      : `No money is left: ${why}. ADDRESS is one of the new business, as \`signer move\` at home shows it.`,
-    commands: isDone ? [] : [...commands, here('withdrawal approve NUMBER')],
-  };
+  return emptyStep('money', left.length, 'No money is left', {
+    why: `${why}. ADDRESS is one of the new business, as \`signer move\` at home shows it.`,
+    commands: left.length > 0 ? [...commands, here('withdrawal approve NUMBER')] : [],
+  });
 }
 
 const isTokenBalance = ({ crypto }: Balance): boolean => {
