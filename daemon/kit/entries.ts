@@ -9,3 +9,6 @@ export const ENTRIES = {
   'checkpoint-thread': 'store/checkpoint-thread',
   'drill-process': 'app/backup/drill-process',
 } as const;
+
+/** Libraries with compiled parts, which they look for beside themselves: no bundle holds them. */
+export const COMPILED = ['better-sqlite3', '@napi-rs/keyring', 'tiny-secp256k1', 'monero-ts'];

@@ -4,11 +4,9 @@
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
-import { ENTRIES } from '../kit/entries.ts';
+import { COMPILED, ENTRIES } from '../kit/entries.ts';
 
 const daemon = join(import.meta.dirname, '..');
-/** Libraries with compiled parts, which they look for beside themselves. */
-const COMPILED = ['better-sqlite3', '@napi-rs/keyring', 'tiny-secp256k1', 'monero-ts'];
 
 const BUILT_IN = '\0built-in:';
 

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'vite';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { ENTRIES } from '../../daemon/kit/entries.ts';
+import { COMPILED, ENTRIES } from '../../daemon/kit/entries.ts';
 import { until } from './until.ts';
 
 declare module 'vitest' {
@@ -20,8 +20,6 @@ declare module 'vitest' {
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const BUILD_MS_MAX = 300_000;
-/** Libraries with compiled parts, which they look for beside themselves. */
-const COMPILED = ['better-sqlite3', '@napi-rs/keyring', 'tiny-secp256k1', 'monero-ts'];
 /** The module that names the files of the product's processes and threads, and those that the tests start as bundles. */
 const PROGRAM = 'daemon/kit/program.ts';
 const ENTRY_FILE = 'export const entryFile =';
