@@ -15,6 +15,7 @@ import {
   automaticPolicies,
   beginWithdrawals,
   chainStates,
+  doubtedWithdrawal,
   doubtUnsigned,
   jumpWithdrawals,
   keepPaying,
@@ -33,7 +34,7 @@ import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
 import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
-import { type QuarantineRecord, saveQuarantine } from './quarantine.ts';
+import { type QuarantineRecord, restoredFrom, saveQuarantine } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
 
 /** Account chains, and chains with one change address, need change addresses only on the sandbox. */
@@ -61,17 +62,19 @@ export type Beginning = {
 export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump: number): void {
   const { made_at, why, readFrom } = beginning;
   const stored = tx.all(chainStates, {});
+  const unended = unendedSearch(tx);
   const heights = stored.map(({ chain_key, checkpoint }): [string, number] => {
     const { height } = tipOf(checkpoint);
-    return [chain_key, Math.min(height, beginning.heights?.[chain_key] ?? height)];
+    return [chain_key, Math.min(height, ...[beginning, unended].map((one) => one?.heights?.[chain_key] ?? height))];
   });
+  const newestDebit = tx.get(lastDebit, {})?.id ?? 0;
   const places = stored.map(({ chain_key, checkpoint }) => [chain_key, checkpoint] as const);
   const record: QuarantineRecord = {
     since: now,
     backup_made_at: made_at,
     last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
     heights: Object.fromEntries(heights),
-    last_debit: beginning.lastDebit ?? tx.get(lastDebit, {})?.id ?? 0,
+    last_debit: Math.min(...[beginning, unended].map((one) => one?.lastDebit ?? newestDebit)),
     policies: suspendPolicies(tx),
     ...(why && { why }),
     ...(readFrom && { read_again: Object.keys(readFrom) }),
@@ -85,6 +88,16 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   dropUnsigned(tx);
   tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
   jumpAhead(tx, now, jump);
+}
+
+/**
+ * Where the search for spends of the last quarantine began, while withdrawals wait that the machine before it may have paid: some of these
+ * may be stored, and not taken over yet. Null: none waits.
+ */
+function unendedSearch(tx: Tx): Pick<Beginning, 'heights' | 'lastDebit'> | null {
+  const record = restoredFrom(tx);
+  const isInDoubt = tx.all(chainStates, {}).some(({ chain_key }) => tx.get(doubtedWithdrawal, { chain_key }));
+  return record && isInDoubt ? { heights: record.heights, lastDebit: record.last_debit ?? 0 } : null;
 }
 
 /** Skips what may have been given out since. */

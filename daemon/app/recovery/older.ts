@@ -84,7 +84,7 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
     const found = page.find((one) => isUnknown(tx, chain, one) && !(isTakenOver && mayBeEarlier(tx, chain, one)));
     if (!found) return { at: at + PAGE };
     const reason = message('older.spend', { tx: found.txid, chain: chain.key });
-    beginAsOlder(app, tx, reason, placeOf(tx, chain, found));
+    beginAsOlder(app, tx, reason, placeOf(tx, chain, seen));
     return null;
   };
   return seen.length > 0 ? [look] : [];
@@ -135,14 +135,20 @@ function isOfOurTime(reader: Reader, id: number, block: BlockId | null): boolean
   return account.past_until !== null && (block === null || block.height > account.past_until);
 }
 
-/** Where the search for unknown spends begins. */
-function placeOf(reader: Reader, { key }: ChainRuntime, spent: Spent): SearchStart {
-  const id = 'ref' in spent ? reader.get(debitByRef, { ref: spent.ref, chain_key: key })?.id : undefined;
+/** Where the search for unknown spends begins: before every one of these, in whichever order they are stored. */
+function placeOf(reader: Reader, { key }: ChainRuntime, seen: readonly Spent[]): SearchStart {
+  const heights = seen.flatMap(({ block }) => (block ? [block.height - 1] : []));
+  const debits = seen.flatMap((one) =>
+    'ref' in one ? [reader.get(debitByRef, { ref: one.ref, chain_key: key })] : [],
+  );
+  const ids = debits.flatMap((debit) => (debit ? [debit.id - 1] : []));
   return {
-    ...(spent.block && { heights: { [key]: spent.block.height - 1 } }),
-    ...(id !== undefined && { lastDebit: id - 1 }),
+    ...(heights.length > 0 && { heights: { [key]: least(heights) } }),
+    ...(ids.length > 0 && { lastDebit: least(ids) }),
   };
 }
+
+const least = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.min(a, b));
 
 /**
  * Looks for payments to addresses that the books never gave out, in what happened while the service was away. In a quarantine

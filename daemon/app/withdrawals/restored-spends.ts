@@ -178,7 +178,7 @@ async function matchOne(
     return await app.store.write((tx) => {
       if (quarantineOf(tx) || !paysNewer(tx, chain, seen)) return matchSpend(app, tx, chain, seen);
       const reason = message('older.spend', { tx: unknown.txid, chain: chain.key });
-      beginAsOlder(app, tx, reason, { heights: record.heights, lastDebit: record.last_debit ?? 0 });
+      beginAsOlder(app, tx, reason);
       return false;
     });
   } catch (error) {

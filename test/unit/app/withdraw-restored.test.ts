@@ -7,10 +7,11 @@
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { beginAsOlder } from '../../../daemon/app/recovery/older.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
-import { textOf } from '../../../daemon/domain/messages.ts';
+import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
@@ -135,8 +136,11 @@ async function paidElsewhere(pay: PayBench, id: number): Promise<string[]> {
   return raws;
 }
 
-/** Requests a withdrawal that needs the money of an invoice of now, has a copy pay it, and shows the payment in a block. */
-async function noticeAnother(pay: PayBench, family: PayFamily): Promise<void> {
+/**
+ * Requests a withdrawal that needs the money of an invoice of now, has a copy pay it, and shows the payment in a block. `beside`: other
+ * transactions of that block, before it.
+ */
+async function noticeAnother(pay: PayBench, family: PayFamily, beside: readonly string[] = []): Promise<void> {
   const { coin } = pay.chain;
   const { targetId } = await pay.bench.invoice({ crypto: pay.chain.asset });
   const { script, address } = pay.app.store.get(targetById, { id: targetId })!;
@@ -146,7 +150,7 @@ async function noticeAnother(pay: PayBench, family: PayFamily): Promise<void> {
   await pay.sync();
   const raws = await paidElsewhere(pay, await pay.request(coin * 6n));
   expect(quarantineOf(pay.app.store)).toBeNull();
-  for (const raw of raws) await pay.chain.take(raw);
+  for (const raw of [...beside, ...raws]) await pay.chain.take(raw);
   await pay.chain.mine();
   await pay.sync();
   expect(quarantineOf(pay.app.store)).not.toBeNull();
@@ -163,6 +167,30 @@ describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another mac
     await pay.round();
     await takeOver(pay.app);
     expect(pay.signer.ended).toBe(1);
+  });
+
+  it.each([
+    { when: 'in the same block', isBeside: true },
+    { when: 'before it', isBeside: false },
+  ])('is noticed, and what the lost one paid $when is found in the new quarantine', async ({ isBeside }) => {
+    const { pay, paid } = await restored(family);
+    await takeOver(pay.app);
+    const raws = paid.map(({ raw }) => raw);
+    if (!isBeside) {
+      for (const raw of raws) await pay.chain.take(raw);
+      await pay.chain.mine();
+      await pay.sync();
+      // any sign begins it
+      const reason = message('older.database');
+      await pay.app.store.write((tx) => beginAsOlder(pay.app, tx, reason));
+    } else await noticeAnother(pay, family, raws);
+    await deriveAllSkipped(pay);
+    for (let i = 0; i < 3; i++) {
+      await pay.chain.mine();
+      await pay.round();
+    }
+    await takeOver(pay.app);
+    for (const { id, txid } of paid) expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null });
   });
 
   it('has paid a newer withdrawal of money of before, which begins another one', async () => {
