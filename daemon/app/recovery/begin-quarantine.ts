@@ -9,6 +9,7 @@ import { type Checkpoint, isWatchOnly } from '../../domain/chain.ts';
 import { EARLIER_RESTORES_MAX, INDICES_JUMPED, JUMPS_SEARCHED } from '../../domain/indices.ts';
 import { type Message, message } from '../../domain/messages.ts';
 import { rescanAgainFrom } from '../../store/queries/businesses.ts';
+import { newestCredit } from '../../store/queries/operator.ts';
 import { forgetReceipts } from '../../store/queries/receipts.ts';
 import {
   accountsToJump,
@@ -61,20 +62,24 @@ export type Beginning = {
 /** Marks a database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
 export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump: number): void {
   const { made_at, why, readFrom } = beginning;
-  const stored = tx.all(chainStates, {});
+  const chains = tx.all(chainStates, {});
   const unended = unendedSearch(tx);
-  const heights = stored.map(({ chain_key, checkpoint }): [string, number] => {
+  const heights = chains.map(({ chain_key, checkpoint }): [string, number] => {
     const { height } = tipOf(checkpoint);
     return [chain_key, Math.min(height, ...[beginning, unended].map((one) => one?.heights?.[chain_key] ?? height))];
   });
-  const newestDebit = tx.get(lastDebit, {})?.id ?? 0;
-  const places = stored.map(({ chain_key, checkpoint }) => [chain_key, checkpoint] as const);
+  const stored = { credit: tx.get(newestCredit, {})?.id ?? 0, debit: tx.get(lastDebit, {})?.id ?? 0 };
+  const places = chains.map(({ chain_key, checkpoint }) => [chain_key, checkpoint] as const);
   const record: QuarantineRecord = {
     since: now,
     backup_made_at: made_at,
     last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
     heights: Object.fromEntries(heights),
-    last_debit: Math.min(...[beginning, unended].map((one) => one?.lastDebit ?? newestDebit)),
+    last_debit: Math.min(...[beginning, unended].map((one) => one?.lastDebit ?? stored.debit)),
+    stored: {
+      credit: Math.min(stored.credit, unended?.stored?.credit ?? stored.credit),
+      debit: Math.min(stored.debit, unended?.stored?.debit ?? stored.debit),
+    },
     policies: suspendPolicies(tx),
     ...(why && { why }),
     ...(readFrom && { read_again: Object.keys(readFrom) }),
@@ -94,10 +99,12 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
  * Where the search for spends of the last quarantine began, while withdrawals wait that the machine before it may have paid: some of these
  * may be stored, and not taken over yet. Null: none waits.
  */
-function unendedSearch(tx: Tx): Pick<Beginning, 'heights' | 'lastDebit'> | null {
+function unendedSearch(tx: Tx): (Pick<Beginning, 'heights' | 'lastDebit'> & Pick<QuarantineRecord, 'stored'>) | null {
   const record = restoredFrom(tx);
   const isInDoubt = tx.all(chainStates, {}).some(({ chain_key }) => tx.get(doubtedWithdrawal, { chain_key }));
-  return record && isInDoubt ? { heights: record.heights, lastDebit: record.last_debit ?? 0 } : null;
+  if (!record || !isInDoubt) return null;
+  const { heights, last_debit: lastDebit = 0, stored } = record;
+  return { heights, lastDebit, ...(stored && { stored }) };
 }
 
 /** Skips what may have been given out since. */

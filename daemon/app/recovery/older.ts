@@ -123,16 +123,19 @@ function mayBeEarlier(reader: Reader, chain: ChainRuntime, spent: Spent): boolea
 function isUnknown(reader: Reader, chain: ChainRuntime, spent: Spent): boolean {
   if (reader.get(versionByTxid, { txid: spent.txid, chain_key: chain.key })) return false;
   const row = rowOf(reader, chain, spent);
-  return row !== undefined && isOfOurTime(reader, row.account_id, spent.block);
+  return row !== undefined && isOfOurTime(reader, row.account_id, spent.block?.height ?? null);
 }
 
-/** Another program may have used a wallet before it came here. */
-function isOfOurTime(reader: Reader, id: number, block: BlockId | null): boolean {
+/**
+ * Whether only this service's wallet can have spent money of an account in a block of this height, null for the mempool: another
+ * program may have used the wallet before it came here.
+ */
+export function isOfOurTime(reader: Reader, id: number, height: number | null): boolean {
   const account = reader.get(accountById, { id });
   // the other wallet of a watch-only account spends, and gives out addresses, by itself
   if (!account || isWatchOnly(account.key)) return false;
   if (account.gap === null) return true;
-  return account.past_until !== null && (block === null || block.height > account.past_until);
+  return account.past_until !== null && (height === null || height > account.past_until);
 }
 
 /** Where the search for unknown spends begins: before every one of these, in whichever order they are stored. */
@@ -187,5 +190,5 @@ function isNeverGivenOut(reader: Reader, chain: ChainRuntime, { id, targetId, bl
   }
   if (isTaken(kinTarget(reader, target)) || reader.get(creditByOutpoint, { outpoint: id, chain_key: key }))
     return false;
-  return isOfOurTime(reader, target.account_id, block);
+  return isOfOurTime(reader, target.account_id, block.height);
 }

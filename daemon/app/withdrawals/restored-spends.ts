@@ -12,10 +12,11 @@ import { isWatchOnly } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import { message, reasonOf, type Value } from '../../domain/messages.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
-import { accountById } from '../../store/queries/businesses.ts';
+import { accountById, accountsToRescan } from '../../store/queries/businesses.ts';
 import { creditsSpentUnconfirmed } from '../../store/queries/credits.ts';
 import { reportedDebitsAbove } from '../../store/queries/debits.ts';
-import { creditsSpentAbove } from '../../store/queries/match.ts';
+import { creditsSpentAbove, creditsStoredAfter } from '../../store/queries/match.ts';
+import { newestCredit } from '../../store/queries/operator.ts';
 import { doubtedWithdrawal } from '../../store/queries/restore.ts';
 import { versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
@@ -25,7 +26,7 @@ import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { beginAsOlder } from '../recovery/older.ts';
+import { beginAsOlder, isOfOurTime } from '../recovery/older.ts';
 import {
   endApprovals,
   endQuarantine,
@@ -52,7 +53,7 @@ type UnknownSpend = {
 };
 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
-type SearchMark = { since: number; height: number; debitId: number };
+type SearchMark = { since: number; height: number; creditId: number; debitId: number };
 const lookedTo = new WeakMap<ChainRuntime, SearchMark>();
 
 /** How far the spends of this quarantine were checked. */
@@ -87,13 +88,14 @@ function* unknownDebits(
 ): Generator<UnknownSpend, number> {
   const { key: chain_key } = chain;
   const from = (record.heights[chain_key] ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  const stored = record.stored?.debit ?? Number.MAX_SAFE_INTEGER;
   for (let known = after; ; ) {
     const page = reader.all(reportedDebitsAbove, { chain_key, id: known, limit: PAGE });
     for (const { id, txid, account_id, block_height, block_hash, kind } of page) {
       const isOld = block_height !== null && block_height <= from;
+      const counts = isOld ? id > stored && isOfOurTime(reader, account_id, block_height) : isOurs(reader, account_id);
       if (
-        !isOld &&
-        isOurs(reader, account_id) &&
+        counts &&
         !isAdopted({ kind }) &&
         !unreadable.get(chain)?.has(txid) &&
         !reader.get(versionByTxid, { txid, chain_key })
@@ -124,6 +126,7 @@ function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: Quar
     if (!last) break;
     [height, id] = [last.spent_block_height ?? height, last.id];
   }
+  yield* unknownSpendsOfNews(reader, chain, record);
   for (let after = 0; ; ) {
     const page = reader.all(creditsSpentUnconfirmed, { chain_key: key, after, limit: PAGE });
     for (const { spent_txid, account_id } of page) {
@@ -142,6 +145,24 @@ function isOurs(reader: Reader, id: number): boolean {
 }
 
 /**
+ * Those of coins that were stored since: at the addresses that are skipped, another machine may have got and spent them long before, at a
+ * height that this one had read without these addresses.
+ */
+function* unknownSpendsOfNews(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<UnknownSpend> {
+  const { key } = chain;
+  let id = lookedIn(chain, record)?.creditId ?? record.stored?.credit ?? Number.MAX_SAFE_INTEGER;
+  for (let page = reader.all(creditsStoredAfter, { id, limit: PAGE }); page.length > 0; ) {
+    for (const { chain_key, account_id, spent_txid: txid, spent_block_height: height, spent_block_hash } of page) {
+      if (chain_key !== key || txid === null || height === null) continue;
+      if (reader.get(versionByTxid, { txid, chain_key }) || !isOfOurTime(reader, account_id, height)) continue;
+      yield { txid, blockHash: spent_block_hash };
+    }
+    id = page.at(-1)!.id;
+    page = reader.all(creditsStoredAfter, { id, limit: PAGE });
+  }
+}
+
+/**
  * Checks every unknown spend of a synced chain. Throws `Unavailable` if the source does not answer or no longer has a
  * transaction; those before it were checked.
  */
@@ -154,7 +175,11 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
-      lookedTo.set(chain, { since: record.since, height: tipHeightOf(app.store, chain), debitId: unknown });
+      const height = tipHeightOf(app.store, chain);
+      const creditId = isReadingPast(app, chain)
+        ? (lookedIn(chain, record)?.creditId ?? record.stored?.credit)
+        : app.store.get(newestCredit, {})?.id;
+      lookedTo.set(chain, { since: record.since, height, creditId: creditId ?? 0, debitId: unknown });
       return;
     }
     after = unknown.after ?? after;
@@ -162,6 +187,10 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
     if (!(await matchOne(app, chain, unknown, record))) return;
   }
 }
+
+/** Then a coin may be stored before the block that spends it is read. */
+const isReadingPast = (app: App, { key, adapter }: ChainRuntime): boolean =>
+  adapter.rescanning?.() === true || app.store.all(accountsToRescan, { chain_key: key }).length > 0;
 
 /** Checks one. False if it spends nothing of ours any more. */
 async function matchOne(

@@ -18,6 +18,16 @@ export const creditsSpentAbove = statement((p: { chain_key: string; height: numb
     .limit(p.limit),
 );
 
+/** Coins of any chain with ids above one, spent or not, in the order of their ids. */
+export const creditsStoredAfter = statement((p: { id: number; limit: number }) =>
+  sqlite
+    .selectFrom('credit')
+    .select(['id', 'chain_key', 'account_id', 'spent_txid', 'spent_block_height', 'spent_block_hash'])
+    .where('id', '>', p.id)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
 /** A version that was signed elsewhere. `raw` null: its signatures are not known. */
 export const insertMatched = statement(
   (p: Pick<VersionRow, 'spend_id' | 'chain_key' | 'kind' | 'plan' | 'txid' | 'raw' | 'fee' | 'size' | 'created_at'>) =>

@@ -6,19 +6,28 @@
 
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
+import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { beginAsOlder } from '../../../daemon/app/recovery/older.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import type { Checkpoint } from '../../../daemon/domain/chain.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
 
 const JUMP = 20;
+/** Beyond the addresses that are ready. */
+const FAR_JUMP = 200;
 const PAID = 2;
+/** More than any payment here costs, smallest units. */
+const FEE = 10n ** 15n;
 
 async function deriveAllSkipped({ app }: PayBench): Promise<void> {
   for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
@@ -212,6 +221,52 @@ describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))('$name: another mac
     expect(pay.alerts()).toMatchObject([{ kind: 'data.older' }]);
   });
 });
+
+/** Reads every block since a checkpoint again, with the addresses of now. */
+async function readAgain({ app, bench, chain }: PayBench, since: Checkpoint): Promise<void> {
+  const update = await chain.adapter.sync(since, new AbortController().signal);
+  await ingestPast(app, bench.chain, update!);
+}
+
+/** A machine on these data whose addresses have jumped, and which has read every block again with the skipped ones. */
+async function jumped(pay: PayBench, since: Checkpoint): Promise<void> {
+  const why = message('older.database');
+  await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: null, why }, pay.bench.at, FAR_JUMP));
+  await deriveAllSkipped(pay);
+  await readAgain(pay, since);
+  for (let i = 0; i < 3; i++) await pay.round();
+  await takeOver(pay.app);
+}
+
+describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))(
+  '$name: an address that another machine gave out',
+  (family) => {
+    it('paid a withdrawal long before the quarantine that has it watched, and the payment is found', async () => {
+      const pay = await family.open();
+      const { coin } = pay.chain;
+      const since = checkpointOf(pay.app.store, pay.bench.chain)!;
+      await pay.deposits([coin], 1);
+      const { next_index } = pay.app.store.get(accountById, { id: pay.bench.accountId })!;
+      await pay.chain.deposit(await pay.chain.adapter.deriveAddress(pay.chain.account, 0, next_index + 5), coin * 8n);
+      await pay.chain.mine();
+      await pay.sync();
+      const requested = { state: 'requested', approved_by: null, approved_at: null, approval: null } as const;
+      const id = await pay.insert({ ...requested, units: coin * 6n, fee_held: FEE, deadline_at: null });
+      const twin = await pay.moment()();
+      await jumped(twin, since);
+      await twin.approve(id);
+      for (let i = 0; i < 3; i++) await twin.round();
+      const [{ txid, raw } = { txid: null, raw: null }] = twin.versions(id);
+      await pay.chain.take(raw!);
+      await pay.chain.mine(BURIED_BLOCKS[pay.chain.chain] + 10);
+      await pay.sync();
+      expect([quarantineOf(pay.app.store), pay.row(id).state]).toEqual([null, 'requested']);
+
+      await jumped(pay, since);
+      expect(pay.row(id)).toMatchObject({ state: 'completed', txid, approved_by: 'restore' });
+    });
+  },
+);
 
 describe.each(FAMILIES)('$name: a payment after a backup that nothing in it explains', (family) => {
   it('reserves its coins only while the chain shows it', async () => {
