@@ -10,10 +10,16 @@ import type { z } from 'zod';
 import { OperatorError } from '../daemon/contract/client.ts';
 import { type Call, isMethod, type Method, OPERATOR, type Params, rulesOf } from '../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
-import { DESKTOP, type DesktopMethod, type DesktopParams, isDesktopMethod } from '../daemon/operator/desktop.ts';
+import {
+  DESKTOP,
+  type DesktopMethod,
+  type DesktopParams,
+  isDesktopMethod,
+  isOfProgram,
+} from '../daemon/operator/desktop.ts';
 import { CHANNELS } from './limits.ts';
 import type { DesktopMethods } from './methods.ts';
-import { isOwnPage } from './security.ts';
+import { isOwnPage, serverOf } from './security.ts';
 
 /** Errors cross as values, because Electron keeps only the message of a thrown one. */
 type Answer =
@@ -30,21 +36,30 @@ const refused = (status: number, code: string, message: string): Answer => ({
   error: { code, message },
 });
 
-type Serving = { call: Call; methods: DesktopMethods; ipc?: IpcMain };
+/** The service of this computer, or a server that this computer signs for, which a page is about. */
+export type Target = { call: Call; methods: DesktopMethods };
 
-export function serveChannel({ call, methods, ipc = ipcMain }: Serving): void {
+/** `targetOf`: of a page by the server that its address names, null for this computer; null if there is no such server. */
+type Serving = { targetOf(server: string | null): Target | null; ipc?: IpcMain };
+
+export function serveChannel({ targetOf, ipc = ipcMain }: Serving): void {
   ipc.handle(CHANNELS.call, async (event: IpcMainInvokeEvent, method: unknown, input: unknown) => {
-    if (!isTrusted(event)) return refused(403, 'sender', 'Only the console itself has access');
-    return answer(call, methods, method, input ?? {}).catch(failed);
+    const page = trustedPage(event);
+    if (page === null) return refused(403, 'sender', 'Only the console itself has access');
+    // a page about a server that was removed leads to the others
+    const target = targetOf(serverOf(page)) ?? (isOfProgram(method) ? targetOf(null) : null);
+    if (target === null) return refused(404, 'signer.not_found', 'This computer is not connected with that server');
+    return answer(target, method, input ?? {}).catch(failed);
   });
 }
 
-/** The top frame of a page of ours. A frame that is gone has no sender any more. */
-function isTrusted({ senderFrame, sender }: IpcMainInvokeEvent): boolean {
-  return senderFrame !== null && senderFrame === sender.mainFrame && isOwnPage(senderFrame.url);
+/** The address of the top frame of a page of ours; null for any other sender. A frame that is gone has no sender any more. */
+function trustedPage({ senderFrame, sender }: IpcMainInvokeEvent): string | null {
+  const isTop = senderFrame !== null && senderFrame === sender.mainFrame;
+  return isTop && isOwnPage(senderFrame.url) ? senderFrame.url : null;
 }
 
-async function answer(call: Call, methods: DesktopMethods, method: unknown, input: unknown): Promise<Answer> {
+async function answer({ call, methods }: Target, method: unknown, input: unknown): Promise<Answer> {
   if (typeof method === 'string' && isDesktopMethod(method)) {
     const params = DESKTOP[method].safeParse(input);
     return params.success ? { ok: true, result: await carryOut(methods, method, params.data) } : misfit(params.error);
@@ -76,7 +91,8 @@ function failed(error: unknown): Answer {
   return { ok: false, status: 0 };
 }
 
-/** Sends news to a page, if it is still one of ours. */
-export function tell(contents: WebContents, news: unknown): void {
-  if (!contents.isDestroyed() && isOwnPage(contents.getURL())) contents.send(CHANNELS.news, news);
+/** Sends news to a page, if it is still one of ours, and about `server`; null: about this computer. */
+export function tell(contents: WebContents, news: unknown, server: string | null): void {
+  if (contents.isDestroyed() || !isOwnPage(contents.getURL())) return;
+  if (serverOf(contents.getURL()) === server) contents.send(CHANNELS.news, news);
 }

@@ -27,7 +27,7 @@ export function systemKeychain(
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const options = { env, timeout: COMMAND_MS, windowsHide: true };
     const child = execFile(program, [...first, '--json', 'wallet', ...args], options, (error, _, told) => {
-      if (error) reject(new Unavailable(reasonOf(told), RETRY_SECONDS));
+      if (error) reject(new Unavailable(reasonOf(told, SILENT), RETRY_SECONDS));
       else resolve();
     });
     // a command that failed at once does not read it
@@ -41,7 +41,10 @@ export function systemKeychain(
   };
 }
 
-function reasonOf(told: string): string {
+const SILENT = 'The keychain does not answer';
+
+/** The message of the error in what a command told with `--json`. */
+export function reasonOf(told: string, otherwise: string): string {
   for (const line of told.split('\n')) {
     try {
       return Told.parse(JSON.parse(line)).error.message;
@@ -49,5 +52,5 @@ function reasonOf(told: string): string {
       // a note
     }
   }
-  return 'The keychain does not answer';
+  return otherwise;
 }

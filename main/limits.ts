@@ -20,3 +20,8 @@ export const STEADY_MS = 5 * 60_000;
 export const ANSWER_MS = 10_000;
 export const LOOK_MS = 2_000;
 export const STOP_MS = 25_000;
+/** How often it is looked whether a foreign address was seen. */
+export const ALARM_LOOK_MS = 3_000;
+/** How long an unlocking waits for the process that signs, and how often it looks. */
+export const SIGNER_BEGINS_MS = 30_000;
+export const SIGNER_LOOK_MS = 250;

@@ -9,18 +9,20 @@ import { operatorClient } from '../daemon/contract/client.ts';
 import { sealedCustody } from '../daemon/operator/keyholder.ts';
 import { localKeyholder } from '../daemon/operator/local-keyholder.ts';
 import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
-import { serveChannel, tell } from './channel.ts';
+import { serveChannel, type Target, tell } from './channel.ts';
 import { backupFiles } from './files.ts';
 import { systemKeychain } from './keychain.ts';
-import { LINK_SCHEME, ORIGIN } from './limits.ts';
+import { LINK_SCHEME } from './limits.ts';
 import { askedOpener, linkAmong, placeOfLink } from './links.ts';
 import { isHiddenStart, loginStart } from './login.ts';
 import { setMenu } from './menu.ts';
-import { desktopMethods, slowedKeyholder } from './methods.ts';
+import { desktopMethods, filesOfServer, KEYCHAIN_OF_SERVER, slowedKeyholder } from './methods.ts';
 import { alertWords, noticesOf, notify } from './notices.ts';
 import { registerScheme, servePages } from './pages.ts';
 import { Preferences } from './preferences.ts';
-import { fenceContents, fenceSession } from './security.ts';
+import { fenceContents, fenceSession, pageOf, serverOf } from './security.ts';
+import { logFileOf, type Server } from './server.ts';
+import { Servers } from './servers.ts';
 import { Service } from './service.ts';
 import { shellText } from './texts.ts';
 import { StateTray } from './tray.ts';
@@ -53,6 +55,7 @@ class Shell {
   #tray: StateTray | null = null;
   #window: BrowserWindow | null = null;
   #service: Service | null = null;
+  #servers: Servers | null = null;
   #quitting = false;
 
   /** Once the program is ready, which knows the system's languages only then. */
@@ -76,16 +79,9 @@ class Shell {
     await fenceSession(session.defaultSession);
     servePages(join(root, 'dist', 'renderer'));
     const commandLine = [runtime(), unpacked(join(root, 'dist', 'daemon', 'cli.js'))] as const;
-    const status = async () => (await call('wallet.status', {})).wallet;
-    const methods = desktopMethods({
-      call,
-      keyholder,
-      custody: sealedCustody(call),
-      preferences: this.#preferences,
-      keychain: systemKeychain(commandLine, this.#env, status),
-      files: backupFiles(this.#text),
-    });
-    serveChannel({ call, methods });
+    const servers = this.#makeServers(commandLine);
+    this.#servers = servers;
+    serveChannel({ targetOf: this.#targets(commandLine, servers) });
     this.#tray = this.#openTray();
     this.#showMenus();
     this.#service = new Service({
@@ -97,19 +93,22 @@ class Shell {
     });
     await this.#service.open();
     this.#open(isHiddenStart(process.platform, process.argv));
-    if (place) this.show(place);
+    void servers.open().catch((error: unknown) => this.#log(`The servers: ${(error as Error).message}`));
+    if (place) this.show(place, null);
     void followNews({
       ask: (input) => call('events.next', input),
-      tell: (told) => this.#told(told),
+      tell: (told) => this.#told(told, null),
       signal: this.#end.signal,
     });
     if (app.isPackaged) await this.#update();
   }
 
-  show(place?: string): void {
+  /** `server`: null: this computer; absent: what the window shows. */
+  show(place?: string, server?: string | null): void {
     if (!this.#window || this.#window.isDestroyed()) this.#open(false);
     const window = this.#window!;
-    if (place) void window.loadURL(`${ORIGIN}/index.html#/${place}`);
+    const shown = window.webContents.getURL();
+    if (place) void window.loadURL(pageOf(place, server === undefined ? (shown && serverOf(shown)) || null : server));
     if (window.isMinimized()) window.restore();
     window.show();
     window.focus();
@@ -120,20 +119,23 @@ class Shell {
     if (this.#quitting) return true;
     this.#quitting = true;
     this.#end.abort();
-    void this.#service?.close().finally(() => app.quit());
+    void Promise.allSettled([this.#service?.close(), this.#servers?.close()]).finally(() => app.quit());
     return this.#service === null;
   }
 
   /** In the language and with the settings of now. */
   #showMenus(): void {
-    setMenu(this.#text, (to) => this.show(to), app.isPackaged);
+    setMenu(this.#text, (to, server) => this.show(to, server), app.isPackaged, this.#servers?.names);
     this.#tray?.show();
   }
 
   #openTray(): StateTray {
     const actions = {
       show: (to?: string) => this.show(to),
-      lock: () => void keyholder.lock().catch(() => {}),
+      lock: () => {
+        void keyholder.lock().catch(() => {});
+        this.#servers?.lock();
+      },
       openLog: () => void shell.openPath(this.#logFile),
       quit: () => app.quit(),
     };
@@ -153,14 +155,63 @@ class Shell {
     });
   }
 
-  #told({ news, events }: NewsBatch): void {
-    if (this.#window) tell(this.#window.webContents, news);
-    if (!this.#window?.isFocused()) void this.#notify(events);
+  /** `server`: null: of this computer. */
+  #told({ news, events }: NewsBatch, server: string | null): void {
+    if (this.#window) tell(this.#window.webContents, news, server);
+    if (!this.#window?.isFocused()) void this.#notify(events, server);
   }
 
-  async #notify(events: NewsBatch['events']): Promise<void> {
-    const words = await alertWords(call, this.#preferences.language, events);
-    notify(noticesOf(this.#text, events, words), (place) => this.show(place));
+  async #notify(events: NewsBatch['events'], server: string | null): Promise<void> {
+    const from = server === null ? call : this.#servers?.get(server)?.call;
+    if (!from) return;
+    const words = await alertWords(from, this.#preferences.language, events);
+    const notices = noticesOf(this.#text, events, words);
+    const named = notices.map((one) => (server === null ? one : { ...one, title: `${server}: ${one.title}` }));
+    notify(named, (place) => this.show(place, server));
+  }
+
+  /** The loudest that there is: a notification, and the window itself. */
+  #alarmed(server: string): void {
+    const [title, body] = [this.#text('foreign', { server }), this.#text('foreignText')];
+    const place = `servers/alarm/${encodeURIComponent(server)}`;
+    notify([{ title, body, place }], () => this.show(place, null));
+    this.show(place, null);
+  }
+
+  #makeServers(command: readonly [string, ...string[]]): Servers {
+    return new Servers({
+      dataDir,
+      release: app.getVersion(),
+      command,
+      env: this.#env,
+      logFileOf: (server) => logFileOf(app.getPath('logs'), server),
+      told: (server, batch) => this.#told(batch, server),
+      alarmed: (server) => this.#alarmed(server),
+      changed: () => this.#showMenus(),
+    });
+  }
+
+  /** The target of each page, by the server that its address names. */
+  #targets(command: readonly [string, ...string[]], servers: Servers): (server: string | null) => Target | null {
+    const status = async () => (await call('wallet.status', {})).wallet;
+    const files = backupFiles(this.#text);
+    const shared = { preferences: this.#preferences, servers };
+    const keychain = systemKeychain(command, this.#env, status);
+    const own = {
+      call,
+      methods: desktopMethods({ ...shared, call, keyholder, custody: sealedCustody(call), keychain, files }),
+    };
+    const made = new WeakMap<Server, Target>();
+    return (name) => {
+      if (name === null) return own;
+      const server = servers.get(name);
+      if (!server) return null;
+      const { call, keyholder, custody } = server;
+      const parts = { ...shared, call, keyholder, custody, keychain: KEYCHAIN_OF_SERVER, files: filesOfServer(files) };
+      const target = made.get(server) ?? { call: server.call, methods: desktopMethods(parts) };
+      made.set(server, target);
+      return target;
+    };
   }
 
   async #update(): Promise<void> {
@@ -207,11 +258,11 @@ if (!app.requestSingleInstanceLock()) app.quit();
 else {
   let desk: Shell | null = null;
   let early: string | null = linkAmong(process.argv);
-  app.on('second-instance', (_event, args) => desk?.show(linkAmong(args) ?? undefined));
+  app.on('second-instance', (_event, args) => desk?.show(linkAmong(args) ?? undefined, null));
   app.on('open-url', (event, link) => {
     event.preventDefault();
     const place = placeOfLink(link);
-    if (place && desk) desk.show(place);
+    if (place && desk) desk.show(place, null);
     else early = place ?? early;
   });
   // the shell stays in the tray

@@ -5,11 +5,15 @@ import type { ShellText } from './texts.ts';
 type Place = 'home' | 'counter' | 'invoices' | 'withdrawals' | 'wallet' | 'settings';
 type Role = NonNullable<MenuItemConstructorOptions['role']>;
 
-/** Electron's own labels of roles are English on every system. */
+/** `server`: null: of this computer; absent: of whatever the window shows. */
+type Show = (place: string, server?: string | null) => void;
+
+/** Electron's own labels of roles are English on every system. `servers`: the names of those that this computer signs for. */
 export function nativeMenu(
   text: ShellText,
-  show: (place: string) => void,
+  show: Show,
   isPackaged: boolean,
+  servers: readonly string[] = [],
 ): MenuItemConstructorOptions[] {
   const go = (place: Place, accelerator?: string): MenuItemConstructorOptions => ({
     label: text(place),
@@ -31,6 +35,15 @@ export function nativeMenu(
         go('settings', 'CmdOrCtrl+,'),
         { type: 'separator' },
         act('quit', 'quit'),
+      ],
+    },
+    {
+      label: text('servers'),
+      submenu: [
+        { label: text('thisComputer'), click: () => show('home', null) },
+        ...servers.map((server) => ({ label: server, click: () => show('home', server) })),
+        { type: 'separator' },
+        { label: text('connect'), click: () => show('servers/connect', null) },
       ],
     },
     {
@@ -60,5 +73,5 @@ export function nativeMenu(
   ];
 }
 
-export const setMenu = (text: ShellText, show: (place: string) => void, isPackaged: boolean): void =>
-  Menu.setApplicationMenu(Menu.buildFromTemplate(nativeMenu(text, show, isPackaged)));
+export const setMenu = (...given: Parameters<typeof nativeMenu>): void =>
+  Menu.setApplicationMenu(Menu.buildFromTemplate(nativeMenu(...given)));

@@ -7,6 +7,7 @@ import { attempt } from '../daemon/wallet/signer/attempts.ts';
 import type { BackupFiles } from './files.ts';
 import type { Keychain } from './keychain.ts';
 import type { Preferences } from './preferences.ts';
+import type { Servers } from './servers.ts';
 
 export type DesktopMethods = {
   readonly [M in DesktopMethod]: (params: DesktopParams<M>) => Promise<DesktopResult[M]>;
@@ -19,9 +20,18 @@ type Parts = {
   keychain: Keychain;
   files: BackupFiles;
   preferences: Preferences;
+  servers: Pick<Servers, 'list' | 'join' | 'remove' | 'signAgain'>;
 };
 
-export function desktopMethods({ call, keyholder, custody, keychain, files, preferences }: Parts): DesktopMethods {
+export function desktopMethods({
+  call,
+  keyholder,
+  custody,
+  keychain,
+  files,
+  preferences,
+  servers,
+}: Parts): DesktopMethods {
   /** Paths that the user chose since the start. */
   const chosen = new Set<string>();
   const kept = <T extends string | null>(file: T): T => {
@@ -67,19 +77,28 @@ export function desktopMethods({ call, keyholder, custody, keychain, files, pref
     'desktop.settings': async () => preferences.all(),
     'desktop.setLanguage': async ({ language }) => preferences.setLanguage(language),
     'desktop.setStartAtLogin': async ({ on }) => preferences.setStartAtLogin(on),
+    'desktop.servers': () => servers.list(),
+    'desktop.join': (asked) => servers.join(asked),
+    'desktop.removeServer': ({ server }) => servers.remove(server),
+    'desktop.signAgain': ({ server, passphrase }) => servers.signAgain(server, passphrase),
   };
 }
 
-/**
- * MACs are made in this process, where nothing else would slow down a page that guesses passphrases. `folder`: of the wallet.
- */
+/** Refuses for a server, which does it on its own machine alone. */
+const thereAlone = async (): Promise<never> => {
+  throw new Rejected('signer.unsupported', 'This is done on the server itself');
+};
+
+/** For the pages of a server: its wallet is opened by its passphrase alone, and its backups are made there. */
+export const KEYCHAIN_OF_SERVER: Keychain = { remember: thereAlone, forget: thereAlone };
+export const filesOfServer = (files: BackupFiles): BackupFiles => ({ ...files, forSaving: thereAlone });
+
+/** Slows down a page that guesses passphrases. `folder`: of the wallet. */
+export const slowed = <T>(folder: string, make: () => Promise<T>): Promise<T> =>
+  attempt(folder, Date.now, make, (error) => error instanceof Rejected && error.code === 'vault.passphrase');
+
+/** MACs are made in this process, where nothing else would slow guesses down. `folder`: of the wallet. */
 export const slowedKeyholder = (keyholder: Keyholder, folder: string): Keyholder => ({
   ...keyholder,
-  authorize: (passphrase, wanted) =>
-    attempt(
-      folder,
-      Date.now,
-      () => keyholder.authorize(passphrase, wanted),
-      (error) => error instanceof Rejected && error.code === 'vault.passphrase',
-    ),
+  authorize: (passphrase, wanted) => slowed(folder, () => keyholder.authorize(passphrase, wanted)),
 });

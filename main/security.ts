@@ -3,6 +3,7 @@
  * where it may go, and what leaves for the system's browser.
  */
 import type { BrowserWindowConstructorOptions, Session, WebContents } from 'electron';
+import { pageOf as pathOf, serverIn } from '../renderer/place.ts';
 import { ORIGIN } from './limits.ts';
 
 /** The policy of the console's pages. No inline code, no remote content, no connections: everything passes the bridge. */
@@ -56,6 +57,12 @@ export function isOwnPage(address: string): boolean {
     return false;
   }
 }
+
+/** The server that one of the console's pages is about; null: this computer. */
+export const serverOf = (address: string): string | null => serverIn(new URL(address).search);
+
+/** The address of a screen. `place`: its name and parts. */
+export const pageOf = (place: string, server: string | null): string => `${ORIGIN}/${pathOf(server, place)}`;
 
 /** Whether an address is that of a text which one of these pages made. */
 const isOwnText = (address: string): boolean => address.startsWith(`blob:${ORIGIN}/`);

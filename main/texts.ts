@@ -57,6 +57,11 @@ const table = texts(
     updateStops: 'The service stops for some seconds. Payments that arrive meanwhile are found afterwards.',
     install: 'Install and restart',
     later: 'Later',
+    servers: 'Servers',
+    thisComputer: 'This computer',
+    connect: 'Connect to a server…',
+    foreign: '{server} shows an address that is not yours',
+    foreignText: 'Somebody may control the server. Your keys are safe: this computer has stopped signing for it.',
     damaged: 'Countinghouse was not started',
     damagedFile:
       'These files are not the ones that were installed, and could be another program’s: {files}. Install Countinghouse again, from a package that you have verified. Your data and your wallet were not touched.',
@@ -117,6 +122,12 @@ const table = texts(
       'Der Dienst hält für einige Sekunden an. Zahlungen, die währenddessen eintreffen, werden danach gefunden.',
     install: 'Installieren und neu starten',
     later: 'Später',
+    servers: 'Server',
+    thisComputer: 'Dieser Computer',
+    connect: 'Mit einem Server verbinden …',
+    foreign: '{server} zeigt eine Adresse, die nicht Ihre ist',
+    foreignText:
+      'Vielleicht hat jemand den Server übernommen. Ihre Schlüssel sind sicher: Dieser Computer unterschreibt nichts mehr für ihn.',
     damaged: 'Countinghouse wurde nicht gestartet',
     damagedFile:
       'Diese Dateien sind nicht die, die installiert wurden, und könnten die eines anderen Programms sein: {files}. Installieren Sie Countinghouse noch einmal, aus einem Paket, das Sie geprüft haben. Ihre Daten und Ihre Wallet wurden nicht angerührt.',

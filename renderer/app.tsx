@@ -1,9 +1,9 @@
 /** The console: signs in, then shows the screen that the address names. */
 import { QueryClientProvider } from '@tanstack/react-query';
-import { Component, type FormEvent, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { Component, type FormEvent, type ReactNode, Suspense, useContext, useEffect, useMemo, useState } from 'react';
 import { I18nProvider } from 'react-aria-components';
 import { type Bridge, type Session, SignedOut, Strange } from './bridge.ts';
-import { Data, DataContext, useData } from './data.tsx';
+import { Data, DataContext, type Desk, DeskContext, useData } from './data.tsx';
 import { BusinessProvider } from './frame/business.tsx';
 import { Menu } from './frame/menu.tsx';
 import { Palette } from './frame/palette.tsx';
@@ -19,8 +19,10 @@ const SIGN_IN = 'countinghouse console';
 
 type Start = { state: 'starting' | 'away' | 'strange' | 'signed-out' } | { state: 'ready'; session: Session };
 
-/** `first`: the language until the user chooses another one. */
-export function App({ bridge, first }: { bridge: Bridge; first: Language }): ReactNode {
+type AppProps = { bridge: Bridge; desk: Desk | null; first: Language };
+
+/** `desk`: null in a browser. `first`: the language until the user chooses another one. */
+export function App({ bridge, desk, first }: AppProps): ReactNode {
   const [language, setLanguage] = useState<Language>(first);
   const choose = (wanted: Language): void => {
     if (bridge.desktop) void bridge.desktop.setLanguage(wanted).catch(() => {});
@@ -33,7 +35,9 @@ export function App({ bridge, first }: { bridge: Bridge; first: Language }): Rea
   return (
     <LanguageContext value={{ language, choose }}>
       <I18nProvider locale={language === 'de' ? 'de-DE' : 'en-US'}>
-        <Door bridge={bridge} />
+        <DeskContext value={desk}>
+          <Door bridge={bridge} />
+        </DeskContext>
       </I18nProvider>
     </LanguageContext>
   );
@@ -134,6 +138,8 @@ const SignIn = (): ReactNode => (
 
 function AwayScreen(): ReactNode {
   const t = useText(TEXTS);
+  const desk = useContext(DeskContext);
+  if (desk) return <desk.Away />;
   return (
     <main className="alone-note">
       <h1>{t('startTitle')}</h1>
@@ -161,13 +167,14 @@ function Ready({ bridge, session, signedOut }: ReadyProps): ReactNode {
 function Screens({ signedOut }: { signedOut(): void }): ReactNode {
   const t = useText(TEXTS);
   const { session } = useData();
+  const desk = useContext(DeskContext);
   const hashRoute = useHashRoute();
   const [searching, setSearching] = useState(false);
   const locked = session.scope === 'counter';
   const name = locked ? 'counter' : hashRoute.screen || FIRST;
   const route = ROUTES.find((one) => one.name === name) ?? ROUTES[0]!;
   useKeys(!locked, () => setSearching(true));
-  const Screen = route.screen;
+  const Screen = desk && name === 'servers' ? desk.Screen : route.screen;
   const screen = (
     <Guard key={name} signedOut={signedOut}>
       <Suspense fallback={<Still />}>
@@ -175,14 +182,25 @@ function Screens({ signedOut }: { signedOut(): void }): ReactNode {
       </Suspense>
     </Guard>
   );
-  if (locked || route.alone) return screen;
+  const alarms = desk && <desk.Alarms />;
+  if (locked || route.alone) {
+    return (
+      <>
+        {alarms}
+        {screen}
+      </>
+    );
+  }
   return (
     <div className={isDecision(hashRoute) ? 'frame deciding' : 'frame'}>
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
         {t('skip')}
       </button>
       <Menu onSearch={() => setSearching(true)} />
-      <div className="page">{screen}</div>
+      <div className="page">
+        {alarms}
+        {screen}
+      </div>
       <Palette open={searching} onClose={() => setSearching(false)} />
     </div>
   );

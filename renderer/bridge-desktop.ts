@@ -1,6 +1,16 @@
 /** The bridge of the desktop shell: everything goes to its main process, which has the tokens (main/preload.ts). */
 import type { DesktopMethod, DesktopParams, DesktopResult } from '../daemon/operator/desktop.ts';
-import { type Bridge, CallError, type Method, type News, NotConnected, type Params, type Result } from './bridge.ts';
+import {
+  type Bridge,
+  CallError,
+  type Desktop,
+  type Method,
+  type News,
+  NotConnected,
+  type Params,
+  type Result,
+} from './bridge.ts';
+import { serverIn } from './place.ts';
 
 type Answer =
   | { ok: true; result: unknown }
@@ -11,8 +21,8 @@ type Shell = {
   onNews(listener: (news: News) => void): () => void;
 };
 
-/** Null in a browser. */
-export const shellOf = (place: object): Shell | null => (place as { countinghouse?: Shell }).countinghouse ?? null;
+/** The functions that the preload script put into the page. */
+export const shellOf = (place: object): Shell => (place as { countinghouse: Shell }).countinghouse;
 
 async function resultOf<T>(asked: Promise<Answer>): Promise<T> {
   const answer = await asked;
@@ -21,7 +31,8 @@ async function resultOf<T>(asked: Promise<Answer>): Promise<T> {
   throw new CallError(answer.status, answer.error);
 }
 
-export function desktopBridge(shell: Shell): Bridge {
+/** `server`: that the page is about; null: the service of this computer. */
+export function desktopBridge(shell: Shell, server = serverIn(location.search)): Bridge & { desktop: Desktop } {
   const call = <M extends Method>(method: M, input: Params<M>) => resultOf<Result<M>>(shell.call(method, input));
   const own = <M extends DesktopMethod>(method: M, input: DesktopParams<M>) =>
     resultOf<DesktopResult[M]>(shell.call(method, input));
@@ -58,11 +69,21 @@ export function desktopBridge(shell: Shell): Bridge {
       },
       accounts: (passphrase, network, accountNo) => own('desktop.accounts', { passphrase, network, accountNo }),
     },
-    downloadBackup: () => own('desktop.saveBackup', {}),
+    // a server makes its backups on its own machine
+    ...(server === null && { downloadBackup: () => own('desktop.saveBackup', {}) }),
     desktop: {
+      server,
       chooseBackup: () => own('desktop.chooseBackup', {}),
-      remember: (passphrase) => own('desktop.remember', { passphrase }),
-      forget: () => own('desktop.forget', {}),
+      ...(server === null && {
+        keychain: {
+          remember: (passphrase: string) => own('desktop.remember', { passphrase }),
+          forget: () => own('desktop.forget', {}),
+        },
+      }),
+      servers: () => own('desktop.servers', {}),
+      join: (asked) => own('desktop.join', asked),
+      removeServer: (name) => own('desktop.removeServer', { server: name }),
+      signAgain: (name, passphrase) => own('desktop.signAgain', { server: name, passphrase }),
       settings: () => own('desktop.settings', {}),
       setLanguage: (language) => own('desktop.setLanguage', { language }),
       setStartAtLogin: (on) => own('desktop.setStartAtLogin', { on }),

@@ -3,7 +3,7 @@
  * console's listener; the desktop shell has its own.
  */
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
-import type { DesktopSettings } from '../daemon/operator/desktop.ts';
+import type { DesktopParams, DesktopSettings, ServerList, ServerState } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
 import type { EventKind, News } from '../daemon/operator/news.ts';
 
@@ -77,14 +77,27 @@ export type Bridge = {
   desktop?: Desktop;
 };
 
-/** The desktop program's own part: files that its user chooses, the system's keychain, its settings. */
+/** The desktop program's own part: files that its user chooses, the system's keychain, its settings, its servers. */
 export type Desktop = {
+  /** The server that this page is about; null: the service of this computer. */
+  server: string | null;
   /** The path of a backup; null: the user chose none. */
   chooseBackup(): Promise<string | null>;
-  /** Opens the wallet, and has the keychain open it from now on. */
-  remember(passphrase: string): Promise<Wallet>;
-  forget(): Promise<Wallet>;
+  /** Absent for a server, whose wallet the keychain does not open. */
+  keychain?: Keychain;
+  servers(): Promise<ServerList>;
+  /** Connects this computer with a server. */
+  join(asked: DesktopParams<'desktop.join'>): Promise<ServerState>;
+  removeServer(server: string): Promise<ServerList>;
+  /** The operator has looked at a foreign address. */
+  signAgain(server: string, passphrase: string): Promise<ServerList>;
   settings(): Promise<DesktopSettings>;
   setLanguage(language: string): Promise<DesktopSettings>;
   setStartAtLogin(on: boolean): Promise<DesktopSettings>;
+};
+
+export type Keychain = {
+  /** Opens the wallet, and has the keychain open it from now on. */
+  remember(passphrase: string): Promise<Wallet>;
+  forget(): Promise<Wallet>;
 };

@@ -10,8 +10,8 @@ import {
   useMutation,
   useQuery,
 } from '@tanstack/react-query';
-import { createContext, useContext, useSyncExternalStore } from 'react';
-import type { Bridge, EventKind, Method, News, Params, Result, Session } from './bridge.ts';
+import { type ComponentType, createContext, useContext, useSyncExternalStore } from 'react';
+import type { Bridge, Desktop, EventKind, Method, News, Params, Result, Session } from './bridge.ts';
 import { SignedOut } from './bridge.ts';
 
 /** The prefixes of methods whose answers an event of a kind may change. */
@@ -101,6 +101,15 @@ export class Data {
     void this.client.invalidateQueries({ predicate: concerns });
   }
 }
+
+/** The desktop program's additions to the frame (desk.tsx). */
+export type Desk = { desktop: Desktop } & Record<'Servers' | 'Alarms' | 'Screen' | 'Away', ComponentType>;
+
+/** Null in a browser. */
+export const DeskContext = createContext<Desk | null>(null);
+
+/** In a part that the desktop program alone has. */
+export const useDesk = (): Desk => useContext(DeskContext)!;
 
 export const DataContext = createContext<Data | null>(null);
 

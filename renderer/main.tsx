@@ -4,12 +4,12 @@ import './style.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { desktopBridge, shellOf } from './bridge-desktop.ts';
 import { httpBridge } from './bridge-http.ts';
 import { firstLanguage, isLanguage } from './i18n.ts';
 
-const shell = shellOf(window);
-const bridge = shell ? desktopBridge(shell) : httpBridge();
+// what a browser has no use for is not in its first load
+const shell = 'countinghouse' in window;
+const { bridge, desk } = shell ? (await import('./desk.tsx')).made(window) : { bridge: httpBridge(), desk: null };
 // the desktop program has one language for its menus and this page
 const wanted = (await bridge.desktop?.settings().catch(() => null))?.language ?? '';
 
@@ -21,6 +21,6 @@ if (!shell) {
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <App bridge={bridge} first={isLanguage(wanted) ? wanted : firstLanguage()} />
+    <App bridge={bridge} desk={desk} first={isLanguage(wanted) ? wanted : firstLanguage()} />
   </StrictMode>,
 );

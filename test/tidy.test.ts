@@ -36,9 +36,9 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   http: { values: ['kit', 'app', 'domain', 'contract'], types: BELOW_APP },
   'payment-page': { values: ['http', 'app', 'domain'], types: BELOW_APP },
   // the signing machine's end of the connection
-  home: { values: ['kit', 'contract', 'domain', 'wallet'] },
+  home: { values: ['kit', 'contract', 'operator', 'domain', 'wallet'] },
   web: { values: ['contract'] },
-  main: { values: ['contract', 'operator', 'config', 'domain', 'wallet', 'launcher', 'renderer'] },
+  main: { values: ['kit', 'contract', 'operator', 'home', 'config', 'domain', 'wallet', 'launcher', 'renderer'] },
   // approves what it read itself, in a browser too
   renderer: { values: ['contract', 'operator', 'domain'] },
 };

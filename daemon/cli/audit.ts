@@ -1,9 +1,8 @@
 /** `countinghouse signer audit` and `resume`: at home, the check of the addresses that a server gives to payers. */
 import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
-import { CHAINS } from '../domain/assets.ts';
+import type { Alarm, Foreign } from '../contract/signing-machine.ts';
 import { inGroups } from '../domain/policy.ts';
-import type { Alarm, Foreign } from '../home/alarm.ts';
 import type { Look } from '../home/auditor.ts';
 import { action } from './commands.ts';
 import { clean, EXIT, Failure, type Io, usage } from './io.ts';
@@ -11,7 +10,6 @@ import { confirm } from './prompt.ts';
 import { type PassphraseOption, passphraseOf, withPassphrase } from './secrets.ts';
 import type { Session } from './session.ts';
 import { pairs, when } from './table.ts';
-import { walletChains } from './watch-only.ts';
 
 export function auditCommands(signer: Command, io: Io): void {
   withPassphrase(signer.command('audit'))
@@ -63,23 +61,12 @@ async function audit(session: Session, options: PassphraseOption): Promise<void>
 
 /** Derives the public keys of the accounts that this computer has not kept, as of a wallet that was imported. */
 async function deriveMissing(session: Session, options: PassphraseOption): Promise<void> {
-  const { accountIn, keepAccount, readAccounts } = await import('../home/accounts.ts');
-  const accounts = await readAccounts(session.dataDir);
+  const { keepMissing, missingOf } = await import('../home/accounts.ts');
   const { businesses } = await session.call('business.list', {});
-  const missing = businesses.filter(
-    ({ network, account_no }) =>
-      network !== 'sandbox' && !CHAINS.some((chain) => accountIn(accounts, network, account_no, chain)),
-  );
+  const missing = await missingOf(session.dataDir, businesses);
   if (missing.length === 0) return;
   session.note('The public keys of this wallet are derived once, so that addresses can be compared with them.');
-  const passphrase = await passphraseOf(session, options);
-  const { deriveAccounts } = await import('../wallet/wallet.ts');
-  for (const { network, account_no: no, watch_only } of missing) {
-    // the keys of a watch-only account are not this wallet's: without them its addresses are foreign
-    const chains = walletChains(watch_only);
-    const keys = await deriveAccounts(session.walletFolder, passphrase, network, no, chains);
-    await keepAccount(session.dataDir, network, no, keys);
-  }
+  await keepMissing(session.dataDir, await passphraseOf(session, options), missing);
 }
 
 /** Throws `Failure` with its own exit code while signing is stopped. */
@@ -93,7 +80,7 @@ export async function failIfStopped(session: Session): Promise<void> {
 
 async function resume(session: Session, options: PassphraseOption): Promise<void> {
   needServer(session);
-  const { endAlarm, readAlarm } = await import('../home/alarm.ts');
+  const { readAlarm, signAgain } = await import('../home/alarm.ts');
   const alarm: Alarm | null = await readAlarm(session.dataDir);
   if (!alarm) {
     session.print({ resumed: false, seen: [] }, () => 'No foreign address was seen. Signing is not stopped.\n');
@@ -106,9 +93,7 @@ async function resume(session: Session, options: PassphraseOption): Promise<void
     'Do you know why this address was shown, and is it harmless? Then this computer signs for the server again.';
   await confirm(session.io, session.yes, question);
   const passphrase = await passphraseOf(session, options);
-  const { wordsOf } = await import('../wallet/wallet.ts');
-  await wordsOf(session.walletFolder, passphrase);
-  await endAlarm(session.dataDir, new Date().toISOString());
+  await signAgain(session.dataDir, passphrase, new Date().toISOString());
   session.print({ resumed: true, seen: alarm.seen }, () => 'This computer signs for the server again.\n');
 }
 

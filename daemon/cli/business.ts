@@ -5,7 +5,6 @@
  */
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
-import { CHAINS, type ChainId } from '../domain/assets.ts';
 import { SCRIPT_FORMS } from '../domain/chain.ts';
 import { GAP } from '../domain/indices.ts';
 import { type Accounts, openBusiness, openWithMonero } from '../operator/open-business.ts';
@@ -232,17 +231,8 @@ async function keepAtHome({ server, dataDir }: Session, network: Network, accoun
 async function keepOthersAtHome(session: Session, wallet: Pick<Unlocked, 'accounts'>): Promise<void> {
   if (session.server === null) return;
   const { businesses } = await session.call('business.list', {});
-  const { readAccounts, accountIn } = await import('../home/accounts.ts');
-  const kept = await readAccounts(session.dataDir);
-  for (const { network, account_no, watch_only } of businesses) {
-    if (network === 'sandbox') continue;
-    const own = await wallet.accounts(network, account_no);
-    // a watch-only account is not this wallet's: its key is the one that was kept when it was added
-    const keyOf = (chain: ChainId) =>
-      watch_only.includes(chain) ? accountIn(kept, network, account_no, chain) : own[chain];
-    const keys = CHAINS.map((chain) => [chain, keyOf(chain)] as const).filter(([, key]) => key);
-    await keepAtHome(session, network, account_no, Object.fromEntries(keys));
-  }
+  const { keepOthers } = await import('../home/accounts.ts');
+  await keepOthers(session.dataDir, businesses, wallet.accounts);
 }
 
 const KEEP_MONERO_WORDS =

@@ -127,15 +127,16 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
 
 /** The code as it was typed, checked before anything is sent. */
 async function codeFrom({ io }: Session, given: string | undefined): Promise<string> {
-  const { codeOf } = await import('../contract/signing-machine.ts');
+  const { readCode } = await import('../home/dial.ts');
   if (given === undefined && !canAsk(io))
     throw new Failure('there is no terminal to ask on: give the code', EXIT.failed, 'no_terminal');
   for (let tries = 1; ; tries++) {
-    const code = await codeOf(given ?? (await askLine(io, 'Code:')));
-    if (code !== null) return code;
-    const text = 'This is no code: a character of its 24 is wrong or missing. Compare it with the server’s terminal';
-    if (given !== undefined || tries >= CODE_TRIES_MAX) throw new Rejected('signer.code_wrong', text);
-    io.stderr.write(`${text}.\n`);
+    try {
+      return await readCode(given ?? (await askLine(io, 'Code:')));
+    } catch (error) {
+      if (!(error instanceof Rejected) || given !== undefined || tries >= CODE_TRIES_MAX) throw error;
+      io.stderr.write(`${error.message}.\n`);
+    }
   }
 }
 

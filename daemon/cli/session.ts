@@ -7,9 +7,8 @@ import { inEnglish } from '../domain/messages.ts';
 import { serverFolder } from '../home/place.ts';
 import type { Keyholder } from '../operator/keyholder.ts';
 import type { WalletLocation } from '../operator/local-keyholder.ts';
-import { SIGNER_AWAY } from '../wallet/signer/channel.ts';
 import { OPERATOR_SOCKET } from '../wallet/signer/files.ts';
-import { EXIT, Failure, type Io, jsonLine, usage } from './io.ts';
+import { Failure, type Io, jsonLine, usage } from './io.ts';
 
 const VAULT_FOLDER = 'vault';
 
@@ -65,39 +64,12 @@ export class Session {
 
   /** Carries out what needs the wallet's passphrase. Loaded on demand: other commands need no cryptography. */
   async keyholder(): Promise<Keyholder> {
+    if (this.server !== null) {
+      const { homeKeyholder } = await import('../home/keyholder.ts');
+      return homeKeyholder(this.server, this.dataDir, this.call);
+    }
     const { localKeyholder } = await import('../operator/local-keyholder.ts');
-    const keyholder = localKeyholder(this.walletPlace, this.call);
-    if (this.server === null) return keyholder;
-    const { server } = this;
-    const [{ authorized }, { isStopped, stoppedText }] = await Promise.all([
-      import('../wallet/operator-keys.ts'),
-      import('../home/alarm.ts'),
-    ]);
-    const folder = this.walletFolder;
-    const served = <A extends unknown[], R>(use: (...given: A) => Promise<R>) => {
-      return (...given: A): Promise<R> =>
-        use(...given).catch((error: unknown) => Promise.reject(this.#notServed(error)));
-    };
-    const { unlock, lock, changePassphrase } = keyholder;
-    // here and in no other process; the wallet needs not be served for it
-    return {
-      authorize: async (passphrase, wanted) => {
-        if (await isStopped(this.dataDir)) {
-          throw new Failure(stoppedText(server), EXIT.foreign, 'signer.foreign_address');
-        }
-        return authorized(folder, passphrase, wanted);
-      },
-      unlock: served(unlock),
-      lock: served(lock),
-      changePassphrase: served(changePassphrase),
-    };
-  }
-
-  /** A wallet at home is open only in the process that signs. */
-  #notServed(error: unknown): unknown {
-    if ((error as Error).message !== SIGNER_AWAY) return error;
-    const text = `nobody signs with this wallet now: run countinghouse --server ${this.server} signer run`;
-    return new Failure(text, EXIT.failed, 'signer.locked');
+    return localKeyholder(this.walletPlace, this.call);
   }
 
   /**

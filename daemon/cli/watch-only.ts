@@ -3,7 +3,7 @@
  * that wallet before anything is added. Monero's private view key is asked for or read from a file: in an argument, every program
  * of the machine could read it, and the shell would keep it.
  */
-import { CHAINS, type ChainId, type Network } from '../domain/assets.ts';
+import type { ChainId, Network } from '../domain/assets.ts';
 import { type AccountKey, SCRIPT_FORMS, type ScriptForm } from '../domain/chain.ts';
 import { EVM_CHAINS, type EvmChain, isEvm, NATIVE_COIN } from '../domain/evm.ts';
 import { isMovedElsewhere } from '../domain/watch-only.ts';
@@ -127,7 +127,3 @@ function firstAddresses(chain: Watchable, network: Network, key: AccountKey): st
   const form = key.kind === 'secp256k1' ? key.watch?.form : null;
   return [`${chain}, ${form ? FORM_NAMES[form] : chain === 'XMR' ? XMR_PLACE : EVM_PLACE}:`, ...addresses].join('\n');
 }
-
-/** The chains of a business that the wallet derives: a watch-only account came from elsewhere. */
-export const walletChains = (watchOnly: readonly ChainId[]): ChainId[] =>
-  CHAINS.filter((chain) => !watchOnly.includes(chain));

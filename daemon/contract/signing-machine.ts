@@ -150,6 +150,28 @@ const GivenShape = z.object({
 /** An address that was given out, as a server says. */
 export type GivenAddress = z.infer<typeof GivenShape>;
 
+export const Foreign = z.object({
+  /** ISO 8601. */
+  at: z.string(),
+  /** `list`: the server gave it as one of this wallet. `page`: payers see it. `code`: the QR code of the page holds it. */
+  where: z.enum(['list', 'page', 'code']),
+  invoice: z.string().nullable(),
+  network: z.enum(NETWORKS),
+  chain: z.enum(CHAINS),
+  account_no: z.int(),
+  index: z.int(),
+  /** The foreign address, or what the QR code holds in place of one. */
+  shown: z.string(),
+  /** The address of this wallet at that place; null: this computer has no such account. */
+  own: z.string().nullable(),
+});
+/** An address that is not of this wallet's keys. */
+export type Foreign = z.infer<typeof Foreign>;
+
+export const Alarm = z.object({ seen: z.array(Foreign), more: z.int().min(0) });
+/** `more`: those beyond the kept ones. */
+export type Alarm = z.infer<typeof Alarm>;
+
 export const SIGNING_MACHINE = {
   /**
    * The addresses in the order in which they were given out, from a number on. The numbers begin with 1 and have no gaps. `last`: the

@@ -44,7 +44,7 @@ export type RejectCode =
   | `review.${'differs' | 'unexpected'}`
   | `sandbox.${'address' | 'already_mined' | 'amount' | 'asset' | 'blocks' | 'control' | 'depth' | 'full' | 'no_payment' | 'not_the_payers' | 'unknown_tx'}`
   | 'discovery.too_many'
-  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'index' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
+  | `signer.${'approval' | 'code_expired' | 'code_foreign' | 'code_used' | 'code_wrong' | 'conflict' | 'differs' | 'fee' | 'foreign_address' | 'index' | 'input' | 'journal' | 'library' | 'limit' | 'locked' | 'machine' | 'not_found' | 'server' | 'service' | 'unsupported'}`
   | 'source.unknown'
   | `gas.${'chain' | 'grant' | 'plan' | 'tank' | 'used'}`
   | `spend.${'abandoned' | 'dust' | 'fee_too_high' | 'gas' | 'gone' | 'insufficient' | 'malformed' | 'nonce' | 'one_payment' | 'open' | 'refused' | 'reserved' | 'scattered' | 'spent' | 'too_large' | 'too_many_coins' | 'unbacked' | 'unconfirmed' | 'uncovered' | 'unknown' | 'unsettled'}`
@@ -68,7 +68,7 @@ type Answers = {
   operator: number;
   /** The answer of the payment page: the invoice as it is, the choice of coins again, or an error page of that status. */
   page: 'shows' | 'asks' | 400 | 404;
-  /** The exit code of the command line: 1: refused, 2: an argument is wrong, 3: the data are another process's or a newer release's. */
+  /** The exit code of the command line: 1: refused, 2: an argument is wrong, 3: the data are another process's or a newer release's, 4: a foreign address. */
   exit: number;
 };
 
@@ -105,6 +105,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'endpoint.quarantine': CONFLICT,
   'business.account': CONFLICT,
   'business.ambiguous': CONFLICT,
+  'signer.foreign_address': { exit: 4, ...CONFLICT },
   'signer.machine': CONFLICT,
   'psbt.abandoned': CONFLICT,
   'psbt.replaced': CONFLICT,

@@ -11,6 +11,8 @@ import { CHAINS, type ChainId, type Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import { isMissing, replaceFile } from '../wallet/files.ts';
+import { deriveAccounts } from '../wallet/wallet.ts';
+import { walletFolderIn } from './place.ts';
 
 const FILE = 'accounts.json';
 
@@ -43,4 +45,48 @@ export async function keepAccount(
 ): Promise<void> {
   const accounts = { ...(await readAccounts(folder)), [nameOf(network, accountNo)]: keys };
   await replaceFile(join(folder, FILE), `${JSON.stringify(accounts, null, 2)}\n`);
+}
+
+/** A business of a server, as it lists it. */
+export type OnServer = { network: Network; account_no: number; watch_only: readonly ChainId[] };
+
+/** The businesses whose public keys this computer has not kept, as of a wallet that was imported. The sandbox's are the server's. */
+export async function missingOf<B extends OnServer>(folder: string, businesses: readonly B[]): Promise<B[]> {
+  const kept = await readAccounts(folder);
+  return businesses.filter(
+    ({ network, account_no }) =>
+      network !== 'sandbox' && !CHAINS.some((chain) => accountIn(kept, network, account_no, chain)),
+  );
+}
+
+/** Derives the public keys of these businesses from the wallet in a server's folder, and keeps them. Throws `Rejected` `vault.*`. */
+export async function keepMissing(folder: string, passphrase: string, missing: readonly OnServer[]): Promise<void> {
+  for (const { network, account_no: no, watch_only } of missing) {
+    // the keys of a watch-only account are not this wallet's: without them its addresses are foreign
+    const chains = CHAINS.filter((chain) => !watch_only.includes(chain));
+    await keepAccount(
+      folder,
+      network,
+      no,
+      await deriveAccounts(walletFolderIn(folder), passphrase, network, no, chains),
+    );
+  }
+}
+
+/** Keeps the keys of all businesses that a server has already, as when a computer takes the place of a lost one. */
+export async function keepOthers(
+  folder: string,
+  businesses: readonly OnServer[],
+  derive: (network: Network, accountNo: number) => Promise<Partial<Record<ChainId, AccountKey>>>,
+): Promise<void> {
+  const kept = await readAccounts(folder);
+  for (const { network, account_no, watch_only } of businesses) {
+    if (network === 'sandbox') continue;
+    const own = await derive(network, account_no);
+    // a watch-only account is not this wallet's: its key is the one that was kept when it was added
+    const keyOf = (chain: ChainId) =>
+      watch_only.includes(chain) ? accountIn(kept, network, account_no, chain) : own[chain];
+    const keys = CHAINS.map((chain) => [chain, keyOf(chain)] as const).filter(([, key]) => key);
+    await keepAccount(folder, network, account_no, Object.fromEntries(keys));
+  }
 }

@@ -6,37 +6,16 @@
  */
 import { appendFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { CHAINS, NETWORKS } from '../domain/assets.ts';
+import { Alarm, Foreign } from '../contract/signing-machine.ts';
 import { exists, isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
+import { wordsOf } from '../wallet/wallet.ts';
+import { walletFolderIn } from './place.ts';
 
 const FILE = 'foreign-address.json';
 /** A line for each foreign address that the operator has looked at. */
 const LOOKED_FILE = 'foreign-addresses-looked-at.jsonl';
 /** More are counted, and not kept. */
 const SEEN_MAX = 50;
-
-const Foreign = z.object({
-  /** ISO 8601. */
-  at: z.string(),
-  /** `list`: the server gave it as one of this wallet. `page`: payers see it. `code`: the QR code of the page holds it. */
-  where: z.enum(['list', 'page', 'code']),
-  invoice: z.string().nullable(),
-  network: z.enum(NETWORKS),
-  chain: z.enum(CHAINS),
-  account_no: z.int(),
-  index: z.int(),
-  /** The foreign address, or what the QR code holds in place of one. */
-  shown: z.string(),
-  /** The address of this wallet at that place; null: this computer has no such account. */
-  own: z.string().nullable(),
-});
-/** An address that is not of this wallet's keys. */
-export type Foreign = z.infer<typeof Foreign>;
-
-const Stored = z.object({ seen: z.array(Foreign), more: z.int().min(0) });
-/** `more`: those beyond the kept ones. */
-export type Alarm = z.infer<typeof Stored>;
 
 /** The operator's message while signing is stopped. `server`: its name here. */
 export const stoppedText = (server: string): string =>
@@ -48,7 +27,7 @@ export const isStopped = (folder: string): Promise<boolean> => exists(join(folde
 /** The alarm of a server; null: there is none. A damaged file is an alarm of which nothing is known. */
 export async function readAlarm(folder: string): Promise<Alarm | null> {
   try {
-    return Stored.parse(JSON.parse(await readFile(join(folder, FILE), 'utf8')));
+    return Alarm.parse(JSON.parse(await readFile(join(folder, FILE), 'utf8')));
   } catch (error) {
     return isMissing(error) ? null : { seen: [], more: 0 };
   }
@@ -69,6 +48,14 @@ export async function raiseAlarm(folder: string, found: readonly Foreign[]): Pro
   const stored: Alarm = { seen: all.slice(0, SEEN_MAX), more: (alarm?.more ?? 0) + Math.max(0, all.length - SEEN_MAX) };
   await replaceFile(join(folder, FILE), `${JSON.stringify(stored, null, 2)}\n`);
   return fresh;
+}
+
+/**
+ * The operator has looked, and signs for the server again. `folder`: of the server. Throws `Rejected`: `vault.*` for another passphrase.
+ */
+export async function signAgain(folder: string, passphrase: string, now: string): Promise<void> {
+  await wordsOf(walletFolderIn(folder), passphrase);
+  await endAlarm(folder, now);
 }
 
 /** The operator has looked: what was seen is remembered, and does not raise the alarm again. */

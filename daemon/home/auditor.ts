@@ -11,13 +11,13 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Call } from '../contract/operator.ts';
-import type { GivenAddress } from '../contract/signing-machine.ts';
+import type { Foreign, GivenAddress } from '../contract/signing-machine.ts';
 import { toIso } from '../domain/calendar.ts';
 import { isLocalAddress } from '../kit/own-network.ts';
 import { replaceFile } from '../wallet/files.ts';
 import { comparable, isIndex, ownAddress } from '../wallet/own-address.ts';
 import { type Accounts, accountIn, readAccounts } from './accounts.ts';
-import { type Foreign, raiseAlarm } from './alarm.ts';
+import { raiseAlarm } from './alarm.ts';
 import type { Network } from './open-page.ts';
 import type { PageText } from './page-text.ts';
 

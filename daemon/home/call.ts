@@ -1,7 +1,7 @@
 /** The operator API of a server, called from home. */
 import type { Duplex } from 'node:stream';
 import { answerOf } from '../contract/client.ts';
-import type { Call } from '../contract/operator.ts';
+import { type Call, type Method, type Params, type Result, rulesOf } from '../contract/operator.ts';
 import { ANSWER_BYTES_MAX, MachineAnswer } from '../contract/signing-machine.ts';
 import { Unavailable } from '../domain/errors.ts';
 import { readLines } from '../wallet/signer/lines.ts';
@@ -24,24 +24,35 @@ export async function withServer<T>(
   use: (call: Call) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
+  const line = await openLine(folder, release);
+  if (signal?.aborted) line.close();
+  signal?.addEventListener('abort', line.close);
+  try {
+    return await use(line.call);
+  } finally {
+    signal?.removeEventListener('abort', line.close);
+    line.close();
+  }
+}
+
+/** A connection. `call`: one method after the other; `isOpen`: whether the next one may use it. */
+type Line = { call: Call; isOpen(): boolean; close(): void };
+
+async function openLine(folder: string, release: string): Promise<Line> {
   const server = await readServer(folder);
   const stream = await dial(server, 'operator', await aboutOf(walletFolderIn(folder), release));
-  const end = () => stream.destroy();
-  if (signal?.aborted) end();
-  signal?.addEventListener('abort', end);
   // told by the call that waits
   stream.on('error', () => {});
   const lines = readLines(stream, ANSWER_BYTES_MAX);
-  try {
-    return await use(async (method, params) => {
+  return {
+    call: async (method, params) => {
       if (stream.writable) stream.write(`${JSON.stringify({ method, params })}\n`);
       const { status, body } = await answered(stream, lines);
       return answerOf(method, status, body);
-    });
-  } finally {
-    signal?.removeEventListener('abort', end);
-    stream.destroy();
-  }
+    },
+    isOpen: () => stream.writable,
+    close: () => void stream.destroy(),
+  };
 }
 
 async function answered(stream: Duplex, lines: AsyncIterator<string>) {
@@ -54,8 +65,79 @@ async function answered(stream: Duplex, lines: AsyncIterator<string>) {
   } finally {
     clearTimeout(timer);
   }
+  stream.destroy();
   throw new Unavailable(
     'The connection to the server ended before its answer: look whether it was done',
     RETRY_SECONDS,
   );
+}
+
+/** Fewer than a server takes, with room for another program of this computer. */
+const LINES_MAX = 6;
+const IDLE_MS = 60_000;
+
+/** Calls over connections that stay open for a while, for a program that shows a whole console. */
+export class ServerCalls {
+  readonly #open: () => Promise<Line>;
+  readonly #idle: { line: Line; timer: NodeJS.Timeout }[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #used = 0;
+
+  constructor(folder: string, release: string) {
+    this.#open = () => openLine(folder, release);
+  }
+
+  /** Its calls throw as `operatorClient` and as `dial`. A reading one is tried again where a kept connection had ended unnoticed. */
+  readonly call: Call = async (method, params) => {
+    while (this.#used >= LINES_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#used += 1;
+    try {
+      const kept = this.#kept();
+      if (kept === null) return await this.#over(await this.#open(), method, params);
+      try {
+        return await this.#over(kept, method, params);
+      } catch (error) {
+        if (!(error instanceof Unavailable) || rulesOf(method).does !== 'reads') throw error;
+        return await this.#over(await this.#open(), method, params);
+      }
+    } finally {
+      this.#used -= 1;
+      this.#waiting.shift()?.();
+    }
+  };
+
+  /** Ends the connections that wait. The next call opens another, which tells the server of this computer anew. */
+  renew(): void {
+    for (const { line, timer } of this.#idle.splice(0)) {
+      clearTimeout(timer);
+      line.close();
+    }
+  }
+
+  #kept(): Line | null {
+    for (let one = this.#idle.pop(); one; one = this.#idle.pop()) {
+      clearTimeout(one.timer);
+      if (one.line.isOpen()) return one.line;
+    }
+    return null;
+  }
+
+  async #over<M extends Method>(line: Line, method: M, params: Params<M>): Promise<Result<M>> {
+    try {
+      return await line.call(method, params);
+    } finally {
+      this.#keep(line);
+    }
+  }
+
+  #keep(line: Line): void {
+    if (!line.isOpen()) return;
+    const timer = setTimeout(() => {
+      const at = this.#idle.findIndex((one) => one.line === line);
+      if (at >= 0) this.#idle.splice(at, 1);
+      line.close();
+    }, IDLE_MS);
+    timer.unref();
+    this.#idle.push({ line, timer });
+  }
 }

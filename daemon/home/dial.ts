@@ -20,6 +20,7 @@ import {
 } from '../contract/console-channel.ts';
 import {
   type About,
+  codeOf,
   type Greeting,
   joinOrigin,
   Known,
@@ -75,6 +76,14 @@ async function greet<I extends 'joined' | 'greeted'>(inbox: Inbox, greeting: Gre
   if (welcome?.is === 'refused') throw new Rejected(welcome.code as RejectCode, welcome.message);
   if (welcome?.is !== is) throw new Rejected('signer.server', STRANGE);
   return welcome as Extract<Welcome, { is: I }>;
+}
+
+/** The code that somebody typed, checked before anything is sent. Throws `Rejected('signer.code_wrong')`. */
+export async function readCode(typed: string): Promise<string> {
+  const code = await codeOf(typed);
+  if (code !== null) return code;
+  const text = 'This is no code: a character of its 24 is wrong or missing. Compare it with the server’s terminal';
+  throw new Rejected('signer.code_wrong', text);
 }
 
 /**

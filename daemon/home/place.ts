@@ -4,10 +4,11 @@
  * Invariant: the private key by which a server knows this computer is in a file that its owner alone can read. It lets ask and answer, and
  * spends nothing: that needs the wallet's passphrase.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
+import { exists } from '../wallet/files.ts';
 
 const FOLDER = 'servers';
 const FILE = 'server.json';
@@ -37,9 +38,11 @@ export function serverFolder(dataDir: string, name: string): string {
 
 export const walletFolderIn = (folder: string): string => join(folder, WALLET_FOLDER);
 
-/** The names of the servers, in alphabetical order. */
+/** The names of the servers that this computer has joined, in alphabetical order. */
 export async function serverNames(dataDir: string): Promise<string[]> {
-  return (await readdir(join(dataDir, FOLDER)).catch(() => [])).filter((name) => NAME.test(name)).sort();
+  const names = (await readdir(join(dataDir, FOLDER)).catch(() => [])).filter((name) => NAME.test(name));
+  const joined = await Promise.all(names.map((name) => exists(join(dataDir, FOLDER, name, FILE))));
+  return names.filter((_, at) => joined[at]).sort();
 }
 
 /** Throws `Rejected('signer.server')` for a server that this computer does not know, or a damaged file. */
@@ -61,6 +64,9 @@ export async function writeServer(folder: string, server: Server): Promise<void>
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, FILE), `${JSON.stringify(server, null, 2)}\n`, { mode: 0o600 });
 }
+
+/** Forgets how a server is reached. The wallet in its folder stays: its words may be the only ones there are. */
+export const forgetServer = (folder: string): Promise<void> => rm(join(folder, FILE), { force: true });
 
 /** The address that was typed as a URL, with the name that its folder gets. Throws `Rejected('signer.server')`. */
 export function addressOf(typed: string): { url: string; name: string } {

@@ -1,9 +1,11 @@
 /**
  * The methods of the desktop program's main process, which the console's page calls like those of the operator API: all that
- * needs the wallet's passphrase, files that the user chooses, and the program's own settings.
+ * needs the wallet's passphrase, files that the user chooses, the program's own settings, and the servers that this computer signs for.
+ * A page is about this computer or about one of them, which its address names (renderer/place.ts).
  */
 import { z } from 'zod';
 import type { Result } from '../contract/operator.ts';
+import { type Alarm, MachineName } from '../contract/signing-machine.ts';
 import { NETWORKS } from '../domain/assets.ts';
 import type { Macs } from '../wallet/signer/port.ts';
 import { AuthorizationShape } from '../wallet/signer/wire.ts';
@@ -12,9 +14,14 @@ import type { Custody, Wallet } from './keyholder.ts';
 const SECRET_CHARS_MAX = 1_000;
 const PATH_CHARS_MAX = 4_096;
 const TAG_CHARS_MAX = 20;
+const NAME_CHARS_MAX = 100;
+/** Longer than any code with its dashes, so that a wrong one is told as such. */
+const TYPED_CHARS_MAX = 300;
 
 const Nothing = z.strictObject({});
 const passphrase = z.string().min(1).max(SECRET_CHARS_MAX);
+const server = z.string().max(NAME_CHARS_MAX);
+const typed = z.string().max(TYPED_CHARS_MAX);
 const ofAccount = { network: z.enum(NETWORKS), accountNo: z.int().min(0) };
 
 export const DESKTOP = {
@@ -40,6 +47,13 @@ export const DESKTOP = {
   'desktop.settings': Nothing,
   'desktop.setLanguage': z.strictObject({ language: z.string().max(TAG_CHARS_MAX) }),
   'desktop.setStartAtLogin': z.strictObject({ on: z.boolean() }),
+  'desktop.servers': Nothing,
+  /** Connects this computer with a server, by the code that `signer invite` printed there. `name`: of this computer in its list. */
+  'desktop.join': z.strictObject({ address: typed, code: typed, name: MachineName }),
+  /** Forgets how a server is reached. The wallet for it stays in its folder. */
+  'desktop.removeServer': z.strictObject({ server }),
+  /** The operator has looked at a foreign address. */
+  'desktop.signAgain': z.strictObject({ server, passphrase }),
 } as const;
 
 export type DesktopMethod = keyof typeof DESKTOP;
@@ -47,6 +61,33 @@ export type DesktopParams<M extends DesktopMethod> = z.output<(typeof DESKTOP)[M
 
 /** `startAtLogin`: null where the program cannot be started so. */
 export type DesktopSettings = { language: string; startAtLogin: boolean | null };
+
+/** A server that this computer signs for, as it is known here. Times: ISO 8601. */
+export type ServerState = {
+  /** Its name here. */
+  name: string;
+  url: string;
+  /** This computer's name in its list. */
+  computer: string;
+  /** `refused`: another server answers, or it has removed this computer. */
+  line: 'connecting' | 'connected' | 'away' | 'refused';
+  since: string;
+  /** Why it is away or refused, in words; null: it is not. */
+  why: string | null;
+  wallet: 'none' | 'locked' | 'unlocked';
+  /** Whether a process on this computer signs for it. */
+  signs: boolean;
+  /** The withdrawals that wait for an approval, as far as it was heard. */
+  waiting: number;
+  /** The addresses that were compared so far, and when; null: none yet. */
+  audited: { addresses: number; pages: number; at: string } | null;
+  /** Its folder, which has the wallet. */
+  folder: string;
+  alarm: Alarm | null;
+};
+
+/** `computer`: what a server may call this computer. */
+export type ServerList = { servers: ServerState[]; computer: string };
 
 export type DesktopResult = {
   'desktop.authorize': Macs;
@@ -69,6 +110,23 @@ export type DesktopResult = {
   'desktop.settings': DesktopSettings;
   'desktop.setLanguage': DesktopSettings;
   'desktop.setStartAtLogin': DesktopSettings;
+  'desktop.servers': ServerList;
+  'desktop.join': ServerState;
+  'desktop.removeServer': ServerList;
+  'desktop.signAgain': ServerList;
 };
+
+const OF_PROGRAM: readonly string[] = [
+  'desktop.settings',
+  'desktop.setLanguage',
+  'desktop.setStartAtLogin',
+  'desktop.servers',
+  'desktop.join',
+  'desktop.removeServer',
+  'desktop.signAgain',
+] satisfies DesktopMethod[];
+
+/** Whether a method is about the program alone, whatever a page is about. */
+export const isOfProgram = (name: unknown): boolean => OF_PROGRAM.some((one) => one === name);
 
 export const isDesktopMethod = (name: string): name is DesktopMethod => Object.hasOwn(DESKTOP, name);

@@ -87,10 +87,21 @@ export function sealedKeyholder(call: Call): Keyholder {
  * holds as for passphrases: see `sealedKeyholder`.
  */
 export function sealedCustody(call: Call): Custody {
-  const asked = async (task: CustodyTask) => {
+  const ask = async (task: CustodyTask) => {
     const { seal_key } = await call('wallet.sealKey', {});
     return call('wallet.custody', { sealed: await seal(seal_key, SEAL_CUSTODY, JSON.stringify(task)) });
   };
+  return custodyBy(ask, async (passphrase, file) => {
+    const { seal_key } = await call('backup.drill', { file });
+    await call('backup.drillOpen', { sealed: await seal(seal_key, SEAL_DRILL, passphrase) });
+  });
+}
+
+/** `asked`: carries a task out beside the wallet's folder. */
+export function custodyBy(
+  asked: (task: CustodyTask) => Promise<Result<'wallet.custody'>>,
+  drill: Custody['drill'],
+): Custody {
   const wordsBy = async (task: (reply: string) => CustodyTask): Promise<string[] | null> => {
     const box = await replyBox();
     const { words } = await asked(task(box.key));
@@ -110,10 +121,7 @@ export function sealedCustody(call: Call): Custody {
     prove: async (passphrase) => {
       await asked({ do: 'prove', passphrase });
     },
-    drill: async (passphrase, file) => {
-      const { seal_key } = await call('backup.drill', { file });
-      await call('backup.drillOpen', { sealed: await seal(seal_key, SEAL_DRILL, passphrase) });
-    },
+    drill,
     accounts: async (passphrase, network, accountNo) => {
       const { accounts, used = true } = await asked({ do: 'accounts', passphrase, network, accountNo });
       if (accounts === undefined) throw new Rejected('seal', 'The service gave no account');

@@ -8,7 +8,8 @@ import { OWN_ZONE, TimeZoneContext } from '../i18n.ts';
 export type Business = Result<'business.list'>['businesses'][number];
 type BusinessChoice = { business: Business | null; all: Business[]; choose(id: number): void };
 
-const STORED = 'countinghouse-business';
+/** A page of the desktop program may be about a server, whose businesses are others. */
+const STORED = `countinghouse-business${location.search}`;
 const REALITY = ['sandbox', 'testnet', 'mainnet'];
 const READ_EVERY_MS = 15_000;
 

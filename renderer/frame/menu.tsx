@@ -1,10 +1,10 @@
 /** The menu: a sidebar, an icon rail or a bottom bar, by the window's width (style.css). */
 
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useContext, useState } from 'react';
 import { Focusable, Tooltip, TooltipTrigger } from 'react-aria-components';
 import { findAsset } from '../../daemon/domain/assets.ts';
 import { MS_PER_SECOND } from '../../daemon/domain/time.ts';
-import { useCall, useChange, useConnection } from '../data.tsx';
+import { DeskContext, useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { foreign, span } from '../parts/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
@@ -34,6 +34,7 @@ function useCounts(): Partial<Record<string, number>> {
 
 export function Menu({ onSearch }: { onSearch(): void }): ReactNode {
   const t = useText(TEXTS);
+  const desk = useContext(DeskContext);
   const counts = useCounts();
   const { screen } = useHashRoute();
   const [open, setOpen] = useState(false);
@@ -51,6 +52,7 @@ export function Menu({ onSearch }: { onSearch(): void }): ReactNode {
   const rest = hidden.reduce((sum, { name }) => sum + (counts[name] ?? 0), 0);
   return (
     <nav className={open ? 'menu open' : 'menu'} aria-label={t('main')}>
+      {desk && <desk.Servers />}
       <Shop />
       <ul className="menu-items">
         {ROUTES.filter(({ place }) => place === 'bar' || place === 'above').map(item)}

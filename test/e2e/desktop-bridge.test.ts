@@ -1,127 +1,41 @@
-/**
- * The shell's whole main process and its real preload script with the built console in real Chromium. Electron's own program is
- * replaced by small parts: what the main process imports of it, the page's `require('electron')`, and a binding in the place of its
- * inter-process channel.
- */
+/** The desktop shell with the service of this computer: see desktop-kit.ts. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { build } from 'vite';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { chromiumTitle, hasChromium, launchChromium } from '../support/chromium.ts';
+import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { Operator } from '../support/operator.ts';
-import {
-  appEvents,
-  electron,
-  handlers,
-  menus,
-  sent,
-  served,
-  shown,
-  trayMenus,
-  windows,
-} from '../unit/desktop/electron.ts';
-import { type Bridge, shellSpecs } from './shell-specs.ts';
+import { appEvents, electron, handlers, menus, shown, trayMenus, windows } from '../unit/desktop/electron.ts';
+import { type DesktopPage, openDesktop, SHOWN } from './desktop-kit.ts';
+import { shellSpecs } from './shell-specs.ts';
 
 vi.mock('electron', () => electron);
 
-const { CHANNELS, ORIGIN, SCHEME } = await import('../../main/limits.ts');
+const { CHANNELS, ORIGIN } = await import('../../main/limits.ts');
 
-const ROOT = join(import.meta.dirname, '..', '..');
-/** Chromium's stand-in for the shell's scheme, whose origin the real handlers check. */
-const SHOWN = 'https://console.test';
 const PASSPHRASE = 'a passphrase of the desktop';
-
-/** In the page: what a sandboxed preload script gets of Electron. */
-const FAKE = `
-  window.require = () => ({
-    contextBridge: { exposeInMainWorld: (name, value) => Object.defineProperty(window, name, { value }) },
-    ipcRenderer: {
-      invoke: (...message) => window.toMain(structuredClone(message)),
-      on: (channel, listener) => addEventListener(channel, ({ detail }) => listener({}, detail)),
-      off: () => {},
-    },
-  });
-`;
-
-type Shown = { countinghouse: Bridge };
-type Answer = { ok: boolean; status?: number; result?: unknown; error?: { code: string; message: string } };
 
 describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), () => {
   let service: TestDaemon;
   let home: string;
-  let browser: Browser;
+  let desktop: DesktopPage;
   let page: Page;
-  let once: number[] = [];
-  const errors: string[] = [];
-  const asked: string[] = [];
+  let asked: string[];
   const before = { ...process.env };
-
-  /** As code in the page would. */
-  const ask = (method: string, input: unknown = {}): Promise<Answer> =>
-    page.evaluate(
-      ([name, params]) =>
-        (globalThis as unknown as Shown).countinghouse.call(name as string, params) as Promise<Answer>,
-      [method, input] as const,
-    );
-  const go = (screen: string) => page.evaluate(`location.hash = '#/${screen}'`);
+  const ask: DesktopPage['ask'] = (...given) => desktop.ask(...given);
+  const go: DesktopPage['go'] = (screen) => desktop.go(screen);
 
   beforeAll(async () => {
     [service, home] = await Promise.all([startTestDaemon(), mkdtemp(join(tmpdir(), 'desktop-'))]);
     // the command line that reaches the keychain is not there: a developer's own keychain is left alone
     Object.assign(process.env, { COUNTINGHOUSE_DATA_DIR: service.dataDir, COUNTINGHOUSE_NODE: join(home, 'nothing') });
-    electron.app.getAppPath.mockReturnValue(ROOT);
-    electron.app.getPath.mockImplementation((name) => join(home, name === 'userData' ? '' : name));
-    await import('../../main/main.ts');
-    await until('the window is there', async () => windows.length === 1);
-    const { app, protocol, session } = electron;
-    const atStart = [app.enableSandbox, app.requestSingleInstanceLock, protocol.registerSchemesAsPrivileged];
-    once = [...atStart, session.defaultSession.webRequest.onBeforeRequest].map(({ mock }) => mock.calls.length);
-    const made = await build({
-      configFile: join(ROOT, 'main', 'vite.config.ts'),
-      mode: 'preload',
-      build: { write: false },
-    });
-    const { output } = made as { output: { code: string }[] };
-    const renderer = await build({ configFile: join(ROOT, 'renderer', 'vite.config.ts'), build: { write: false } });
-    const files = new Map(
-      (renderer as { output: { fileName: string; code?: string; source?: unknown }[] }).output.map((file) => [
-        `/${file.fileName}`,
-        Buffer.from((file.code ?? file.source) as string),
-      ]),
-    );
-    const { servePages } = await import('../../main/pages.ts');
-    servePages(ROOT);
-    const policy = (await served.get(SCHEME)!({ url: `${ORIGIN}/daemon/web/static/tokens.css`, method: 'GET' }))
-      .headers;
-    browser = await launchChromium();
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' });
-    page.on('pageerror', (error) => errors.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-    await page.exposeBinding('toMain', async (_, [channel, ...input]: [string, ...unknown[]]) => {
-      const frame = { url: `${ORIGIN}/index.html` };
-      asked.push(channel === CHANNELS.call ? String(input[0]) : channel);
-      return handlers.get(channel)!({ senderFrame: frame, sender: { mainFrame: frame } }, ...input);
-    });
-    await page.addInitScript(`${FAKE}\n(() => { ${output[0]!.code} })()`);
-    await page.route(`${SHOWN}/**`, async (route) => {
-      const body = files.get(new URL(route.request().url()).pathname);
-      const type = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
-      const ending = route.request().url().split(/[?#]/)[0]!.split('.').at(-1) as keyof typeof type;
-      const headers = { 'content-security-policy': policy.get('content-security-policy') ?? '' };
-      await route.fulfill(body ? { body, contentType: type[ending], headers } : { status: 404 });
-    });
-    sent.pass = (channel, news) =>
-      void page
-        .evaluate(`dispatchEvent(new CustomEvent(${JSON.stringify(channel)}, { detail: ${JSON.stringify(news)} }))`)
-        .catch(() => {});
-    await page.goto(`${SHOWN}/index.html`);
+    desktop = await openDesktop(home);
+    ({ page, asked } = desktop);
   });
   afterAll(async () => {
-    appEvents.get('before-quit')?.({ preventDefault: () => {} } as never);
-    await browser?.close();
+    await desktop?.close();
     await service?.stop();
     process.env = before;
     await rm(home, { recursive: true, force: true });
@@ -130,7 +44,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
   shellSpecs(() => ({ page, service }));
 
   it('runs once, attaches to the service that is there, and keeps no token where the page is', async () => {
-    expect(once).toEqual([1, 1, 1, 1]);
+    expect(desktop.once).toEqual([1, 1, 1, 1]);
     expect(trayMenus.at(-1)![0]).toMatchObject({ label: 'Running as a service of this computer' });
     expect([...handlers.keys()]).toEqual([CHANNELS.call]);
     const happen = (event: string, ...values: unknown[]) => appEvents.get(event)!(...(values as never[]));
@@ -277,5 +191,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
   });
 
   it('had no error', () =>
-    expect(errors.filter((text) => !/example\.com|connect-src|Content Security Policy/.test(text))).toEqual([]));
+    expect(desktop.errors.filter((text) => !/example\.com|connect-src|Content Security Policy/.test(text))).toEqual(
+      [],
+    ));
 });

@@ -103,7 +103,7 @@ function useFirstUnlock(): FirstUnlock {
   return {
     async unlock(passphrase, remember) {
       try {
-        if (remember && bridge.desktop) return void (await bridge.desktop.remember(passphrase));
+        if (remember && bridge.desktop?.keychain) return void (await bridge.desktop.keychain.remember(passphrase));
       } catch (error) {
         setError(error as Error);
       }

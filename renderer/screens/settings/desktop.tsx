@@ -1,7 +1,7 @@
 /** The desktop program's own settings: its start at login, and the keychain that opens the wallet. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Desktop } from '../../bridge.ts';
+import type { Desktop, Keychain as SystemKeychain } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import { Notice, Problem, Section } from '../../parts/parts.tsx';
 import { useDoing } from '../wallet/doing.ts';
@@ -37,7 +37,7 @@ export function StartAtLogin({ desktop, t }: { desktop: Desktop; t: T }): ReactN
 }
 
 /** Absent without a wallet, and where the configuration says how it is opened. */
-export function Keychain({ desktop, t }: { desktop: Desktop; t: T }): ReactNode {
+export function Keychain({ keychain, t }: { keychain: SystemKeychain; t: T }): ReactNode {
   const wallet = useCall('wallet.status', {}).data?.wallet;
   const isOffered =
     wallet && wallet.state !== 'none' && !wallet.separate && /^(?:prompt|keychain)$/.test(wallet.unlock);
@@ -45,27 +45,27 @@ export function Keychain({ desktop, t }: { desktop: Desktop; t: T }): ReactNode 
   return (
     <Section title={t('keychain')} note={t('keychainNote')}>
       {wallet.unlock === 'keychain' ? (
-        <Forget desktop={desktop} t={t} />
+        <Forget keychain={keychain} t={t} />
       ) : (
         <PassphraseForm
           label={t('passphrase')}
           action={t('remember')}
           waitSeconds={wallet.retry_after_seconds}
-          work={(passphrase) => desktop.remember(passphrase)}
+          work={(passphrase) => keychain.remember(passphrase)}
         />
       )}
     </Section>
   );
 }
 
-function Forget({ desktop, t }: { desktop: Desktop; t: T }): ReactNode {
+function Forget({ keychain, t }: { keychain: SystemKeychain; t: T }): ReactNode {
   const { error, busy, run } = useDoing();
   return (
     <>
       <Notice tone="good" title={t('remembered')}>
         {t('rememberedText')}
       </Notice>
-      <button type="button" className="button" disabled={busy} onClick={() => void run(() => desktop.forget())}>
+      <button type="button" className="button" disabled={busy} onClick={() => void run(() => keychain.forget())}>
         {t('forget')}
       </button>
       {error && <Problem error={error} />}

@@ -59,6 +59,7 @@ function Make({ file, setFile }: FileProps): ReactNode {
           {t(download.isPending ? 'backupMaking' : bridge.desktop ? 'saveBackup' : 'download')}
         </button>
       )}
+      {bridge.desktop?.server && <p>{t('backupThere', { server: bridge.desktop.server })}</p>}
       {!bridge.desktop && (
         <form className="form" onSubmit={submit}>
           <Field

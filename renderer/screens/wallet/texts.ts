@@ -40,6 +40,8 @@ export default texts(
     backupMaking: 'Backing up…',
     backupDone: 'Backed up: {file}',
     backupDoneText: '{size}, made {time}. Copy it to another place.',
+    backupThere:
+      'Backups of {server} are made there: by its schedule, with countinghouse backup, or in a browser. Copy one here, and prove it below.',
     wordsGap: 'Write the number {gap} beside them: restore words finds all money only with --gap {gap}',
     backupGap:
       'Write the number {gap} beside the words: from the words alone, restore words finds all money only with --gap {gap}.',
@@ -174,6 +176,8 @@ export default texts(
     backupMaking: 'Wird gesichert…',
     backupDone: 'Gesichert: {file}',
     backupDoneText: '{size}, {time}. Kopieren Sie sie an einen anderen Ort.',
+    backupThere:
+      'Sicherungen von {server} entstehen dort: nach seinem Zeitplan, mit countinghouse backup, oder im Browser. Kopieren Sie eine hierher, und prüfen Sie sie unten.',
     wordsGap: 'Schreiben Sie die Zahl {gap} dazu: restore words findet alles Geld nur mit --gap {gap}',
     backupGap:
       'Schreiben Sie die Zahl {gap} neben die Wörter: Aus den Wörtern allein findet restore words alles Geld nur mit --gap {gap}.',

@@ -71,6 +71,7 @@ export const electron = {
     on: (name: string, listener: Listener) => appEvents.set(name, listener),
     enableSandbox: vi.fn(),
     getAppPath: vi.fn(() => ''),
+    getVersion: () => 'test',
     getPath: vi.fn((_name: string) => ''),
     getPreferredSystemLanguages: vi.fn(() => ['en-GB']),
     requestSingleInstanceLock: vi.fn(() => true),

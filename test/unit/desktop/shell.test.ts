@@ -73,8 +73,14 @@ describe('the channel', () => {
       return { withdrawals: [], next: null };
     }) as unknown as Call;
     const preferences = new Preferences(join(folder, 'channel.json'), [], null, () => {});
-    const parts = { call, keyholder, custody: { drill }, keychain: {}, files, preferences };
-    serveChannel({ call, methods: desktopMethods(parts as never) });
+    const parts = { call, keyholder, custody: { drill }, keychain: {}, files, preferences, servers: {} };
+    const methods = desktopMethods(parts as never);
+    const there = (async (method: string) => ({ answered: method })) as unknown as Call;
+    const targets = new Map<string | null, { call: Call; methods: typeof methods }>([
+      [null, { call, methods }],
+      ['pay.shop.example', { call: there, methods }],
+    ]);
+    serveChannel({ targetOf: (server) => targets.get(server) ?? null });
   });
   beforeEach(() => {
     called.length = 0;
@@ -87,8 +93,24 @@ describe('the channel', () => {
     expect(handlers.size).toBe(1);
   });
 
+  it('asks the server that a page is about, and none for another', async () => {
+    const from = (query: string) => {
+      const senderFrame = { url: `${ORIGIN}/index.html${query}#/home` };
+      return { senderFrame, sender: { mainFrame: senderFrame } };
+    };
+    const askFrom = (query: string, method: string) => handlers.get(CHANNELS.call)!(from(query), method, {});
+    expect(await askFrom('?server=pay.shop.example', 'status')).toEqual({ ok: true, result: { answered: 'status' } });
+    expect(called).toEqual([]);
+    for (const method of ['status', 'desktop.lock'])
+      expect(await askFrom('?server=..', method)).toMatchObject({ status: 404, error: { code: 'signer.not_found' } });
+    // the program itself is there on every page
+    expect(await askFrom('?server=gone.example', 'desktop.settings')).toMatchObject({ ok: true });
+  });
+
   it.each<[string, unknown, unknown]>([
     ['an undeclared method', 'process.exit', {}],
+    ['a server without a code', 'desktop.join', { address: 'pay.shop.example', name: 'Laptop' }],
+    ['a nameless computer', 'desktop.join', { address: 'pay.shop.example', code: 'X', name: ' ' }],
     ["a name of every object's", 'constructor', {}],
     ["a name of every object's", '__proto__', {}],
     ['an undeclared method of this program', 'desktop.openPath', {}],

@@ -1,0 +1,261 @@
+/**
+ * A server that this computer signs for: the operator's connection to it, the process that signs here, and what is known of both.
+ *
+ * Invariant: the server is asked only what an operator may ask from home. Its wallet is the one in its folder here: state, words and
+ * approvals are this computer's own, whatever the server says about them.
+ */
+import { join } from 'node:path';
+import type { Call, Method, Result } from '../daemon/contract/operator.ts';
+import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
+import { keepMissing, missingOf } from '../daemon/home/accounts.ts';
+import { isStopped, readAlarm } from '../daemon/home/alarm.ts';
+import { auditedIn } from '../daemon/home/auditor.ts';
+import { ServerCalls } from '../daemon/home/call.ts';
+import { homeCustody } from '../daemon/home/custody.ts';
+import { grantHere, homeKeyholder, signingSocket } from '../daemon/home/keyholder.ts';
+import { readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
+import { sleep } from '../daemon/kit/async.ts';
+import type { ServerState } from '../daemon/operator/desktop.ts';
+import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
+import { withSignerService } from '../daemon/operator/local-keyholder.ts';
+import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
+import { isAway, type SignerStatus } from '../daemon/wallet/signer/port.ts';
+import { areWordsUnproved, hasWallet, walletFingerprint, wordsOf } from '../daemon/wallet/wallet.ts';
+import { Drills } from './drills.ts';
+import { ALARM_LOOK_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS } from './limits.ts';
+import { slowed, slowedKeyholder } from './methods.ts';
+import { Service } from './service.ts';
+
+const COUNTED_MAX = 100;
+
+export type ServerOptions = {
+  /** Of this computer. */
+  dataDir: string;
+  release: string;
+  /** The command line: the program and its first arguments. */
+  command: readonly [program: string, ...args: string[]];
+  env: NodeJS.ProcessEnv;
+  /** Of the process that signs. */
+  logFile: string;
+  /** Told of everything that happened on the server. */
+  told(batch: NewsBatch): void;
+  /** A foreign address was seen. */
+  alarmed(): void;
+};
+
+export class Server {
+  readonly name: string;
+  readonly #folder: string;
+  readonly #options: ServerOptions;
+  readonly #calls: ServerCalls;
+  readonly #end = new AbortController();
+  readonly #drills: Drills;
+  readonly keyholder: Keyholder;
+  readonly custody: Custody;
+  #line: Pick<ServerState, 'line' | 'since' | 'why'> = { line: 'connecting', since: now(), why: null };
+  #signing: Service | null = null;
+  #looking: NodeJS.Timeout | undefined;
+  #waiting = 0;
+  #foreign = 0;
+
+  /** Throws `Rejected('signer.server')` for a text that is no name. */
+  constructor(name: string, options: ServerOptions) {
+    this.name = name;
+    this.#options = options;
+    this.#folder = serverFolder(options.dataDir, name);
+    this.#calls = new ServerCalls(this.#folder, options.release);
+    this.#drills = new Drills([...options.command, '--server', name], options.env);
+    const wallet = walletFolderIn(this.#folder);
+    const keyholder = slowedKeyholder(homeKeyholder(name, this.#folder, this.call), wallet);
+    this.keyholder = {
+      ...keyholder,
+      unlock: (passphrase) => this.#unlock(keyholder, passphrase),
+      authorize: async (passphrase, wanted) => {
+        const macs = await keyholder.authorize(passphrase, wanted);
+        await grantHere(this.#folder, wanted.grants, macs.grants);
+        return macs;
+      },
+    };
+    this.custody = homeCustody({
+      folder: this.#folder,
+      call: this.call,
+      slowed: (make) => slowed(wallet, make),
+      drill: async (passphrase, file) => {
+        // the command that opens the backup would say it too late for the page that asks
+        await slowed(wallet, () => wordsOf(wallet, passphrase));
+        await this.#drills.begin(passphrase, file);
+      },
+      made: () => this.#walletMade(),
+    });
+  }
+
+  /** Connects, and signs if there is a wallet. Connects again and again. */
+  async open(): Promise<void> {
+    void followNews({
+      ask: (input) => this.#nextEvents(input),
+      tell: (batch) => this.#told(batch),
+      signal: this.#end.signal,
+    });
+    this.#look();
+    if (await hasWallet(walletFolderIn(this.#folder))) await this.#sign();
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    clearTimeout(this.#looking);
+    this.#calls.renew();
+    await this.#signing?.close();
+  }
+
+  /** The operator API of the server, but for what is this computer's own. A connection that breaks is no answer: see `Bridge`. */
+  readonly call: Call = (async (method: Method, params: never) => {
+    if (method === 'wallet.lock') return { wallet: await this.keyholder.lock() };
+    const result = await this.#ask(method, params);
+    if (method === 'wallet.status')
+      return { wallet: await this.#walletHere((result as Result<'wallet.status'>).wallet) };
+    if (method === 'backup.drillStatus') return { ...(result as object), drill: this.#drills.last };
+    return result;
+  }) as Call;
+
+  readonly #ask: Call = async (method, params) => {
+    try {
+      return await this.#calls.call(method, params);
+    } catch (error) {
+      throw error instanceof Unavailable ? new Error(error.message) : error;
+    }
+  };
+
+  async state(): Promise<ServerState> {
+    const folder = this.#folder;
+    const [{ url, name }, audited, alarm, wallet] = await Promise.all([
+      readServer(folder),
+      auditedIn(folder),
+      readAlarm(folder),
+      this.#signer(),
+    ]);
+    const { checked = 0, pages = 0, at = null } = audited ?? {};
+    return {
+      name: this.name,
+      url,
+      computer: name,
+      ...this.#line,
+      wallet: wallet === null ? ((await hasWallet(walletFolderIn(folder))) ? 'locked' : 'none') : wallet.state,
+      signs: wallet !== null && alarm === null,
+      waiting: this.#waiting,
+      audited: at === null ? null : { addresses: checked, pages, at },
+      folder,
+      alarm,
+    };
+  }
+
+  async #nextEvents(input: Parameters<typeof this.call<'events.next'>>[1]): Promise<Result<'events.next'>> {
+    try {
+      const page = await this.#ask('events.next', input);
+      if (this.#line.line !== 'connected') this.#line = { line: 'connected', since: now(), why: null };
+      if (input.cursor === undefined || page.events.length > 0) await this.#count();
+      return page;
+    } catch (error) {
+      const line = error instanceof Rejected ? 'refused' : 'away';
+      const { message: why } = error as Error;
+      if (this.#line.line !== line) this.#line = { line, since: now(), why };
+      throw error;
+    }
+  }
+
+  async #count(): Promise<void> {
+    const { withdrawals } = await this.#ask('withdrawal.list', { state: 'requested', limit: COUNTED_MAX });
+    this.#waiting = withdrawals.length;
+  }
+
+  #told(batch: NewsBatch): void {
+    if (!this.#end.signal.aborted) this.#options.told(batch);
+  }
+
+  /** Asks the process that signs; null: none does. */
+  async #signer(): Promise<SignerStatus | null> {
+    const place = { dataDir: this.#folder, folder: walletFolderIn(this.#folder) };
+    const status = await withSignerService(place, signingSocket(this.#folder), (signer) => signer.status()).catch(
+      () => null,
+    );
+    return status && isAway(status) ? null : status;
+  }
+
+  async #walletHere(there: Wallet): Promise<Wallet> {
+    const folder = walletFolderIn(this.#folder);
+    if (!(await hasWallet(folder))) {
+      return { ...there, ...HERE, state: 'none', fingerprint: null, locks_at: null, words_unproved: false };
+    }
+    const signer = await this.#signer();
+    return {
+      ...there,
+      ...HERE,
+      state: signer?.state ?? 'locked',
+      fingerprint: await walletFingerprint(folder),
+      locks_at: signer?.lockAt ? new Date(signer.lockAt).toISOString() : null,
+      retry_after_seconds: signer?.retryAfterSeconds ?? 0,
+      words_unproved: await areWordsUnproved(folder),
+    };
+  }
+
+  /** With the passphrase at hand, the public keys are derived with which the server's addresses are compared. */
+  async #unlock(keyholder: Keyholder, passphrase: string): Promise<Wallet> {
+    await this.#begun();
+    const wallet = await keyholder.unlock(passphrase);
+    const { businesses } = await this.#ask('business.list', {});
+    await keepMissing(this.#folder, passphrase, await missingOf(this.#folder, businesses));
+    return wallet;
+  }
+
+  /** Waits for the process that signs, which may have been started a moment ago. */
+  async #begun(): Promise<void> {
+    const until = performance.now() + SIGNER_BEGINS_MS;
+    while (this.#signing && performance.now() < until && (await this.#signer()) === null) {
+      await sleep(SIGNER_LOOK_MS, this.#end.signal);
+    }
+  }
+
+  async #walletMade(): Promise<void> {
+    // the next connection tells the server of the wallet
+    this.#calls.renew();
+    await this.#sign();
+  }
+
+  /** Starts the process that signs, unless one runs already: on a terminal, or as a service. */
+  async #sign(): Promise<void> {
+    // a process of the command line serves its operator on a unix socket
+    if (this.#signing || process.platform === 'win32') return;
+    const { command, env, logFile } = this.#options;
+    const [program, ...args] = command;
+    this.#signing = new Service({
+      command: [program, ...args, '--server', this.name, 'signer', 'run'],
+      env,
+      logFile,
+      answers: async () => {
+        if ((await this.#signer()) === null) throw new Error('nobody signs');
+      },
+      changed: () => {},
+    });
+    await this.#signing.open();
+  }
+
+  /** Looks now and then whether a foreign address was seen. */
+  #look(): void {
+    if (this.#end.signal.aborted) return;
+    const look = async (): Promise<void> => {
+      const seen = (await isStopped(this.#folder)) ? ((await readAlarm(this.#folder))?.seen.length ?? 0) + 1 : 0;
+      if (seen > this.#foreign) this.#options.alarmed();
+      this.#foreign = seen;
+    };
+    void look()
+      .catch(() => {})
+      .finally(() => {
+        if (!this.#end.signal.aborted) this.#looking = setTimeout(() => this.#look(), ALARM_LOOK_MS);
+      });
+  }
+}
+
+const HERE = { unlock: 'prompt', separate: false } as const;
+const now = (): string => new Date().toISOString();
+
+/** The log of the process that signs for a server. */
+export const logFileOf = (folder: string, server: string): string => join(folder, `signer-${server}.log`);

@@ -1,0 +1,119 @@
+/** The servers that this computer signs for: joined, shown, and forgotten. */
+import { hostname } from 'node:os';
+import { Rejected } from '../daemon/domain/errors.ts';
+import { signAgain } from '../daemon/home/alarm.ts';
+import { joinServer, readCode } from '../daemon/home/dial.ts';
+import {
+  addressOf,
+  forgetServer,
+  serverFolder,
+  serverNames,
+  walletFolderIn,
+  writeServer,
+} from '../daemon/home/place.ts';
+import type { DesktopParams, ServerList, ServerState } from '../daemon/operator/desktop.ts';
+import type { NewsBatch } from '../daemon/operator/news.ts';
+import { slowed } from './methods.ts';
+import { Server, type ServerOptions } from './server.ts';
+
+type ServersOptions = Omit<ServerOptions, 'told' | 'alarmed' | 'logFile'> & {
+  logFileOf(server: string): string;
+  told(server: string, batch: NewsBatch): void;
+  alarmed(server: string): void;
+  /** The list is another one. */
+  changed(): void;
+};
+
+export class Servers {
+  readonly #options: ServersOptions;
+  readonly #servers = new Map<string, Server>();
+
+  constructor(options: ServersOptions) {
+    this.#options = options;
+  }
+
+  /** Connects with all of them. */
+  async open(): Promise<void> {
+    for (const name of await serverNames(this.#options.dataDir)) await this.#add(name);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+  }
+
+  /** Null: this computer is not connected with it. */
+  get(name: string): Server | null {
+    return this.#servers.get(name) ?? null;
+  }
+
+  get names(): string[] {
+    return [...this.#servers.keys()].sort();
+  }
+
+  /** All that are known. One whose file is damaged is left out; one that a terminal has joined meanwhile is taken in. */
+  async list(): Promise<ServerList> {
+    for (const name of await serverNames(this.#options.dataDir)) if (!this.#servers.has(name)) await this.#add(name);
+    const states = await Promise.allSettled(this.names.map((name) => this.#servers.get(name)!.state()));
+    const servers = states.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    return { servers, computer: hostname() };
+  }
+
+  /**
+   * Connects this computer with a server, under the name of its address; one that it knows is joined anew, and keeps its wallet. Throws
+   * `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`; `Unavailable` if nothing answers.
+   */
+  async join({ address, code, name }: DesktopParams<'desktop.join'>): Promise<ServerState> {
+    const { url, name: called } = addressOf(address.trim());
+    const folder = serverFolder(this.#options.dataDir, called);
+    await writeServer(folder, await joinServer(url, await readCode(code), name));
+    await this.#drop(called);
+    return (await this.#add(called)).state();
+  }
+
+  /** Ends the connection here. The wallet's folder stays. Throws `Rejected('signer.server')`. */
+  async remove(name: string): Promise<ServerList> {
+    this.#needKnown(name);
+    await this.#drop(name);
+    await forgetServer(serverFolder(this.#options.dataDir, name));
+    this.#options.changed();
+    return this.list();
+  }
+
+  /** The operator has looked at a foreign address. Throws `Rejected`: `signer.server`, `vault.*`. */
+  async signAgain(name: string, passphrase: string): Promise<ServerList> {
+    this.#needKnown(name);
+    const folder = serverFolder(this.#options.dataDir, name);
+    await slowed(walletFolderIn(folder), () => signAgain(folder, passphrase, new Date().toISOString()));
+    return this.list();
+  }
+
+  /** Locks the wallets of all of them. */
+  lock(): void {
+    for (const server of this.#servers.values()) void server.keyholder.lock().catch(() => {});
+  }
+
+  #needKnown(name: string): void {
+    if (!this.#servers.has(name)) {
+      throw new Rejected('signer.server', `This computer is not connected with ${name}`);
+    }
+  }
+
+  async #add(name: string): Promise<Server> {
+    const { logFileOf, told, alarmed, changed, ...options } = this.#options;
+    const server = new Server(name, {
+      ...options,
+      logFile: logFileOf(name),
+      told: (batch) => told(name, batch),
+      alarmed: () => alarmed(name),
+    });
+    this.#servers.set(name, server);
+    await server.open();
+    changed();
+    return server;
+  }
+
+  async #drop(name: string): Promise<void> {
+    await this.#servers.get(name)?.close();
+    this.#servers.delete(name);
+  }
+}

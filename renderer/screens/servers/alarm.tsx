@@ -1,0 +1,141 @@
+/** The loudest alarm that there is: a server shows payers an address that is not of this computer's keys. */
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Foreign as Seen } from '../../../daemon/contract/signing-machine.ts';
+import { cellsOf } from '../../../daemon/operator/address.ts';
+import { useDesk } from '../../data.tsx';
+import { useText } from '../../i18n.ts';
+import { Field } from '../../parts/controls.tsx';
+import { useTimes } from '../../parts/format.ts';
+import { ShapeIcon } from '../../parts/icons.tsx';
+import { coinName, Problem } from '../../parts/parts.tsx';
+import '../withdrawals/approve.css';
+import { Cells } from '../withdrawals/recipient.tsx';
+import { find, take, useServers } from './known.ts';
+import TEXTS from './texts.ts';
+
+const STEPS = [
+  ['switchOff', 'switchOffText'],
+  ['warn', 'warnText'],
+  ['newServer', 'newServerText'],
+] as const;
+/** More are counted. */
+const SHOWN_MAX = 5;
+
+export function Alarm({ name }: { name: string }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  const server = find(useServers(), name);
+  if (!server) return null;
+  const { alarm } = server;
+  if (!alarm) {
+    return (
+      <main className="desk-page" id="content" tabIndex={-1}>
+        <p role="status">{t('alarmOver', { server: name })}</p>
+      </main>
+    );
+  }
+  const { seen, more } = alarm;
+  const hidden = more + Math.max(0, seen.length - SHOWN_MAX);
+  return (
+    <>
+      <div className="desk-alarm-head" role="alert">
+        <ShapeIcon shape="failed" size={36} />
+        <div>
+          <h1>{t('alarmTitle', { server: name })}</h1>
+          <p>{t('alarmText')}</p>
+        </div>
+        {seen[0] && <p>{t('found', { time: times.full(seen[0].at) })}</p>}
+      </div>
+      <main className="desk-page" id="content" tabIndex={-1}>
+        <div>
+          <h2>{t('sawTitle')}</h2>
+          {seen.length === 0 && <p>{t('alarmDamaged')}</p>}
+          {seen.slice(0, SHOWN_MAX).map((one) => (
+            <One key={JSON.stringify(one)} seen={one} />
+          ))}
+          {hidden > 0 && <p>{t('more', { n: hidden })}</p>}
+        </div>
+        <aside className="desk-aside">
+          <h2>{t('doNow')}</h2>
+          <ol className="desk-steps">
+            {STEPS.map(([title, text]) => (
+              <li key={title}>
+                <div>
+                  <strong>{t(title)}</strong>
+                  <p>{t(text)}</p>
+                </div>
+              </li>
+            ))}
+          </ol>
+          <button type="button" className="button" onClick={() => print()}>
+            {t('printSteps')}
+          </button>
+          <SignAgain name={name} />
+        </aside>
+      </main>
+    </>
+  );
+}
+
+function One({ seen: { where, invoice, chain, own, shown, account_no, index } }: { seen: Seen }): ReactNode {
+  const t = useText(TEXTS);
+  const { prefix, cells } = cellsOf(shown, own);
+  return (
+    <section className="section">
+      <p>
+        {t(`where_${where}`, { invoice: invoice ?? '–' })} {coinName(chain)}
+      </p>
+      <p>
+        <strong>{t('upperLine')}</strong>{' '}
+        {own === null ? t('noAccount', { n: account_no }) : t('lowerLine', { n: index })}
+      </p>
+      <Cells prefix={prefix} cells={cells} compared={own !== null} kind="lookalike" />
+    </section>
+  );
+}
+
+/** A small link: nobody shall press it to be rid of the red. */
+function SignAgain({ name }: { name: string }): ReactNode {
+  const t = useText(TEXTS);
+  const { desktop } = useDesk();
+  const [asking, setAsking] = useState(false);
+  const [passphrase, setPassphrase] = useState('');
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (passphrase === '' || busy) return;
+    setBusy(true);
+    setError(null);
+    setPassphrase('');
+    desktop
+      .signAgain(name, passphrase)
+      .then(take, setError)
+      .finally(() => setBusy(false));
+  };
+  if (!asking) {
+    return (
+      <p className="quiet">
+        {t('harmless')}{' '}
+        <button type="button" className="link" onClick={() => setAsking(true)}>
+          {t('signAgain')}
+        </button>
+      </p>
+    );
+  }
+  return (
+    <form className="form" onSubmit={submit}>
+      <p>{t('harmlessSure')}</p>
+      <Field
+        label={t('passphrase')}
+        type="password"
+        value={passphrase}
+        onChange={(event) => setPassphrase(event.target.value)}
+      />
+      {error && <Problem error={error} />}
+      <button type="submit" className="button" disabled={busy || passphrase === ''}>
+        {t('signAgain')}
+      </button>
+    </form>
+  );
+}

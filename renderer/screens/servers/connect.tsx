@@ -1,0 +1,197 @@
+/** Connects this computer with a server, by the code that `signer invite` prints there. */
+import { type ClipboardEvent, type FormEvent, type ReactNode, useState } from 'react';
+import type { ServerState } from '../../../daemon/operator/desktop.ts';
+import { useDesk } from '../../data.tsx';
+import { useText } from '../../i18n.ts';
+import { Field } from '../../parts/controls.tsx';
+import { Copy, Problem } from '../../parts/parts.tsx';
+import { pageOf } from '../../place.ts';
+import { find, take, useServers } from './known.ts';
+import TEXTS from './texts.ts';
+
+const INVITE = 'countinghouse signer invite';
+const CODE_CHARS = 24;
+const GROUP_CHARS = 4;
+
+/** A code as it was typed so far, without dashes and blanks. */
+const lettersOf = (typed: string): string => typed.toUpperCase().replace(/[\s-]/g, '');
+
+export function Connect(): ReactNode {
+  const t = useText(TEXTS);
+  const [joined, setJoined] = useState<ServerState | null>(null);
+  return (
+    <main className="desk-page" id="content" tabIndex={-1}>
+      {joined ? <Connected server={joined} /> : <Form onJoined={setJoined} />}
+      <aside className="desk-aside">
+        <h2>{t('thenTitle')}</h2>
+        <ul>
+          {(['calls', 'keys', 'off', 'end'] as const).map((key) => (
+            <li key={key}>
+              <strong>{t(`then_${key}`)}</strong>
+              <p>{t(`then_${key}Text`)}</p>
+            </li>
+          ))}
+        </ul>
+      </aside>
+    </main>
+  );
+}
+
+type Typed = { address: string; code: string; name: string };
+
+function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode {
+  const t = useText(TEXTS);
+  const { desktop } = useDesk();
+  const list = useServers();
+  const [typed, setTyped] = useState<Partial<Typed>>({});
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const { address = '', code = '', name = list?.computer ?? '' } = typed;
+  const missing = Math.ceil((CODE_CHARS - lettersOf(code).length) / GROUP_CHARS);
+  const why = address.trim() === '' ? t('noAddress') : missing > 0 ? t('missing', { n: missing }) : null;
+  const isReady = !busy && why === null && name.trim() !== '';
+  const isKnown = find(list, address.trim().toLowerCase()) !== null;
+  const join = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const server = await desktop.join({ address, code, name });
+      take(await desktop.servers());
+      onJoined(server);
+    } catch (failed) {
+      setError(failed as Error);
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) void join();
+  };
+  return (
+    <form onSubmit={submit}>
+      <h1>{t('connectTitle')}</h1>
+      <p>{t('connectNote')}</p>
+      <Fields typed={{ address, code, name }} change={(field) => setTyped({ ...typed, ...field })} />
+      {isKnown && <p>{t('again')}</p>}
+      {error && <Problem error={error} means={t('nothingKept')} />}
+      <p>
+        <button type="submit" className="button filled large" disabled={!isReady}>
+          {t(busy ? 'connecting' : 'connect')}
+        </button>{' '}
+        {why && <span className="quiet">{why}</span>}
+      </p>
+    </form>
+  );
+}
+
+type FieldsProps = { typed: Typed; change(field: Partial<Typed>): void };
+
+/** The three steps. */
+function Fields({ typed, change }: FieldsProps): ReactNode {
+  const t = useText(TEXTS);
+  const paste = (event: ClipboardEvent<HTMLInputElement>): void => {
+    const text = event.clipboardData.getData('text');
+    // the lines that the terminal prints may be pasted whole
+    const found = /(?:\w{4}[\s-]*){6}\s*$/.exec(text.trim())?.[0];
+    if (!found || lettersOf(found).length !== CODE_CHARS) return;
+    event.preventDefault();
+    change({ code: found.trim() });
+  };
+  return (
+    <ol className="desk-steps">
+      <li>
+        <div>
+          <strong>{t('askCode')}</strong>
+          <p className="quiet">{t('askCodeText')}</p>
+          <p className="command">
+            <code>{INVITE}</code> <Copy text={INVITE} />
+          </p>
+        </div>
+      </li>
+      <li>
+        <div>
+          <strong>{t('typeIt')}</strong>
+          <Field
+            label={t('server')}
+            value={typed.address}
+            placeholder="pay.shop.example"
+            spellCheck={false}
+            onPaste={paste}
+            onChange={(event) => change({ address: event.target.value })}
+          />
+          <Field
+            label={t('code')}
+            className="mono"
+            value={typed.code}
+            spellCheck={false}
+            autoCapitalize="characters"
+            hint={t('codeHint')}
+            onPaste={paste}
+            onChange={(event) => change({ code: event.target.value })}
+          />
+        </div>
+      </li>
+      <li>
+        <div>
+          <strong>{t('nameIt')}</strong>
+          <Field
+            label={t('computerName')}
+            value={typed.name}
+            hint={t('computerHint')}
+            onChange={(event) => change({ name: event.target.value })}
+          />
+        </div>
+      </li>
+    </ol>
+  );
+}
+
+/** Who holds what now. */
+function Connected({ server: { name, wallet } }: { server: ServerState }): ReactNode {
+  const t = useText(TEXTS);
+  const rows = [
+    ['words', true, false],
+    ['passphrase', false, false],
+    ['limits', true, false],
+    ['journal', true, false],
+    ['public', true, true],
+    ['books', false, true],
+  ] as const;
+  const has = (yes: boolean): ReactNode => <td>{t(yes ? 'yes' : 'no')}</td>;
+  return (
+    <div>
+      <p className="state good" role="status">
+        {t('connectedWith', { server: name })}
+      </p>
+      <h1>{t('connectedTitle')}</h1>
+      <p>{t('connectedNote')}</p>
+      <table className="desk-list">
+        <thead>
+          <tr>
+            <th>{t('who')}</th>
+            <th>{t('thisComputer')}</th>
+            <th>{t('server')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([key, here, there]) => (
+            <tr key={key}>
+              <td>
+                <strong>{t(`holds_${key}`)}</strong>
+                <span className="quiet">{t(`holds_${key}Text`)}</span>
+              </td>
+              {has(here)}
+              {has(there)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p>
+        <a className="button filled large" href={pageOf(name, wallet === 'none' ? 'first/live' : 'home')}>
+          {t(wallet === 'none' ? 'makeWords' : 'openServer')}
+        </a>
+      </p>
+      <p className="quiet">{t('ownPages')}</p>
+    </div>
+  );
+}
