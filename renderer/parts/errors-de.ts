@@ -7,9 +7,15 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'account.checksum': 'Ein Zeichen des Schlüssels ist falsch: Die Prüfsumme stimmt nicht',
   'account.key':
     'Das ist kein erweiterter öffentlicher Schlüssel und kein Output-Descriptor mit einem solchen, oder dieser Coin hat keine',
+  'account.depth':
+    'Das ist nicht der Schlüssel eines Kontos, sondern der Hauptschlüssel, ein Zweig oder eine Adresse: Exportieren Sie den des Kontos selbst, etwa m/44h/60h/0h',
+  'account.in_use': 'Ein anderes Geschäft hat diesen Schlüssel schon: Jedes braucht ein eigenes Konto',
+  'account.integrated': 'Das ist eine integrierte Adresse: Geben Sie die Hauptadresse des Kontos',
   'account.network': 'Der Schlüssel gehört zu einem anderen Netz oder einem anderen Coin',
   'account.script':
     'Der Schlüssel sagt nicht, welche Adressen seine Wallet macht, oder nennt zwei Arten: Geben Sie ihren Output-Descriptor',
+  'account.subaddress': 'Das ist eine Unteradresse: Geben Sie die Hauptadresse des Kontos',
+  'account.view_key': 'Der private View Key gehört nicht zu dieser Adresse',
   'account.watch_only':
     'Die Schlüssel dieses Kontos sind in einer anderen Wallet: Senden Sie es von dort. Die Bücher folgen',
   'psbt.abandoned':

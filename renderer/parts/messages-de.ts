@@ -1,25 +1,5 @@
 /** The service's messages in German, by their code. The English ones are the service's own: `daemon/domain/messages.ts`. */
-import type { MessageCode, SUBJECTS } from '../../daemon/domain/messages.ts';
-
-export const SUBJECTS_DE: { readonly [subject in (typeof SUBJECTS)[number]]: string } & { [other: string]: string } = {
-  addresses: 'Adressen',
-  alerts: 'Meldungen',
-  backup: 'Sicherung',
-  books: 'Bücher',
-  certificate: 'Zertifikat',
-  clock: 'Uhr',
-  disk: 'Datenträger',
-  drill: 'Probe der Sicherung',
-  permissions: 'Dateirechte',
-  port: 'Port',
-  proxies: 'Proxys',
-  rates: 'Kurse',
-  release: 'Version',
-  restore: 'Wiederherstellung',
-  sources: 'Quellen',
-  wallet: 'Wallet',
-  withdrawals: 'Auszahlungen',
-};
+import type { MessageCode } from '../../daemon/domain/messages.ts';
 
 export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'alert.undelivered': 'Meldungen kommen über {channel} nicht an: {reason}. `countinghouse alert test` probiert es aus',

@@ -1,15 +1,15 @@
 /** Small parts that every screen uses. */
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useId, useState } from 'react';
 import { findAsset } from '../../daemon/domain/assets.ts';
 import type { Message } from '../../daemon/domain/messages.ts';
 import { NotConnected } from '../bridge.ts';
 import { useLanguage, useText, useTimeZone } from '../i18n.ts';
-import { ERRORS_DE } from './errors-de.ts';
 import { exact, fiat, foreign, groups, splitZeros } from './format.ts';
 import { type Shape, ShapeIcon } from './icons.tsx';
 import { chainName } from './names.ts';
 import TEXTS from './texts.ts';
 import { piecesOf } from './told.ts';
+import { useWords } from './words.ts';
 
 export type Tone = 'main' | 'good' | 'warn' | 'bad' | 'quiet';
 
@@ -24,8 +24,14 @@ export const Said = ({ text }: { text: string }): ReactNode => (
 );
 
 /** A message of the service, in the reader's language where it has one. */
-export function Told({ said }: { said: Message }): ReactNode {
-  return piecesOf(said, useLanguage(), useTimeZone()).map((piece, at) => {
+export const Told = ({ said }: { said: Message }): ReactNode => (
+  <Suspense fallback={null}>
+    <Pieces said={said} />
+  </Suspense>
+);
+
+function Pieces({ said }: { said: Message }): ReactNode {
+  return piecesOf(said, useWords(), useLanguage(), useTimeZone()).map((piece, at) => {
     const Kind = piece.from === 'service' ? Said : Foreign;
     // biome-ignore lint/suspicious/noArrayIndexKey: the pieces keep their places
     return piece.from === 'own' ? piece.text : <Kind key={at} text={piece.text} />;
@@ -170,13 +176,16 @@ export function Notice({ tone, title, children, actions }: NoticeProps): ReactNo
 }
 type NoticeProps = { tone: Tone; title: ReactNode; children?: ReactNode; actions?: ReactNode };
 
-const isTranslated = (code: unknown): code is keyof typeof ERRORS_DE => Object.hasOwn(ERRORS_DE, String(code));
-
 /** Why something was refused: in the reader's language where its code is known, else in the service's words. */
-export function Reason({ error }: { error: Error }): ReactNode {
-  const language = useLanguage();
-  const code = 'code' in error ? error.code : null;
-  return language === 'de' && isTranslated(code) ? `${ERRORS_DE[code]}.` : <Said text={error.message} />;
+export const Reason = ({ error }: { error: Error }): ReactNode => (
+  <Suspense fallback={null}>
+    <Refusal error={error} />
+  </Suspense>
+);
+
+function Refusal({ error }: { error: Error }): ReactNode {
+  const words = useWords().get('code' in error ? `${error.code}` : '');
+  return words === undefined ? <Said text={error.message} /> : `${words}.`;
 }
 
 /** An error of a call in words. `means`: what it means for the money. */

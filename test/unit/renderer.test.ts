@@ -22,11 +22,12 @@ import {
   times,
   unscaled,
 } from '../../renderer/parts/format.ts';
-import { MESSAGES_DE, SUBJECTS_DE } from '../../renderer/parts/messages-de.ts';
+import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import KINDS from '../../renderer/screens/alerts/kind-texts.ts';
 import { amountOf, press, tipOn } from '../../renderer/screens/counter/amount.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 import { daysOfMonth, monthsUntil } from '../../renderer/screens/invoices/months.ts';
+import { SUBJECTS_DE } from '../../renderer/screens/sources/subjects-de.ts';
 
 const RENDERER = join(import.meta.dirname, '..', '..', 'renderer');
 const screens = readdirSync(RENDERER, { recursive: true, encoding: 'utf8' }).filter((name) =>

@@ -11,10 +11,11 @@ import {
   reasonOf,
   textOf,
 } from '../../daemon/domain/messages.ts';
+import { GERMAN_WORDS } from '../../renderer/parts/german-words.ts';
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import { piecesOf } from '../../renderer/parts/told.ts';
 
-const german = (said: Message) => piecesOf(said, 'de', 'UTC');
+const german = (said: Message) => piecesOf(said, GERMAN_WORDS, 'de', 'UTC');
 const words = (said: Message): string =>
   german(said)
     .map(({ text }) => text)
@@ -34,7 +35,7 @@ describe('a message', () => {
     expect(german(said).filter(({ from }) => from === 'service')).toEqual(
       names.includes('reason') ? [{ from: 'service', text: '«reason»' }] : [],
     );
-    expect(piecesOf(said, 'en', 'UTC')).toEqual([
+    expect(piecesOf(said, new Map(), 'en', 'UTC')).toEqual([
       {
         from: 'service',
         text: names.reduce((text: string, name) => text.replace(`{${name}}`, named[name]!), MESSAGES[code]),
@@ -54,7 +55,7 @@ describe('a message', () => {
 
   it('shows times in English in the time zone, too', () => {
     const at = '2026-03-01T10:20:30.840000Z';
-    const english = (said: Message) => piecesOf(said, 'en', 'Europe/Berlin').map(({ text }) => text);
+    const english = (said: Message) => piecesOf(said, new Map(), 'en', 'Europe/Berlin').map(({ text }) => text);
     expect(english(message('doctor.drill_at', { at }))).toEqual(['the last was on 1 Mar 2026, 11:20:30']);
     const inside = message('chain.away', { chain: 'LTC', minutes: 7, reason: message('doctor.drill_at', { at }) });
     expect(english(inside)).toEqual([expect.stringContaining('1 Mar 2026, 11:20:30')]);

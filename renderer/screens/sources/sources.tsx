@@ -7,7 +7,6 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Language, type Translate, useLanguage, useText } from '../../i18n.ts';
 import { ago, foreign, span } from '../../parts/format.ts';
-import { SUBJECTS_DE } from '../../parts/messages-de.ts';
 import { chainName, sourceName } from '../../parts/names.ts';
 import {
   Answer,
@@ -23,6 +22,7 @@ import {
   State,
   Told,
 } from '../../parts/parts.tsx';
+import { SUBJECTS_DE } from './subjects-de.ts';
 import TEXTS from './texts.ts';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
