@@ -5,13 +5,20 @@
  */
 import type { ChainId, Network } from '../domain/assets.ts';
 import { type AccountKey, SCRIPT_FORMS, type ScriptForm } from '../domain/chain.ts';
-import { EVM_CHAINS, type EvmChain, isEvm, NATIVE_COIN } from '../domain/evm.ts';
+import { isEvm, NATIVE_COIN } from '../domain/evm.ts';
 import { isMovedElsewhere } from '../domain/watch-only.ts';
 import type { Accounts } from '../operator/open-business.ts';
-import { ownAddress } from '../wallet/own-address.ts';
-import { readPrimary, readViewOnly } from '../wallet/view-only.ts';
-import { FORM_NAMES, FORMS, readWatchOnly } from '../wallet/watch-only.ts';
-import { readEvmWatchOnly } from '../wallet/watch-only-evm.ts';
+import {
+  COIN_CHAINS,
+  checkMoneroAddress,
+  FORM_NAMES,
+  FORMS,
+  firstAddresses,
+  readExtendedAccount,
+  readMoneroAccount,
+  WATCHABLE,
+  type Watchable,
+} from '../operator/watch-only.ts';
 import { usage } from './io.ts';
 import { confirm } from './prompt.ts';
 import { secretFrom } from './secrets.ts';
@@ -19,19 +26,12 @@ import type { Session } from './session.ts';
 
 export type WatchOptions = { account?: string[]; script?: string[]; viewKeyFile?: string };
 
-type CoinChain = keyof typeof FORMS;
-type Watchable = CoinChain | EvmChain | 'XMR';
-
-const SHOWN = 3;
 /** How wallets name the place of these addresses. */
 const EVM_PLACE = "m/44'/60'/account'/0/index";
 const XMR_PLACE = 'subaddresses 1 and later of account 0';
 
 /** Collects an option that may be repeated. A descriptor may contain a comma. */
 export const each = (text: string, before: string[] = []): string[] => [...before, text];
-
-const COIN_CHAINS = Object.keys(FORMS) as CoinChain[];
-const WATCHABLE: readonly Watchable[] = [...COIN_CHAINS, ...EVM_CHAINS, 'XMR'];
 
 /** `BTC=text`; a chain of accounts may be named by its coin. Throws `Failure` for another chain, and for one that was given before. */
 function byChain<Chain extends Watchable>(
@@ -63,7 +63,7 @@ function formsOf(texts: readonly string[]): Map<Watchable, ScriptForm> {
 
 /**
  * The accounts of `--account`, once the operator said that their first addresses are the other wallet's. Throws `Failure`, and
- * `Rejected` as `readWatchOnly`, `readEvmWatchOnly` and `readViewOnly`.
+ * `Rejected` as `readExtendedAccount` and `readMoneroAccount`.
  */
 export async function watchedAccounts(
   session: Session,
@@ -81,20 +81,17 @@ export async function watchedAccounts(
     const key =
       chain === 'XMR'
         ? await viewOnly(session, network, text, viewKeyFile)
-        : readKey(text, chain, network, forms.get(chain) ?? null);
+        : readExtendedAccount(text, chain, network, forms.get(chain) ?? null);
     keys.push([chain, key]);
   }
   if (keys.length === 0) return {};
-  session.note(keys.map(([chain, key]) => firstAddresses(chain, network, key)).join('\n'));
+  session.note(keys.map(([chain, key]) => addressesText(chain, network, key)).join('\n'));
   const chains = keys.map(([chain]) => chain).filter(isMovedElsewhere);
   if (chains.length > 0)
     session.note(`${movedElsewhere(chains)} Nothing is paid out, refunded, collected or sent on here.`);
   await confirm(session.io, session.yes, 'Does the wallet that has the keys show the same first receiving addresses?');
   return Object.fromEntries(keys);
 }
-
-const readKey = (text: string, chain: CoinChain | EvmChain, network: Network, form: ScriptForm | null): AccountKey =>
-  isEvm(chain) ? readEvmWatchOnly(text, chain, network) : readWatchOnly(text, chain, network, form);
 
 async function viewOnly(session: Session, network: Network, address: string, file: string | undefined) {
   if (/[:,;\s]/.test(address)) {
@@ -104,9 +101,9 @@ async function viewOnly(session: Session, network: Network, address: string, fil
     );
   }
   // a wrong address is told before a key is asked for
-  readPrimary(address, network);
+  checkMoneroAddress(address, network);
   const viewKey = await secretFrom(session, file, 'Private view key of that address:', '--view-key-file');
-  return readViewOnly(address, viewKey, network);
+  return readMoneroAccount(address, viewKey, network);
 }
 
 const movedElsewhere = (chains: readonly ChainId[]): string =>
@@ -120,10 +117,8 @@ export function movedElsewhereText(watchOnly: readonly ChainId[]): string | null
   return chains.length > 0 ? movedElsewhere(chains) : null;
 }
 
-/** Numbered as the other wallet numbers them. */
-function firstAddresses(chain: Watchable, network: Network, key: AccountKey): string {
-  const first = chain === 'XMR' ? 1 : 0;
-  const addresses = Array.from({ length: SHOWN }, (_, at) => `  ${at + first}  ${ownAddress(key, chain, network, at)}`);
+function addressesText(chain: Watchable, network: Network, key: AccountKey): string {
+  const addresses = firstAddresses(chain, network, key).map(({ number, address }) => `  ${number}  ${address}`);
   const form = key.kind === 'secp256k1' ? key.watch?.form : null;
   return [`${chain}, ${form ? FORM_NAMES[form] : chain === 'XMR' ? XMR_PLACE : EVM_PLACE}:`, ...addresses].join('\n');
 }

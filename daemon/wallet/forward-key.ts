@@ -15,7 +15,7 @@ const ADDRESS_CHARS_MAX = 106;
 export type ForwardKey = { text: string; at(index: number): string };
 
 /** How many addresses of an extended public key people compare with the wallet that has its keys. */
-const COMPARED = 3;
+export const COMPARED = 3;
 
 /** The addresses that payments go to from an index on, to compare. */
 export const nextOf = ({ at }: ForwardKey, from: number): string[] =>

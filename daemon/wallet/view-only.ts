@@ -3,7 +3,7 @@
  *
  * Invariant: a private spend key is refused, and neither it nor a view key is in an error.
  */
-import { hexToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import type { Network } from '../domain/assets.ts';
 import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
@@ -31,10 +31,10 @@ export function readViewOnly(address: string, viewKey: string, network: Network)
   const { spend, view } = readPrimary(given, network);
   if (!KEY.test(key)) throw new Rejected('account.key', 'A private view key of Monero has 64 hex digits', FIELD);
   const scalar = littleEndian(hexToBytes(key));
-  const publicSpendKey = Buffer.from(spend).toString('hex');
+  const publicSpendKey = bytesToHex(spend);
   const account: ViewOnlyKey = { kind: 'monero', privateViewKey: key, publicSpendKey, watch: true };
   refuseSpendKey(account);
-  const isOwn = scalar > 0n && scalar < Point.Fn.ORDER && Buffer.compare(multipliedBase(scalar).toBytes(), view) === 0;
+  const isOwn = scalar > 0n && scalar < Point.Fn.ORDER && multipliedBase(scalar).toHex() === bytesToHex(view);
   if (isOwn) return account;
   throw new Rejected('account.view_key', 'The private view key is not that of the address', FIELD);
 }
@@ -59,7 +59,7 @@ const areWords = (text: string): boolean => text.split(/\s+/).length >= WORDS_MI
 
 /** The public keys of a primary address. Throws `Rejected` as `readViewOnly`. */
 export function readPrimary(text: string, network: Network): NamedAddress {
-  if (areWords(text)) throw isPrivate();
+  if (areWords(text) || KEY.test(text.toLowerCase())) throw isPrivate();
   if (!ADDRESS.test(text)) throw new Rejected('account.key', 'It is no address of Monero', FIELD);
   const named = readAddress(text);
   if (named === null) {

@@ -224,6 +224,8 @@ describe.skipIf(!hasChromium)(chromiumTitle('forwarding in the console'), () => 
     expect(await page.getByRole('button', { name: 'Save the plan' }).count()).toBe(0);
     await looked(page, 'at-home');
     await shop.go(page, 'first/live');
+    expect(await page.getByRole('radio', { name: 'On my computer at home' }).isChecked()).toBe(true);
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('The keys are on another machine').waitFor();
     expect(await page.locator('input[type=password]').count()).toBe(0);
     await page.context().close();

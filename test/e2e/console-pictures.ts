@@ -117,11 +117,15 @@ describe('pictures of the console', () => {
       { name: 'first-connect', screen: 'first', act: (page) => next(page, 2) },
       { name: 'first-payment', screen: 'first', act: (page) => next(page, 3), widths: ALL },
       { name: 'first-live', screen: 'first', act: (page) => next(page, 4) },
-      { name: 'live-wallet', screen: 'first/live', widths: ALL },
+      { name: 'live-keys', screen: 'first/live', widths: ALL },
+      { name: 'live-wallet', screen: 'first/live', widths: ALL, act: (page) => next(page, 1) },
       {
         name: 'live-words-typed',
         screen: 'first/live',
-        act: (page) => page.getByText('I have words already').click(),
+        act: async (page) => {
+          await next(page, 1);
+          await page.getByText('I have words already').click();
+        },
       },
     ]);
   });
@@ -331,7 +335,8 @@ describe('pictures of the console', () => {
       { name: 'settings-open-de', screen: 'settings', german: true, before: answers('reach.show', TESTING) },
       { name: 'settings-de', screen: 'settings', german: true },
       { name: 'first-de', screen: 'first', german: true },
-      { name: 'live-de', screen: 'first/live', german: true },
+      { name: 'live-keys-de', screen: 'first/live', widths: ALL, german: true },
+      { name: 'live-de', screen: 'first/live', german: true, act: (page) => next(page, 1) },
       ...[1, 2, 3, 4].map(
         (step): Scene => ({ name: `first-de-${step}`, screen: 'first', german: true, act: (page) => next(page, step) }),
       ),

@@ -640,6 +640,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
   it('makes a wallet whose words it asks back, and a business with a Monero wallet, while the service reads neither', async () => {
     const page = await shop.open('first/live');
     const { heard, stop } = listen();
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByLabel('New passphrase').fill(PASSPHRASE);
     await page.getByLabel('Once more').fill('another one');
     await page.getByText('The two are not equal').waitFor();

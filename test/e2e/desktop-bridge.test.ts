@@ -69,6 +69,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the desktop shell in Chromium'), ()
 
   it('makes a wallet, asks its words back and opens a business, all of it by the main process', async () => {
     await go('first/live');
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByLabel('New passphrase').fill(PASSPHRASE);
     await page.getByLabel('Once more').fill(PASSPHRASE);
     // it does not answer: the user is told, and goes on

@@ -4,7 +4,7 @@ import { DEFAULT_SCOPES } from '../../../daemon/contract/operator-shapes.ts';
 import { openBusiness, openWithMonero } from '../../../daemon/operator/open-business.ts';
 import type { Params } from '../../bridge.ts';
 import { useConnection, useData } from '../../data.tsx';
-import { useText } from '../../i18n.ts';
+import { OWN_ZONE, useText } from '../../i18n.ts';
 import { useCustody, useKeyholder } from '../../keyholder.ts';
 import { Field, Select } from '../../parts/controls.tsx';
 import { Problem } from '../../parts/parts.tsx';
@@ -12,38 +12,29 @@ import { useDoing } from '../wallet/doing.ts';
 import type { NewBusiness } from './live.tsx';
 import TEXTS from './live-texts.ts';
 import type { Opened } from './live-wallet.tsx';
-import { type Past, usePast, WordsField } from './past.tsx';
+import { type Past, pastOf, usePast, WordsField } from './past.tsx';
 import { Head } from './steps.tsx';
 
 const NETWORKS = ['mainnet', 'testnet', 'regtest'] as const;
 type Network = (typeof NETWORKS)[number];
 
+type Wanted = Params<'business.add'>;
 type Props = { opened: Opened; onAdded(added: NewBusiness, passphrase: string): Promise<void> };
 
+/** The business of a wallet of this program. */
 export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
   const t = useText(TEXTS);
   const { up } = useConnection();
   const open = useOpening();
   const { error, busy, run } = useDoing();
-  const [name, setName] = useState('');
-  const [timeZone, setTimeZone] = useState(() => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC');
-  const [origin, setOrigin] = useState('');
-  const [network, setNetwork] = useState<Network>('mainnet');
+  const naming = useNaming();
   const monero = useMonero(opened.past);
   const { passphrase } = opened;
   const add = async (): Promise<void> => {
-    const wanted = {
-      name: name.trim(),
-      network,
-      time_zone: timeZone.trim(),
-      key: { name: 'first key', scopes: DEFAULT_SCOPES },
-      ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
-      ...pastOf(monero.past),
-    };
-    const added = await open(wanted, passphrase, monero.words);
+    const added = await open({ ...naming.wanted, ...pastOf(monero.past) }, passphrase, monero.words);
     await onAdded(added, passphrase);
   };
-  const isReady = up && !busy && name.trim() !== '' && monero.isRight;
+  const isReady = up && !busy && naming.isReady && monero.isRight;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) void run(add);
@@ -52,6 +43,63 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
     <>
       <Head title={t('businessTitle')} note={t('businessNote')} />
       <form className="form" onSubmit={submit}>
+        {naming.fields}
+        {monero.fields}
+        {error && <Problem error={error} />}
+        <button type="submit" className="button filled large" disabled={!isReady}>
+          {t(busy ? 'adding' : 'add')}
+        </button>
+      </form>
+    </>
+  );
+}
+
+type NamedProps = { before: Wanted | null; onNamed(wanted: Wanted): void };
+
+/** The business of accounts that are in another wallet. `before`: as it was named already. */
+export function NamedBusiness({ before, onNamed }: NamedProps): ReactNode {
+  const t = useText(TEXTS);
+  const { wanted, isReady, fields } = useNaming(before);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) onNamed(wanted);
+  };
+  return (
+    <>
+      <Head title={t('businessTitle')} note={t('businessNote')} />
+      <form className="form" onSubmit={submit}>
+        {fields}
+        <button type="submit" className="button filled large" disabled={!isReady}>
+          {t('next')}
+        </button>
+      </form>
+    </>
+  );
+}
+
+type Naming = { wanted: Wanted; isReady: boolean; fields: ReactNode };
+
+const networkOf = (wanted: Wanted | null): Network => NETWORKS.find((one) => one === wanted?.network) ?? 'mainnet';
+
+/** Name, days and network, and the page that may call it. */
+function useNaming(before: Wanted | null = null): Naming {
+  const t = useText(TEXTS);
+  const [name, setName] = useState(before?.name ?? '');
+  const [timeZone, setTimeZone] = useState(before?.time_zone ?? OWN_ZONE);
+  const [origin, setOrigin] = useState(before?.client?.origins?.[0] ?? '');
+  const [network, setNetwork] = useState<Network>(networkOf(before));
+  const wanted = {
+    name: name.trim(),
+    network,
+    time_zone: timeZone.trim(),
+    key: { name: 'first key', scopes: DEFAULT_SCOPES },
+    ...(origin.trim() === '' ? {} : { client: { name: 'first client', origins: [origin.trim()] } }),
+  };
+  return {
+    wanted,
+    isReady: wanted.name !== '',
+    fields: (
+      <>
         <Field
           label={t('name')}
           autoFocus
@@ -78,14 +126,9 @@ export function LiveBusiness({ opened, onAdded }: Props): ReactNode {
           options={NETWORKS.map((one) => [one, t(one)] as const)}
           onChange={setNetwork}
         />
-        {monero.fields}
-        {error && <Problem error={error} />}
-        <button type="submit" className="button filled large" disabled={!isReady}>
-          {t(busy ? 'adding' : 'add')}
-        </button>
-      </form>
-    </>
-  );
+      </>
+    ),
+  };
 }
 
 /** Adds the business; `moneroWords`: empty for the Monero account that the wallet's own words give. */
@@ -105,12 +148,6 @@ function useOpening() {
       drop: (on, accountNo) => custody.dropMonero(passphrase, on, accountNo),
     });
   };
-}
-
-/** In the form of the operator API. */
-function pastOf(past: Past | null): { birthday?: string; restore_height?: number } {
-  if (past === null) return {};
-  return 'birthday' in past ? { birthday: `${past.birthday}T00:00:00.000Z` } : { restore_height: past.restoreHeight };
 }
 
 /** `words`: empty while no Monero wallet is brought along. */

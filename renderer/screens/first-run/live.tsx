@@ -1,62 +1,72 @@
 /**
- * The way to real money: a wallet with its words and their proof, a business, its sources, and the keys for the shop.
+ * The way to real money: where the keys live, a wallet with its words and their proof or accounts of another wallet, a business, its sources,
+ * and the keys for the shop.
  *
  * Invariant: words and passphrase live in this component only, and are dropped when the account's keys are derived.
  */
-import { type ReactNode, useState } from 'react';
-import type { Result } from '../../bridge.ts';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { Params, Result } from '../../bridge.ts';
 import { useCall, useData } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody, useKeyholder } from '../../keyholder.ts';
-import { Answer, Notice, Problem, Reason } from '../../parts/parts.tsx';
-import { go, href } from '../../router.ts';
+import { Answer, Notice, Problem, Reason, Still } from '../../parts/parts.tsx';
+import { Code } from '../developers/connect.tsx';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
-import { LiveBusiness } from './live-business.tsx';
-import { BRAND, LiveCoins, LiveKeys, LiveReach, LiveTakings, type Takings } from './live-shop.tsx';
+import ACCOUNTS from './account-texts.ts';
+import { LiveBusiness, NamedBusiness } from './live-business.tsx';
+import { Foot, STEPS, type Step, stepAfter } from './live-foot.tsx';
+import { LiveCoins, LiveKeys, LiveReach, LiveTakings, type Takings } from './live-shop.tsx';
 import TEXTS from './live-texts.ts';
 import { LiveWallet, type Opened } from './live-wallet.tsx';
 import { Head, Steps } from './steps.tsx';
+import { AtHome, isFar, type Where, WhereKeys } from './where.tsx';
 
-const STEPS = ['wallet', 'words', 'proof', 'business', 'coins', 'takings', 'reach', 'connect'] as const;
-type Step = (typeof STEPS)[number];
+/** It reads keys, which takes half a hundred kilobytes that nobody else needs. */
+const Accounts = lazy(() => import('./accounts.tsx'));
 
 export type NewBusiness = Result<'business.add'>;
 
 export function Live(): ReactNode {
   const t = useText(TEXTS);
-  const { client } = useData();
+  const { client, session } = useData();
   const { choose } = useBusinesses();
-  const custody = useCustody();
   const status = useCall('wallet.status', {});
-  const [step, setStep] = useState<Step>('wallet');
+  const [step, setStep] = useState<Step>('keys');
+  const [where, setWhere] = useState<Where | null>(null);
+  const [named, setNamed] = useState<Params<'business.add'> | null>(null);
   const [opened, setOpened] = useState<Opened | null>(null);
   const [hidden, setHidden] = useState(false);
   const [added, setAdded] = useState<NewBusiness | null>(null);
   const [takings, setTakings] = useState<Takings>('forward');
-  const { error, busy, run } = useDoing();
   const { unlock, notRemembered } = useFirstUnlock();
-  const wasAdded = async (result: NewBusiness, passphrase: string): Promise<void> => {
+  const wasAdded = async (result: NewBusiness, passphrase: string | null): Promise<void> => {
     setAdded(result);
     setOpened(null);
     choose(result.business.id);
     setStep('coins');
-    await unlock(passphrase, opened?.remember === true);
+    if (passphrase === null) setTakings('leave');
+    else await unlock(passphrase, opened?.remember === true);
     await client.invalidateQueries();
   };
-  const proved = (): void =>
-    void run(() => custody.prove(opened?.passphrase ?? '')).then((done) => done && setStep('business'));
+  const hasWallet = status.data !== undefined && status.data.wallet.state !== 'none';
+  const chosen = where ?? firstWhere(session.home !== null, hasWallet);
+  const steps: readonly Step[] = STEPS[chosen];
   return (
     <Steps
       title={t('title')}
-      names={STEPS.map((name) => t(name))}
-      at={STEPS.indexOf(step)}
+      names={steps.map((name) => t(name))}
+      at={steps.indexOf(step)}
       network={added?.business.network ?? 'mainnet'}
       leave={t('leave')}
-      foot={<Foot step={step} hidden={hidden} setHidden={setHidden} setStep={setStep} takings={takings} />}
+      foot={
+        <Foot step={step} steps={steps} hidden={hidden} setHidden={setHidden} setStep={setStep} takings={takings} />
+      }
     >
-      {step === 'wallet' && (
+      {step === 'keys' && <Answer of={status}>{() => <WhereKeys value={chosen} choose={setWhere} />}</Answer>}
+      {step === 'home' && session.home === null && <AtHome hasWallet={hasWallet} />}
+      {(step === 'wallet' || (step === 'home' && session.home !== null)) && (
         <Answer of={status}>
           {({ wallet }) => (
             <LiveWallet
@@ -69,27 +79,98 @@ export function Live(): ReactNode {
           )}
         </Answer>
       )}
-      {step === 'words' && opened?.words && (
-        <>
-          <Head title={t('wordsTitle', { n: opened.words.length })} note={t('wordsNote')} />
-          <Words words={opened.words} hidden={hidden} />
-        </>
-      )}
-      {step === 'proof' && opened?.words && (
-        <>
-          <Head title={t('proofTitle')} note={t('proofNote')} />
-          <WordsProof words={opened.words} busy={busy} onProved={proved} />
-          {error && <Problem error={error} />}
-        </>
-      )}
+      {opened?.words && <WordSteps step={step} opened={opened} hidden={hidden} onProved={() => setStep('business')} />}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
+      {chosen === 'elsewhere' && (
+        <ElsewhereSteps step={step} setStep={setStep} named={named} setNamed={setNamed} onAdded={wasAdded} />
+      )}
       {step === 'coins' && notRemembered}
-      {step === 'coins' && added && <LiveCoins id={added.business.id} onSaved={() => setStep('takings')} />}
+      {step === 'coins' && added && (
+        <LiveCoins id={added.business.id} onSaved={() => setStep(stepAfter(steps, 'coins'))} />
+      )}
       {step === 'takings' && <LiveTakings value={takings} choose={setTakings} />}
       {step === 'reach' && <LiveReach />}
       {step === 'connect' && added && <LiveKeys added={added} />}
     </Steps>
   );
+}
+
+type WordProps = { step: Step; opened: Opened; hidden: boolean; onProved(): void };
+
+/** The words of a new wallet, and their proof. */
+function WordSteps({ step, opened, hidden, onProved }: WordProps): ReactNode {
+  const t = useText(TEXTS);
+  const custody = useCustody();
+  const { error, busy, run } = useDoing();
+  const words = opened.words ?? [];
+  const prove = (): void => void run(() => custody.prove(opened.passphrase)).then((done) => done && onProved());
+  if (step === 'words') {
+    return (
+      <>
+        <Head title={t('wordsTitle', { n: words.length })} note={t('wordsNote')} />
+        <Words words={words} hidden={hidden} />
+      </>
+    );
+  }
+  if (step !== 'proof') return null;
+  return (
+    <>
+      <Head title={t('proofTitle')} note={t('proofNote')} />
+      <WordsProof words={words} busy={busy} onProved={prove} />
+      {error && <Problem error={error} />}
+    </>
+  );
+}
+
+type ElsewhereProps = {
+  step: Step;
+  setStep(step: Step): void;
+  /** The business without its accounts; null: it has no name yet. */
+  named: Params<'business.add'> | null;
+  setNamed(named: Params<'business.add'>): void;
+  onAdded(added: NewBusiness, passphrase: null): Promise<void>;
+};
+
+const ADD = 'business add --name "My shop" --network mainnet --account BTC=zpub… --no-wallet';
+
+/**
+ * A business and its accounts in another wallet, or the command for it: where browsers may add none, or where a computer at home keeps the keys
+ * to compare addresses with.
+ */
+function ElsewhereSteps({ step, setStep, named, setNamed, onAdded }: ElsewhereProps): ReactNode {
+  const t = useText(ACCOUNTS);
+  const { approvals, home } = useData().session;
+  if (step === 'accounts' && named) {
+    return (
+      <Suspense fallback={<Still />}>
+        <Accounts wanted={named} onAdded={(added) => void onAdded(added, null)} />
+      </Suspense>
+    );
+  }
+  if (step !== 'business') return null;
+  if (!approvals || home !== null) {
+    return (
+      <>
+        <Head title={t('commandTitle')} note={t(home === null ? 'commandOff' : 'commandHome')} />
+        <Code text={home === null ? `countinghouse ${ADD}` : `countinghouse --server NAME ${ADD}`} />
+      </>
+    );
+  }
+  return (
+    <NamedBusiness
+      before={named}
+      onNamed={(now) => {
+        setNamed(now);
+        setStep('accounts');
+      }}
+    />
+  );
+}
+
+/** The answer that is likely, until another one is chosen. */
+function firstWhere(isHome: boolean, hasWallet: boolean): Where {
+  if (isHome) return 'home';
+  return hasWallet || !isFar() ? 'here' : 'home';
 }
 
 type FirstUnlock = { unlock(passphrase: string, remember: boolean): Promise<void>; notRemembered: ReactNode };
@@ -115,66 +196,4 @@ function useFirstUnlock(): FirstUnlock {
       </Notice>
     ),
   };
-}
-
-type FootProps = {
-  step: Step;
-  hidden: boolean;
-  setHidden(hidden: boolean): void;
-  setStep(step: Step): void;
-  takings: Takings;
-};
-
-/** The steps with a form of their own have their button there. */
-function Foot({ step, hidden, setHidden, setStep, takings }: FootProps): ReactNode {
-  const t = useText(TEXTS);
-  const next = (text: string, run: () => void): ReactNode => (
-    <button type="button" className="button filled large" onClick={run}>
-      {text}
-    </button>
-  );
-  if (step === 'words') {
-    return (
-      <>
-        <span className="quiet">{t('thenAsked')}</span>
-        <button type="button" className="button large" onClick={() => setHidden(!hidden)}>
-          {t(hidden ? 'showWords' : 'hideWords')}
-        </button>
-        {next(t('written'), () => setStep('proof'))}
-      </>
-    );
-  }
-  if (step === 'proof') {
-    return (
-      <button type="button" className="link" onClick={() => setStep('words')}>
-        {t('wordsAgain')}
-      </button>
-    );
-  }
-  if (step === 'coins') {
-    return (
-      <button type="submit" form={BRAND} className="button filled large">
-        {t('next')}
-      </button>
-    );
-  }
-  if (step === 'takings') {
-    return (
-      <>
-        <span className="quiet">{t('takingsLater')}</span>
-        {next(t('next'), () => setStep('reach'))}
-      </>
-    );
-  }
-  if (step === 'connect' && takings === 'forward') {
-    return (
-      <>
-        <a href={href('home')}>{t('home')}</a>
-        {next(t('planTakings'), () => go(href('withdrawals', 'forwarding', 'new')))}
-      </>
-    );
-  }
-  if (step === 'reach') return next(t('next'), () => setStep('connect'));
-  if (step === 'connect') return next(t('home'), () => go(href('home')));
-  return null;
 }

@@ -11,29 +11,39 @@ export type Past = { birthday: string } | { restoreHeight: number };
 const HEIGHT = /^\d{1,9}$/;
 const WORDS_CHARS_MAX = 1_000;
 
+/** In the form of the operator API. */
+export function pastOf(past: Past | null): { birthday?: string; restore_height?: number } {
+  if (past === null) return {};
+  return 'birthday' in past ? { birthday: `${past.birthday}T00:00:00.000Z` } : { restore_height: past.restoreHeight };
+}
+
 /** `past`: null if nothing was given. */
 type PastForm = { past: Past | null; isRight: boolean; fields: ReactNode };
 
-export function usePast(): PastForm {
+/** `hasMonero`: a block of Monero can be given in place of the day. */
+export function usePast(hasMonero = true): PastForm {
   const t = useText(TEXTS);
   const [birthday, setBirthday] = useState('');
   const [height, setHeight] = useState('');
-  const isHeight = HEIGHT.test(height);
-  const fault = height === '' ? undefined : !isHeight ? t('noHeight') : birthday !== '' ? t('notBoth') : undefined;
+  const block = hasMonero ? height : '';
+  const fault =
+    block === '' ? undefined : !HEIGHT.test(block) ? t('noHeight') : birthday !== '' ? t('notBoth') : undefined;
   return {
-    past: height !== '' ? { restoreHeight: Number(height) } : birthday !== '' ? { birthday } : null,
+    past: block !== '' ? { restoreHeight: Number(block) } : birthday !== '' ? { birthday } : null,
     isRight: fault === undefined,
     fields: (
       <>
         <DayField label={t('birthday')} hint={t('birthdayHint')} value={birthday} onChange={setBirthday} />
-        <Field
-          label={t('height')}
-          hint={t('heightHint')}
-          inputMode="numeric"
-          value={height}
-          onChange={(event) => setHeight(event.target.value.trim())}
-          error={fault}
-        />
+        {hasMonero && (
+          <Field
+            label={t('height')}
+            hint={t('heightHint')}
+            inputMode="numeric"
+            value={height}
+            onChange={(event) => setHeight(event.target.value.trim())}
+            error={fault}
+          />
+        )}
       </>
     ),
   };

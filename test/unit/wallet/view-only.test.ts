@@ -61,6 +61,7 @@ describe('a view-only account refuses', () => {
     ['the private spend key', ADDRESS, SPEND_KEY, 'mainnet', 'account.private'],
     ['words for the key', ADDRESS, 'abbey '.repeat(25), 'mainnet', 'account.private'],
     ['words for the address', 'abbey '.repeat(25), VIEW_KEY, 'mainnet', 'account.private'],
+    ['the private spend key for the address', SPEND_KEY.toUpperCase(), VIEW_KEY, 'mainnet', 'account.private'],
     ['the view key of another address', ADDRESS, hexOf(viewScalar + 1n), 'mainnet', 'account.view_key'],
     ['a view key above the order', ADDRESS, hexOf(viewScalar + ORDER), 'mainnet', 'account.view_key'],
     ['a view key of zeros', ADDRESS, '0'.repeat(64), 'mainnet', 'account.view_key'],
