@@ -2,7 +2,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
-import { keccak256 } from './keccak.ts';
+import { keccak256, keccak256Hex } from './keccak.ts';
 import { Reader } from './reader.ts';
 import { readTransaction, type Transaction } from './transaction.ts';
 import { varint } from './varint.ts';
@@ -46,8 +46,9 @@ export function parseBlock(bytes: Uint8Array): Block {
   if (coinbase.height === null) throw new Malformed('a block without a coinbase');
   if (reader.at !== bytes.length) throw new Malformed('bytes after a block');
   const leaves = [coinbase.id, ...txids].map((id) => Buffer.from(id, 'hex'));
-  const hashed = Buffer.concat([bytes.subarray(0, headerEnd), treeHash(leaves), varint(leaves.length)]);
-  const hash = bytesToHex(keccak256(Buffer.concat([varint(hashed.length), hashed])));
+  const count = varint(leaves.length);
+  const length = varint(headerEnd + KEY_BYTES + count.length);
+  const hash = keccak256Hex(Buffer.concat([length, bytes.subarray(0, headerEnd), treeHash(leaves), count]));
   return {
     version,
     height: coinbase.height,

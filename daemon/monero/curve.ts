@@ -1,8 +1,8 @@
 /** Scalars, points and hashes of Monero: ed25519 with keccak (CryptoNote), and key images. */
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { assert } from '../domain/errors.ts';
-import { keccak256 } from './keccak.ts';
+import { keccak256, keccak256Hex } from './keccak.ts';
 import { varint } from './varint.ts';
 
 export const { Point } = ed25519;
@@ -16,9 +16,23 @@ const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0
 /** Every point times 8 is in the group of prime order. */
 const COFACTOR = 8n;
 const UNITS_BYTES = 8;
+const NUMBER_BYTES = 32;
 
 /** 32 bytes, little-endian, as a number. */
-export const littleEndian = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes.toReversed())}`);
+export function littleEndian(bytes: Uint8Array): bigint {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, NUMBER_BYTES);
+  const word = (at: number): bigint => view.getBigUint64(at, true) << BigInt(8 * at);
+  return word(0) | word(8) | word(16) | word(24);
+}
+
+/** A number below 2^256 as 32 bytes, little-endian. */
+export function littleEndianBytes(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(NUMBER_BYTES);
+  const view = new DataView(bytes.buffer);
+  // each takes the lowest 64 bits of what it is given
+  for (let at = 0; at < NUMBER_BYTES; at += 8) view.setBigUint64(at, value >> BigInt(8 * at), true);
+  return bytes;
+}
 
 /** 32 bytes, little-endian, modulo the group's order (`sc_reduce32`). */
 export const scalarOf = (bytes: Uint8Array): bigint => Point.Fn.create(littleEndian(bytes));
@@ -60,7 +74,7 @@ export const outputScalar = (secret: Uint8Array, n: number): bigint => hashToSca
 
 /** The byte with which a receiver skips most outputs of others. */
 export const viewTagOf = (secret: Uint8Array, n: number): number =>
-  keccak256(concatBytes(VIEW_TAG_DOMAIN, secret, varint(n)))[0] as number;
+  Number.parseInt(keccak256Hex(concatBytes(VIEW_TAG_DOMAIN, secret, varint(n))).slice(0, 2), 16);
 
 /** The mask of an output's commitment, from the output's scalar. */
 export const maskOf = (scalar: bigint): bigint => hashToScalar(MASK_DOMAIN, scalarBytes(scalar));

@@ -6,7 +6,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { Malformed } from '../domain/errors.ts';
 import { type Extra, readExtra } from './extra.ts';
-import { keccak256 } from './keccak.ts';
+import { keccak256, keccak256Hex } from './keccak.ts';
 import { Reader } from './reader.ts';
 
 export type Output = {
@@ -50,6 +50,8 @@ const RCT_COMPACT_FROM = 4;
 const RCT_MAX = 6;
 const SEALED_BYTES = 8;
 const SEALED_BYTES_BEFORE = 64;
+/** The hash of all that a coinbase has there. */
+const HASH_OF_NONE = keccak256(Uint8Array.of(RCT_NONE));
 /** In place of the hash of the signatures: the signatures follow, and are parsed. */
 const PARSED = 'parsed';
 /** Bulletproofs+: A, A1, B, r1, s1, d1. */
@@ -117,16 +119,16 @@ export function readTransaction(reader: Reader, prunableHash?: string): Transact
   const prefixEnd = reader.at;
   if (prefix.version === 1) {
     for (const ring of prefix.rings) reader.take(ring.length * SIGNATURE_BYTES);
-    return { id: bytesToHex(keccak256(reader.bytes.subarray(start, reader.at))), ...prefix, fee: 0n };
+    return { id: keccak256Hex(reader.bytes.subarray(start, reader.at)), ...prefix, fee: 0n };
   }
   const prefixHash = keccak256(reader.bytes.subarray(start, prefixEnd));
   const fee = readRingBase(reader, prefix.outputs, prefix.keyImages.length);
-  const baseHash = keccak256(reader.bytes.subarray(prefixEnd, reader.at));
   const hasProof = reader.bytes[prefixEnd] !== RCT_NONE;
+  const baseHash = hasProof ? keccak256(reader.bytes.subarray(prefixEnd, reader.at)) : HASH_OF_NONE;
   const restHash = hasProof
     ? hashOfProofs(reader, prefix.rings, prefix.outputs.length, prunableHash)
     : new Uint8Array(KEY_BYTES);
-  return { id: bytesToHex(keccak256(Buffer.concat([prefixHash, baseHash, restHash]))), ...prefix, fee };
+  return { id: keccak256Hex(Buffer.concat([prefixHash, baseHash, restHash])), ...prefix, fee };
 }
 
 /** The hash of the signatures: of their bytes, or the given one where those are not there. */

@@ -10,7 +10,7 @@ import type { Network } from '../../domain/assets.ts';
 import type { AccountKey } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { scriptOfKeys } from '../../monero/address.ts';
-import { Point } from '../../monero/curve.ts';
+import { viewTagOf } from '../../monero/curve.ts';
 import { openOutput } from '../../monero/output.ts';
 import type { Output, Transaction } from '../../monero/transaction.ts';
 import type { Steps } from '../slices.ts';
@@ -69,24 +69,17 @@ export class Receiver {
     return all;
   }
 
-  #opened(output: Output, n: number, { key, possible }: Shared): Received | null {
-    if (output.viewTag === null || !possible) {
-      const secret = this.#view.exact(key);
-      return secret && openOutput(output, n, secret);
-    }
-    for (const one of possible) {
-      const found = openOutput(output, n, one);
-      if (!found) continue;
-      const secret = this.#view.exact(key);
-      if (secret && Buffer.compare(secret, one) === 0) return found;
-    }
-    return null;
+  #opened(output: Output, n: number, shared: Shared): Received | null {
+    const { viewTag } = output;
+    const mayBe = viewTag === null || (shared.possible?.some((one) => viewTagOf(one, n) === viewTag) ?? true);
+    const secret = mayBe ? this.#view.exact(shared) : null;
+    return secret && openOutput(output, n, secret);
   }
 
   /** The bytes of our address with this public spend key: the standard address, or a subaddress (MRL-0006). */
   scriptOf(spendKey: Uint8Array, network: Network): Uint8Array {
     const isStandard = Buffer.from(spendKey).toString('hex') === this.#spendKey;
-    const base = isStandard ? Point.BASE : Point.fromBytes(spendKey);
-    return scriptOfKeys(spendKey, base.multiply(this.#view.scalar).toBytes(), isStandard, network);
+    const viewKey = isStandard ? this.#view.standardKey() : this.#view.addressKey(spendKey);
+    return scriptOfKeys(spendKey, viewKey, isStandard, network);
   }
 }

@@ -14,6 +14,7 @@ import { ViewKey } from '../../../daemon/chains/xmr/view-key.ts';
 import { Malformed, Unavailable } from '../../../daemon/domain/errors.ts';
 import { subaddress } from '../../../daemon/monero/address.ts';
 import { parseBlock } from '../../../daemon/monero/block.ts';
+import { sharedSecret } from '../../../daemon/monero/curve.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
 import { parseTransaction } from '../../../daemon/monero/transaction.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
@@ -41,16 +42,17 @@ describe('the secret of a public key', () => {
   );
   const views = fc.bigInt({ min: 2n ** 126n, max: 2n ** 252n });
 
-  it('is always one of the possible ones, whatever key and view key are', () => {
+  it('is found exactly and is one of the possible ones, whatever key and view key are', () => {
     fc.assert(
       fc.property(views, fc.array(key, { maxLength: 5 }), (scalar, keys) => {
         const view = new ViewKey(hexOf(Point.Fn.toBytes(scalar)));
         const shared = atOnce(view.shared(keys));
         expect(shared.map((one) => one.key)).toEqual(keys);
-        for (const { key: one, possible } of shared) {
-          const exact = view.exact(one);
-          expect(possible).not.toBeNull();
-          if (exact) expect(possible?.map(hexOf)).toContain(hexOf(exact));
+        for (const one of shared) {
+          const exact = sharedSecret(one.key, scalar);
+          expect(view.exact(one)).toEqual(exact);
+          expect(one.possible).not.toBeNull();
+          if (exact) expect(one.possible?.map(hexOf)).toContain(hexOf(exact));
         }
       }),
       { numRuns: 60 },
@@ -59,7 +61,31 @@ describe('the secret of a public key', () => {
 
   it('is computed exactly for view keys of which X25519 knows no multiple', () => {
     const view = new ViewKey(hexOf(Point.Fn.toBytes(5n)));
-    expect(atOnce(view.shared([Point.BASE.toBytes()]))).toMatchObject([{ possible: null }]);
+    const shared = atOnce(view.shared([Point.BASE.toBytes()]));
+    expect(shared).toMatchObject([{ possible: null }]);
+    expect(shared.map((one) => view.exact(one))).toEqual([Point.BASE.multiply(40n).toBytes()]);
+  });
+
+  it('is told from its negative where the sum with the base is no point that X25519 takes', () => {
+    const view = new ViewKey(hexOf(Point.Fn.toBytes(2n ** 251n + 1n)));
+    const keys = [Point.BASE.negate(), Point.BASE.negate().add(torsion), Point.BASE];
+    for (const one of atOnce(view.shared(keys.map((key) => key.toBytes())))) {
+      expect(view.exact(one)).toEqual(sharedSecret(one.key, 2n ** 251n + 1n));
+    }
+  });
+});
+
+describe('the view key of an address', () => {
+  it('is the view key times its spend key, whatever both are', () => {
+    const scalar = fc.bigInt({ min: 1n, max: Point.Fn.ORDER - 1n });
+    fc.assert(
+      fc.property(scalar, scalar, (own, spend) => {
+        const spendKey = Point.BASE.multiply(spend);
+        const view = new ViewKey(hexOf(Point.Fn.toBytes(own)));
+        expect(view.addressKey(spendKey.toBytes())).toEqual(spendKey.multiply(own).toBytes());
+      }),
+      { numRuns: 60 },
+    );
   });
 });
 
