@@ -38,7 +38,7 @@ export type Place = { before: number; pruned: Uint8Array; prunableHash: string }
 
 export type ReadBlock = {
   header: LinkedHeader;
-  /** The coinbase first. Null: one of them cannot be read from these bytes. */
+  /** Those that pay us, and those that spend something, which may be ours. Null: one of all cannot be read from these bytes. */
   transactions: TransactionParts[] | null;
   /** The outputs that rings may have. */
   outputs: number;
@@ -47,7 +47,8 @@ export type ReadBlock = {
 /** An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. */
 export type ReadBlocks = { blocks: ReadBlock[]; refused: string | null };
 
-type ParsedBlock = { block: Block; transactions: (Transaction & { bytes: Uint8Array | null })[] | null };
+/** `transactions`: the coinbase is first. `blobs`: the bytes of the others. */
+type ParsedBlock = { block: Block; transactions: Transaction[] | null; blobs: readonly Uint8Array[] };
 
 const isText = (value: Value | undefined, text: string): boolean =>
   value instanceof Uint8Array && Buffer.from(value).toString('latin1') === text;
@@ -88,21 +89,23 @@ function* parsedBlock(entry: Value, height: number): Steps<ParsedBlock> {
   const block = parseBlock(blob);
   if (block.height !== height) throw new Malformed('another block than was asked for');
   yield null;
-  const blobs = listOf(entry.get('txs'));
-  if (blobs.length !== block.txids.length) throw new Malformed('a block without all its transactions');
-  const transactions: NonNullable<ParsedBlock['transactions']> = [{ ...block.coinbase, bytes: null }];
-  for (const [at, bytes] of blobs.entries()) {
+  const sent = listOf(entry.get('txs'));
+  if (sent.length !== block.txids.length) throw new Malformed('a block without all its transactions');
+  const transactions: Transaction[] = [block.coinbase];
+  const blobs: Uint8Array[] = [];
+  for (const [at, bytes] of sent.entries()) {
     if (!(bytes instanceof Uint8Array) || bytes.length > TRANSACTION_BYTES_MAX) {
       throw new Malformed('a transaction of another form');
     }
     const transaction = readable(bytes);
     yield null;
     // whether these are its bytes is found out where it can be asked for in parts
-    if (!transaction) return { block, transactions: null };
+    if (!transaction) return { block, transactions: null, blobs };
     if (transaction.id !== block.txids[at]) throw new Malformed('another transaction than was asked for');
-    transactions.push({ ...transaction, bytes });
+    transactions.push(transaction);
+    blobs.push(bytes);
   }
-  return { block, transactions };
+  return { block, transactions, blobs };
 }
 
 function readable(bytes: Uint8Array): Transaction | null {
@@ -123,7 +126,9 @@ export function* foundIn(
   for (const [account, receiver] of receivers.entries()) {
     const received = yield* receiver.received(transactions);
     for (const [at, transaction] of transactions.entries()) {
-      const own = (received[at] ?? []).map((one): OutputMatch => {
+      const paid = received[at] ?? [];
+      if (paid.length === 0) continue;
+      const own = paid.map((one): OutputMatch => {
         const output = transaction.outputs[one.n];
         return {
           ...one,
@@ -132,22 +137,28 @@ export function* foundIn(
           isProved: output?.commitment !== null,
         };
       });
-      if (own.length > 0) found.set(transaction, [...(found.get(transaction) ?? []), ...own]);
+      found.set(transaction, [...(found.get(transaction) ?? []), ...own]);
     }
   }
   return found;
 }
 
-function readOf({ block, transactions }: ParsedBlock, found: ReadonlyMap<Transaction, OutputMatch[]>): ReadBlock {
-  const { hash, height, previous: parent, timeMs } = block;
+function readOf(parsed: ParsedBlock, foundOf: ReadonlyMap<Transaction, OutputMatch[]>): ReadBlock {
+  const { hash, height, previous: parent, timeMs } = parsed.block;
+  const header = { hash, height, parent, timeMs };
+  if (!parsed.transactions) return { header, transactions: null, outputs: 0 };
+  const transactions: TransactionParts[] = [];
   let outputs = 0;
-  const read = transactions?.map((transaction): TransactionParts => {
-    const { id, version, isCoinbase, unlockTime, keyImages, fee, bytes } = transaction;
-    const own = found.get(transaction) ?? [];
+  for (const [at, transaction] of parsed.transactions.entries()) {
+    const { id, version, isCoinbase, unlockTime, keyImages, fee } = transaction;
+    const found = foundOf.get(transaction) ?? [];
+    const bytes = found.length > 0 ? parsed.blobs[at - 1] : undefined;
     // no ring that is made here has an output of version 1: its place is among those of exactly its amount
-    const place = own.length > 0 && bytes && version === 2 ? { before: outputs, ...prunedOf(bytes) } : null;
+    const place = bytes && version === 2 ? { before: outputs, ...prunedOf(bytes) } : null;
     if (version === 2) outputs += transaction.outputs.length;
-    return { id, version, isCoinbase, unlockTime, keyImages, fee, found: own, place };
-  });
-  return { header: { hash, height, parent, timeMs }, transactions: read ?? null, outputs };
+    // nothing is copied to the other thread that it does not need
+    if (found.length === 0 && keyImages.length === 0) continue;
+    transactions.push({ id, version, isCoinbase, unlockTime, keyImages, fee, found, place });
+  }
+  return { header, transactions, outputs };
 }

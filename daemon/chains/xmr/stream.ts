@@ -30,7 +30,7 @@ const MS_AIM = 2_000;
 
 /** `base`: its stored form; absent: none is kept. */
 type StreamTransaction = Omit<TransactionParts, 'place'> & { base?: () => Uint8Array };
-/** The coinbase is first, unless one of the others could not be read. */
+/** `transactions`: at least those that pay us, and those that spend something. */
 export type StreamBlock = { header: LinkedHeader; transactions: StreamTransaction[]; receivers: readonly Receiver[] };
 
 /** `firsts`: how many outputs there are before each block; null: the node did not tell. */
@@ -105,7 +105,9 @@ export class BlockStream {
           for (const [place, block] of batch.blocks.entries()) {
             if (previous !== null && block.header.parent !== previous) throw changed();
             previous = block.header.hash;
-            page.push(await this.#whole(ahead, batch, place, block, signal));
+            const whole = wholeOf(ahead, batch, place, block);
+            // most are there, and to wait for them would take as long as to make them
+            page.push(whole ?? (await this.#asked(ahead, block.header, signal)));
           }
           yield page;
         }
@@ -221,30 +223,8 @@ export class BlockStream {
     this.#count = Math.max(1, Math.floor(Math.min(BLOCKS_MAX, most, ofSize)));
   }
 
-  async #whole(
-    { node, receivers }: Ahead,
-    { firsts }: Batch,
-    place: number,
-    { header, transactions }: ReadBlock,
-    signal: AbortSignal,
-  ): Promise<StreamBlock> {
-    const isKnown = transactions?.every((one) => one.place === null) || firsts !== null;
-    if (!transactions || !isKnown) return this.#asked(node, header, receivers, signal);
-    const first = firsts?.[place] ?? 0;
-    const whole = transactions.map(({ place: at, ...read }): StreamTransaction => {
-      if (!at) return read;
-      return { ...read, base: () => writeKept(first + at.before, at.prunableHash, at.pruned) };
-    });
-    return { header, transactions: whole, receivers };
-  }
-
   /** A block whose transactions are asked for in pages, without signatures. */
-  async #asked(
-    node: MoneroNode,
-    header: LinkedHeader,
-    receivers: readonly Receiver[],
-    signal: AbortSignal,
-  ): Promise<StreamBlock> {
+  async #asked({ node, receivers }: Ahead, header: LinkedHeader, signal: AbortSignal): Promise<StreamBlock> {
     for await (const { coinbase, transactions } of wholeBlocks(node, [header], signal, this.#options.onOdd)) {
       const all: readonly Transaction[] = [coinbase, ...transactions.map(({ transaction }) => transaction)];
       const found = await inTurns(foundIn(all, receivers), slices());
@@ -267,6 +247,19 @@ export class BlockStream {
     }
     throw changed();
   }
+}
+
+/** A block of an answer; null where the answer is not enough. `place`: among its blocks. */
+function wholeOf({ receivers }: Ahead, { firsts }: Batch, place: number, block: ReadBlock): StreamBlock | null {
+  const { header, transactions } = block;
+  const isKnown = firsts !== null || transactions?.every((one) => one.place === null);
+  if (!transactions || !isKnown) return null;
+  const first = firsts?.[place] ?? 0;
+  const whole = transactions.map(({ place: at, ...read }): StreamTransaction => {
+    if (!at) return read;
+    return { ...read, base: () => writeKept(first + at.before, at.prunableHash, at.pruned) };
+  });
+  return { header, transactions: whole, receivers };
 }
 
 /** The numbers of outputs; null where the node does not tell them. */
