@@ -4,6 +4,7 @@ import {
   commitment as commitmentTo,
   littleEndian,
   maskOf,
+  multipliedBase,
   outputScalar,
   Point,
   pointOf,
@@ -34,7 +35,7 @@ export function openOutput(output: Output, n: number, secret: Uint8Array): Opene
   const scalar = outputScalar(secret, n);
   const key = pointOf(output.key);
   if (!key || scalar === 0n) return null;
-  const spendKey = key.subtract(Point.BASE.multiply(scalar));
+  const spendKey = key.subtract(multipliedBase(scalar));
   const opened = spendKey.is0() ? null : openedUnits(output, scalar);
   return opened && { n, spendKey: spendKey.toBytes(), scalar, ...opened };
 }

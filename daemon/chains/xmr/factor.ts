@@ -6,12 +6,14 @@
  * point tells: the point plus the base, whose product is the one that is asked for plus a point that is known.
  */
 import { createPrivateKey, createPublicKey, diffieHellman, type KeyObject } from 'node:crypto';
-import { type CurvePoint, littleEndian, littleEndianBytes, Point, pointOf } from '../../monero/curve.ts';
+import { type CurvePoint, littleEndian, littleEndianBytes, multipliedBase, Point } from '../../monero/curve.ts';
 import type { Steps } from '../slices.ts';
 
 const { Fp } = Point;
 const P = Fp.ORDER;
 const ORDER = Point.Fn.ORDER;
+/** Of the curve −x² + y² = 1 + d·x²·y². */
+const D = Point.CURVE().d;
 const KEY_BYTES = 32;
 const SIGN_BIT = 0x80;
 const Y_BITS = 255;
@@ -22,6 +24,8 @@ const CLAMPED_END = 2n ** 255n;
 /** The bytes before the 32 of an X25519 private key in its encoding (RFC 8410). */
 const PRIVATE_HEAD = Buffer.from('302e020100300506032b656e04220420', 'hex');
 
+/** The y of a point from its bytes. */
+const yOf = (bytes: Uint8Array): bigint => BigInt.asUintN(Y_BITS, littleEndian(bytes)) % P;
 const times = (a: bigint, b: bigint): bigint => (a * b) % P;
 /** Both are below P. */
 const minus = (a: bigint, b: bigint): bigint => (a < b ? a - b + P : a - b);
@@ -29,11 +33,11 @@ const minus = (a: bigint, b: bigint): bigint => (a < b ? a - b + P : a - b);
 export class Factor {
   readonly #key: KeyObject | null;
   /** The number times the base. */
-  readonly #ofBase: CurvePoint;
+  readonly #ofBase: { x: bigint; y: bigint };
 
   /** `scalar`: below the order of the base. */
   constructor(scalar: bigint) {
-    this.#ofBase = scalar === 0n ? Point.ZERO : Point.BASE.multiply(scalar);
+    this.#ofBase = multipliedBase(scalar).toAffine();
     const clamped = clampedOf(scalar);
     this.#key =
       clamped === null
@@ -45,7 +49,7 @@ export class Factor {
           });
   }
 
-  /** Whether OpenSSL can multiply by it; false: `either` and `product` must not be called. */
+  /** Whether OpenSSL can multiply by it; false: `either` and `which` must not be called. */
   get isFast(): boolean {
     return this.#key !== null;
   }
@@ -55,7 +59,7 @@ export class Factor {
    * point are not noticed. Inversions are made for all at once.
    */
   *either(points: readonly Uint8Array[]): Steps<Uint8Array[][]> {
-    const ys = points.map((bytes) => BigInt.asUintN(Y_BITS, littleEndian(bytes)) % P);
+    const ys = points.map(yOf);
     const inverted = yield* inverses(ys.map((y) => minus(1n, y)));
     const products: (bigint | null)[] = [];
     for (const [at, y] of ys.entries()) {
@@ -74,18 +78,21 @@ export class Factor {
     });
   }
 
-  /** The one of two points (`either`) that is the product; null where this way does not tell. */
+  /** The one of two points (`either`) that is the product with a point; null where this way does not tell. */
   which(point: CurvePoint, [even, odd]: readonly Uint8Array[]): Uint8Array | null {
-    const first = even && pointOf(even);
-    const other = uOf(point.add(Point.BASE));
-    const product = other === null ? null : this.#times(Fp.div(other[0], other[1]));
-    if (!first || !odd || product === null) return null;
-    const is = (one: CurvePoint): boolean => {
-      const u = uOf(one.add(this.#ofBase));
-      return u !== null && times(product, u[1]) === u[0];
-    };
-    if (is(first)) return even;
-    return is(first.negate()) ? odd : null;
+    const { Y, Z } = point.add(Point.BASE);
+    const sum = Y === Z ? null : this.#times(Fp.div(Z + Y, minus(Z, Y)));
+    if (!even || !odd || sum === null) return null;
+    // the law of addition, solved for the x of one point by its y, the other point and the y of their sum
+    const y = yOf(even);
+    const both = times(y, this.#ofBase.y);
+    const above = minus(minus(sum, 1n), times(both, sum + 1n));
+    const below = times(this.#ofBase.x, sum + 1n + times(times(D, both), minus(sum, 1n)));
+    if (below === 0n) return null;
+    const x = Fp.div(above, below);
+    const isPoint = times(times(x, x), times(times(D, y), y) + 1n) === minus(times(y, y), 1n);
+    if (!isPoint) return null;
+    return (x & 1n) === 0n ? even : odd;
   }
 
   /** The u of a product from that of a point; null: the point at infinity, which OpenSSL refuses. */
@@ -111,12 +118,6 @@ function clampedOf(scalar: bigint): bigint | null {
     }
   }
   return null;
-}
-
-/** The u of a point, as numerator and denominator; null: it is the point at infinity. */
-function uOf({ Y, Z }: CurvePoint): readonly [bigint, bigint] | null {
-  const below = minus(Z, Y);
-  return below === 0n ? null : [(Z + Y) % P, below];
 }
 
 /** The inverses of numbers, with one inversion (Montgomery's trick); 0 for 0. */
