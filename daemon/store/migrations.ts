@@ -71,6 +71,7 @@ import { CHEAP_HOURS } from './migrations/0079-cheap-hours.ts';
 import { GIVEN_LOG } from './migrations/0081-given-log.ts';
 import { FORWARDING_GAS } from './migrations/0083-forwarding-gas.ts';
 import { OUTSIDE_FEES } from './migrations/0085-outside-fees.ts';
+import { LISTED } from './migrations/0088-listed.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -140,6 +141,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0081-given-log', GIVEN_LOG],
   ['0083-forwarding-gas', FORWARDING_GAS],
   ['0085-outside-fees', OUTSIDE_FEES],
+  ['0088-listed', LISTED],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

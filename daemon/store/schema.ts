@@ -26,6 +26,7 @@ import { COUNTER_TABLES } from './schema-counter.ts';
 import { EVENT_TABLES } from './schema-events.ts';
 import { GIVEN_TABLES } from './schema-given.ts';
 import { LINK_TABLES } from './schema-links.ts';
+import { LISTED_TABLES } from './schema-listed.ts';
 import { WITHDRAWAL_TABLES } from './schema-withdrawals.ts';
 
 export const TABLES = {
@@ -35,6 +36,7 @@ export const TABLES = {
   ...COUNTER_TABLES,
   ...EVENT_TABLES,
   ...LINK_TABLES,
+  ...LISTED_TABLES,
   ...GIVEN_TABLES,
   business: {
     id: made(int),

@@ -13,6 +13,7 @@ import { noteGasPrices } from '../app/gas/prices.ts';
 import { expireAnswers } from '../app/idempotency.ts';
 import { askAbsence, tellUnvouched } from '../app/invoices/ask-absence.ts';
 import { cancelForgotten } from '../app/invoices/invoices.ts';
+import { isListingDue, listInvoicesMade } from '../app/invoices/listed.ts';
 import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { tellInbox } from '../app/notifications/inbox-deposits.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
@@ -92,7 +93,7 @@ export class Jobs {
       gaps: () => tellGaps(app),
       'late rates': () => rateLate(app),
       'gas prices': () => noteGasPrices(app),
-      'given addresses': () => this.#enter(),
+      'given addresses and new invoices': () => this.#enter(),
       size: () => noteSize(app),
     };
     for (const [job, run] of Object.entries(jobs)) {
@@ -165,20 +166,25 @@ export class Jobs {
     await this.#entering?.catch(() => {});
   }
 
-  /** Enters the addresses that were given out into their rows, unless that is under way. */
+  /** Enters the addresses that were given out into their rows, and new invoices into the lists, unless that is under way. */
   #enter(): Promise<void> {
-    this.#entering ??= enterGiven(this.#app, () => this.#stopped).finally(() => {
+    this.#entering ??= this.#enterAll().finally(() => {
       this.#entering = null;
     });
     return this.#entering;
   }
 
+  async #enterAll(): Promise<void> {
+    await enterGiven(this.#app, () => this.#stopped);
+    await listInvoicesMade(this.#app, () => this.#stopped);
+  }
+
   async #fillAll(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
     this.#isFillWanted = false;
-    if (isEnteringDue(this.#app)) {
+    if (isEnteringDue(this.#app) || isListingDue(this.#app)) {
       this.#enter().catch((error: unknown) => {
-        if (!this.#stopped) this.#app.log.error({ error }, 'given addresses could not be entered into their rows');
+        if (!this.#stopped) this.#app.log.error({ error }, 'given addresses and new invoices could not be entered');
       });
     }
     const short = this.#short;

@@ -5,6 +5,7 @@ import { INVOICES_SCANNED_MAX, type InvoiceFilter, listInvoices } from '../../da
 import { findInvoices } from '../../daemon/app/operator/search.ts';
 import type { Business } from '../../daemon/app/shops/directory.ts';
 import { insertInvoice } from '../../daemon/store/queries/invoices.ts';
+import { insertInvoiceLately } from '../../daemon/store/queries/listed.ts';
 import { Store } from '../../daemon/store/store.ts';
 
 const COUNT = 25_000;
@@ -18,7 +19,7 @@ beforeAll(async () => {
   store = await Store.inMemory();
   await store.write((tx) => {
     for (let id = 1; id <= COUNT; id++) {
-      tx.run(insertInvoice, {
+      const invoice = {
         id,
         uuid: `uuid ${id}`,
         slug: `slug ${id}`,
@@ -29,7 +30,7 @@ beforeAll(async () => {
         currency: id === CHEAP[1] ? 'EUR' : 'USD',
         crypto: 'ALL',
         // one near the end of each scanned stretch but the last
-        status: id === 15_001 || id === 5_002 || id === 5_001 ? 'paid' : 'unpaid',
+        status: id === 15_001 || id === 5_002 || id === 5_001 ? ('paid' as const) : ('unpaid' as const),
         due_at: 0,
         check_at: null,
         close_url: null,
@@ -41,7 +42,9 @@ beforeAll(async () => {
         metadata: null,
         created_at: id * HOUR_MS,
         updated_at: 0,
-      });
+      };
+      tx.run(insertInvoice, invoice);
+      tx.run(insertInvoiceLately, invoice);
     }
   });
 });

@@ -187,6 +187,11 @@ for (let from = 0; from < INVOICES; from += PER_TRANSACTION) {
   }
   db.exec('COMMIT');
 }
+// an earlier release has indexes instead, and none of these has a reference of the shop
+if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'invoice_listed'").get()) {
+  db.exec(`INSERT INTO invoice_listed SELECT business_id, created_at, id FROM invoice ORDER BY business_id, created_at, id;
+    UPDATE setting SET value = (SELECT max(id) FROM invoice) WHERE key = 'invoices_listed'`);
+}
 add.balance({ account_id: account.id, asset: 'BTC', units: received });
 db.pragma('wal_checkpoint(TRUNCATE)');
 const last = names.at(-1);

@@ -4,7 +4,7 @@ import { chainOf, networkOf } from '../../domain/chain.ts';
 import { targetById } from '../../store/queries/credits.ts';
 import { givenFrom, lastGiven } from '../../store/queries/given.ts';
 import { formerTargets, invoiceById, paymentOf } from '../../store/queries/invoices.ts';
-import { invoicesOfStatus } from '../../store/queries/operator.ts';
+import { unpaidBelow } from '../../store/queries/operator.ts';
 import type { Reader } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { targetsOf } from '../invoices/payment-targets.ts';
@@ -47,8 +47,8 @@ function shownOf(store: Reader, target_id: number, invoice_id: number): string[]
 }
 
 /**
- * The addresses that unpaid invoices show now, without the sandbox's: the newest invoices below `before`, at most `limit`.
- * `next`: the `before` of the next page, or null.
+ * The addresses that unpaid invoices show now, without the sandbox's: of the newest unpaid invoices below `before`, at most `limit`.
+ * `next`: the `before` of the next page, or null. A page may be short, or empty, and have a next one.
  */
 export function openAddresses(
   app: App,
@@ -56,18 +56,11 @@ export function openAddresses(
   limit: number,
 ): { open: (GivenAddress & { invoice: string })[]; next: number | null } {
   const { store, directory } = app;
-  const newest = directory
-    .businesses()
-    .filter(({ network }) => network !== 'sandbox')
-    .flatMap((business) => {
-      const of = { business_id: business.id, status: 'unpaid' as const, below: before, limit };
-      return store.all(invoicesOfStatus, of).map((invoice) => ({ business, invoice }));
-    })
-    .sort((a, b) => b.invoice.id - a.invoice.id)
-    .slice(0, limit);
-  const open = newest.flatMap(({ business, invoice }) => {
+  const newest = store.all(unpaidBelow, { below: before, limit });
+  const open = newest.flatMap((invoice) => {
+    const business = directory.business(invoice.business_id);
     const payment = store.get(paymentOf, { invoice_id: invoice.id });
-    if (!payment) return [];
+    if (business.network === 'sandbox' || !payment) return [];
     // the page shows the first alone
     return targetsOf(store, payment).flatMap(({ target_id, chain_key }) => {
       const target = store.get(targetById, { id: target_id });
@@ -82,5 +75,5 @@ export function openAddresses(
       };
     });
   });
-  return { open, next: newest.length < limit ? null : (newest.at(-1)?.invoice.id ?? null) };
+  return { open, next: newest.length < limit ? null : (newest.at(-1)?.id ?? null) };
 }

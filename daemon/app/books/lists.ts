@@ -5,11 +5,12 @@
  * means the end.
  */
 import { apiStatus } from '../../domain/withdrawal.ts';
-import { invoicesBehind, invoicesOfOrderBehind, receiptsBelow } from '../../store/queries/books.ts';
+import { receiptsBelow } from '../../store/queries/books.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
 import { type WithdrawalRow, withdrawalsOfBusinessBelow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
+import { invoicesBehind, invoicesOfOrderBehind } from '../invoices/listed.ts';
 import { type InvoiceView, view } from '../invoices/views.ts';
 import type { Business } from '../shops/directory.ts';
 
@@ -86,8 +87,8 @@ export async function bookInvoices(app: App, business: Business, filter: BookFil
     read: ({ at, id }, limit) => {
       const behind = { business_id: business.id, from: filter.from ?? 0, at, id, limit };
       return orderId === null
-        ? app.store.all(invoicesBehind, behind)
-        : app.store.all(invoicesOfOrderBehind, { ...behind, order_id: orderId });
+        ? invoicesBehind(app.store, behind)
+        : invoicesOfOrderBehind(app.store, { ...behind, order_id: orderId });
     },
     cursorOf: (row) => ({ at: row.created_at, id: row.id }),
     wanted: (row) =>

@@ -17,6 +17,7 @@ import {
   setInvoiceDeleted,
   setInvoiceStatus,
 } from '../../store/queries/invoices.ts';
+import { insertInvoiceLately } from '../../store/queries/listed.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
 import { followSale } from '../links/stock.ts';
@@ -145,6 +146,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     metadata: wanted.metadata ?? null,
   };
   tx.run(insertInvoice, row);
+  tx.run(insertInvoiceLately, row);
   if (wanted.clientId !== undefined) noteClient(tx, id, wanted.clientId);
   const invoice = { ...row, deleted_at: null, random_slug: false };
   tellInvoice(app, tx, invoice, 'invoice.created');

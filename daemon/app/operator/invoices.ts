@@ -1,20 +1,20 @@
 /** The operator's view of invoices: lists, and all data of one. */
 import { type Decision, INVOICE_STATUSES, type InvoiceGroup, type InvoiceStatus } from '../../domain/payment.ts';
+import { inTurns } from '../../kit/async.ts';
 import { absenceOf } from '../../store/queries/absence.ts';
 import type { CreditRow } from '../../store/queries/credits.ts';
 import { type WebhookAttemptRow, type WebhookRow, webhookOf } from '../../store/queries/effects.ts';
 import { type InvoiceRow, invoiceById, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
+import { listedBehind, oldestListedSince, paidBetween } from '../../store/queries/listed.ts';
 import {
   countBetween,
+  countUnpaid,
   expiredBetween,
   invoicesBetween,
   invoicesOfStatus,
   newestAttemptsOf,
   newestCreditsOf,
   newestInvoiceId,
-  newestInvoiceUntil,
-  oldestInvoiceSince,
-  paidBetween,
   shortBetween,
   sliceOfStatus,
   undecidedInvoices,
@@ -28,6 +28,7 @@ import { targetsOf } from '../invoices/payment-targets.ts';
 import { type InvoiceView, view } from '../invoices/views.ts';
 import type { Business } from '../shops/directory.ts';
 import { findAnyInvoice } from './find.ts';
+import { listUnpaid, type UnpaidSlice, unpaidSlices } from './unpaid.ts';
 
 /** The maximum number of invoices that one call reads, for filters with few matches. */
 export const INVOICES_SCANNED_MAX = 10_000;
@@ -65,9 +66,9 @@ function idsOf(store: Reader, { business, createdFrom = null, createdTo = null }
   const newest = (store.get(newestInvoiceId, {})?.id ?? 0) + 1;
   if (!business) return { first: 1, end: newest };
   const since = { business_id: business.id, created_from: createdFrom ?? 0 };
-  const until = { business_id: business.id, created_to: createdTo ?? 0 };
-  const first = createdFrom === null ? 1 : (store.get(oldestInvoiceSince, since)?.id ?? newest);
-  return { first, end: createdTo === null ? newest : (store.get(newestInvoiceUntil, until)?.id ?? 0) + 1 };
+  const behind = { business_id: business.id, from: 0, at: (createdTo ?? 0) + 1, id: 0, limit: 1 };
+  const first = createdFrom === null ? 1 : (store.get(oldestListedSince, since)?.id ?? newest);
+  return { first, end: createdTo === null ? newest : (store.get(listedBehind, behind)?.id ?? 0) + 1 };
 }
 
 /** The newest matching invoices, without deleted ones, and the beginning of the next page or null. */
@@ -79,12 +80,11 @@ export async function listInvoices(
   const { business, status, orderId, limit, asset = null, createdFrom = null, createdTo = null } = filter;
   const isPlain = orderId === null && asset === null && createdFrom === null && createdTo === null;
   if (business && status && isPlain) {
-    const rows = store.all(invoicesOfStatus, {
-      business_id: business.id,
-      status,
-      below: filter.before ?? Number.MAX_SAFE_INTEGER,
-      limit,
-    });
+    const below = filter.before ?? Number.MAX_SAFE_INTEGER;
+    const rows =
+      status === 'unpaid'
+        ? await listUnpaid(store, business.id, below, limit)
+        : store.all(invoicesOfStatus, { business_id: business.id, status, below, limit });
     const lines = rows.map((invoice) => lineOf(app, invoice));
     return { lines, next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null };
   }
@@ -127,8 +127,10 @@ export const INVOICES_COUNTED_MAX = 10_000;
 
 const COUNTED_PER_SLICE = 500;
 
+type Decided = Exclude<InvoiceStatus, 'unpaid'>;
+
 /** The newest invoices of a status as ranges of ids, `INVOICES_COUNTED_MAX` at the most. Other requests run between them. */
-async function* slicesOf(store: Reader, { id: business_id }: Business, status: InvoiceStatus) {
+async function* slicesOf(store: Reader, { id: business_id }: Business, status: Decided) {
   let below = Number.MAX_SAFE_INTEGER;
   for (let counted = 0; counted < INVOICES_COUNTED_MAX; counted += COUNTED_PER_SLICE) {
     const slice = store.get(sliceOfStatus, { business_id, status, below, limit: COUNTED_PER_SLICE });
@@ -140,10 +142,22 @@ async function* slicesOf(store: Reader, { id: business_id }: Business, status: I
   }
 }
 
+/** The same of those that are unpaid; the last range may go beyond that number. */
+async function openSlices(store: Reader, { id }: Business): Promise<UnpaidSlice[]> {
+  const slices: UnpaidSlice[] = [];
+  let counted = 0;
+  for await (const slice of unpaidSlices(store, id, Number.MAX_SAFE_INTEGER)) {
+    slices.push(slice);
+    counted += slice.n;
+    if (counted >= INVOICES_COUNTED_MAX) break;
+  }
+  return slices;
+}
+
 /** The ids of the invoices whose money waits for somebody: a part came, or the inbox has some of it. Newest first. */
-async function waitingFor(store: Reader, business: Business): Promise<number[]> {
+async function waitingFor(store: Reader, business: Business, open: readonly UnpaidSlice[]): Promise<number[]> {
   const found = new Set<number>();
-  for await (const slice of slicesOf(store, business, 'unpaid')) {
+  for await (const slice of inTurns(open)) {
     for (const { id } of store.all(shortBetween, slice)) found.add(id);
   }
   const asked = { business_id: business.id, limit: INVOICES_COUNTED_MAX };
@@ -160,7 +174,8 @@ export async function listGroup(
   const { store } = app;
   if (only === 'needs-you') {
     const below = before ?? Number.MAX_SAFE_INTEGER;
-    const ids = (await waitingFor(store, business)).filter((id) => id < below);
+    const waiting = await waitingFor(store, business, await openSlices(store, business));
+    const ids = waiting.filter((id) => id < below);
     const shown = ids.slice(0, limit);
     const lines = shown.flatMap((id) => store.get(invoiceById, { id }) ?? []).map((invoice) => lineOf(app, invoice));
     return { lines, next: ids.length > limit ? (shown.at(-1) ?? null) : null };
@@ -181,14 +196,17 @@ export type Counts = Record<InvoiceStatus | InvoiceGroup, number>;
 
 /** How many invoices of a business each state and group has, counted up to `INVOICES_COUNTED_MAX`. Other requests run between its parts. */
 export async function countInvoices({ store }: App, business: Business): Promise<Counts> {
-  const waiting = await waitingFor(store, business);
+  const open = await openSlices(store, business);
+  const waiting = await waitingFor(store, business, open);
   const counts: Counts = { unpaid: 0, paid: 0, canceled: 0, expired: 0, 'needs-you': waiting.length };
+  const add = (status: InvoiceStatus, found: { n: number; expired: number } | undefined): void => {
+    counts[status] += found?.n ?? 0;
+    counts.expired += found?.expired ?? 0;
+  };
+  for await (const slice of inTurns(open)) add('unpaid', store.get(countUnpaid, slice));
   for (const status of INVOICE_STATUSES) {
-    for await (const slice of slicesOf(store, business, status)) {
-      const found = store.get(countBetween, slice);
-      counts[status] += found?.n ?? 0;
-      counts.expired += found?.expired ?? 0;
-    }
+    if (status === 'unpaid') continue;
+    for await (const slice of slicesOf(store, business, status)) add(status, store.get(countBetween, slice));
   }
   return counts;
 }

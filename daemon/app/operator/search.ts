@@ -4,11 +4,11 @@ import { chainOf, networkOf } from '../../domain/chain.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { FIAT_DECIMALS, parseDecimal } from '../../domain/money.ts';
 import { inTurns } from '../../kit/async.ts';
-import { invoicesOfOrderBehind } from '../../store/queries/books.ts';
 import { type CreditRow, creditsOfTransaction, type TargetRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById, invoiceByUuid } from '../../store/queries/invoices.ts';
 import { givenTarget, invoicesOfAmount, newestInvoiceId } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
+import { invoicesOfOrderBehind } from '../invoices/listed.ts';
 import { invoiceNamed } from '../invoices/slugs.ts';
 import { type InvoiceLine, lineOf } from './invoices.ts';
 
@@ -79,7 +79,7 @@ async function byOrder(app: App, text: string, limit: number): Promise<InvoiceRo
   const position = { from: 0, at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER, limit };
   const rows: InvoiceRow[] = [];
   for await (const { id } of inTurns(app.directory.businesses())) {
-    rows.push(...app.store.all(invoicesOfOrderBehind, { ...position, business_id: id, order_id: text }));
+    rows.push(...invoicesOfOrderBehind(app.store, { ...position, business_id: id, order_id: text }));
   }
   return rows;
 }

@@ -3,26 +3,6 @@ import { sql } from 'kysely';
 import { sqlite, statement } from '../statement.ts';
 import { moved } from './ledger.ts';
 
-/** A position in a list by time. It is followed by older rows, and by rows of the same time with a lower id. */
-type Behind = { business_id: number; from: number; at: number; id: number; limit: number };
-
-const invoices = (p: Behind) =>
-  sqlite
-    .selectFrom('invoice')
-    .selectAll()
-    .where('business_id', '=', p.business_id)
-    .where('created_at', '>=', p.from)
-    .where(sql<boolean>`(created_at, id) < (${p.at}, ${p.id})`)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(p.limit);
-
-export const invoicesBehind = statement((p: Behind) => invoices(p));
-
-export const invoicesOfOrderBehind = statement((p: Behind & { order_id: string }) =>
-  invoices(p).where('order_id', 'is not', null).where('order_id', '=', p.order_id),
-);
-
 /**
  * Receipts of a business from outside. Change of transactions that spent its coins and money that moved between its
  * addresses are excluded, whether they still exist or not.

@@ -1,8 +1,12 @@
 /** Statements of the operator's lists. Each reads a bounded number of rows. */
 import { sql } from 'kysely';
 import type { InvoiceStatus } from '../../domain/payment.ts';
-import { columnsBut, find, NO, sqlite, statement } from '../statement.ts';
+import { columnsBut, find, NO, sqlite, statement, word } from '../statement.ts';
+import type { InvoiceRow } from './invoices.ts';
 import { invoiceOfTarget } from './ready.ts';
+
+/** A state of an invoice that was decided: each business has those in an index. */
+type DecidedStatus = Exclude<InvoiceStatus, 'unpaid'>;
 
 /** The number of the newest invoice. */
 export const newestInvoiceId = statement((_: Record<never, never>) =>
@@ -65,44 +69,6 @@ export const openAlertCount = statement((_: Record<never, never>) =>
     .where('seen_at', 'is', null),
 );
 
-/** The newest invoice of a business that was made up to a time. */
-export const newestInvoiceUntil = statement((p: { business_id: number; created_to: number }) =>
-  sqlite
-    .selectFrom('invoice')
-    .select('id')
-    .where('business_id', '=', p.business_id)
-    .where('created_at', '<=', p.created_to)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1),
-);
-
-/** The oldest invoice of a business that was made from a time on. */
-export const oldestInvoiceSince = statement((p: { business_id: number; created_from: number }) =>
-  sqlite
-    .selectFrom('invoice')
-    .select('id')
-    .where('business_id', '=', p.business_id)
-    .where('created_at', '>=', p.created_from)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1),
-);
-
-/** Invoices of a business in a state, newest first. */
-export const invoicesOfStatus = statement(
-  (p: { business_id: number; status: InvoiceStatus; below: number; limit: number }) =>
-    sqlite
-      .selectFrom('invoice')
-      .selectAll()
-      .where('business_id', '=', p.business_id)
-      .where('status', '=', p.status)
-      .where('id', '<', p.below)
-      .where('deleted_at', 'is', null)
-      .orderBy('id', 'desc')
-      .limit(p.limit),
-);
-
 /** Whether the time to pay ended without money; one that a person canceled before has not expired. */
 const hasExpired = sql<boolean>`CASE status
   WHEN 'canceled' THEN NOT EXISTS (SELECT 1 FROM payment WHERE invoice_id = invoice.id AND received <> '0')
@@ -125,54 +91,88 @@ export const expiredBetween = statement((p: { from: number; below: number; busin
     .limit(p.limit),
 );
 
-/** The lowest of a business's newest `limit` invoices of a status below an id, and how many there are. The index alone answers. */
-export const sliceOfStatus = statement(
-  (p: { business_id: number; status: InvoiceStatus; below: number; limit: number }) =>
-    sqlite
-      .selectFrom((from) =>
-        from
-          .selectFrom('invoice')
-          .select('id')
-          .where('business_id', '=', p.business_id)
-          .where('status', '=', p.status)
-          .where('id', '<', p.below)
-          .orderBy('id', 'desc')
-          .limit(p.limit)
-          .as('some'),
-      )
-      .select(({ fn }) => [fn.countAll<number>().as('n'), fn.min<number | null>('id').as('from')]),
-);
+type OfStatus = { business_id: number; status: DecidedStatus; below: number; limit: number };
 
-type StatusSlice = { business_id: number; status: InvoiceStatus; from: number; below: number };
-
-/** How many invoices of a business and status have ids in a range, and how many of these have expired. */
-export const countBetween = statement((p: StatusSlice) =>
+const decided = (p: Pick<OfStatus, 'business_id' | 'status'>) =>
   sqlite
     .selectFrom('invoice')
-    .select(({ fn }) => [fn.countAll<number>().as('n'), sql<number>`coalesce(sum(${hasExpired}), 0)`.as('expired')])
     .where('business_id', '=', p.business_id)
     .where('status', '=', p.status)
-    .where('id', '>=', p.from)
-    .where('id', '<', p.below)
-    .where('deleted_at', 'is', null),
+    // these two are the index's condition
+    .where('status', '<>', word('unpaid'))
+    .where('deleted_at', 'is', null);
+
+/** Invoices of a business in a state that is not `unpaid`, newest first. */
+export const invoicesOfStatus = statement((p: OfStatus) =>
+  decided(p).selectAll().where('id', '<', p.below).orderBy('id', 'desc').limit(p.limit),
 );
 
-/** The invoices in such a range that got less than they ask for. */
-export const shortBetween = statement((p: StatusSlice) =>
+/** The lowest of a business's newest `limit` invoices of such a state below an id, and how many there are. The index alone answers. */
+export const sliceOfStatus = statement((p: OfStatus) =>
   sqlite
-    .selectFrom('invoice')
-    .innerJoin('payment', 'payment.invoice_id', 'invoice.id')
-    .select('invoice.id')
-    .where('invoice.business_id', '=', p.business_id)
-    .where('invoice.status', '=', p.status)
-    .where('invoice.id', '>=', p.from)
-    .where('invoice.id', '<', p.below)
-    .where('deleted_at', 'is', null)
-    .where('payment.received', '<>', sql.lit('0') as never)
-    .where(
-      sql<boolean>`(length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`,
-    ),
+    .selectFrom(decided(p).select('id').where('id', '<', p.below).orderBy('id', 'desc').limit(p.limit).as('some'))
+    .select(({ fn }) => [fn.countAll<number>().as('n'), fn.min<number | null>('id').as('from')]),
 );
+
+/** How many invoices of a business and such a state have ids in a range, and how many of these have expired. */
+export const countBetween = statement(
+  (p: { business_id: number; status: DecidedStatus; from: number; below: number }) =>
+    decided(p)
+      .select(({ fn }) => [fn.countAll<number>().as('n'), sql<number>`coalesce(sum(${hasExpired}), 0)`.as('expired')])
+      .where('id', '>=', p.from)
+      .where('id', '<', p.below),
+);
+
+/**
+ * Those that are unpaid. They are in the order of their ids, of all businesses together, and their index names the business: SQLite is to
+ * read it, not the rows.
+ */
+const UNPAID = sql`invoice INDEXED BY invoice_unpaid`;
+const isUnpaid = sql`status = 'unpaid' AND deleted_at IS NULL`;
+
+/** The unpaid invoices of all businesses below an id, newest first. */
+export const unpaidBelow = statement((p: { below: number; limit: number }) => ({
+  compile: () =>
+    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit}`.compile(
+      sqlite,
+    ),
+}));
+
+/** The lowest of the newest `limit` unpaid invoices below an id, how many there are, and how many of these are of a business. */
+export const sliceOfUnpaid = statement((p: { business_id: number; below: number; limit: number }) => ({
+  compile: () =>
+    sql<{ n: number; from: number | null; own: number }>`
+      SELECT count(*) AS n, min(id) AS "from", coalesce(sum(business_id = ${p.business_id}), 0) AS own
+      FROM (SELECT id, business_id FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit})
+        AS some`.compile(sqlite),
+}));
+
+type UnpaidSlice = { business_id: number; from: number; below: number };
+
+/** The unpaid invoices of a business with ids in a range, newest first. */
+export const unpaidBetween = statement((p: UnpaidSlice & { limit: number }) => ({
+  compile: () =>
+    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND business_id = ${p.business_id}
+      AND id >= ${p.from} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit}`.compile(sqlite),
+}));
+
+/** How many these are, and how many of them have expired. */
+export const countUnpaid = statement((p: UnpaidSlice) => ({
+  compile: () =>
+    sql<{ n: number; expired: number }>`SELECT count(*) AS n, coalesce(sum(${hasExpired}), 0) AS expired FROM ${UNPAID}
+      WHERE ${isUnpaid} AND business_id = ${p.business_id} AND id >= ${p.from} AND id < ${p.below}`.compile(sqlite),
+}));
+
+/** Those of them that got less than they ask for. */
+export const shortBetween = statement((p: UnpaidSlice) => ({
+  compile: () =>
+    sql<{ id: number }>`SELECT invoice.id FROM ${UNPAID} CROSS JOIN payment ON payment.invoice_id = invoice.id
+      WHERE invoice.status = 'unpaid' AND invoice.deleted_at IS NULL AND invoice.business_id = ${p.business_id}
+        AND invoice.id >= ${p.from} AND invoice.id < ${p.below} AND payment.received <> '0'
+        AND (length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`.compile(
+      sqlite,
+    ),
+}));
 
 /** Invoices whose money waits for a decision in the inbox, up to a limit. */
 export const undecidedInvoices = statement((p: { business_id: number; limit: number }) =>
@@ -184,19 +184,6 @@ export const undecidedInvoices = statement((p: { business_id: number; limit: num
     .where('inbox.silent', '=', NO)
     .where('inbox.business_id', '=', p.business_id)
     .where('invoice.deleted_at', 'is', null)
-    .limit(p.limit),
-);
-
-/** The amounts of the paid invoices that were made between two times, up to a limit. */
-export const paidBetween = statement((p: { business_id: number; from: number; to: number; limit: number }) =>
-  sqlite
-    .selectFrom('invoice')
-    .select(['amount', 'currency'])
-    .where('business_id', '=', p.business_id)
-    .where('created_at', '>=', p.from)
-    .where('created_at', '<=', p.to)
-    .where('deleted_at', 'is', null)
-    .where(sql<boolean>`+status = 'paid'`)
     .limit(p.limit),
 );
 

@@ -132,20 +132,53 @@ describe('an index is used', () => {
     ['coinsOf', 'credit_coin'],
     ['invoicesOfAmount', 'invoice_by_amount'],
     ['invoiceByRandomSlug', 'invoice_random_slug'],
+    ['invoicesOfStatus', 'invoice_decided'],
+    ['sliceOfStatus', 'invoice_decided'],
+    ['countBetween', 'invoice_decided'],
+    ['unpaidBelow', 'invoice_unpaid'],
+    ['sliceOfUnpaid', 'invoice_unpaid'],
+    ['unpaidBetween', 'invoice_unpaid'],
+    ['countUnpaid', 'invoice_unpaid'],
+    ['shortBetween', 'invoice_unpaid'],
   ])('%s: %s', (name, index) => {
     const found = ALL.find(([known]) => known === name);
     expect(plan(found![1].sql).join('\n')).toMatch(new RegExp(`USING (COVERING )?INDEX ${index}\\b`));
   });
 });
 
-it('entering a given address into its row writes to the index of the ready ones alone', () => {
-  const [, { sql }] = ALL.find(([name]) => name === 'assignTarget')!;
-  const roots = it_.db.prepare("SELECT name, rootpage FROM sqlite_schema WHERE tbl_name = 'target'").all() as {
+/** The table and the indexes to which a statement writes. */
+function writtenBy(name: string, table: string): (string | undefined)[] {
+  const [, { sql }] = ALL.find(([known]) => known === name)!;
+  const roots = it_.db.prepare('SELECT name, rootpage FROM sqlite_schema WHERE tbl_name = ?').all(table) as {
     name: string;
     rootpage: number;
   }[];
-  const opened = (it_.db.prepare(`EXPLAIN ${sql}`).all(1, 1) as { opcode: string; p2: number }[])
+  const slots = sql.match(/\?/g)?.length ?? 0;
+  const opcodes = it_.db.prepare(`EXPLAIN ${sql}`).all(new Array(slots).fill(1)) as { opcode: string; p2: number }[];
+  return opcodes
     .filter(({ opcode }) => opcode === 'OpenWrite')
-    .map(({ p2 }) => roots.find(({ rootpage }) => rootpage === p2)?.name);
-  expect(opened.sort()).toEqual(['target', 'target_pool']);
+    .map(({ p2 }) => roots.find(({ rootpage }) => rootpage === p2)?.name)
+    .sort();
+}
+
+it('entering a given address into its row writes to the index of the ready ones alone', () => {
+  expect(writtenBy('assignTarget', 'target')).toEqual(['target', 'target_pool']);
+});
+
+it('no statement that decides an invoice, or its time, writes to where others are looked for', () => {
+  expect(writtenBy('setInvoiceCheck', 'invoice')).toEqual(['invoice', 'invoice_check']);
+  expect(writtenBy('setInvoiceStatus', 'invoice')).toEqual([
+    'invoice',
+    'invoice_check',
+    'invoice_decided',
+    'invoice_unpaid',
+  ]);
+});
+
+it('no index in which a new invoice is begins with its business', () => {
+  const indexes = it_.db.prepare(
+    "SELECT sql FROM sqlite_schema WHERE tbl_name = 'invoice' AND sql LIKE 'CREATE INDEX%'",
+  );
+  const ofBusiness = (indexes.pluck().all() as string[]).filter((sql) => /ON invoice \(business_id/.test(sql));
+  expect(ofBusiness).toEqual([expect.stringContaining("WHERE status <> 'unpaid'")]);
 });
