@@ -405,6 +405,7 @@ function print() {
     ...(consoles ? consoleLines(consoles, many) : []),
     [`export, ${count(exported?.lines ?? 0)} lines`, exported?.seconds, 's'],
     ['export: memory at the most', exported?.mb, 'MB'],
+    ["export: of it without pages of files, such as Node's program", exported?.ownMb, 'MB'],
     [`backup, ${many}`, backup?.makeSeconds, 's'],
     [`backup file of a database of ${show(backup?.databaseMegabytes)} MB`, backup?.megabytes, 'MB'],
     ['restore of it', backup?.restoreSeconds, 's'],
