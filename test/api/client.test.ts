@@ -65,6 +65,13 @@ describe('createInvoice', () => {
     });
   });
 
+  it('takes a due date whose zeros are left out', async () => {
+    const [month, day, year] = dayFromNow(service, 30).split('/');
+    const due_date = `${Number(month)}/${Number(day)}/${year}`;
+    const { status, body } = await call<Created & { due_date: string }>('POST', '/invoice', { amount: 10, due_date });
+    expect([status, body.due_date]).toEqual([201, `${year}-${month}-${day}T23:59:59.000000Z`]);
+  });
+
   it.each(['ALL', 'BTC', 'LTC', 'BCH', 'XMR'])('takes %s', async (crypto) => {
     expect((await call('POST', '/invoice', { amount: 10, crypto })).body).toMatchObject({ crypto });
   });

@@ -70,6 +70,34 @@ describe('Create invoice', () => {
     expect(body.due_date).toBe(`${last.toISOString().slice(0, 10)}T23:59:59.000000Z`);
   });
 
+  it.each([
+    ['12/31/2030', '2030-12-31'],
+    ['01/05/2031', '2031-01-05'],
+    ['1/5/2031', '2031-01-05'],
+    ['1/05/2031', '2031-01-05'],
+    ['2/29/2032', '2032-02-29'],
+  ])('takes the due date %s', async (due_date, day) => {
+    const { status, body } = await create({ amount: 10, due_date });
+    expect([status, body.due_date]).toEqual([201, `${day}T23:59:59.000000Z`]);
+  });
+
+  it.each([
+    '31/12/2030',
+    '2/29/2031',
+    '0/5/2031',
+    '12/31/30',
+    '12-31-2030',
+    '12.31.2030',
+    '2030/12/31',
+    ' 12/31/2030',
+    '12/31/2030\n',
+    '',
+  ])('refuses the due date %j', async (due_date) => {
+    const { status, body } = await create({ amount: 10, due_date });
+    const message = 'The due date must be a date in the format MM/DD/YYYY.';
+    expect([status, body]).toMatchObject([422, { errors: { due_date: [message] } }]);
+  });
+
   it.each<[string, unknown, string]>([
     ['a number', 25, '25'],
     ['a decimal string', '25.50', '25.5'],

@@ -132,10 +132,13 @@ describe.skipIf(!hasShop)(shopTitle('The payer of a WooCommerce order'), () => {
     { total: '10.00', currency: 'USD', offered: true },
     { total: '1.00', currency: 'EUR', offered: false },
     { total: '80.00', currency: 'KWD', offered: true },
-  ])('with $total $currency is offered the method: $offered', async ({ total, currency, offered }) => {
-    const { id } = await create(total, currency);
-    expect((await shop.call<{ available: boolean }>('GET', `/offered/${id}`)).available).toBe(offered);
-  });
+  ])(
+    'with $total $currency is offered the method, which needs the least amount of the contract: $offered',
+    async ({ total, currency, offered }) => {
+      const { id } = await create(total, currency);
+      expect((await shop.call<{ available: boolean }>('GET', `/offered/${id}`)).available).toBe(offered);
+    },
+  );
 
   it.each([
     ['19.999', 'USD', '20'],
@@ -165,18 +168,25 @@ describe.skipIf(!hasShop)(shopTitle('The payer of a WooCommerce order'), () => {
 
   describe('who gets money back', () => {
     const ADDRESS = stranger('LTC', 9);
+    const form = (order: number): string => `/wp-admin/admin.php?page=countinghouse-refund&order=${order}`;
     // something to pay fees from
     beforeAll(() => deposit(service, 'LTC', 400));
 
     async function refund(order: number, id: string, amount: string): Promise<void> {
-      const { text } = await admin.go(`/wp-admin/admin.php?page=countinghouse-refund&order=${order}`);
-      expect(/<title>([^<]*)/.exec(text)?.[1]).toContain('Refund in cryptocurrency');
+      const { text } = await admin.go(form(order));
       const hidden = ['_wpnonce', 'action', 'order', 'key'].map((name) => [name, fieldOf(text, name)]);
       const values = { ...Object.fromEntries(hidden), invoice: id, address: ADDRESS, amount };
       expect((await admin.go('/wp-admin/admin-post.php', values)).status).toBe(302);
       const { items } = (await service.call<{ items: { id: string }[] }>('GET', '/withdrawals')).body;
       await operator.approve(items[0]!.id);
     }
+
+    it('is sent it from a page that has its title, in the browser too', async () => {
+      const { order } = await requested();
+      const { text } = await admin.go(form(order));
+      expect(/<title>([^<]*)/.exec(text)?.[1]).toMatch(/^Refund in cryptocurrency\b/);
+      expect(text).toContain('<h1>Refund in cryptocurrency</h1>');
+    });
 
     it('is in the books of WooCommerce, part by part, and the order refunded with the last one', async () => {
       const { order, id, amount } = await paid();

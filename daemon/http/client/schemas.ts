@@ -37,8 +37,8 @@ export function clientInvoiceSchema(app: App, business: Business, client: Client
         context.addIssue({ code: 'custom', message: `The due date may be at most ${DUE_DAYS_MAX} days from today.` });
       })
       .meta({
-        description: `Today or later, at most ${DUE_DAYS_MAX} days from today.`,
-        override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030'] },
+        description: `MM/DD/YYYY, zeros may be left out; today or later in the business’s time zone, at most ${DUE_DAYS_MAX} days from today. Default: the last day of the month.`,
+        override: { type: 'string', pattern: '^\\d{1,2}/\\d{1,2}/\\d{4}$', examples: ['12/31/2030', '1/5/2031'] },
       }),
     close_url: close_url.superRefine(allowed('close url')).meta(link),
     redirect_url: url('redirect url').superRefine(allowed('redirect url')).meta(link),
