@@ -37,7 +37,7 @@ function bytesOf(raw: string | null, { chain, network, asset }: Of): Bytes {
     const { contract, to, units } = movement;
     // a cancellation of a token's transfer sends 0 of the native coin
     const isNothing = contract === null && units === 0n;
-    if (!isNothing && !isContractOf(asset, network, contract)) throw differs(`it does not move ${asset}`);
+    if (!isNothing && !isContractOf(asset, { network, chain }, contract)) throw differs(`it does not move ${asset}`);
     const { gasLimit, maxFeePerGas } = transaction;
     return { keys: [], outputs: [{ to, units }], fee: gasLimit * maxFeePerGas, gasLimit };
   } catch (error) {

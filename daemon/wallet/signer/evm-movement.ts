@@ -1,6 +1,7 @@
 /** The movement of money by a transaction of Ethereum or BNB Smart Chain. The signer and the operator's program read it with this. */
 import { hex as hexOf } from '@scure/base';
 import { type AssetId, assetOf, type Network } from '../../domain/assets.ts';
+import type { EvmChain } from '../../domain/evm.ts';
 import { type EvmTransaction, transferOf } from '../../domain/evm-transaction.ts';
 
 /** The movement by a transaction. `to`: the recipient, not the contract; hex. `contract`: lower-case hex with 0x, or null. */
@@ -15,11 +16,17 @@ export function movementOf({ to, value, data }: Pick<EvmTransaction, 'to' | 'val
 }
 
 /**
- * Whether a contract is the one of an asset; null stands for no contract. The registry has the contracts of mainnet;
- * elsewhere tokens are worthless and any contract will do.
+ * Whether a contract of a chain is the one of an asset; null stands for no contract, which is the chain's coin. Both chains have the
+ * same addresses, so an asset of one is none of the other. The registry has the contracts of mainnet; elsewhere tokens are
+ * worthless and any contract will do.
  */
-export function isContractOf(asset: AssetId, network: Network, contract: string | null): boolean {
-  const known = assetOf(asset).contract;
-  if (known === undefined || contract === null) return known === undefined && contract === null;
-  return network !== 'mainnet' || known.toLowerCase() === contract;
+export function isContractOf(
+  asset: AssetId,
+  { network, chain }: { network: Network; chain: EvmChain },
+  contract: string | null,
+): boolean {
+  const known = assetOf(asset);
+  if (known.chain !== chain) return false;
+  if (known.contract === undefined || contract === null) return known.contract === undefined && contract === null;
+  return network !== 'mainnet' || known.contract.toLowerCase() === contract;
 }

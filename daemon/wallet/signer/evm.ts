@@ -67,7 +67,7 @@ function judge(order: EvmOrder, transaction: EvmTransaction, keys: AccountKeys, 
   if (funded) needWithinReach({ network, chain, accountNo }, funded.index, witness);
   if (isCancel) {
     if (movement.contract !== null || movement.units !== 0n) throw differs('a cancellation moves nothing');
-  } else if (!isContractOf(intent.asset, network, movement.contract)) {
+  } else if (!isContractOf(intent.asset, plan, movement.contract)) {
     throw differs(`it does not move ${intent.asset}`);
   }
   if (!toSelf) needPaid([movement], [intent], ({ address }) => needDestination(address, chain, network));

@@ -131,6 +131,10 @@ describe('the signer', () => {
     ['of another chain than was approved', { chain: 'BSC' }, { chain: 'ETH' }],
     ['of another asset than was approved', { asset: 'XAUT' }, { asset: 'USDT_ERC20' }],
     ['of a fee in another asset', {}, { feeAsset: 'USDT_ERC20' }],
+    // Ethereum and BNB Smart Chain have the same addresses
+    ['of a coin of the other chain', { chain: 'BSC', asset: 'ETH', contract: null }, { feeAsset: 'BNB' }],
+    ['of a token of the other chain', { chain: 'BSC' }, { feeAsset: 'BNB' }],
+    ['of a coin of another family', { asset: 'BTC', contract: null }, {}],
   ])('refuses a payment %s', async (_, plan, intent) => {
     expect(await refusal(order(plan, intent))).toBe('signer.differs');
   });
@@ -411,5 +415,13 @@ describe("the operator's reading", () => {
     ['no bytes', () => null],
   ])('refuses %s', (_, bytes) => {
     expect(() => reading.bytes(bytes())).toThrow('Nothing was approved');
+  });
+
+  it.each([
+    ['coin', 'ETH', { contract: null }],
+    ['token', 'USDT_ERC20', {}],
+  ] as const)('takes no transaction for one of a %s of the other chain', (_, asset, change) => {
+    const there = raw({ chain: 'BSC', ...change });
+    expect(() => evmReading('BSC', 'mainnet', asset).bytes(there)).toThrow(`it does not move ${asset}`);
   });
 });

@@ -142,6 +142,33 @@ describe('gas under a grant of forwarding', () => {
     expect(await used()).toEqual([[PLAIN + TOKEN, TOKEN]]);
   });
 
+  it.each<[string, Partial<ForwardGrant>, Partial<EvmPlan>]>([
+    ['the coin of another chain, under the grant of one', { asset: 'ETH' }, { asset: 'ETH' }],
+    ['a fee in the coin of another chain, under the grant of a token', {}, { asset: 'USDT_ERC20', contract: TETHER }],
+  ])('lets nobody send %s', async (_, granted, change) => {
+    await give({ feeMax: `${10n * TOKEN}`, feeDay: `${10n * TOKEN}`, ...granted });
+    const { branch, index, address } = own(0, 3);
+    const payout = { kind: 'payout' as const, address: COLD, script: Uint8Array.from(Buffer.alloc(20, 0xab)) };
+    const plan: Partial<EvmPlan> = {
+      chain: 'BSC',
+      sender: { branch, index, address },
+      outputs: [{ ...payout, units: 25n }],
+      gasLimit: 65_000n,
+      fee: TOKEN,
+      ...change,
+    };
+    const intent: Partial<Intent> = {
+      chain: 'BSC',
+      asset: plan.asset!,
+      feeAsset: 'BNB',
+      address: COLD,
+      units: '25',
+      feeMax: `${TOKEN}`,
+    };
+    expect(await refusal(gas('w', 0, { plan, intent, approval: { by: 'forward' } }))).toBe('signer.differs');
+    for (const [fees] of await used()) expect(fees).toBe(0n);
+  });
+
   it.each<[string, Change, string]>([
     [
       'for a stranger',
