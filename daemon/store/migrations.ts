@@ -72,6 +72,7 @@ import { GIVEN_LOG } from './migrations/0081-given-log.ts';
 import { FORWARDING_GAS } from './migrations/0083-forwarding-gas.ts';
 import { OUTSIDE_FEES } from './migrations/0085-outside-fees.ts';
 import { LISTED } from './migrations/0088-listed.ts';
+import { ADOPTED } from './migrations/0092-adopted.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -142,6 +143,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0083-forwarding-gas', FORWARDING_GAS],
   ['0085-outside-fees', OUTSIDE_FEES],
   ['0088-listed', LISTED],
+  ['0092-adopted', ADOPTED],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

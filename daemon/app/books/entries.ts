@@ -9,14 +9,17 @@
  *
  * Invariants. The debits of a transaction add up to the coins of ours that it spends. A credit is in the total while it
  * can be spent, and stays in it once it is spent: then the debits include it too. An entry is valued once, when a block
- * first holds it.
+ * first holds it. An adopted balance contains everything that left the address up to its block, known or not: a debit that is found or taken
+ * out later is a part of it.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Debit, DebitKind } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
 import { addressBalance, dropAddressBalance, setAddressBalance } from '../../store/queries/address-balances.ts';
+import { insertCorrection } from '../../store/queries/corrections.ts';
 import { balanceOf, creditsInBlock, setBalance, targetById } from '../../store/queries/credits.ts';
 import {
+  adoptedFrom,
   changeOf,
   coinsSpentBy,
   type DebitRow,
@@ -86,8 +89,8 @@ export class Entries {
     if (txid !== null) this.#touched.add(txid);
   }
 
-  /** Stores a debit that an account chain reports. */
-  see({ id, txid, targetId, kind, amount, block, blockTime }: Debit): void {
+  /** Stores a debit that an account chain reports. `isPast`: of a past that is read, with the money that came before it. */
+  see({ id, txid, targetId, kind, amount, block, blockTime }: Debit, isPast = false): void {
     const chain_key = this.#chain.key;
     const target = this.#tx.get(targetById, { id: targetId });
     assert(target?.chain_key === chain_key, `target ${targetId} is on ${chain_key}`);
@@ -95,7 +98,11 @@ export class Entries {
     const { account_id } = target;
     const row = { chain_key, ref: id, txid, account_id, target_id: targetId, asset: amount.asset, kind };
     const fields = { ...row, units: amount.units, ...placed(block) };
-    this.#save(this.#tx.get(debitByRef, { ref: id, chain_key }), fields, { blockTime });
+    const stored = this.#tx.get(debitByRef, { ref: id, chain_key });
+    this.#save(stored, fields, { blockTime });
+    // nobody lists what came of the coin
+    const isAlone = !isPast || amount.asset === this.#chain.adapter.spending?.feeAsset;
+    if (!stored && isAlone) this.#keepAdopted(fields, -amount.units);
   }
 
   /**
@@ -120,6 +127,23 @@ export class Entries {
   lose(row: DebitRow): void {
     this.#tx.run(deleteDebit, { id: row.id });
     this.#give(row, row.units);
+    if (!isAdopted(row)) this.#keepAdopted(row, row.units);
+  }
+
+  /** Takes what an address gains by a debit of a block, below 0 what it loses, into the balance that was adopted after that block. */
+  #keepAdopted({ target_id, asset, block_height: height, chain_key }: NewDebit, units: bigint): void {
+    if (target_id === null || height === null) return;
+    const adopted = this.#tx.get(adoptedFrom, { target_id, asset, height });
+    if (!adopted) return;
+    const { account_id, ref, block_height } = adopted;
+    const left = adopted.units + units;
+    if (left !== 0n) this.#save(adopted, { ...adopted, units: left });
+    else {
+      this.#tx.run(deleteDebit, { id: adopted.id });
+      this.#give(adopted, adopted.units);
+    }
+    const of = { chain_key, at: this.#app.now(), kind: 'adopted', account_id, target_id, asset };
+    this.#tx.run(insertCorrection, { ...of, units: -units, ref, block_height });
   }
 
   /** Writes the changed entries and balances. */

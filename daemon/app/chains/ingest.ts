@@ -191,7 +191,7 @@ class Facts {
       ...unknownAddresses(this.app, this.chain, this.update),
       this.credits(tipHeight, 0),
       this.spends(tipHeight),
-      ...this.reported.debits(),
+      ...this.reported.debits(true),
       ...unknownSpends(this.app, this.chain, this.update),
       this.asked(tipHeight),
     ];

@@ -38,13 +38,14 @@ export class Reported {
     return this.#isComplete ? [...undo, this.#absentDebits(), this.#absentUses()] : undo;
   }
 
-  debits(): Phase[] {
+  /** `isPast`: blocks of a past. */
+  debits(isPast = false): Phase[] {
     const { debits } = this.#update;
     if (!debits) return [];
     return [
       (_, at) => {
         const page = debits.slice(at, at + PAGE);
-        for (const debit of page) this.#entries().see(debit);
+        for (const debit of page) this.#entries().see(debit, isPast);
         return page.length === 0 ? null : { at: at + PAGE };
       },
     ];

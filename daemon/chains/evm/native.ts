@@ -15,6 +15,7 @@ import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
 import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { adoptedTo } from './older-sendings.ts';
 import { isOneAccount } from './transfers.ts';
 
 /**
@@ -260,8 +261,10 @@ export class NativeCoin {
         ? [{ id, block, units: amount.units }]
         : [],
     );
-    const all = [...stored, ...fresh];
-    const txids = new Set(all.map(({ id }) => id.slice(0, id.indexOf(':'))));
+    const txids = new Set([...stored, ...fresh].map(({ id }) => id.slice(0, id.indexOf(':'))));
+    // an adopted balance contains what left before it, and gives it up once that is stored
+    const adopted = adoptedTo(stored);
+    const all = [...stored, ...fresh.filter(({ block }) => block.height > adopted)];
     return {
       left: (height) => all.reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
       hasLeft: (txid) => txids.has(txid),

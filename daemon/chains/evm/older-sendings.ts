@@ -15,6 +15,10 @@ import type { Outgoing } from './outgoing.ts';
 /** Transactions of an address that are looked for at a time, each with two requests for each halving. */
 const NONCES_MAX = 20n;
 
+/** The height of the newest block whose balance the books adopted, by the stored debits of an address; -1: there is none. */
+export const adoptedTo = (debits: readonly { id: string; block: BlockId }[]): number =>
+  debits.reduce((most, { id, block }) => (id.includes(':adopted:') ? Math.max(most, block.height) : most), -1);
+
 /** The transaction of an address with a nonce in a block; null: it is not there. */
 export async function sendingIn(
   endpoint: EvmEndpoint,
@@ -52,8 +56,7 @@ export class OlderSendings {
     const heights = this.#list.coinsOf(target.id).flatMap(({ blockHeight }) => blockHeight ?? []);
     const debits = this.#list.debitsAt(target.id, this.#native);
     // a balance that was adopted contains what was sent before it
-    const adopted = debits.filter(({ id }) => id.includes(':adopted:')).map(({ block }) => block.height);
-    const from = Math.max(Math.min(...heights) - 1, ...adopted);
+    const from = Math.max(Math.min(...heights) - 1, adoptedTo(debits));
     const address = hexOfScript(target.script);
     if (until === 0n || heights.length === 0 || from >= first.height) return [];
     const base = await countAfter(endpoint, address, from, signal);

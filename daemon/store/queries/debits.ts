@@ -90,6 +90,19 @@ export const debitsOfTarget = statement((p: { target_id: number; asset: AssetId 
     .where('block_hash', 'is not', null),
 );
 
+/** The adopted balance of an address that the first block from a height on has; undefined: none from there on was adopted. */
+export const adoptedFrom = statement((p: { target_id: number; asset: AssetId; height: number }) =>
+  sqlite
+    .selectFrom('debit')
+    .selectAll()
+    .where('target_id', '=', p.target_id)
+    .where('asset', '=', p.asset)
+    .where('kind', '=', sql.lit('adopted'))
+    .where('block_height', '>=', p.height)
+    .orderBy('block_height')
+    .limit(sql.lit(1)),
+);
+
 /** The coins that a transaction spends. */
 export const coinsSpentBy = statement((p: { txid: string; chain_key: string }) =>
   sqlite
