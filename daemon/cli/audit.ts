@@ -32,13 +32,14 @@ async function audit(session: Session, options: PassphraseOption): Promise<void>
   await deriveMissing(session, options);
   const { url } = await readServer(folder);
   const signal = new AbortController().signal;
-  const sum: Look = { checked: 0, pages: 0, more: false, found: [], notes: [] };
+  const sum: Look = { checked: 0, pages: 0, more: false, held: false, found: [], notes: [] };
   await withServer(folder, version(), async (call) => {
     do {
       const one = await look(call, url, { folder, now: Date.now, env: session.io.env, signal });
       sum.checked += one.checked;
       sum.pages += one.pages;
       sum.more = one.more;
+      sum.held ||= one.held;
       sum.found.push(...one.found);
       sum.notes.push(...one.notes);
     } while (sum.more);
@@ -57,7 +58,11 @@ async function audit(session: Session, options: PassphraseOption): Promise<void>
       ]),
   );
   await failIfStopped(session);
+  if (sum.held) throw new Failure(HELD_BACK, EXIT.failed, 'signer.addresses_held_back');
 }
+
+const HELD_BACK =
+  'the server keeps back addresses that it gave out, so they were not compared: try again, and if it does so on, take it for one that somebody controls';
 
 /** Derives the public keys of the accounts that this computer has not kept, as of a wallet that was imported. */
 async function deriveMissing(session: Session, options: PassphraseOption): Promise<void> {
@@ -134,12 +139,18 @@ function alarmText(server: string, seen: readonly Foreign[]): string {
   return lines.join('\n');
 }
 
-/** Says what looks found: a foreign address as loudly as a terminal can, an oddity once. */
-export function lookTold(session: Session): (found: Look) => void {
-  let said = '';
+/** An oddity that lasts is said again after this time. */
+const SAY_AGAIN_MS = 6 * 3_600_000;
+
+/** Says what looks found: a foreign address as loudly as a terminal can, an oddity once every six hours. */
+export function lookTold(session: Session, now: () => number = Date.now): (found: Look) => void {
+  let [said, saidAt] = ['', 0];
   return ({ found, notes }) => {
     const text = notes.map(clean).join('\n');
-    if (text !== said && text !== '') session.note(text);
+    if (text !== '' && (text !== said || now() - saidAt >= SAY_AGAIN_MS)) {
+      session.note(text);
+      saidAt = now();
+    }
     said = text;
     if (found.length === 0) return;
     session.note(`\u0007${alarmText(session.server ?? '', found)}`);

@@ -49,6 +49,8 @@ export type Look = {
   pages: number;
   /** Whether the server named more addresses than one look compares. */
   more: boolean;
+  /** Whether it left numbers out of its list. */
+  held: boolean;
   /** Foreign addresses that nobody has looked at; signing is stopped. */
   found: Foreign[];
   /** Why something could not be compared, and oddities; in words. */
@@ -88,7 +90,7 @@ export async function look(call: Call, serverUrl: string, options: AuditOptions)
   const { folder, now } = options;
   const accounts = await readAccounts(folder);
   const memory = (await auditedIn(folder)) ?? { ...FRESH };
-  const result: Look = { checked: 0, pages: 0, more: false, found: [], notes: [] };
+  const result: Look = { checked: 0, pages: 0, more: false, held: false, found: [], notes: [] };
   const at = toIso(now());
   if (Object.keys(accounts).length === 0) {
     result.notes.push(
@@ -129,6 +131,7 @@ async function compareGiven(call: Call, memory: Memory, judge: Judge, keep: Keep
     }
     const isWhole = given.length === Math.min(limit, last - from + 1) && given.every(({ no }, at) => no === from + at);
     if (!isWhole && last >= from) {
+      judge.result.held = true;
       notes.push(`The server leaves addresses out of its list, from number ${from} on. They are asked for again.`);
       return;
     }
@@ -160,21 +163,34 @@ async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, 
   const real = open.filter(({ network }) => network !== 'sandbox');
   if (real.length === 0) return;
   const { invoice } = real[randomInt(real.length)]!;
+  const isOfPage = (one: { invoice: string | null; network: string }) =>
+    one.invoice === invoice && one.network !== 'sandbox';
   const { openPage } = await import('./open-page.ts');
   const { readPage } = await import('./page-text.ts');
-  const read = async () =>
-    readPage(await openPage(pageOf(pages, invoice), { local, env: options.env, signal: options.signal }));
+  let seen: Partial<Memory> = {};
   try {
-    const text = await read();
-    if (text.address === null) return;
-    // a payer may have chosen another coin between the two questions
-    const again = (await call('address.open', asked)).open.filter((one) => one.invoice === invoice);
-    const compared = again.length > 0 && (await judge.page(again, text));
-    if (compared) await keep({ pages: memory.pages + 1, pageAt: memory.at });
-    if (compared) judge.result.pages += 1;
+    const address = pageOf(pages, invoice);
+    const text = readPage(await openPage(address, { local, env: options.env, signal: options.signal }));
+    // a payer may have chosen another coin, or have paid, between the two questions; a server that shows a foreign address may say so, too
+    const later = await call('address.open', asked).catch(() => null);
+    const after = later?.open.filter(isOfPage) ?? [];
+    const rows = [...real.filter(isOfPage), ...after];
+    if (after.length === 0) rows.push(...(await newestOf(call, memory, invoice).catch(() => [])));
+    if (await judge.page(rows, text)) {
+      seen = { pages: memory.pages + 1, pageAt: toIso(options.now()) };
+      judge.result.pages += 1;
+    }
   } catch (error) {
     judge.result.notes.push((error as Error).message);
   }
+  await keep(seen);
+}
+
+/** The addresses that were given out last: of an invoice that is paid by now. */
+async function newestOf(call: Call, memory: Memory, invoice: string) {
+  const { last } = await call('address.given', { from: memory.last?.no ?? 1, limit: 2 });
+  const { given } = await call('address.given', { from: Math.max(1, last - PAGE + 1), limit: PAGE });
+  return given.flatMap((one) => (one.invoice === invoice ? [{ ...one, invoice }] : []));
 }
 
 /** Throws for a text that is no page of an invoice. */
@@ -221,29 +237,27 @@ class Judge {
     }
   }
 
-  /** The page of an unpaid invoice, whose addresses were compared. False: it shows another coin by now. */
+  /** The page of an unpaid invoice. `rows`: where the server says that its addresses are. False: it shows none now. */
   async page(rows: readonly (GivenAddress & { invoice: string })[], text: PageText): Promise<boolean> {
-    const { isCodeOf, addressIn } = await import('./page-text.ts');
+    const { isAmount, isCodeOf, addressIn } = await import('./page-text.ts');
     const ours = rows.map((one) => ({ one, own: this.#own(one) }));
-    const shown = text.address ?? '';
-    const place = ours.find(({ one, own }) => isSame(own, shown, one));
-    if (!place) {
-      const { one, own } = ours[0]!;
-      this.#foreign('page', one, own, shown);
-      return true;
-    }
-    const { one, own } = place;
-    const isAddress = (value: string) => comparable(value, one.chain, one.network) !== null;
-    const others = [...text.copied.filter(isAddress), ...text.links.map((link) => addressIn(link) ?? link)];
-    for (const other of others) if (!isSame(own, other, one)) this.#foreign('page', one, own, other);
-    const texts = [shown, ...text.copied.filter(isAddress), ...text.links];
+    const placeOf = (shown: string) => ours.find(({ one, own }) => isSame(own, shown, one));
+    const { one, own } = text.addresses.map(placeOf).find((place) => place !== undefined) ?? ours[0]!;
+    const isOurs = (shown: string | null): boolean => shown !== null && placeOf(shown) !== undefined;
+    const copied = text.copied.filter((value) => !isAmount(value));
+    const foreign = [...text.addresses, ...copied].filter((value) => !isOurs(value));
+    const links = text.links.filter((link) => !isOurs(addressIn(link)));
+    for (const shown of foreign) this.#foreign('page', one, own, shown);
+    for (const link of links) this.#foreign('page', one, own, addressIn(link) ?? link);
+    if (text.isCrowded) this.#foreign('page', one, own, 'more addresses than a payment page has');
+    const texts = [...text.addresses, ...text.links];
     for (const code of text.codes) {
       if (code === null) this.result.notes.push(`The QR code of invoice ${one.invoice} could not be read`);
       else if (!texts.some((may) => isCodeOf(code, may))) {
         this.#foreign('code', one, own, 'a QR code that holds another text than the page');
       }
     }
-    return true;
+    return text.addresses.length > 0;
   }
 
   /** The address of our keys at its place; null: there is no such account here. */

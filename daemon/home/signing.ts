@@ -21,6 +21,8 @@ const RETRY_MS_MAX = 60_000;
 /** The mean time between two looks at the addresses; a server must not know when the next one comes. */
 const LOOK_MS = 600_000;
 const LOOK_SPREAD = 0.5;
+/** A server that lets nobody look is told of again after this time. */
+const SAY_AGAIN_MS = 6 * 3_600_000;
 /** A look that waits for a server keeps nothing, and is not waited for. */
 const LOOK_END_MS = 1_000;
 
@@ -93,7 +95,7 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
   };
 }
 
-/** Looks at the server's addresses until it is told to stop. The same failure is said once. */
+/** Looks at the server's addresses until it is told to stop. The same failure is said every six hours. */
 async function lookAgain(
   folder: string,
   release: string,
@@ -101,7 +103,7 @@ async function lookAgain(
   { log, signal }: Pick<SigningOptions, 'log'> & { signal: AbortSignal },
 ): Promise<void> {
   const options = { folder, now: Date.now, env, signal };
-  let said = '';
+  let [said, saidAt] = ['', 0];
   while (!signal.aborted) {
     let waitMs = everyMs * (1 + LOOK_SPREAD * (2 * Math.random() - 1));
     try {
@@ -112,7 +114,11 @@ async function lookAgain(
       told(found);
     } catch (error) {
       const { message } = error as Error;
-      if (message !== said && !signal.aborted) log(`The addresses could not be looked at: ${message}`);
+      const isOld = performance.now() - saidAt >= SAY_AGAIN_MS;
+      if (!signal.aborted && (message !== said || isOld)) {
+        log(`The addresses could not be looked at: ${message}`);
+        saidAt = performance.now();
+      }
       said = message;
       waitMs = Math.min(waitMs, RETRY_MS_MAX);
     }

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../../daemon/chains/derive.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import type { GivenAddress } from '../../../daemon/contract/signing-machine.ts';
-import { CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
+import { ASSETS, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { keepAccount } from '../../../daemon/home/accounts.ts';
 import { endAlarm, isStopped, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
@@ -71,8 +71,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const audit = (url = 'http://127.0.0.1:8481') =>
-  look(server.call, url, { folder, now: () => NOW, env: {}, signal: new AbortController().signal });
+const audit = (url = 'http://127.0.0.1:8481', call = server.call) =>
+  look(call, url, { folder, now: () => NOW, env: {}, signal: new AbortController().signal });
 
 describe('addresses from keys at home', () => {
   it('are those that the server derives, on every chain and network', () => {
@@ -104,7 +104,7 @@ describe('addresses from keys at home', () => {
 describe('the list of addresses', () => {
   it('is compared once, from where the last look ended', async () => {
     for (let i = 0; i < 450; i++) server.add(CHAINS[i % 3]!, i);
-    expect(await audit()).toEqual({ checked: 450, pages: 0, more: false, found: [], notes: [] });
+    expect(await audit()).toEqual({ checked: 450, pages: 0, more: false, held: false, found: [], notes: [] });
     expect(server.asked).toBe(3);
     expect(await audit()).toMatchObject({ checked: 0, found: [] });
     server.add('XMR', 7);
@@ -156,7 +156,12 @@ describe('the list of addresses', () => {
     server.rows[2]!.addresses = [foreign('LTC')];
     server.hides.add(3);
     const hidden = await audit();
-    expect(hidden).toMatchObject({ checked: 0, found: [], notes: [expect.stringContaining('from number 1 on')] });
+    expect(hidden).toMatchObject({
+      held: true,
+      checked: 0,
+      found: [],
+      notes: [expect.stringContaining('from number 1 on')],
+    });
     expect((await audit()).notes).toHaveLength(1);
     server.hides.clear();
     expect((await audit()).found).toMatchObject([{ shown: foreign('LTC'), invoice: 'slug3' }]);
@@ -232,6 +237,100 @@ describe('the page of an unpaid invoice', () => {
     expect(await isStopped(folder)).toBe(true);
   });
 
+  const whole = (text: string, more = '') => page({ text }).replace('<button', `${more}<button`);
+  const contract = ASSETS.find(({ symbol }) => symbol === 'USDT_ERC20')!.contract!;
+  it.each([
+    [
+      'a link whose parameter is ours, and which pays another address',
+      `<a href="litecoin:${other}?address=${mine}">Open</a>`,
+    ],
+    ['a link with a second payee', `<a href="litecoin:${mine}?amount=0.1&amp;lightning=lnbc1thief">Open</a>`],
+    ['a link in other quotes', `<a href='litecoin:${other}?amount=0.1'>Open</a>`],
+    ['a link whose scheme is written as an entity', `<a href="&#108;itecoin:${other}?amount=0.1">Open</a>`],
+    ['a link of another scheme', `<a href="wallet:pay?to=${other}">Open</a>`],
+    [
+      'a link after many others',
+      `${'<a href="/help">Help</a>'.repeat(60)}<a href="litecoin:${other}?amount=0.1">Open</a>`,
+    ],
+    ['a button that copies a link', `<button data-copy="litecoin:${other}?amount=0.1"></button>`],
+    [
+      'a button that copies an address of another form',
+      '<button data-copy="1BoatSLRHtKNngkdXEeobR76b53LETtpyT"></button>',
+    ],
+    [
+      'a button after many others',
+      `${Array.from({ length: 60 }, (_, n) => `<button data-copy="${n}"></button>`).join('')}<button data-copy="${other}"></button>`,
+    ],
+    ['a second address', `<p class="address" data-part="address">${other}</p>`],
+  ])('raises the alarm for %s beside what is ours', async (_, more) => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => whole(mine, more));
+    expect((await audit()).found[0]).toMatchObject({ where: 'page', invoice: 'slug1', own: mine });
+    expect(await isStopped(folder)).toBe(true);
+  });
+
+  it.each([
+    ['that is drawn after many others', () => `${qrSvg(mine, 'code', 'LTC')}`.repeat(60) + qrSvg(other, 'code', 'LTC')],
+    [
+      'beside a link that no code could hold',
+      () => `<a href="litecoin:${mine}?amount=${'1'.repeat(3_000)}"></a>${qrSvg(other, 'code', 'LTC')}`,
+    ],
+  ])('raises the alarm for a foreign QR code %s', async (_, codes) => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => whole(mine, codes()));
+    expect((await audit()).found.length).toBeGreaterThan(0);
+    expect(await isStopped(folder)).toBe(true);
+  });
+
+  it('raises the alarm for what it copies, links to or draws, also while its text has no address', async () => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => `<p>${other}</p><button data-copy="${other}"></button>`);
+    expect((await audit()).found).toMatchObject([{ where: 'page', shown: other, own: mine }]);
+  });
+
+  it.each([
+    ['is paid', () => ({ open: [], pages: server.pages, next: null })],
+    ['cannot be asked for', () => Promise.reject(new Error('the database is busy'))],
+  ])('raises the alarm if the invoice %s as soon as its page was opened', async (_, then) => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => page({ text: other }));
+    const honest = server.call;
+    let asked = 0;
+    const call = (async (method: 'address.open', params: object) =>
+      method === 'address.open' && ++asked > 1 ? then() : honest(method, params)) as unknown as Call;
+    expect((await audit('http://127.0.0.1:8481', call)).found).toMatchObject([{ where: 'page', shown: other }]);
+    expect(asked).toBe(2);
+  });
+
+  it('is no alarm if the payer changed the coin and paid while it was opened', async () => {
+    server.open = [server.add('LTC', 5)];
+    await pageServer(() => {
+      server.add('LTC', 6, undefined, { invoice: 'slug1' });
+      server.open = [];
+      return page({ text: own('LTC', 6) });
+    });
+    expect(await audit()).toMatchObject({ pages: 1, found: [], notes: [] });
+  });
+
+  it('takes time and memory by its length alone, whatever it holds', () => {
+    const marks = [
+      'data-part="address">',
+      '<svg class="qr',
+      '<svg class="qr"><path d="',
+      'href="',
+      "href='",
+      'data-copy=',
+      '<',
+      '&#',
+    ];
+    const before = process.cpuUsage();
+    for (const mark of marks) readPage(mark.repeat(1_000_000 / mark.length));
+    const run = `<svg class="qr"><path d="${'M0 0h185v1h-185z'.repeat(60_000)}"/></svg>`;
+    expect(readPage(run).codes).toEqual([null]);
+    const { user } = process.cpuUsage(before);
+    expect(user / 1_000).toBeLessThan(4_000);
+  });
+
   it('is compared, whatever stands in the free texts that strangers may write', async () => {
     server.open = [server.add('LTC', 5)];
     await pageServer((path) => (path === '/pay/slug1' ? page({ text: mine }) : 'no'));
@@ -275,18 +374,22 @@ describe('the page of an unpaid invoice', () => {
     const env = { http_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
     const signal = new AbortController().signal;
     const html = await openPage('http://pay.shop.example/pay/slug1', { local: false, env, signal });
-    expect(readPage(html).address).toBe(mine);
+    expect(readPage(html).addresses).toEqual([mine]);
     expect(seen).toEqual(['http://pay.shop.example/pay/slug1 false']);
   });
 
-  it('has links of every kind, in which the address is found', () => {
-    const cash = own('BCH', 2);
+  it('has links of every kind, in which the address is found, and a link of no other kind pays it', () => {
+    const [cash, eth] = [own('BCH', 2), own('ETH', 2)];
     const cases: [string, string | null][] = [
       [`bitcoin:${own('BTC', 2)}?amount=1`, own('BTC', 2)],
       [`${cash}?amount=1`, cash],
       [`monero:${own('XMR', 2)}?tx_amount=1`, own('XMR', 2)],
-      ['ethereum:0xaa@1?value=5', '0xaa'],
-      ['ethereum:0xcc@1/transfer?address=0xaa&uint256=5', '0xaa'],
+      [`ethereum:${eth}@1?value=5`, eth],
+      [`ethereum:${contract}@1/transfer?address=${eth}&uint256=5`, eth],
+      [`ethereum:${foreign('ETH')}@1/transfer?address=${eth}&uint256=5`, null],
+      [`ethereum:${foreign('ETH')}@1?value=5&address=${eth}`, null],
+      [`bitcoin:${own('BTC', 2)}?amount=1&r=https://thief.example`, null],
+      [`bitcoin:?address=${own('BTC', 2)}`, null],
       ['bitcoin:', null],
     ];
     for (const [link, address] of cases) expect(addressIn(link)).toBe(address);
