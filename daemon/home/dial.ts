@@ -33,7 +33,7 @@ import {
 } from '../contract/signing-machine.ts';
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
-import { Inbox, MESSAGE_BYTES_MAX, sealedStream } from '../kit/sealed-stream.ts';
+import { Inbox, SOCKET_OPTIONS, sealedStream } from '../kit/sealed-stream.ts';
 import type { Server } from './place.ts';
 
 const OPEN_MS = 20_000;
@@ -53,9 +53,8 @@ const TWICE =
 async function open(url: string): Promise<Inbox> {
   const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
     handshakeTimeout: OPEN_MS,
-    perMessageDeflate: false,
-    maxPayload: MESSAGE_BYTES_MAX,
     followRedirects: false,
+    ...SOCKET_OPTIONS,
   });
   const inbox = new Inbox(socket);
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 /** Waiting that can be ended, and work on many things at once. */
+import type { Writable } from 'node:stream';
 
 /** Waits `ms` milliseconds. Throws the signal's reason as soon as it aborts. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -24,6 +25,15 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     signal.addEventListener('abort', abort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
+}
+
+/** Writes a text, and waits until there is room for the next one or the stream is over: whoever does not read gets no further answer. */
+export async function say(stream: Writable, text: string): Promise<void> {
+  if (stream.write(text) || stream.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stream.once('drain', resolve).once('close', resolve);
+  await promise;
+  stream.off('drain', resolve).off('close', resolve);
 }
 
 /** So many take a few statements each between two requests. */

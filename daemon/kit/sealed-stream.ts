@@ -2,8 +2,8 @@
  * A stream of bytes through the boxes of a channel, one box in each message of a WebSocket.
  *
  * Invariant: boxes are numbered in each direction, so one that was altered, left out, repeated or moved ends the connection. The
- * other side can fill no memory: a message has a limit, and is read when there is room. It can use up no time: messages and bytes
- * have a pace, above which reading waits.
+ * other side can fill no memory: a message has a limit, and is read when there is room; signs of life that nobody takes end it. It can use up
+ * no time: messages and bytes have a pace, above which reading waits. Sockets are made with `SOCKET_OPTIONS`.
  */
 import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -20,6 +20,11 @@ const PIECE_BYTES_MAX = 65_536;
 const TAG_BYTES = 16;
 /** The longest message of a WebSocket that is a box. */
 export const MESSAGE_BYTES_MAX = PIECE_BYTES_MAX + TAG_BYTES;
+
+/** The bytes that may wait for one who sends signs of life and reads no answers. */
+const UNREAD_BYTES_MAX = 4 * MESSAGE_BYTES_MAX;
+/** Of the WebSockets that an `Inbox` reads, which answers signs of life itself. */
+export const SOCKET_OPTIONS = { perMessageDeflate: false, maxPayload: MESSAGE_BYTES_MAX, autoPong: false } as const;
 
 const SECOND_MS = 1_000;
 /** A sealed order is one message or more. */
@@ -69,6 +74,10 @@ export class Inbox {
         this.#waiting.push(message);
         socket.pause();
       }
+    });
+    socket.on('ping', (data: Buffer) => {
+      if (socket.bufferedAmount > UNREAD_BYTES_MAX) socket.terminate();
+      else socket.pong(data);
     });
     // 'close' follows
     socket.on('error', () => {});

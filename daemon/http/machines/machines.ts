@@ -23,7 +23,8 @@ import {
   type Welcome,
 } from '../../contract/signing-machine.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { Inbox, MESSAGE_BYTES_MAX, sealedStream } from '../../kit/sealed-stream.ts';
+import { say } from '../../kit/async.ts';
+import { Inbox, SOCKET_OPTIONS, sealedStream } from '../../kit/sealed-stream.ts';
 import type { Log } from '../../log.ts';
 import type { Channel, Home } from '../../wallet/signer/channel.ts';
 import { TokenBuckets } from '../limits.ts';
@@ -61,12 +62,7 @@ export type MachinesOptions = {
 export class Machines implements Home {
   readonly #options: MachinesOptions;
   readonly #roll: Roll;
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    maxPayload: MESSAGE_BYTES_MAX,
-    clientTracking: false,
-  });
+  readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
   readonly #greetings: TokenBuckets;
   readonly #callers = new Set<Duplex>();
   #strangers = 0;
@@ -182,6 +178,8 @@ export class Machines implements Home {
     if (!about.success || !this.#roll.find(page)) return false;
     await this.#roll.seen(about.data.fingerprint);
     await this.#keepBackupKey(about.data);
+    // it may have been removed meanwhile; from here on `remove` finds its connection
+    if (!this.#roll.find(page)) throw new Error('the computer was removed while it connected');
     const stream = sealedStream(inbox, boxes, 2);
     watchLife(inbox, stream);
     if (role === 'operator') void this.#serveOperator(stream, call);
@@ -217,7 +215,7 @@ export class Machines implements Home {
         const { method, params } = MachineCall.parse(JSON.parse(line));
         const { status, body } = await call(method, params);
         if (!stream.writable) return;
-        stream.write(`${JSON.stringify({ status, body })}\n`);
+        await say(stream, `${JSON.stringify({ status, body })}\n`);
       }
     } catch {
       // it said what is no call

@@ -11,6 +11,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Rejected } from '../../domain/errors.ts';
+import { say } from '../../kit/async.ts';
 import { answerLine } from './answering.ts';
 import { SignerClient, type SignerOptions } from './client.ts';
 import { OPERATOR_SOCKET } from './files.ts';
@@ -127,7 +128,7 @@ async function serve(connection: Duplex, signer: SignerClient, by: By): Promise<
     for await (const line of readLines(connection, LINE_BYTES_MAX)) {
       const answer = await answerLine(line, (request) => carryOut(signer, request, by), otherRelease);
       if (!connection.writable) return;
-      connection.write(`${JSON.stringify(answer)}\n`);
+      await say(connection, `${JSON.stringify(answer)}\n`);
     }
     connection.end();
   } catch {

@@ -43,10 +43,13 @@ const listening = async (server: HttpServer | ReturnType<typeof createTcp>): Pro
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-type Given = { answers?: Answering; channel?: MachinesOptions['channel'] };
+type Given = { answers?: Answering } & Partial<Pick<MachinesOptions, 'channel' | 'writeOnce'>>;
 
-/** `answers`: its operator API. `channel`: what it makes of a signer's connection. */
-export async function serverIn(name: string, { answers = echo, channel = streamChannel }: Given = {}) {
+/** `answers`: its operator API. `channel`: what it makes of a signer's connection. `writeOnce`: how it keeps the key of backups. */
+export async function serverIn(
+  name: string,
+  { answers = echo, channel = streamChannel, writeOnce: write = writeOnce }: Given = {},
+) {
   const dataDir = join(stage.root, name);
   await mkdir(dataDir);
   let woken = 0;
@@ -57,7 +60,7 @@ export async function serverIn(name: string, { answers = echo, channel = streamC
     onConnected: () => (woken += 1),
     channel,
     lines: readLines,
-    writeOnce,
+    writeOnce: write,
   });
   const http = createServer();
   http.on('upgrade', (request, socket, head) => machines.upgrade(request, socket, head, answers));

@@ -158,6 +158,22 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     expect(await codeOf(home.ended)).toBe('signer.not_found');
   });
 
+  it('is let in no more if it is removed while it connects', async () => {
+    let asked = 0;
+    const server = await serverIn('server', {
+      answers: async () => ({ status: 200, body: ++asked }),
+      writeOnce: async () => {
+        await server.machines.remove('Laptop');
+        return true;
+      },
+    });
+    const { code } = await server.machines.invite();
+    const folder = await homeOf(server.url, code);
+    await walletAtHome(folder);
+    await expect(serverClient(folder, 'test')('status', {})).rejects.toThrow('ended before its answer');
+    expect([asked, server.machines.machine()]).toEqual([0, null]);
+  });
+
   it('brings the key of its backups once, though several connections bring it at the same time', async () => {
     const { dataDir, folder } = await withWallet();
     const call = serverClient(folder, 'test');

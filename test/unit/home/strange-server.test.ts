@@ -4,13 +4,15 @@ import { cp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { dial } from '../../../daemon/home/dial.ts';
 import { readServer } from '../../../daemon/home/place.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
+import type { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import type { UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
+import { serveServer } from '../../../daemon/wallet/signer/service.ts';
 import { LINE_BYTES_MAX } from '../../../daemon/wallet/signer/wire.ts';
 import { until } from '../../support/daemon.ts';
 import { codeOf, coin, payment } from '../wallet/signer-kit.ts';
@@ -97,6 +99,20 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     },
     60_000,
   );
+
+  it('and reads no answer is asked for none: its requests wait, and fill no memory', async () => {
+    let answered = 0;
+    const status = { state: 'locked', fingerprint: null, lockAt: null, retryAfterSeconds: 0, wordsUnproved: false };
+    const signer = { status: async () => ++answered && status } as unknown as SignerClient;
+    const silent = new Duplex({ read() {}, write() {} });
+    const serving = serveServer(silent, signer, async () => false);
+    for (let id = 0; id < 20_000; id++) silent.push(`{"id":${id},"call":"status"}\n`);
+    await until('it waits', async () => silent.writableNeedDrain);
+    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate);
+    expect(answered).toBeLessThan(2_000);
+    silent.destroy();
+    await serving;
+  });
 
   it('with orders of another wallet gets none of them signed', async () => {
     const { signer } = await pair();

@@ -1,8 +1,10 @@
 /** The stream between a server and its signing machine: what a liar on the way, or one at its other end, can do to it. */
 import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import type { WebSocket } from 'ws';
-import { Inbox, sealedStream } from '../../../daemon/kit/sealed-stream.ts';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { say } from '../../../daemon/kit/async.ts';
+import { Inbox, SOCKET_OPTIONS, sealedStream } from '../../../daemon/kit/sealed-stream.ts';
 import { until } from '../../support/until.ts';
 
 /** A socket whose other end is the test. */
@@ -21,6 +23,11 @@ class Line extends EventEmitter {
   resume(): void {
     this.isPaused = false;
     while (!this.isPaused && this.held.length > 0) this.emit('message', ...this.held.shift()!);
+  }
+  /** Takes nothing. */
+  isSlow = false;
+  send(_: Uint8Array, _options: object, done: () => void): void {
+    if (!this.isSlow) done();
   }
   terminate(): void {
     this.isEnded = true;
@@ -89,4 +96,54 @@ it('reads no further than somebody wants, so that endless frames fill no memory'
     heard += data.length;
   });
   await until('all was heard', async () => heard === 100 * large.length);
+});
+
+it('ends with one who sends signs of life without end and reads no answer: they fill no memory', async () => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', ...SOCKET_OPTIONS });
+  await once(server, 'listening');
+  let most = 0;
+  let isOver = false;
+  server.on('connection', (socket) => {
+    new Inbox(socket).next().catch(() => {});
+    socket.on('ping', () => {
+      most = Math.max(most, socket.bufferedAmount);
+    });
+    socket.on('close', () => {
+      isOver = true;
+    });
+  });
+  const silent: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  silent.on('error', () => {});
+  silent.write(
+    'GET / HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  );
+  silent.pause();
+  // RFC 6455: a ping of 125 bytes, masked with zeros
+  const pings = Buffer.concat(Array.from({ length: 1_000 }, () => Buffer.concat([PING_HEAD, Buffer.alloc(4 + 125)])));
+  for (let sent = 0; sent < 400 && !isOver && !silent.destroyed; sent++) {
+    if (!silent.write(pings)) await Promise.race([once(silent, 'drain'), once(silent, 'close')]).catch(() => {});
+  }
+  await until('the connection has ended', async () => isOver, 20_000);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(1_000_000);
+  silent.destroy();
+  server.close();
+});
+
+const PING_HEAD = Buffer.from([0x89, 0x80 | 125]);
+
+it('waits with the next answer until the one before was taken', async () => {
+  const { line, stream } = connection();
+  line.isSlow = true;
+  let said = 0;
+  const saying = (async () => {
+    for (; said < 1_000; said++) await say(stream, 'x'.repeat(1_000));
+  })();
+  await until('nothing more is said', async () => stream.writableNeedDrain);
+  const before = said;
+  await new Promise(setImmediate);
+  expect([said, stream.writableLength]).toEqual([before, before * 1_000 + 1_000]);
+  expect(before).toBeLessThan(100);
+  stream.destroy();
+  await saying;
 });
