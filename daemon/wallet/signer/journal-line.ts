@@ -90,6 +90,7 @@ export const Line = z.union([
   AnchoredLine,
 ]);
 export type Line = z.output<typeof Line>;
+export type SignLine = Extract<Line, { kind: 'sign' }>;
 /**
  * `mac`: of the newest line. `seal`: of the head itself, so that a line's MAC cannot be used to forge an older head.
  */

@@ -7,11 +7,9 @@ import { FeeCover } from './fee-cover.ts';
 import { forwardGasOf, forwardSubjectOf } from './forward.ts';
 import { ForwardIndices } from './forward-index.ts';
 import { gasSubjectOf } from './gas.ts';
-import type { Line } from './journal-line.ts';
+import type { Line, SignLine } from './journal-line.ts';
 import { type Memory, type PolicySpend, type SignatureRecord, type SignedChange, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
-
-type SignLine = Extract<Line, { kind: 'sign' }>;
 
 /** `isBeside`: the line is of a second signer, which did not know the lines before it. `epoch`: the one that it was written in. */
 type Place = { isBeside: boolean; epoch: Epoch };
@@ -109,6 +107,18 @@ export class JournalMemory implements Memory {
   #reach(subject: string, index: number): void {
     const highest = Math.max(index, this.#funded.get(subject)?.index ?? 0);
     this.#funded.set(subject, { index: highest, epochs: this.epochs.length });
+  }
+
+  /** Whether a signature was given out before, and counts nothing more: its line would say nothing new. */
+  knows({ txid, fee, entries, spent, spentFee, spentGas, spentForward }: SignLine): boolean {
+    const uses = [spent, spentFee, spentGas, spentGas?.funded, spentForward, spentForward?.gas];
+    if (uses.some((use) => use !== undefined && use.units !== '0')) return false;
+    return entries.every(({ uuid, identity, feeMax, byPolicy }) => {
+      const known = this.signed.get(uuid);
+      if (!known?.versions.some((version) => version.txid === txid)) return false;
+      const isCounted = byPolicy === undefined || (known.policyFee !== null && BigInt(fee) <= known.policyFee);
+      return isCounted && known.identity === identity && BigInt(feeMax) <= known.feeMax;
+    });
   }
 
   #sign(line: SignLine, epoch: Epoch): void {

@@ -116,7 +116,7 @@ export class Journal {
     }
   }
 
-  get memory(): Memory {
+  get memory(): Memory & Pick<JournalMemory, 'knows'> {
     return this.#memory;
   }
 
@@ -131,8 +131,7 @@ export class Journal {
     const text = Buffer.from(`${mac} ${json}\n`);
     if (text.length > LINE_BYTES_MAX || this.#bytes + text.length > JOURNAL_BYTES_MAX)
       throw new Rejected('signer.journal', 'The journal is full');
-    await this.#needCurrent();
-    await this.#beforeWrite();
+    await this.needOurs();
     try {
       await this.#file.writeFile(text);
     } catch (error) {
@@ -145,6 +144,12 @@ export class Journal {
     this.#take(line, this.#chain.add(line, mac), text.length);
     // if this fails, the line stays but its signature was not given out; the next head covers both lines
     await this.#writeHead();
+  }
+
+  /** Throws as `append`, whose place it takes where nothing is to be written. */
+  async needOurs(): Promise<void> {
+    await this.#needCurrent();
+    await this.#beforeWrite();
   }
 
   /** Throws `StaleJournal` unless both files are as they were read or written last. */

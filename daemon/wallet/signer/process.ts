@@ -40,7 +40,10 @@ const Settings = z.strictObject({ folder: z.string(), autoLockMs: z.int().min(0)
 const UNUSED_MS = 10 * 60_000;
 const BEAT_MS = 1_000;
 
-/** The calls that count as a use of the wallet. A status request does not keep it unlocked. */
+/**
+ * The calls that may be a use of the wallet, during which it does not lock itself. A refused one is no use, and neither is a signature
+ * that was given out before: whoever asks without a right could keep it open for ever.
+ */
 const USES: ReadonlySet<Request['call']> = new Set(['unlock', 'authorize', 'custody', 'sign', 'grant', 'revoke']);
 
 const { folder, autoLockMs } = Settings.parse(JSON.parse(process.argv[2] ?? ''));
@@ -51,6 +54,8 @@ const parent = process.ppid;
 let session: Session | null = null;
 let hold: Hold | null = null;
 let lockAt: number | null = null;
+/** The same by the clock of this process, milliseconds. */
+let endsAt = 0;
 let timer: NodeJS.Timeout | undefined;
 /** Set by a request to lock: the process answers and ends. */
 let isOver = false;
@@ -62,7 +67,22 @@ function used(): void {
   clearTimeout(timer);
   const afterMs = session ? autoLockMs : UNUSED_MS;
   lockAt = session && afterMs > 0 ? Date.now() + afterMs : null;
+  endsAt = performance.now() + afterMs;
   if (afterMs > 0) timer = setTimeout(end, afterMs);
+}
+
+/** Carries out a call that may be a use. The timer stands still meanwhile. */
+async function using(request: Request): Promise<object | string | null> {
+  clearTimeout(timer);
+  const before = session?.uses;
+  try {
+    const answer = await carryOut(request);
+    if (request.call !== 'sign' || session?.uses !== before) used();
+    return answer;
+  } finally {
+    clearTimeout(timer);
+    if (session === null || autoLockMs > 0) timer = setTimeout(end, Math.max(0, endsAt - performance.now()));
+  }
 }
 
 /** Wipes the secrets and ends the process. */
@@ -228,10 +248,7 @@ process.on('uncaughtException', () => process.exit(1));
 used();
 // one at a time, so that each order is judged by a complete journal
 for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
-  const answer = await answerLine(line, async (request) => {
-    if (USES.has(request.call)) clearTimeout(timer);
-    return carryOut(request).finally(() => USES.has(request.call) && used());
-  });
+  const answer = await answerLine(line, (request) => (USES.has(request.call) ? using(request) : carryOut(request)));
   process.stdout.write(`${JSON.stringify(answer)}\n`);
   if (isOver) break;
 }

@@ -17,7 +17,7 @@ import { VAULT_FILE } from './files.ts';
 import { forwardSubjectOf, needDestination } from './forward.ts';
 import { gasSubjectOf } from './gas.ts';
 import { Journal, newEpoch, StaleJournal } from './journal.ts';
-import type { Line } from './journal-line.ts';
+import type { SignLine } from './journal-line.ts';
 import type { Judged } from './judged.ts';
 import { GAS_GRANT_MS_MAX } from './limits.ts';
 import { type Memory, subjectOf, type Witness } from './permission.ts';
@@ -36,6 +36,7 @@ export class Session {
   readonly #openJournal: OpenJournal;
   #journal: Journal;
   #wasJoined = false;
+  #uses = 0;
   readonly #now: () => number;
 
   private constructor(
@@ -87,6 +88,11 @@ export class Session {
     return this.#wasJoined || this.#journal.wasJoined;
   }
 
+  /** How many signatures were new. */
+  get uses(): number {
+    return this.#uses;
+  }
+
   /** Throws `Rejected`: see `Signer.sign`. */
   sign(order: SignOrder): Promise<SignedSpend> {
     return this.#upToDate(() => this.#sign(order));
@@ -109,7 +115,13 @@ export class Session {
   async #sign(order: SignOrder): Promise<SignedSpend> {
     const judged = await this.#judge(order);
     const signed = await judged.sign();
-    await this.#journal.append(lineOf(order, judged, signed, this.#now()));
+    const line = lineOf(order, judged, signed, this.#now());
+    // whoever asks for the same again, and again, fills no record
+    if (this.#journal.memory.knows(line)) await this.#journal.needOurs();
+    else {
+      await this.#journal.append(line);
+      this.#uses += 1;
+    }
     return signed;
   }
 
@@ -216,7 +228,7 @@ function lineOf(
   { verdict, conflictKeys, change }: Judged,
   { txid, fee }: SignedSpend,
   at: number,
-): Line {
+): SignLine {
   const { entries, spent, spentFee, spentGas, spentForward } = verdict;
   return {
     kind: 'sign',

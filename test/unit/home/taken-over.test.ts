@@ -2,7 +2,7 @@
  * The third column of resources/docs/security.md's table: a thief controls the server entirely, the keys are at home. He has the
  * server's end of each connection, and answers every call of the operator as he likes.
  */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -173,6 +173,22 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     await unlock(folder);
     expect(await codeOf(signer.sign(byPolicy('fourth')))).toBe('signer.limit');
     expect(await signer.sign(first)).toEqual(signed);
+  });
+
+  it('fills no record at home by asking for the same signature again and again', async () => {
+    const { signer, wallet } = thief;
+    await signer.grantPolicy(...grantOf(limits()));
+    const orders = [payment('LTC', ['approved']), byPolicy('by-policy')];
+    const signed = await Promise.all(orders.map((order) => signer.sign(order)));
+    const size = async () => (await stat(join(wallet, 'signer-journal.jsonl'))).size;
+    const before = await size();
+    for (let n = 0; n < 5; n++) {
+      for (const [at, order] of orders.entries()) expect(await signer.sign(order)).toEqual(signed[at]);
+    }
+    expect(await size()).toBe(before);
+    // with the record as with the lock: what the operator ended is not signed again
+    await thief.cli('wallet', 'halt', '--yes');
+    expect(await codeOf(signer.sign(orders[0]!))).toBe('signer.locked');
   });
 
   it('keeps neither a lock nor a limit that is taken back from the wallet, whatever it answers', async () => {

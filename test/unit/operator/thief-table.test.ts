@@ -99,6 +99,20 @@ const ROWS: Row[] = [
     ],
   },
   {
+    row: 'Keep the wallet from locking itself',
+    same: 'yes',
+    separate: 'no',
+    home: 'no',
+    proofs: [
+      [HERE, 'of the same user says that it locked, and locks nothing'],
+      [
+        'unit/wallet/signer-process.test.ts',
+        'closes although somebody asks again and again for what it refuses, and for what it signed before',
+      ],
+      [HOME, 'fills no record at home by asking for the same signature again and again'],
+    ],
+  },
+  {
     row: 'Keep a lock, or a policy that you take back, from the wallet',
     same: 'yes',
     separate: 'no',

@@ -55,10 +55,11 @@ const journalOf = (folder: string): Promise<string> => readFile(join(folder, JOU
 describe.skipIf(process.platform === 'win32')('a service killed while its signer signs', () => {
   it(`leaves a wallet that signs, ${KILLS} of ${KILLS} times`, { timeout: KILLS * 20_000 }, async () => {
     const { folder, remove } = await walletFolder();
-    const orders = Array.from({ length: BACKLOG }, (_, n) => payment('LTC', [`left-${n}`]));
     const outcomes: string[] = [];
     let cut = 0;
     for (let n = 0; n < KILLS; n++) {
+      // what was signed before is not written again
+      const orders = Array.from({ length: BACKLOG }, (_, at) => payment('LTC', [`left-${n}-${at}`]));
       const before = (await journalOf(folder)).split('\n').length;
       await killedService(folder, 10 + n * 7, orders.map(encodeOrder));
       const signer = clientOf(folder);

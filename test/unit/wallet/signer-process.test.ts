@@ -505,4 +505,22 @@ describe('without anybody', () => {
     expect(await signer.status()).toMatchObject({ state: 'locked' });
     await signer.close();
   });
+
+  it('closes although somebody asks again and again for what it refuses, and for what it signed before', async () => {
+    const signer = client({ autoLockMinutes: 4 / 60 });
+    await unlock(signer);
+    const signed = payment('LTC', ['signed-again']);
+    const first = await signer.sign(signed);
+    const unapproved = payment('LTC', ['not-approved']);
+    unapproved.withdrawals[0]!.intent.address = 'elsewhere';
+    const answers = new Set<string>();
+    const isClosed = async () => {
+      answers.add(await signer.sign(signed).then(({ txid }) => txid, String));
+      answers.add(await codeOf(signer.sign(unapproved)));
+      return answers.has('signer.locked');
+    };
+    await until('it has closed', isClosed, 60_000);
+    expect([answers.has(first.txid), answers.has('signer.differs')]).toEqual([true, true]);
+    await signer.close();
+  }, 90_000);
 });
