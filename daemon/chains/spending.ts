@@ -227,10 +227,19 @@ export interface Spending extends SpendingSource {
    * that excludes it; null: none was found. Throws `Unavailable`. Absent: keys do not vanish, or nobody can tell.
    */
   excludedBy?(vanished: VanishedKey, signal: AbortSignal): Promise<{ txid: string; block: BlockId } | null>;
+  /**
+   * A block, if the chain up to it makes a signed transaction of ours impossible although nothing spent its coin: the
+   * transaction names the place of the coin on the chain, and another output is there now. Null: it can confirm once the coin is back,
+   * or nobody can tell. Throws `Unavailable`. Absent: a signed transaction names its coins by nothing that may change.
+   */
+  displacedAt?(signed: DisplacedCoin, limit: () => AbortSignal): Promise<BlockId | null>;
 }
 
 /** A conflict key whose transaction `txid` left the chain. `base`: its stored bytes without signatures; null: none. */
 export type VanishedKey = { plan: SpendPlan; key: string; txid: string; base: Uint8Array | null };
+
+/** The bytes of a signed transaction (hex), and one of its conflict keys, with the rest as of `VanishedKey`. */
+export type DisplacedCoin = { raw: string } & Pick<VanishedKey, 'key' | 'base'>;
 
 /** A highest fee is that of a rate this many times the current one, because rates may rise. */
 const HIGHEST_RATE_FACTOR = 2n;

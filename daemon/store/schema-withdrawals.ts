@@ -87,8 +87,8 @@ export const WITHDRAWAL_TABLES = {
     forwards: maybe(only<AssetId>()),
   },
   /**
-   * Transactions that vanished and can never confirm, because a block has a transaction that spends one of their
-   * inputs.
+   * Transactions that can never confirm: others that vanished, because a block has a transaction that spends one of their inputs; ours,
+   * because the chain up to a block has another output where they name a coin. `conflict_txid` is then their own id.
    */
   dead_tx: { txid: text, chain_key: text, conflict_txid: text, block_height: int, block_hash: text },
   /** A planned transaction. If `raw` is set it is signed, and can be sent at any time. */

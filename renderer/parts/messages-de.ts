@@ -193,7 +193,7 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'coin.left': '{coin}, den ihre Transaktion ausgibt, ist nicht mehr in der Blockchain',
   'coin.spent': '{coin}, den ihre Transaktion ausgibt, hat {tx} ausgegeben',
   'ended.canceled': 'Sie wurde abgebrochen.',
-  'ended.conflict': 'Eine andere Transaktion hat ihr Geld ausgegeben.',
+  'ended.conflict': 'Eine andere Transaktion hat ihr Geld ausgegeben, oder es ist nicht mehr in der Blockchain.',
   'ended.expired': 'Ihre Frist ist abgelaufen.',
   'ended.forward': 'Der Plan, der sie weiterleitete, wurde beendet oder geändert.',
   'ended.rejected': 'Sie wurde abgelehnt.',

@@ -3,7 +3,7 @@
  * Derived from their conflict keys each time.
  *
  * Invariant: only a block can make a transaction impossible: with another user of one of its keys, or of an input of
- * the vanished transaction that made one.
+ * the vanished transaction that made one, or with another output where it names a coin that vanished.
  */
 import { type SignedFact, type SpendFacts, seenOf, UNKNOWN } from '../../domain/spend-state.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
@@ -147,12 +147,13 @@ const surer = (a: Death, b: Death): Death => (b.dead > a.dead ? b : a);
 /** The confirmations of the block that makes a transaction of ours impossible. */
 function deathOf(reader: Reader, version: VersionRow, tipHeight: number, left: number): Death {
   const { chain_key, txid } = version;
+  const displaced = deadOf(reader, `${txid}`, chain_key, tipHeight);
   return reader.all(keysOf, { version_id: version.id }).reduce<Death>((found, { conflict_key: key }) => {
     const state = keyState(reader, { key: chain_key }, key);
     if (!state?.isThere) return surer(found, vanishedOf(reader, key, chain_key, tipHeight, left));
     if (state.usedBy === null || (state.usedBy === txid && !state.failed)) return found;
     return surer(found, { dead: depthOf(state.block, tipHeight), killer: state.usedBy });
-  }, ALIVE);
+  }, displaced);
 }
 
 /** The same for a vanished transaction that made a coin. */
@@ -160,6 +161,11 @@ function vanishedOf(reader: Reader, key: string, chain_key: string, tipHeight: n
   const txid = txidOf(key);
   const ours = reader.get(versionByTxid, { txid, chain_key });
   if (ours) return left > 0 ? deathOf(reader, ours, tipHeight, left - 1) : ALIVE;
+  return deadOf(reader, txid, chain_key, tipHeight);
+}
+
+/** The same for a transaction that a block excludes for another reason than a used key. */
+function deadOf(reader: Reader, txid: string, chain_key: string, tipHeight: number): Death {
   const row = reader.get(deadTransaction, { txid, chain_key });
   return row ? { dead: Math.max(0, tipHeight - row.block_height + 1), killer: row.conflict_txid } : ALIVE;
 }

@@ -8,7 +8,7 @@ export const TRANSACTIONS_PER_REQUEST = 50;
 /** Of transactions with their signatures, which may have 150,000 bytes each. */
 export const WHOLE_PER_REQUEST = 10;
 const POOL_HASHES_MAX = 50_000;
-const OUTPUTS_PER_REQUEST = 1_000;
+export const OUTPUTS_PER_REQUEST = 1_000;
 /** Why a node does not take a transaction. */
 const FAULTS = [
   'double_spend',

@@ -1,6 +1,7 @@
 /** Withdrawals whose coins leave the chain: what can still be done, what is reserved, and how it ends. */
 import { describe, expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
+import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
@@ -108,6 +109,37 @@ async function ofOne(family: PayFamily) {
   await vanish(pay, only!);
   return { pay, id, only: only! };
 }
+
+describe('XMR: another output has the place of a coin that left the chain', () => {
+  it('the payment that was signed fails once that is buried, and other money pays', async () => {
+    const { pay, id, only } = await ofOne(XMR);
+    const [version] = pay.versions(id);
+    const asked: string[] = [];
+    const block = checkpointOf(pay.app.store, pay.bench.chain)!.at(-1)!;
+    pay.bench.chain.spending.displacedAt = async ({ raw, key }) => {
+      asked.push(`${raw} ${key}`);
+      return block;
+    };
+    await pay.pass();
+    await pay.sync();
+    expect(asked).toEqual([`${version!.raw} ${only.txid}:0`]);
+    expect(pay.row(id).problem).toMatch(/can never be paid by what was signed/);
+    await pay.chain.mine(BURIED_BLOCKS.XMR - 2);
+    await pay.round();
+    expect(pay.row(id).state).toBe('broadcast');
+    await pay.chain.mine();
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'failed', reason: 'conflict', held: false, problem: null });
+    expect(pay.spend(id).state).toBe('buried');
+    expect(pay.alerts()).toEqual([]);
+    // what is decided is not asked for again
+    expect(asked).toHaveLength(1);
+    await pay.deposits([pay.chain.coin], 2 + XMR.lockBlocks);
+    const other = await pay.withdraw(pay.chain.coin / 2n);
+    await pay.round();
+    expect(pay.row(other).state).toBe('broadcast');
+  });
+});
 
 // that a deposit can never return shows in the inputs of its transaction, which Monero hides
 describe.each(['BTC', 'LTC', 'BCH'] as const)('%s: a deposit that a withdrawal spends can never return', (chain) => {

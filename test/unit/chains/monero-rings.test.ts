@@ -54,6 +54,12 @@ class Source implements MoneroSource {
       unlocked: this.isUnlocked(index),
     }));
   };
+  /** What was asked of it, and the answer. */
+  readonly lacked: unknown[] = [];
+  lacksOwn: MoneroSource['lacksOwn'] = async (indices, own) => {
+    this.lacked.push([indices, own]);
+    return { height: 7, hash: 'bb'.repeat(32) };
+  };
   transaction = async () => kept(this.firstIndex).toString('hex');
   feeRate = async () => 0n;
   broadcast = async () => {};
@@ -196,5 +202,28 @@ describe('rings together', () => {
   ])('and a payment to %j have the weight that nodes count', (payouts, weight) => {
     const scripts = payouts.map((prefix) => Buffer.from(prefix.padEnd(130, '7'), 'hex'));
     expect(weightOf({ inputs: 1, payouts: scripts, ringBytes: 0 }, 30_000_000n)).toBe(weight);
+  });
+});
+
+describe('a signed transaction whose coin left the chain', () => {
+  const spending = (source: Source) => new MoneroSpending('regtest', source, {} as ScriptList, {} as Scanner);
+  const image = Buffer.alloc(32, 3);
+  // one ring, of the outputs 500 and 600
+  const ring = [varint(1), Uint8Array.of(2), varint(0), varint(2), varint(500), varint(100), image];
+  const bytes = [varint(2), varint(0), ...ring, varint(0), varint(0), Uint8Array.of(0)];
+  const raw = Buffer.from(writeKept(0, '00'.repeat(32), Buffer.concat(bytes))).toString('hex');
+  const limit = () => AbortSignal.timeout(5_000);
+
+  it('is compared with the chain by the numbers of its ring, and by the key of its coin', async () => {
+    const source = new Source();
+    const block = await spending(source).displacedAt({ raw, key: OUTPOINT, base: kept(OWN_AT) }, limit);
+    expect(block).toEqual({ height: 7, hash: 'bb'.repeat(32) });
+    expect(source.lacked).toEqual([[[500, 600], { at: OWN_AT, key: keyOf(OWN_AT), commitment: null }]]);
+  });
+
+  it('is not judged while the bytes that made its coin are unknown', async () => {
+    const source = new Source();
+    expect(await spending(source).displacedAt({ raw, key: OUTPOINT, base: null }, limit)).toBeNull();
+    expect(source.lacked).toEqual([]);
   });
 });

@@ -22,6 +22,7 @@ class Chain {
   readonly asked: number[] = [];
   /** Pages that it answers before it goes away. */
   left = Number.POSITIVE_INFINITY;
+  hashOf = (height: number): string => `block ${height}`;
   /** The key that it tells of an output. */
   keyOf = (index: number): string => index.toString(16).padStart(64, '0');
 
@@ -32,6 +33,10 @@ class Chain {
     head: async () => {
       await turn();
       return { height: this.height };
+    },
+    headers: async (heights: readonly number[]) => {
+      await turn();
+      return heights.map((height) => (height <= this.height ? { height, hash: this.hashOf(height) } : null));
     },
     outputCounts: async (from: number, to: number) => {
       await turn();
@@ -191,5 +196,53 @@ describe('an output', () => {
     away.node.outputs = () => Promise.reject(new Unavailable('it is away', 1));
     expect(await unlockedIn(sourceOf(new Chain(), away))).toEqual(indices);
     expect(await unlockedIn(sourceOf(new Chain()))).toEqual(indices);
+  });
+});
+
+describe('that the place of an output of ours has another one', () => {
+  const SETTLED = HEIGHT - 9;
+  const BLOCK = { height: SETTLED, hash: `block ${SETTLED}` };
+  /** Its number was 500. */
+  const own = { at: 500, key: 'aa'.repeat(32), commitment: 'ee'.repeat(32) };
+  const ring = [3, 500, 700];
+  const lacks = (source: NodeSource, indices = ring) => source.lacksOwn(indices, own, limit);
+  /** A node that has the output there. */
+  const having = (): Chain => {
+    const chain = new Chain();
+    const right = chain.keyOf;
+    chain.keyOf = (index) => (index === own.at ? own.key : right(index));
+    return chain;
+  };
+
+  it('two operators say as of the same block; the one of a single operator is believed', async () => {
+    expect(await lacks(sourceOf(new Chain()))).toEqual(BLOCK);
+    expect(await lacks(sourceOf(new Chain(), new Chain()))).toEqual(BLOCK);
+    // one that lies decides nothing against two others
+    expect(await lacks(sourceOf(having(), new Chain(), new Chain()))).toEqual(BLOCK);
+    expect(await lacks(sourceOf(new Chain(), having(), having()))).toBeNull();
+  });
+
+  it('one of two operators does not say alone: the other one contradicts it, is away, or has another block', async () => {
+    expect(await lacks(sourceOf(new Chain(), having()))).toBeNull();
+    const away = new Chain();
+    away.node.outputs = () => Promise.reject(new Unavailable('it is away', 1));
+    expect(await lacks(sourceOf(new Chain(), away))).toBeNull();
+    const fork = new Chain();
+    fork.hashOf = (height) => `fork ${height}`;
+    expect(await lacks(sourceOf(new Chain(), fork))).toBeNull();
+  });
+
+  it('is not said of an output that is there, nor of numbers that no settled block has, nor beside a reorganisation', async () => {
+    expect(await lacks(sourceOf(having()))).toBeNull();
+    const last = (SETTLED + 1) * PER_BLOCK - 1;
+    expect(await lacks(sourceOf(new Chain()), [3, last])).toEqual(BLOCK);
+    expect(await lacks(sourceOf(new Chain()), [3, last + 1])).toBeNull();
+    const changed = new Chain();
+    const right = changed.node.outputs;
+    changed.node.outputs = (indices) => {
+      changed.hashOf = (height) => `fork ${height}`;
+      return right(indices);
+    };
+    expect(await lacks(sourceOf(changed))).toBeNull();
   });
 });

@@ -132,6 +132,7 @@ class ToldOutputs implements MoneroSource {
       const ours = { key: own.key, commitment: own.commitment! };
       return { index, unlocked: true, ...(index === own.at ? ours : other) };
     });
+  lacksOwn = async () => null;
   transaction = async () => expect.fail('every transaction is kept');
   feeRate = async () => 0n;
   broadcast = async () => {};

@@ -6,7 +6,10 @@ import type { MoneroNode } from '../node.ts';
 /** The other operators that must contradict a node before it counts as the one that is wrong. */
 const DENIERS_MIN = 2;
 
-export type MoneroNodes = Pick<Endpoints<MoneroNode>, 'first' | 'each' | 'other' | 'deniers' | 'operators'>;
+export type MoneroNodes = Pick<
+  Endpoints<MoneroNode>,
+  'first' | 'each' | 'other' | 'deniers' | 'ofOperators' | 'operators'
+>;
 
 /** Whether another node says the same; null: it has no say. */
 type Affirms = (other: MoneroNode) => Promise<boolean | null>;

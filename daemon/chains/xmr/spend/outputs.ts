@@ -3,8 +3,10 @@
  * node must say the same where one is configured and answers. A lie moves no money: nodes refuse a ring with a false
  * member, and a chosen one narrows among how many outputs a payment hides.
  */
+import type { BlockId } from '../../../domain/chain.ts';
 import { Malformed, Unavailable } from '../../../domain/errors.ts';
 import type { RingMember } from '../../../domain/spend.ts';
+import { OUTPUTS_PER_REQUEST } from '../answers.ts';
 import type { MoneroNode } from '../node.ts';
 import { type MoneroNodes, needAffirmed } from './affirmed.ts';
 import type { Distribution } from './decoys.ts';
@@ -16,6 +18,8 @@ const BLOCKS_ASKED_AGAIN = 720;
 /** The newest blocks, which honest nodes may not have yet, or have another one of. Their outputs are no decoys yet. */
 const BLOCKS_UNSETTLED = 9;
 const RETRY_SECONDS = 5;
+/** The operators that must agree on what makes a payment impossible. */
+const OPERATORS_MIN = 2;
 /** Of the requested outputs at least this part must be said alike. One that is not said alike is not used. */
 const ALIKE_OF = 2;
 export type ChainOutput = RingMember & { unlocked: boolean };
@@ -123,11 +127,50 @@ export class ChainOutputs {
     return said;
   }
 
+  /**
+   * A block that is settled, if the chain up to it has all outputs with these numbers, and none of them is ours; else null. Two operators
+   * must say so where there are two: a payment fails by it, and what failed is paid again.
+   */
+  async lacksOwn(indices: readonly number[], own: OwnChainOutput, limit: () => AbortSignal): Promise<BlockId | null> {
+    const { counts } = await this.distribution(limit);
+    const height = counts.length - 1 - BLOCKS_UNSETTLED;
+    if (indices.length === 0 || Math.max(...indices) >= (counts[height] ?? 0)) return null;
+    const signal = limit();
+    const most = Math.min(OPERATORS_MIN, this.#nodes.operators);
+    const lacking = (found: readonly (BlockId | null)[]): BlockId[] =>
+      found.flatMap((one) => (one && found.filter((other) => other?.hash === one.hash).length >= most ? [one] : []));
+    const told = await this.#nodes.ofOperators(
+      (node) => blockLacking(node, height, indices, own, signal),
+      (found) => lacking(found).length > 0,
+      signal,
+    );
+    return lacking(told)[0] ?? null;
+  }
+
   async #first<T>(ask: (node: MoneroNode, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const answer = await this.#nodes.first((node) => ask(node, signal), signal);
     if (answer === undefined) throw new Unavailable('no node answers', RETRY_SECONDS);
     return answer;
   }
+}
+
+/** A node's block at a height, if none of the outputs with these numbers, which are not above it, is ours on its chain; else null. */
+async function blockLacking(
+  node: MoneroNode,
+  height: number,
+  indices: readonly number[],
+  own: OwnChainOutput,
+  signal: AbortSignal,
+): Promise<BlockId | null> {
+  const [block] = await node.headers([height], signal);
+  if (!block) return null;
+  for (let at = 0; at < indices.length; at += OUTPUTS_PER_REQUEST) {
+    const outputs = await node.outputs(indices.slice(at, at + OUTPUTS_PER_REQUEST), signal);
+    if (outputs.some((output) => isOwn(output, own))) return null;
+  }
+  // a reorganisation that came between took back what it told
+  const [same] = await node.headers([height], signal);
+  return same?.hash === block.hash ? { height, hash: block.hash } : null;
 }
 
 type Range = { from: number; to: number; settled: number };

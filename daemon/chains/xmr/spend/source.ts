@@ -1,4 +1,5 @@
 /** The nodes as a source for spending: rates, outputs for rings, and sending. */
+import type { BlockId } from '../../../domain/chain.ts';
 import { Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { parseSigned } from '../../../monero/transaction.ts';
 import type { MoneroNode } from '../node.ts';
@@ -68,6 +69,10 @@ export class NodeSource implements MoneroSource {
 
   outputs(indices: readonly number[], own: OwnChainOutput, signal: AbortSignal): Promise<ChainOutput[]> {
     return this.#outputs.outputs(indices, own, signal);
+  }
+
+  lacksOwn(indices: readonly number[], own: OwnChainOutput, limit: () => AbortSignal): Promise<BlockId | null> {
+    return this.#outputs.lacksOwn(indices, own, limit);
   }
 
   /**

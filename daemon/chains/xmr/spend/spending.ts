@@ -3,6 +3,7 @@
  * conflict key here, and its key image is that in the signer's journal. Outputs that share a one-time key never count as coins.
  */
 import type { Network } from '../../../domain/assets.ts';
+import type { BlockId } from '../../../domain/chain.ts';
 import { assert, Malformed, Rejected, Unavailable } from '../../../domain/errors.ts';
 import type {
   Coin,
@@ -20,6 +21,7 @@ import { parseSigned, type Transaction } from '../../../monero/transaction.ts';
 import type { ScriptList, SpendingSource } from '../../adapter.ts';
 import {
   type Description,
+  type DisplacedCoin,
   type Estimate,
   type EstimateRequest,
   estimateByPlan,
@@ -53,6 +55,8 @@ export interface MoneroSource extends SpendingSource {
   distribution(limit: () => AbortSignal): Promise<Distribution>;
   /** The outputs with these numbers, of which one is ours. */
   outputs(indices: readonly number[], own: OwnChainOutput, signal: AbortSignal): Promise<ChainOutput[]>;
+  /** A settled block, if the chain up to it has all outputs with these numbers, and none of them is ours; else null. */
+  lacksOwn(indices: readonly number[], own: OwnChainOutput, limit: () => AbortSignal): Promise<BlockId | null>;
 }
 
 export class MoneroSpending extends OfSource implements Spending {
@@ -239,6 +243,18 @@ export class MoneroSpending extends OfSource implements Spending {
       fee: own.fee,
       weight: Number(weightOf({ inputs: inputs.length, payouts: [], ringBytes: 0 }, own.fee)),
     };
+  }
+
+  /**
+   * A ring names outputs by their numbers, and its signature is of their keys. A coin that left the chain gave its number to another
+   * output: the signature is false from then on, even if the coin comes back, because it gets another number.
+   */
+  async displacedAt({ raw, key, base }: DisplacedCoin, limit: () => AbortSignal): Promise<BlockId | null> {
+    if (base === null) return null;
+    const { rings } = transactionOf(raw);
+    const own = ownOutput(Buffer.from(base).toString('hex'), Number(key.slice(TXID_CHARS + 1)));
+    // which ring is the coin's is not asked: one of them has it
+    return this.#source.lacksOwn([...new Set(rings.flat().map(Number))], own, limit);
   }
 
   whyLocked(base: Uint8Array | null): string {
