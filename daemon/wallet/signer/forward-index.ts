@@ -1,7 +1,7 @@
 /**
  * The addresses of an extended public key that payments were signed to: each next payment gets the next one.
  *
- * Invariants. The index is the signer's, so that nobody makes it leave any out. Payments that spend the same coin get the same
+ * Invariants. The index is the signer's, so that nobody chooses it. Payments that spend the same coin get the same
  * index, since only one of them can confirm. No more than `NEW_IN_DAY` indices are new in 24 hours: then the newest one is used again. So payments
  * that are signed and never sent take the money no farther a day than a wallet looks by itself (BIP-44).
  */

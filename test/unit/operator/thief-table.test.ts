@@ -134,6 +134,8 @@ const ROWS: Row[] = [
       ['scenario/forwarding.test.ts', 'changed by a thief of the service, pays nobody, and tells it once'],
       ['unit/wallet/signer-forward.test.ts', 'needs the passphrase for another address, and takes no older one'],
       ['unit/wallet/signer-forward.test.ts', 'lets many small payments burn no more than the fees of a day'],
+      ['unit/wallet/signer-forward-key.test.ts', 'goes on by as many addresses a day as a wallet looks past'],
+      ['unit/wallet/signer-forward-gas.test.ts', 'lets nobody send %s'],
     ],
   },
   {
