@@ -13,6 +13,11 @@ import { Id, Instant, Nothing, PAGE_MAX, Text } from './operator-shapes.ts';
 
 /** On the console's listener. A greeting in clear comes first in each direction; every later message is one box. */
 export const MACHINE_PATH = '/signing-machine';
+/**
+ * The machine's public key, said with the request for a connection. Strangers do not know it, so they cannot use up the greetings that are
+ * kept for the machine. It proves nothing.
+ */
+export const MACHINE_HEADER = 'x-signing-machine';
 
 /** Crockford's base 32: no I, L, O or U, which are read as other characters. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -25,6 +25,7 @@ import {
   joinOrigin,
   Known,
   lineOrigin,
+  MACHINE_HEADER,
   MACHINE_PATH,
   markOf,
   type Role,
@@ -50,10 +51,12 @@ const IMPOSTOR =
 const TWICE =
   'Another computer signs for this server already, with the key of this one: it has a copy of this folder. Nothing is signed here. Stop one of the two for good, and go on with the one that signed last, because only its record knows what was signed. If you know of no other one, end it on the server with `countinghouse signer remove`, and move the money to new words';
 
-async function open(url: string): Promise<Inbox> {
+/** `machine`: the public key of this computer, which the server knows. */
+async function open(url: string, machine?: string): Promise<Inbox> {
   const socket = new WebSocket(new URL(MACHINE_PATH, url.replace(/^http/, 'ws')), {
     handshakeTimeout: OPEN_MS,
     followRedirects: false,
+    ...(machine !== undefined && { headers: { [MACHINE_HEADER]: machine } }),
     ...SOCKET_OPTIONS,
   });
   const inbox = new Inbox(socket);
@@ -118,7 +121,7 @@ export async function dial({ url, service, machine }: Server, role: Role, about:
   const own = await subtle.importKey('jwk', machine, CURVE, false, ['deriveBits']);
   const page = await publicText({ publicKey: await subtle.importKey('jwk', { kty, crv, x, y }, CURVE, true, []) });
   const nonce = randomText();
-  const inbox = await open(url);
+  const inbox = await open(url, page);
   try {
     const { key: ephemeral, box } = await greet(inbox, { do: 'greet', role, machine: page, nonce }, 'greeted');
     const channel = await Channel.ofPage(own, { origin: lineOrigin(role), page, service, ephemeral, nonce }).catch(

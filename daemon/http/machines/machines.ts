@@ -3,7 +3,7 @@
  *
  * Invariants: nothing that a machine says is used before it has proved its key. It has one connection to sign over: a newer one
  * takes the place of an older one whose end was not noticed, and is turned away where that one is alive, because a copy of the
- * machine's folder has a record of its own. A stranger costs a greeting, a few of them at a time.
+ * machine's folder has a record of its own. A stranger costs a greeting, a few of them at a time, and takes none of the machine's.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -18,6 +18,7 @@ import {
   CALL_BYTES_MAX,
   Greeting,
   lineOrigin,
+  MACHINE_HEADER,
   MACHINE_PATH,
   MachineCall,
   type Welcome,
@@ -35,8 +36,8 @@ export const MACHINE_FILE = 'signing-machine.json';
 
 const GREETINGS_PER_MINUTE = 60;
 const GREETING_MS = 10_000;
-/** Connections that have not greeted yet, and those of the machine. */
-const STRANGERS_MAX = 20;
+/** Connections that have not greeted yet: of strangers, and as many of whoever knows the machine's key. */
+const GREETING_MAX = 20;
 const CALLERS_MAX = 20;
 /** The machine sends a sign of life twice as often. */
 const SILENT_MS = 75_000;
@@ -65,14 +66,14 @@ export class Machines implements Home {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_OPTIONS });
   readonly #greetings: TokenBuckets;
   readonly #callers = new Set<Duplex>();
-  #strangers = 0;
+  readonly #greeting = { stranger: 0, machine: 0 };
   #signer: { socket: WebSocket; stream: Duplex; since: number; channel: Channel | null } | null = null;
 
   constructor(options: MachinesOptions) {
     this.#options = options;
     this.#roll = new Roll(join(options.dataDir, MACHINE_FILE), options.now);
     const perMinute = GREETINGS_PER_MINUTE;
-    this.#greetings = new TokenBuckets({ perMinute, burst: perMinute, now: options.now, bucketsMax: 1 });
+    this.#greetings = new TokenBuckets({ perMinute, burst: perMinute, now: options.now, bucketsMax: 2 });
   }
 
   /** See `Roll.invite`. */
@@ -113,7 +114,8 @@ export class Machines implements Home {
   /** Takes a connection over whose place was checked. `call`: answers the operator API. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, call: Answering): void {
     const isOurs = request.url === MACHINE_PATH && request.headers.origin === undefined;
-    const mayEnter = isOurs && this.#strangers < STRANGERS_MAX && this.#greetings.takeFrom('').ok;
+    const who = this.#roll.find(`${request.headers[MACHINE_HEADER]}`) === null ? 'stranger' : 'machine';
+    const mayEnter = isOurs && this.#greeting[who] < GREETING_MAX && this.#greetings.takeFrom(who).ok;
     if (!mayEnter) {
       const status = isOurs ? '429 Too Many Requests' : '404 Not Found';
       socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
@@ -121,7 +123,7 @@ export class Machines implements Home {
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const inbox = new Inbox(webSocket);
-      this.#strangers += 1;
+      this.#greeting[who] += 1;
       this.#greet(inbox, call)
         .catch((error: unknown) => {
           this.#options.log.warn({ error }, 'a signing machine could not be served');
@@ -129,7 +131,7 @@ export class Machines implements Home {
           webSocket.terminate();
         })
         .finally(() => {
-          this.#strangers -= 1;
+          this.#greeting[who] -= 1;
         });
     });
   }

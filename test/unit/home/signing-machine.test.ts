@@ -4,7 +4,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { codeOf as codeIn, newCode, spacedCode } from '../../../daemon/contract/signing-machine.ts';
 import { serverClient } from '../../../daemon/home/call.ts';
 import { joinServer } from '../../../daemon/home/dial.ts';
@@ -156,6 +156,22 @@ describe.skipIf(process.platform === 'win32')('a wallet at home', () => {
     expect(await codeOf(call('status', {}))).toBe('signer.not_found');
     const home = await signing(folder);
     expect(await codeOf(home.ended)).toBe('signer.not_found');
+  });
+
+  it('gets through, however many strangers there are, who get no further for it', async () => {
+    const { folder, url } = await withWallet();
+    const open = (headers: Record<string, string> = {}) =>
+      once(new WebSocket(`${url.replace('http', 'ws')}/signing-machine`, { headers }), 'open').then(
+        () => 'open',
+        String,
+      );
+    const strangers = await Promise.all(Array.from({ length: 25 }, () => open()));
+    expect(strangers.filter((one) => one === 'open')).toHaveLength(20);
+    expect(strangers.at(-1)).toContain('429');
+    expect(await open({ 'x-signing-machine': 'A'.repeat(87) })).toContain('429');
+    const call = serverClient(folder, 'test');
+    // the test's server only repeats the call
+    for (let n = 0; n < 10; n++) await expect(call('status', {})).rejects.toThrow('of another version');
   });
 
   it('is let in no more if it is removed while it connects', async () => {
