@@ -156,7 +156,8 @@ type CommandError = { message: string; code: string; field?: string | undefined;
 function tell(io: Io, error: unknown, json: boolean): number {
   const { exitCode, ...told } = inWords(error);
   // all problems of a configuration are listed, one per line
-  const lines = told.code === 'config' ? told.message.split('\n').map((line) => line.replace(/\S.*/, clean)) : null;
+  const lines =
+    told.code === 'config' ? told.message.split('\n').map((line) => line.replace(/[^ ][\s\S]*/, clean)) : null;
   io.stderr.write(json ? jsonLine({ error: told }) : `error: ${lines?.join('\n') ?? clean(told.message)}\n`);
   return exitCode;
 }

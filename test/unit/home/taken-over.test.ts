@@ -36,7 +36,7 @@ async function takenOver() {
     answers: async (method, params) => {
       asked.push(method);
       heard.push(JSON.stringify(params));
-      const error = { code: 'unavailable', message: 'The database is busy: try again' };
+      const error = answers.error ?? { code: 'unavailable', message: 'The database is busy: try again' };
       return method in answers ? { status: 200, body: answers[method] } : { status: 503, body: { error } };
     },
     channel: (stream) => {
@@ -189,6 +189,16 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     // with the record as with the lock: what the operator ended is not signed again
     await thief.cli('wallet', 'halt', '--yes');
     expect(await codeOf(signer.sign(orders[0]!))).toBe('signer.locked');
+  });
+
+  it('controls no terminal at home by what it answers', async () => {
+    for (const code of ['config', 'failed']) {
+      thief.answers.error = { code, message: 'no\r\u001b[2J\u2028\u001b]0;title\u0007\nerror: yes' };
+      const { err, out } = await thief.cli('alert', 'list');
+      expect(err).toContain('error: no');
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(`${err}${out}`).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u2028]/);
+    }
   });
 
   it('keeps neither a lock nor a limit that is taken back from the wallet, whatever it answers', async () => {
