@@ -38,6 +38,8 @@ export async function twin(world: World): Promise<string> {
   await endOrphan(world);
   for (const network of world.networks.values()) mend(network);
   const first = world.appliance;
+  // of two machines that run, neither stays behind unseen
+  first.fuse = Number.POSITIVE_INFINITY;
   await first.unlock();
   await heed(world);
   await withdraw(world);
