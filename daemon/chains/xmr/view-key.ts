@@ -2,8 +2,8 @@
  * A private view key, and its products with public keys: the secrets that an account shares with the senders of transactions, 8 times the
  * view key times the public key of each, and the view keys of its addresses.
  *
- * A fast product is one of two points (`Factor`), and the view tag of an output tells most of these from another's. Only for the others is
- * the exact secret worth its time.
+ * A fast product is one of two points (`Factor`), and the view tag of an output tells most of these from another's. The exact secret is
+ * computed only where a tag fits.
  */
 import { Point, pointOf, scalarOf, sharedSecret } from '../../monero/curve.ts';
 import { atOnce, type Steps } from '../slices.ts';
