@@ -104,19 +104,8 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'refund.not_paid': 'Nur eine bezahlte Rechnung kann erstattet werden',
   'refund.nothing': 'Von dieser Rechnung ist nichts Bestätigtes mehr zu erstatten',
   'refund.too_much': 'Das ist mehr, als von dieser Rechnung noch zu erstatten ist',
-  'signer.code_expired':
-    'Dieser Code gilt nicht mehr: Ein Code gilt zehn Minuten, und ein neuer beendet ihn. Für einen neuen führen Sie auf dem Server aus: countinghouse signer invite',
-  'signer.code_foreign':
-    'Diesen Code hat ein anderer Server gemacht. Für einen neuen führen Sie auf diesem Server aus: countinghouse signer invite',
-  'signer.code_used':
-    'Dieser Code wurde schon benutzt, und er gilt einmal. Waren Sie das nicht, beenden Sie den anderen Computer auf dem Server: countinghouse signer machines zeigt ihn, countinghouse signer remove beendet ihn',
-  'signer.code_wrong':
-    'Dieser Code ist falsch: Ein Zeichen fehlt oder ist ein anderes, oder der Server kennt ihn nicht mehr. Vergleichen Sie ihn mit dem Terminal des Servers',
-  'signer.foreign_address':
-    'Eine fremde Adresse wurde gesehen, und für diesen Server wird nichts unterschrieben: Sehen Sie sich zuerst an, was gefunden wurde',
+  'signer.foreign_address': 'Eine fremde Adresse wurde gesehen: Für diesen Server wird nichts unterschrieben',
   'signer.locked': 'Die Wallet ist gesperrt',
-  'signer.machine':
-    'Auf diesem Server unterschreibt schon ein Computer, und für eine Wallet unterschreibt nur einer. Auf dem Server beendet ihn countinghouse signer remove',
   'spend.dust': 'Dieser Betrag ist zu klein für das Netz',
   'spend.gone': 'Dieses Geld ist nicht mehr in der Blockchain',
   'spend.insufficient': 'Das Guthaben reicht dafür und für die Netzgebühr nicht aus',

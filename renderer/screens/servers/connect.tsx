@@ -1,11 +1,13 @@
 /** Connects this computer with a server, by the code that `signer invite` prints there. */
 import { type ClipboardEvent, type FormEvent, type ReactNode, useState } from 'react';
+import type { RejectCode } from '../../../daemon/domain/rejections.ts';
 import type { ServerState } from '../../../daemon/operator/desktop.ts';
 import { useDesk } from '../../data.tsx';
-import { useText } from '../../i18n.ts';
+import { useLanguage, useText } from '../../i18n.ts';
 import { Field } from '../../parts/controls.tsx';
-import { Copy, Problem } from '../../parts/parts.tsx';
+import { Copy, Notice, Problem } from '../../parts/parts.tsx';
 import { pageOf } from '../../place.ts';
+import { JOIN_ERRORS_DE } from './errors-de.ts';
 import { find, take, useServers } from './known.ts';
 import TEXTS from './texts.ts';
 
@@ -73,7 +75,7 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
       <p>{t('connectNote')}</p>
       <Fields typed={{ address, code, name }} change={(field) => setTyped({ ...typed, ...field })} />
       {isKnown && <p>{t('again')}</p>}
-      {error && <Problem error={error} means={t('nothingKept')} />}
+      {error && <NotJoined error={error} />}
       <p>
         <button type="submit" className="button filled large" disabled={!isReady}>
           {t(busy ? 'connecting' : 'connect')}
@@ -81,6 +83,19 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
         {why && <span className="quiet">{why}</span>}
       </p>
     </form>
+  );
+}
+
+function NotJoined({ error }: { error: Error }): ReactNode {
+  const t = useText(TEXTS);
+  const language = useLanguage();
+  const code = 'code' in error ? (error.code as RejectCode) : null;
+  const german = language === 'de' && code !== null ? JOIN_ERRORS_DE[code] : undefined;
+  if (german === undefined) return <Problem error={error} means={t('nothingKept')} />;
+  return (
+    <Notice tone="bad" title={t('notConnected')}>
+      {german}. {t('nothingKept')}
+    </Notice>
   );
 }
 

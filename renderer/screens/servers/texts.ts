@@ -45,6 +45,7 @@ export default texts(
     missing: '{n} group is missing|{n} groups are missing',
     again: 'This computer is connected with this server already. It is connected anew, and the words for it stay.',
     nothingKept: 'Nothing was kept.',
+    notConnected: 'Not connected',
     connect: 'Connect',
     connecting: 'Connecting …',
     thenTitle: 'The consequences',
@@ -158,6 +159,7 @@ export default texts(
     again:
       'Dieser Computer ist mit diesem Server schon verbunden. Er wird neu verbunden, und die Wörter dafür bleiben.',
     nothingKept: 'Es wurde nichts behalten.',
+    notConnected: 'Nicht verbunden',
     connect: 'Verbinden',
     connecting: 'Verbindet …',
     thenTitle: 'Was dann geschieht',

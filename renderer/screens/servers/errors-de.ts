@@ -1,0 +1,15 @@
+/** German for the refusals of a server that this computer cannot join. Not in the table of all screens, which every browser loads. */
+import type { RejectCode } from '../../../daemon/domain/rejections.ts';
+
+export const JOIN_ERRORS_DE: { readonly [code in RejectCode]?: string } = {
+  'signer.code_expired':
+    'Dieser Code gilt nicht mehr: Ein Code gilt zehn Minuten, und ein neuer beendet ihn. Für einen neuen führen Sie auf dem Server aus: countinghouse signer invite',
+  'signer.code_foreign':
+    'Diesen Code hat ein anderer Server gemacht. Für einen neuen führen Sie auf diesem Server aus: countinghouse signer invite',
+  'signer.code_used':
+    'Dieser Code wurde schon benutzt, und er gilt einmal. Waren Sie das nicht, beenden Sie den anderen Computer auf dem Server: countinghouse signer machines zeigt ihn, countinghouse signer remove beendet ihn',
+  'signer.code_wrong':
+    'Dieser Code ist falsch: Ein Zeichen fehlt oder ist ein anderes, oder der Server kennt ihn nicht mehr. Vergleichen Sie ihn mit dem Terminal des Servers',
+  'signer.machine':
+    'Auf diesem Server unterschreibt schon ein Computer, und für eine Wallet unterschreibt nur einer. Auf dem Server beendet ihn countinghouse signer remove',
+};
