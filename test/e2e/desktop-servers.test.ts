@@ -24,7 +24,6 @@ vi.mock('electron', () => electron);
 
 const COIN = 100_000_000n;
 const PASSPHRASE = 'a passphrase at home';
-const SLOW_MS = 180_000;
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
@@ -37,7 +36,7 @@ async function freePort(): Promise<number> {
 
 const isHere = hasChromium && hasLitecoind && process.platform !== 'win32';
 
-describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), { timeout: SLOW_MS }, () => {
+describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () => {
   let node: Litecoind;
   /** The service of this computer, and the one on the server. */
   let here: TestDaemon;
@@ -80,7 +79,7 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), { tim
     page.setDefaultTimeout(60_000);
     // the services are started again without it
     process.env = before;
-  }, SLOW_MS);
+  });
   afterAll(async () => {
     await desktop?.close();
     await here?.stop();
