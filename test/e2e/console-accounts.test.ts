@@ -189,7 +189,19 @@ describe.skipIf(!hasChromium)(chromiumTitle('accounts of another wallet in the c
     ]);
     await page.getByRole('button', { name: 'Remove BNB Smart Chain' }).click();
     expect(await page.locator('.account-list li').count()).toBe(3);
+    expect(await page.getByLabel('Coin', { exact: true }).locator('option').allTextContents()).toEqual([
+      'Litecoin',
+      'Bitcoin Cash',
+      'BNB Smart Chain',
+    ]);
     await looked(page, 'accounts-taken');
+    // the name can be looked at again
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('heading', { name: 'Your business' }).waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Cold Coffee');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Remove Monero' }).waitFor();
+    expect(await page.locator('.account-list li').count()).toBe(3);
     const { heard, stop } = listen();
     await addButton(page).click();
     await page.getByRole('heading', { name: 'Where payments are seen' }).waitFor();

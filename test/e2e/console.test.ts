@@ -660,6 +660,7 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     }
     // a closed window loses nothing: the passphrase shows them again
     await page.reload();
+    await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('whose words you have not proved yet').waitFor();
     await page.getByLabel('Wallet passphrase').fill(PASSPHRASE);
     await page.keyboard.press('Enter');

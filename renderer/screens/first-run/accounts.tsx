@@ -2,8 +2,8 @@
  * The accounts of a hardware wallet or another wallet: the public key of each coin, the addresses to compare with the device, and the business
  * that gets them.
  *
- * Invariant: a key is taken only after its first addresses were compared. The view key is in this component until it is taken, and in no
- * message.
+ * Invariant: a key is taken only after its first addresses were compared. The view key leaves the page with the
+ * business alone, and is in no message.
  */
 import { type ReactNode, useState } from 'react';
 import type { AccountKey, ScriptForm } from '../../../daemon/domain/chain.ts';
@@ -35,8 +35,14 @@ import { type Past, pastOf, usePast } from './past.tsx';
 import { Head } from './steps.tsx';
 
 type T = Translate<keyof (typeof TEXTS)['en']>;
-type Taken = Partial<Record<Watchable, AccountKey>>;
-type Props = { wanted: Params<'business.add'>; onAdded(added: NewBusiness): void };
+export type Taken = Partial<Record<Watchable, AccountKey>>;
+type Props = {
+  wanted: Params<'business.add'>;
+  /** The accounts that were compared; they stay while the step before is looked at again. */
+  taken: Taken;
+  setTaken(taken: Taken): void;
+  onAdded(added: NewBusiness): void;
+};
 
 const FORM_TEXTS = { p2pkh: 'p2pkh', 'p2sh-p2wpkh': 'p2sh_p2wpkh', p2wpkh: 'p2wpkh', p2tr: 'p2tr' } as const;
 const BEGIN_CHARS = 4;
@@ -44,17 +50,18 @@ const BEGIN_CHARS = 4;
 /** The coin by whose colour a chain is known. */
 const coinOf = (chain: Watchable): string => (chain === 'BSC' ? 'BNB' : chain);
 
-export default function Accounts({ wanted, onAdded }: Props): ReactNode {
+const nextOf = (taken: Taken): Watchable | undefined => WATCHABLE.find((one) => taken[one] === undefined);
+
+export default function Accounts({ wanted, taken, setTaken, onAdded }: Props): ReactNode {
   const t = useText(TEXTS);
-  const [taken, setTaken] = useState<Taken>({});
-  const [chain, setChain] = useState<Watchable>('BTC');
+  const [chain, setChain] = useState<Watchable>(nextOf(taken) ?? 'BTC');
   const [isOpen, setOpen] = useState(false);
   const { add, error, busy } = useAdding(wanted, onAdded);
   const left = WATCHABLE.filter((one) => taken[one] === undefined);
   const take = (keys: Taken): void => {
     const all = { ...taken, ...keys };
     setTaken(all);
-    setChain(WATCHABLE.find((one) => all[one] === undefined) ?? chain);
+    setChain(nextOf(all) ?? chain);
     setOpen(false);
   };
   const remove = (one: Watchable): void => {

@@ -15,13 +15,14 @@ import { Code } from '../developers/connect.tsx';
 import { useDoing } from '../wallet/doing.ts';
 import { Words, WordsProof } from '../wallet/words.tsx';
 import ACCOUNTS from './account-texts.ts';
+import type { Taken } from './accounts.tsx';
 import { LiveBusiness, NamedBusiness } from './live-business.tsx';
 import { Foot, STEPS, type Step, stepAfter } from './live-foot.tsx';
 import { LiveCoins, LiveKeys, LiveReach, LiveTakings, type Takings } from './live-shop.tsx';
 import TEXTS from './live-texts.ts';
 import { LiveWallet, type Opened } from './live-wallet.tsx';
 import { Head, Steps } from './steps.tsx';
-import { AtHome, isFar, type Where, WhereKeys } from './where.tsx';
+import { AtHome, useIsFar, type Where, WhereKeys } from './where.tsx';
 
 /** It reads keys, which takes half a hundred kilobytes that nobody else needs. */
 const Accounts = lazy(() => import('./accounts.tsx'));
@@ -35,7 +36,7 @@ export function Live(): ReactNode {
   const status = useCall('wallet.status', {});
   const [step, setStep] = useState<Step>('keys');
   const [where, setWhere] = useState<Where | null>(null);
-  const [named, setNamed] = useState<Params<'business.add'> | null>(null);
+  const [draft, setDraft] = useState<Draft>(NO_DRAFT);
   const [opened, setOpened] = useState<Opened | null>(null);
   const [hidden, setHidden] = useState(false);
   const [added, setAdded] = useState<NewBusiness | null>(null);
@@ -44,6 +45,7 @@ export function Live(): ReactNode {
   const wasAdded = async (result: NewBusiness, passphrase: string | null): Promise<void> => {
     setAdded(result);
     setOpened(null);
+    setDraft(NO_DRAFT);
     choose(result.business.id);
     setStep('coins');
     if (passphrase === null) setTakings('leave');
@@ -51,7 +53,8 @@ export function Live(): ReactNode {
     await client.invalidateQueries();
   };
   const hasWallet = status.data !== undefined && status.data.wallet.state !== 'none';
-  const chosen = where ?? firstWhere(session.home !== null, hasWallet);
+  const likely = useFirstWhere(hasWallet);
+  const chosen = where ?? likely;
   const steps: readonly Step[] = STEPS[chosen];
   return (
     <Steps
@@ -82,7 +85,7 @@ export function Live(): ReactNode {
       {opened?.words && <WordSteps step={step} opened={opened} hidden={hidden} onProved={() => setStep('business')} />}
       {step === 'business' && opened && <LiveBusiness opened={opened} onAdded={wasAdded} />}
       {chosen === 'elsewhere' && (
-        <ElsewhereSteps step={step} setStep={setStep} named={named} setNamed={setNamed} onAdded={wasAdded} />
+        <ElsewhereSteps step={step} setStep={setStep} draft={draft} setDraft={setDraft} onAdded={wasAdded} />
       )}
       {step === 'coins' && notRemembered}
       {step === 'coins' && added && (
@@ -122,12 +125,15 @@ function WordSteps({ step, opened, hidden, onProved }: WordProps): ReactNode {
   );
 }
 
+/** A business whose keys are elsewhere, before it is added. `named`: without its accounts; null: it has no name yet. */
+type Draft = { named: Params<'business.add'> | null; taken: Taken };
+const NO_DRAFT: Draft = { named: null, taken: {} };
+
 type ElsewhereProps = {
   step: Step;
   setStep(step: Step): void;
-  /** The business without its accounts; null: it has no name yet. */
-  named: Params<'business.add'> | null;
-  setNamed(named: Params<'business.add'>): void;
+  draft: Draft;
+  setDraft(draft: Draft): void;
   onAdded(added: NewBusiness, passphrase: null): Promise<void>;
 };
 
@@ -137,13 +143,19 @@ const ADD = 'business add --name "My shop" --network mainnet --account BTC=zpubâ
  * A business and its accounts in another wallet, or the command for it: where browsers may add none, or where a computer at home keeps the keys
  * to compare addresses with.
  */
-function ElsewhereSteps({ step, setStep, named, setNamed, onAdded }: ElsewhereProps): ReactNode {
+function ElsewhereSteps({ step, setStep, draft, setDraft, onAdded }: ElsewhereProps): ReactNode {
   const t = useText(ACCOUNTS);
   const { approvals, home } = useData().session;
+  const { named, taken } = draft;
   if (step === 'accounts' && named) {
     return (
       <Suspense fallback={<Still />}>
-        <Accounts wanted={named} onAdded={(added) => void onAdded(added, null)} />
+        <Accounts
+          wanted={named}
+          taken={taken}
+          setTaken={(now) => setDraft({ named, taken: now })}
+          onAdded={(added) => void onAdded(added, null)}
+        />
       </Suspense>
     );
   }
@@ -160,7 +172,8 @@ function ElsewhereSteps({ step, setStep, named, setNamed, onAdded }: ElsewherePr
     <NamedBusiness
       before={named}
       onNamed={(now) => {
-        setNamed(now);
+        // keys are read for a network
+        setDraft({ named: now, taken: now.network === named?.network ? taken : {} });
         setStep('accounts');
       }}
     />
@@ -168,9 +181,11 @@ function ElsewhereSteps({ step, setStep, named, setNamed, onAdded }: ElsewherePr
 }
 
 /** The answer that is likely, until another one is chosen. */
-function firstWhere(isHome: boolean, hasWallet: boolean): Where {
-  if (isHome) return 'home';
-  return hasWallet || !isFar() ? 'here' : 'home';
+function useFirstWhere(hasWallet: boolean): Where {
+  const { home } = useData().session;
+  const isFar = useIsFar();
+  if (home !== null) return 'home';
+  return hasWallet || !isFar ? 'here' : 'home';
 }
 
 type FirstUnlock = { unlock(passphrase: string, remember: boolean): Promise<void>; notRemembered: ReactNode };

@@ -1,5 +1,6 @@
 /** Where the keys live: three answers to the same five questions, the thief first. One answer is carried out on another computer. */
 import { type ReactNode, useId } from 'react';
+import { useData } from '../../data.tsx';
 import { type Translate, useText } from '../../i18n.ts';
 import { Icon, type IconName, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Notice } from '../../parts/parts.tsx';
@@ -18,12 +19,13 @@ const ICONS: Readonly<Record<Where, IconName>> = { here: 'server', home: 'laptop
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** Whether the page came from another machine, such as a rented server. */
-export const isFar = (): boolean => location.protocol.startsWith('http') && !LOOPBACK.test(location.hostname);
+export const useIsFar = (): boolean => useData().session.place === 'browser' && !LOOPBACK.test(location.hostname);
 
 type WhereProps = { value: Where; choose(where: Where): void };
 
 export function WhereKeys({ value, choose }: WhereProps): ReactNode {
   const t = useText(TEXTS);
+  const isFar = useIsFar();
   const name = useId();
   return (
     <>
@@ -37,12 +39,12 @@ export function WhereKeys({ value, choose }: WhereProps): ReactNode {
               <span>
                 <strong>{t(one)}</strong>
                 <span className="quiet">
-                  {one === 'here' && isFar() ? <Foreign text={location.hostname} /> : t(`note_${one}`)}
+                  {one === 'here' && isFar ? <Foreign text={location.hostname} /> : t(`note_${one}`)}
                 </span>
               </span>
               <Icon name={ICONS[one]} />
             </label>
-            <Answer of={one} t={t} />
+            <Answer of={one} isBest={one === 'home' && isFar} t={t} />
           </div>
         ))}
       </fieldset>
@@ -51,11 +53,11 @@ export function WhereKeys({ value, choose }: WhereProps): ReactNode {
 }
 
 /** The rows of all answers stand side by side. */
-function Answer({ of, t }: { of: Where; t: T }): ReactNode {
+function Answer({ of, isBest, t }: { of: Where; isBest: boolean; t: T }): ReactNode {
   const isSafe = of !== 'here';
   return (
     <>
-      <p className={of === 'home' && isFar() ? 'where-suits best' : 'where-suits'}>{t(`suits_${of}`)}</p>
+      <p className={isBest ? 'where-suits best' : 'where-suits'}>{t(`suits_${of}`)}</p>
       <div className="where-thief">
         <p className="quiet">{t('thief')}</p>
         <p className={isSafe ? 'state good' : 'state bad'}>
