@@ -130,12 +130,12 @@ export const countBetween = statement(
 const UNPAID = sql`invoice INDEXED BY invoice_unpaid`;
 const isUnpaid = sql`status = 'unpaid' AND deleted_at IS NULL`;
 
-/** The unpaid invoices of all businesses below an id, newest first. */
+/** The unpaid invoices below an id of all businesses but the sandbox's, newest first. */
 export const unpaidBelow = statement((p: { below: number; limit: number }) => ({
   compile: () =>
-    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit}`.compile(
-      sqlite,
-    ),
+    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below}
+      AND business_id NOT IN (SELECT id FROM business WHERE network = 'sandbox')
+      ORDER BY id DESC LIMIT ${p.limit}`.compile(sqlite),
 }));
 
 /** The lowest of the newest `limit` unpaid invoices below an id, how many there are, and how many of these are of a business. */

@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openAddresses } from '../../../daemon/app/addresses/given.ts';
 import { bookInvoices } from '../../../daemon/app/books/lists.ts';
 import { listInvoicesMade } from '../../../daemon/app/invoices/listed.ts';
 import { listInvoices, sumInvoices } from '../../../daemon/app/operator/invoices.ts';
@@ -234,6 +235,22 @@ describe('the unpaid ones of a business', () => {
     expect(await unpaid(2, 2)).toEqual([[], null]);
     expect((await unpaid(0, 1_500))[0]).toHaveLength(1_500);
   });
+});
+
+it('a computer at home is shown the unpaid ones of all businesses in pages, without those of the sandbox', async () => {
+  const { app, at } = shops.bench;
+  await app.store.write((tx) => {
+    const named = { uuid: 'sandbox', name: 'Sandbox', network: 'sandbox' as const, time_zone: 'UTC', account_no: 9 };
+    tx.run(insertBusiness, { ...named, created_at: at });
+  });
+  app.directory.load(app.store);
+  // none of these has a payment
+  const [other] = [await shops.add(1, at, null), await shops.add(3, at, null), await shops.add(2, at, null, 'paid')];
+  const first = openAddresses(app, Number.MAX_SAFE_INTEGER, 1);
+  expect(first).toEqual({ open: [], next: other });
+  const second = openAddresses(app, first.next!, 1);
+  expect(second.open.map(({ invoice }) => invoice)).toEqual([shops.row.slug]);
+  expect(openAddresses(app, second.next!, 1)).toEqual({ open: [], next: null });
 });
 
 it('the invoices of an earlier release are in the tables already', () => {
