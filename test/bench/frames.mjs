@@ -25,7 +25,12 @@ const {
   random = true,
 } = JSON.parse(process.argv[2] ?? '{}');
 const PATH = '/api/v1/merchant/invoice';
-const BODY = JSON.stringify({ amount: 59.9, currency: 'EUR', webhook_url: 'https://shop.example/orders/1/paid' });
+const BODY = JSON.stringify({
+  amount: 59.9,
+  currency: 'EUR',
+  order_id: 'A-1',
+  webhook_url: 'https://shop.example/orders/1/paid',
+});
 /** More than twice of what the pairs take, so that nothing is derived meanwhile. */
 const pool = Math.ceil((2.5 * (pairs + warmup)) / businesses) + 100;
 
