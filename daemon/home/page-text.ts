@@ -2,8 +2,8 @@
 import qrcode from 'qrcode';
 import { ASSETS } from '../domain/assets.ts';
 
-/** Links with a scheme that may open a wallet: all but those of the web, of mail and of telephones. */
-const WALLET_LINK = /^(?!https?:|mailto:|tel:)[a-z][a-z0-9+.-]*:/i;
+/** Links with a scheme that may open a wallet: all but those of the web, mail, telephones and data. */
+const WALLET_LINK = /^(?!https?:|mailto:|tel:|data:)[a-z][a-z0-9+.-]*:/i;
 const HREF = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const COPY = /\bdata-copy\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const ADDRESS_PART = 'data-part="address"';

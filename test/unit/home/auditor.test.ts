@@ -6,16 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { contractOf, ethereumUri, paymentUri } from '../../../daemon/app/invoices/uri.ts';
 import { deriveAddress } from '../../../daemon/chains/derive.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import type { GivenAddress } from '../../../daemon/contract/signing-machine.ts';
-import { ASSETS, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
+import { ASSETS, assetOf, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { keepAccount } from '../../../daemon/home/accounts.ts';
 import { endAlarm, isStopped, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
 import { addressIn, readPage } from '../../../daemon/home/page-text.ts';
+import { DEFAULT_LOCALE } from '../../../daemon/payment-page/locale.ts';
+import type { InvoicePage } from '../../../daemon/payment-page/model.ts';
 import { qrSvg } from '../../../daemon/payment-page/qr.ts';
+import { renderPage } from '../../../daemon/payment-page/render.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { comparable, ownAddress } from '../../../daemon/wallet/own-address.ts';
 import { SEED } from '../wallet/signer-kit.ts';
@@ -300,6 +304,63 @@ describe('the page of an unpaid invoice', () => {
       method === 'address.open' && ++asked > 1 ? then() : honest(method, params)) as unknown as Call;
     expect((await audit('http://127.0.0.1:8481', call)).found).toMatchObject([{ where: 'page', shown: other }]);
     expect(asked).toBe(2);
+  });
+
+  it.each(ASSETS.map(({ symbol }) => symbol))('is no alarm as this program itself shows it in %s', async (symbol) => {
+    const asset = assetOf(symbol);
+    const address = own(asset.chain, 5);
+    server.open = [server.add(asset.chain, 5)];
+    const way = {
+      address,
+      uri: paymentUri(asset, address, 123_456_789n),
+      ethereumUri: ethereumUri(asset, 'mainnet', address, 123_456_789n),
+      contract: contractOf(asset, 'mainnet'),
+    };
+    const funds = {
+      asset,
+      received: 0n,
+      confirmations: 0,
+      required: 3,
+      transactions: [],
+      overpaid: false,
+      late: false,
+      expectedSeconds: 450,
+    };
+    const state = {
+      is: 'waiting' as const,
+      funds,
+      way,
+      remaining: 123_456_789n,
+      rate: 8_000_000_000n,
+      quotedAt: NOW,
+      quoteEndsAt: NOW + 3_600_000,
+    };
+    const model: InvoicePage = {
+      page: 'invoice',
+      root: '../pay/',
+      query: '',
+      slug: 'slug1',
+      business: { name: 'Shop', accent: null, logo: null, contact: null },
+      order: { id: null, description: foreign('LTC', 9) },
+      network: 'mainnet',
+      amount: 4_990_000_000n,
+      currency: 'USD',
+      dueAt: NOW + 86_400_000,
+      now: NOW,
+      others: [],
+      changing: false,
+      watching: false,
+      mail: null,
+      notice: null,
+      state,
+      payableUntil: null,
+      behind: false,
+      backUrl: 'https://shop.example/cart?a=1&b=2',
+      credits: [],
+      sandbox: null,
+    };
+    await pageServer(() => renderPage(model, DEFAULT_LOCALE, 'nonce'));
+    expect(await audit()).toMatchObject({ pages: 1, found: [], notes: [] });
   });
 
   it('is no alarm if the payer changed the coin and paid while it was opened', async () => {
