@@ -108,7 +108,7 @@ export default texts(
     passphrase: 'Passphrase of the wallet',
     hereAway: 'Countinghouse does not answer on this computer',
     awayText:
-      'This page tries again by itself. Nothing is lost: payments arrive, and withdrawals wait until both are connected.',
+      'This page tries again by itself. Nothing is lost: payments that arrive meanwhile are found, and withdrawals wait.',
     refusedNext: 'Ask the server for a new code, and connect anew. The words for it stay on this computer.',
     goneTitle: 'This computer does not know this server',
     gone: 'It was removed here. Connect to it again with a new code.',
@@ -224,7 +224,7 @@ export default texts(
     passphrase: 'Passphrase der Wallet',
     hereAway: 'Countinghouse antwortet auf diesem Computer nicht',
     awayText:
-      'Diese Seite versucht es von selbst wieder. Es geht nichts verloren: Zahlungen kommen an, und Auszahlungen warten, bis beide verbunden sind.',
+      'Diese Seite versucht es von selbst wieder. Es geht nichts verloren: Zahlungen, die inzwischen ankommen, werden gefunden, und Auszahlungen warten.',
     refusedNext:
       'Bitten Sie den Server um einen neuen Code, und verbinden Sie neu. Die Wörter dafür bleiben auf diesem Computer.',
     goneTitle: 'Dieser Computer kennt diesen Server nicht',
