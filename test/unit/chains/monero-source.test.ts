@@ -181,6 +181,20 @@ describe('an output', () => {
     ]);
   });
 
+  it('of ours is not spent while another operator has another one at its place; two others tell which is wrong', async () => {
+    const invented = { ...own, key: 'aa'.repeat(32) };
+    const inventing = (): Chain => {
+      const chain = new Chain();
+      const right = chain.keyOf;
+      chain.keyOf = (index) => (index === own.at ? invented.key : right(index));
+      return chain;
+    };
+    const [liar, honest] = [sourceOf(inventing(), new Chain()), sourceOf(inventing(), new Chain(), new Chain())];
+    await expect(liar.outputs(indices, invented, limit())).rejects.toBeInstanceOf(Undecided);
+    expect((await honest.outputs(indices, invented, limit()))[5]).toMatchObject({ index: own.at, key: own.key });
+    expect(told).toEqual([['operator-0.example', expect.stringContaining('another answer than two others')]]);
+  });
+
   it('of ours has its commitment, too', async () => {
     const liar = new Chain();
     const right = liar.node.outputs;

@@ -114,7 +114,10 @@ export class ChainOutputs {
       'which outputs Monero has',
       async (other) => {
         const theirs = await other.outputs(indices, signal);
-        if (isOwn(theirs[place], own) && !isOwn(mine[place], own)) throw new Contradicted();
+        const [isMine, isTheirs] = [isOwn(mine[place], own), isOwn(theirs[place], own)];
+        if (isTheirs && !isMine) throw new Contradicted();
+        // a payment of a coin that one node invented could never confirm
+        if (isMine && !isTheirs) return false;
         said = mine.map((one, at) => ({ ...one, unlocked: one.unlocked && isAlike(one, theirs[at]) }));
         const alike = mine.filter((one, at) => isAlike(one, theirs[at])).length;
         return alike * ALIKE_OF >= mine.length;
