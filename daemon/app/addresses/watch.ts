@@ -5,6 +5,7 @@
 import type { ListedScript, OpenNonce, ScriptList, StoredCoin } from '../../chains/adapter.ts';
 import type { AddressFunds } from '../../chains/spending.ts';
 import { type Branch, type ChainKey, chainOf, isWatchOnly } from '../../domain/chain.ts';
+import { present } from '../../domain/errors.ts';
 import { evmScript, kinOf } from '../../domain/evm.ts';
 import type { Coin, DecodedOutput } from '../../domain/spend.ts';
 import { nonceOf } from '../../domain/spend.ts';
@@ -27,6 +28,7 @@ import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
+  fundedAddresses,
   scriptsAbove,
   scriptsGivenNext,
   scriptsOfFormerTargets,
@@ -51,6 +53,8 @@ const GIVEN_NEXT = 50;
 const USED_LATELY = 500;
 /** Addresses of a watch-only account of an account chain that are looked at after each block: a request or two. The others take turns. */
 const HELD_OUTSIDE_MAX = 500;
+/** Addresses that get gas, which are looked at after each block. */
+const FUNDED_MAX = 500;
 
 /** Our address that an output pays, or undefined. */
 export function ownTarget(reader: Reader, chain_key: string, { script }: Pick<DecodedOutput, 'script'>) {
@@ -182,6 +186,14 @@ const coinOf = (row: CreditRow): StoredCoin => ({
   spentBlockHash: row.spent_block_hash,
 });
 
+function fundedScripts(store: Store, chain_key: ChainKey): ListedScript[] {
+  return store.all(fundedAddresses, { chain_key, limit: FUNDED_MAX }).flatMap(({ subject }) => {
+    const script = evmScript(present(subject, 'address of a funding'));
+    const id = store.get(targetIdByScript, { script, chain_key })?.id;
+    return id === undefined ? [] : [{ id, script }];
+  });
+}
+
 function* activeScripts(
   store: Store,
   chain_key: ChainKey,
@@ -190,6 +202,8 @@ function* activeScripts(
   // its operator waits for the gas, whatever number of payments is open
   if (kinOf(chainOf(chain_key))) {
     for (const { id } of accounts) yield store.all(scriptsOfTanks, { account_id: id });
+    // only its balance shows that the gas is there, and only in its first blocks by which transaction
+    yield fundedScripts(store, chain_key);
   }
   for (const { id } of accounts) yield store.all(scriptsGivenNext, { account_id: id, limit: GIVEN_NEXT });
   for (const statement of [scriptsOfUnsettledCredits, scriptsOfPendingSpends, scriptsOfFormerTargets]) {

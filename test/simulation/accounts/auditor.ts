@@ -13,6 +13,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Of what is asked for, 1 % at most may lack (the product's default). */
 const ENOUGH_PERCENT = 99n;
 const ROUNDS_MAX = 40;
+/** Blocks in which the balance of every address was asked for, after several restores. */
+const LOOKS_MAX = 100;
 const DEEP_BLOCKS = 16;
 const CHECKED_EVERY = 5;
 /** Blocks, its own included, that a payment waits for. No payment here is worth so much that it waits for a final block. */
@@ -135,6 +137,11 @@ async function judgeBalance(world: AccountWorld, asset: AssetId): Promise<void> 
   let there = 0n;
   const own = new Set([...world.invoices.map(({ address }) => address), ...world.own]);
   for (const address of own) there += await world.unitsAt(address, asset);
+  // what came while an endpoint hid it is found when the turn comes to its address, so many addresses a block
+  for (let look = 0; balanceOf(world, asset) !== there && look < LOOKS_MAX; look++) {
+    await world.network.mine(1);
+    await world.appliance.pass(10_000);
+  }
   const said = balanceOf(world, asset);
   if (said === there) return;
   const problems = (await problemsOf(world)).join('; ');

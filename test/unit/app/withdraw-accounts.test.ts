@@ -2,6 +2,7 @@
 
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { NOBODY } from '../../../daemon/app/addresses/skipped.ts';
 import { ownTarget, watchList } from '../../../daemon/app/addresses/watch.ts';
 import { fundsOf } from '../../../daemon/app/withdrawals/address-funds.ts';
 import { previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
@@ -16,6 +17,7 @@ import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
 import { inboxBelow, insertTarget, targetById } from '../../../daemon/store/queries/credits.ts';
+import { insertSpend } from '../../../daemon/store/queries/withdrawals.ts';
 import type { PayBench } from './pay-bench.ts';
 import { ETH, TOKEN } from './pay-families.ts';
 
@@ -149,6 +151,35 @@ it('the gas tank stays among the most urgent addresses, whatever number of newer
   });
   const [first] = watchList(app.store, bench.chain.key).active();
   expect(first?.map(({ script }) => Buffer.from(script))).toContainEqual(Buffer.from(tank.script));
+});
+
+it('an address that gets gas is looked at after each block, however old it is', async () => {
+  const { bench, app } = await ETH.open();
+  const { chain, accountId: account_id } = bench;
+  const [old, ...newer] = await app.store.write((tx) =>
+    Array.from({ length: 1_001 }, (_, at) => {
+      const script = Buffer.from(`${at}`.padStart(40, 'f'), 'hex');
+      const place = { account_id, chain_key: chain.key, branch: 0, idx: 20_000 + at, invoice_id: NOBODY };
+      tx.run(insertTarget, { script, address: `0x${script.toString('hex')}`, ...place });
+      return `${script.toString('hex')}`;
+    }),
+  );
+  const watched = () => {
+    const all = [...watchList(app.store, chain.key).active()].flat();
+    return new Set(all.map(({ script }) => Buffer.from(script).toString('hex')));
+  };
+  expect([watched().has(old!), watched().has(newer.at(-1)!)]).toEqual([false, true]);
+  const spend = {
+    account_id,
+    chain_key: chain.key,
+    asset: 'ETH',
+    conflict_key: 'a:0',
+    created_at: 1,
+    forwards: null,
+  } as const;
+  const subject = `0x${old}`;
+  await app.store.write((tx) => tx.run(insertSpend, { ...spend, purpose: 'fund', subject }));
+  expect(watched().has(old!)).toBe(true);
 });
 
 describe('a transaction that fails', () => {
