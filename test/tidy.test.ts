@@ -22,7 +22,7 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   log: { values: [] },
   launcher: { values: ['kit'] },
   contract: { values: ['domain'] },
-  config: { values: ['domain'] },
+  config: { values: ['kit', 'domain'] },
   store: { values: ['kit', 'domain'] },
   monero: { values: ['domain'] },
   chains: { values: ['kit', 'domain', 'monero'] },
@@ -367,7 +367,7 @@ describe('banned', () => {
   const talkative = PRODUCT.filter(({ path }) => !/^daemon\/(?:cli\.ts|cli\/|launcher\/)/.test(path));
 
   // days and hours are no money
-  const timely = ['daemon/domain/calendar.ts', 'daemon/domain/schedule.ts'];
+  const timely = ['daemon/domain/calendar.ts', 'daemon/kit/schedule.ts'];
   const domainMoney = inRoom('domain').filter(({ path }) => !timely.includes(path));
 
   it.each([

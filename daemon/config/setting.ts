@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { type ConfirmationTier, FINALIZED } from '../domain/assets.ts';
 import { clockTime } from '../domain/calendar.ts';
 import { formatDecimal, parseDecimal } from '../domain/money.ts';
-import { parseSchedule } from '../domain/schedule.ts';
+import { parseSchedule } from '../kit/schedule.ts';
 
 const TEXT_CHARS_MAX = 2_048;
 const LIST_ITEMS_MAX = 64;

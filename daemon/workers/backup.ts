@@ -15,8 +15,8 @@ import { within } from '../app/deadline.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { message, reasonOf } from '../domain/messages.ts';
 import type { RejectCode } from '../domain/rejections.ts';
-import { parseSchedule } from '../domain/schedule.ts';
 import { entryFile } from '../kit/program.ts';
+import { parseSchedule } from '../kit/schedule.ts';
 import { Drills } from './drills.ts';
 import type { Timetable } from './timetable.ts';
 

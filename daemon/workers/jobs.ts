@@ -23,9 +23,9 @@ import { prepareGiven } from '../app/refunds/answered.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
 import { expireWithdrawals } from '../app/withdrawals/pass.ts';
 import { assert, Unavailable } from '../domain/errors.ts';
-import { parseSchedule } from '../domain/schedule.ts';
 import { MS_PER_MINUTE } from '../domain/time.ts';
 import { inTurns } from '../kit/async.ts';
+import { parseSchedule } from '../kit/schedule.ts';
 import type { Timetable } from './timetable.ts';
 
 const STORAGE_MS = 10_000;

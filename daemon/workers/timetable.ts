@@ -9,8 +9,8 @@
 
 import type { App } from '../app/app.ts';
 import { jobDoneAt, saveJobDone } from '../app/job-times.ts';
-import { lastSlot, type Schedule } from '../domain/schedule.ts';
 import { MS_PER_HOUR, MS_PER_MINUTE } from '../domain/time.ts';
+import { lastSlot, type Schedule } from '../kit/schedule.ts';
 
 const TICK_MS = 1_000;
 /** Missed slots wait until the service has started completely. */

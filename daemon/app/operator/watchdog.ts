@@ -4,9 +4,9 @@
  */
 
 import { type Message, message, type Value } from '../../domain/messages.ts';
-import { lastSlot, parseSchedule } from '../../domain/schedule.ts';
 import { MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
 import { inTurns } from '../../kit/async.ts';
+import { lastSlot, parseSchedule } from '../../kit/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { versionsOf } from '../../store/queries/withdrawals.ts';
 import { end, openMessage, raise } from '../alerts.ts';

@@ -1,6 +1,6 @@
 /** What is done by the clock, when the clock is set and when the machine was off. The time that passes is the test's. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseSchedule } from '../../../daemon/domain/schedule.ts';
+import { parseSchedule } from '../../../daemon/kit/schedule.ts';
 import { createLog } from '../../../daemon/log.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { Timetable } from '../../../daemon/workers/timetable.ts';

@@ -1,6 +1,6 @@
 /** Schedules of five fields, and the slots that they name, also where clocks are put forward and back. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lastSlot, parseSchedule } from '../../../daemon/domain/schedule.ts';
+import { lastSlot, parseSchedule } from '../../../daemon/kit/schedule.ts';
 
 let zone: string | undefined;
 beforeEach(() => {
@@ -34,10 +34,11 @@ describe('a schedule', () => {
     expect(slot(schedule, now)).toBe(expected);
   });
 
-  it('of 02:40 comes an hour later in the night that has none', () => {
+  it('of 02:40 comes at 03:00 in the night that has none', () => {
     // at 01:00 UTC of that night it is 03:00 in Berlin at once
-    expect(slot('40 2 * * *', '2026-03-29T01:39:59Z')).toBe('2026-03-28T01:40Z');
-    expect(slot('40 2 * * *', '2026-03-29T01:40:00Z')).toBe('2026-03-29T01:40Z');
+    expect(slot('40 2 * * *', '2026-03-29T00:59:59Z')).toBe('2026-03-28T01:40Z');
+    expect(slot('40 2 * * *', '2026-03-29T01:00:00Z')).toBe('2026-03-29T01:00Z');
+    expect(slot('40 2 * * *', '2026-03-30T00:39:59Z')).toBe('2026-03-29T01:00Z');
     expect(slot('40 2 * * *', '2026-03-30T00:40:00Z')).toBe('2026-03-30T00:40Z');
   });
 
@@ -57,6 +58,10 @@ describe('a schedule', () => {
     expect(['0 3 30 2 *', '0 3 31 4,6,9,11 *'].map(parseSchedule)).toEqual([null, null]);
     expect(slot('0 3 31 2 mon', '2026-03-01T00:00:00Z')).toBe('2026-02-23T02:00Z');
   });
+  it.each(['0 0 L * *', '0 0 * * 5#2', '? * * * *', '0 0 15W * *', '@daily', '@daily * * * *'])(
+    'of "%s", which crontab does not have, is none',
+    (text) => expect(parseSchedule(text)).toBeNull(),
+  );
   it.each(['*/0 * * * *', '5-3 * * * *', '1/2 * * * *', '1-2-3 * * * *', ', * * * *', '*/1/2 * * * *', '-1 * * * *'])(
     'of "%s" is none either',
     (text) => expect(parseSchedule(text)).toBeNull(),
