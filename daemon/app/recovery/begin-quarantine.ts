@@ -35,7 +35,7 @@ import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
 import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
-import { type QuarantineRecord, restoredFrom, saveQuarantine } from './quarantine.ts';
+import { type QuarantineRecord, quarantineOf, restoredFrom, saveQuarantine } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
 
 /** Account chains, and chains with one change address, need change addresses only on the sandbox. */
@@ -59,31 +59,36 @@ export type Beginning = {
   readFrom?: Readonly<Record<string, Checkpoint>>;
 };
 
-/** Marks a database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. */
+/**
+ * Marks a database: its numbers jump ahead, and unsigned withdrawals are not sent automatically. A backup may be made in a quarantine:
+ * then the search of that one goes on.
+ */
 export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump: number): void {
   const { made_at, why, readFrom } = beginning;
   const chains = tx.all(chainStates, {});
-  const unended = unendedSearch(tx);
+  const before = quarantineOf(tx);
+  const unended = before ?? doubtedSearch(tx);
   const heights = chains.map(({ chain_key, checkpoint }): [string, number] => {
     const { height } = tipOf(checkpoint);
     return [chain_key, Math.min(height, ...[beginning, unended].map((one) => one?.heights?.[chain_key] ?? height))];
   });
   const stored = { credit: tx.get(newestCredit, {})?.id ?? 0, debit: tx.get(lastDebit, {})?.id ?? 0 };
   const places = chains.map(({ chain_key, checkpoint }) => [chain_key, checkpoint] as const);
+  const rereads = [...new Set([...Object.keys(readFrom ?? {}), ...(before?.read_again ?? [])])];
   const record: QuarantineRecord = {
     since: now,
     backup_made_at: made_at,
     last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
     heights: Object.fromEntries(heights),
-    last_debit: Math.min(...[beginning, unended].map((one) => one?.lastDebit ?? stored.debit)),
+    last_debit: Math.min(beginning.lastDebit ?? stored.debit, unended ? (unended.last_debit ?? 0) : stored.debit),
     stored: {
       credit: Math.min(stored.credit, unended?.stored?.credit ?? stored.credit),
       debit: Math.min(stored.debit, unended?.stored?.debit ?? stored.debit),
     },
-    policies: suspendPolicies(tx),
+    policies: [...new Set([...(before?.policies ?? []), ...suspendPolicies(tx)])],
     ...(why && { why }),
-    ...(readFrom && { read_again: Object.keys(readFrom) }),
-    read_from: { ...Object.fromEntries(places), ...readFrom },
+    ...(rereads.length > 0 && { read_again: rereads }),
+    read_from: { ...Object.fromEntries(places), ...readFrom, ...before?.read_from },
   };
   saveQuarantine(tx, record, now);
   tx.run(skipWebhooks, {});
@@ -96,15 +101,12 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
 }
 
 /**
- * Where the search for spends of the last quarantine began, while withdrawals wait that the machine before it may have paid: some of these
- * may be stored, and not taken over yet. Null: none waits.
+ * The last quarantine that has ended, while withdrawals wait that the machine before it may have paid: some of these payments may be
+ * stored, and not taken over yet. Null: none waits.
  */
-function unendedSearch(tx: Tx): (Pick<Beginning, 'heights' | 'lastDebit'> & Pick<QuarantineRecord, 'stored'>) | null {
-  const record = restoredFrom(tx);
+function doubtedSearch(tx: Tx): QuarantineRecord | null {
   const isInDoubt = tx.all(chainStates, {}).some(({ chain_key }) => tx.get(doubtedWithdrawal, { chain_key }));
-  if (!record || !isInDoubt) return null;
-  const { heights, last_debit: lastDebit = 0, stored } = record;
-  return { heights, lastDebit, ...(stored && { stored }) };
+  return isInDoubt ? restoredFrom(tx) : null;
 }
 
 /** Skips what may have been given out since. */

@@ -5,7 +5,6 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
@@ -13,7 +12,6 @@ import { beginAsOlder } from '../../../daemon/app/recovery/older.ts';
 import { quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import type { Checkpoint } from '../../../daemon/domain/chain.ts';
-import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
@@ -21,51 +19,12 @@ import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES, type PayFamily } from './pay-families.ts';
+import { deriveAllSkipped, JUMP, PAID, restored } from './restored-kit.ts';
 
-const JUMP = 20;
 /** Beyond the addresses that are ready. */
 const FAR_JUMP = 200;
-const PAID = 2;
 /** More than any payment here costs, smallest units. */
 const FEE = 10n ** 15n;
-
-async function deriveAllSkipped({ app }: PayBench): Promise<void> {
-  for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
-}
-
-/**
- * Three approved withdrawals, of which the backup has one planned and none signed. Two were paid after it. Returns the service
- * that was restored, in quarantine, and the transactions that its source has not heard of.
- */
-async function restored(family: PayFamily) {
-  const before = await family.open();
-  const { coin } = before.chain;
-  await before.deposits([coin, coin, coin, coin], 1 + family.lockBlocks);
-  const ids: number[] = [];
-  for (let i = 0; i <= PAID; i++) ids.push(await before.withdraw(coin / 4n));
-  before.signer.refuses = () => new Rejected('signer.locked', 'the wallet is locked');
-  await before.pass();
-  expect(before.versions(ids[0]!)).toMatchObject([{ txid: null }]);
-  const backup = before.moment();
-  before.signer.refuses = ({ withdrawals }) =>
-    withdrawals.some(({ intent }) => intent.uuid === before.row(ids[PAID]!).uuid)
-      ? new Rejected('signer.locked', '')
-      : null;
-  await before.round();
-  const paid = ids.slice(0, PAID).map((id) => {
-    const [{ txid, raw } = { txid: null, raw: null }] = before.versions(id);
-    return { id, txid: txid!, raw: raw!, address: before.row(id).address };
-  });
-  expect(paid.map(({ txid }) => before.chain.waiting().includes(txid))).toEqual([true, true]);
-  await before.app.store.close();
-
-  const pay: PayBench = await backup();
-  const { app, bench } = pay;
-  await app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, bench.at, JUMP));
-  await deriveAllSkipped(pay);
-  await pay.round();
-  return { pay, ids, paid, waiting: ids[PAID]! };
-}
 
 describe.each(FAMILIES)('$name: withdrawals approved before a backup', (family) => {
   it('all wait for the operator again, with the reason, also after the quarantine', async () => {
