@@ -30,10 +30,12 @@ import {
   updateDebit,
 } from '../../store/queries/debits.ts';
 import { outsideFee } from '../../store/queries/outside-fees.ts';
+import { lastDebit } from '../../store/queries/restore.ts';
 import { spendById, versionByTxid } from '../../store/queries/withdrawals.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { searchAgain } from '../recovery/quarantine.ts';
 import { type Rated, ratedAt, UNRATED } from './rating.ts';
 
 type Holding = { account_id: number; asset: AssetId; target_id: number };
@@ -125,9 +127,16 @@ export class Entries {
 
   /** Removes a debit that is neither in a block nor in the mempool any more. */
   lose(row: DebitRow): void {
-    this.#tx.run(deleteDebit, { id: row.id });
+    this.#remove(row.id);
     this.#give(row, row.units);
     if (!isAdopted(row)) this.#keepAdopted(row, row.units);
+  }
+
+  /** Behind the last ones that are left, numbers are given again. */
+  #remove(id: number): void {
+    const isLast = this.#tx.get(lastDebit, {})?.id === id;
+    this.#tx.run(deleteDebit, { id });
+    if (isLast) searchAgain(this.#tx, { debit: this.#tx.get(lastDebit, {})?.id ?? 0 }, this.#app.now());
   }
 
   /** Takes what an address gains by a debit of a block, below 0 what it loses, into the balance that was adopted after that block. */
@@ -139,7 +148,7 @@ export class Entries {
     const left = adopted.units + units;
     if (left !== 0n) this.#save(adopted, { ...adopted, units: left });
     else {
-      this.#tx.run(deleteDebit, { id: adopted.id });
+      this.#remove(adopted.id);
       this.#give(adopted, adopted.units);
     }
     const of = { chain_key, at: this.#app.now(), kind: 'adopted', account_id, target_id, asset };

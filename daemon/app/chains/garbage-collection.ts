@@ -10,9 +10,11 @@ import {
   vanishedAfter,
   vanishedCredits,
 } from '../../store/queries/credits.ts';
+import { newestCredit } from '../../store/queries/operator.ts';
 import { deletePayingInputs, deletePayingTx } from '../../store/queries/paying.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { searchAgain } from '../recovery/quarantine.ts';
 
 /** A day after it was first seen, a credit can no longer keep the rate of a quote. */
 const VANISHED_KEPT_MS = MS_PER_DAY;
@@ -30,7 +32,10 @@ export function forgetVanished(app: App, tx: Tx, chain_key: string, done: number
   const page = tx.all(vanishedCredits, { chain_key, before, limit: PAGE });
   for (const { id, txid } of page) {
     tx.run(deleteInboxItem, { credit_id: id });
+    const isLast = tx.get(newestCredit, {})?.id === id;
     tx.run(deleteCredit, { id });
+    // behind the last ones that are left, numbers are given again
+    if (isLast) searchAgain(tx, { credit: tx.get(newestCredit, {})?.id ?? 0 }, app.now());
     const others = tx.all(creditsOfTransactionAfter, { after: `${txid}:`, to: `${txid};`, chain_key, limit: 1 });
     if (others.length > 0) continue;
     tx.run(deletePayingInputs, { txid, chain_key });

@@ -16,7 +16,6 @@ import {
   automaticPolicies,
   beginWithdrawals,
   chainStates,
-  doubtedWithdrawal,
   doubtUnsigned,
   jumpWithdrawals,
   keepPaying,
@@ -35,7 +34,7 @@ import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
 import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
-import { type QuarantineRecord, quarantineOf, restoredFrom, saveQuarantine } from './quarantine.ts';
+import { type QuarantineRecord, quarantineOf, saveQuarantine, unendedSearch } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
 
 /** Account chains, and chains with one change address, need change addresses only on the sandbox. */
@@ -67,7 +66,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   const { made_at, why, readFrom } = beginning;
   const chains = tx.all(chainStates, {});
   const before = quarantineOf(tx);
-  const unended = before ?? doubtedSearch(tx);
+  const unended = unendedSearch(tx);
   const heights = chains.map(({ chain_key, checkpoint }): [string, number] => {
     const { height } = tipOf(checkpoint);
     return [chain_key, Math.min(height, ...[beginning, unended].map((one) => one?.heights?.[chain_key] ?? height))];
@@ -89,6 +88,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
     ...(why && { why }),
     ...(rereads.length > 0 && { read_again: rereads }),
     read_from: { ...Object.fromEntries(places), ...readFrom, ...before?.read_from },
+    ...(unended?.behind && { behind: unended.behind }),
   };
   saveQuarantine(tx, record, now);
   tx.run(skipWebhooks, {});
@@ -98,15 +98,6 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   dropUnsigned(tx);
   tx.run(doubtUnsigned, { problem: MAY_BE_PAID, now });
   jumpAhead(tx, now, jump);
-}
-
-/**
- * The last quarantine that has ended, while withdrawals wait that the machine before it may have paid: some of these payments may be
- * stored, and not taken over yet. Null: none waits.
- */
-function doubtedSearch(tx: Tx): QuarantineRecord | null {
-  const isInDoubt = tx.all(chainStates, {}).some(({ chain_key }) => tx.get(doubtedWithdrawal, { chain_key }));
-  return isInDoubt ? restoredFrom(tx) : null;
 }
 
 /** Skips what may have been given out since. */

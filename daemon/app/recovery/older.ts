@@ -13,6 +13,7 @@ import { type BlockId, type ChainUpdate, type Checkpoint, type Credit, isWatchOn
 import { present } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { type Message, message, textOf } from '../../domain/messages.ts';
+import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { accountById, rescanFrom } from '../../store/queries/businesses.ts';
 import { creditByOutpoint, targetById } from '../../store/queries/credits.ts';
 import { debitByRef } from '../../store/queries/debits.ts';
@@ -25,7 +26,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
 import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
-import { endApprovals, OLDER, quarantineOf, restoredFrom } from './quarantine.ts';
+import { endApprovals, OLDER, quarantineOf, restoredFrom, searchAgain, unendedSearch } from './quarantine.ts';
 
 /** Facts that one step looks at. */
 const PAGE = 32;
@@ -78,16 +79,32 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
   const seen = isSimulated(chain) ? [] : spendsIn(chain, update);
   const look: Phase = (tx, at) => {
     const page = seen.slice(at, at + PAGE);
-    if (page.length === 0 || quarantineOf(tx)) return null;
+    if (page.length === 0) return null;
+    const unknown = page.filter((one) => isUnknown(tx, chain, one));
+    noteBehind(app, tx, chain, unknown);
+    if (quarantineOf(tx)) return { at: at + PAGE };
     // payments that the service before a restore may have made are taken over without the operator
     const isTakenOver = tx.get(doubtedWithdrawal, { chain_key: chain.key }) !== undefined;
-    const found = page.find((one) => isUnknown(tx, chain, one) && !(isTakenOver && mayBeEarlier(tx, chain, one)));
+    const found = unknown.find((one) => !(isTakenOver && mayBeEarlier(tx, chain, one)));
     if (!found) return { at: at + PAGE };
     const reason = message('older.spend', { tx: found.txid, chain: chain.key });
     beginAsOlder(app, tx, reason, placeOf(tx, chain, seen));
     return null;
   };
   return seen.length > 0 ? [look] : [];
+}
+
+/**
+ * Unknown spends of coins that are seen late, at a height that the search has passed: as of a coin of Monero whose key image came later,
+ * or after a deep reorganisation.
+ */
+function noteBehind(app: App, tx: Tx, chain: ChainRuntime, unknown: readonly Spent[]): void {
+  const record = unendedSearch(tx);
+  if (!record) return;
+  const passed = Math.max(record.heights[chain.key] ?? 0, chain.tipHeight ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  const late = unknown.flatMap((one) => ('outpoint' in one && one.block ? [one.block.height - 1] : []));
+  const height = late.length === 0 ? passed : least(late);
+  if (height < passed) searchAgain(tx, { heights: { [chain.key]: height } }, app.now());
 }
 
 /** `ref`: of a debit; `outpoint`: of a coin. */

@@ -8,7 +8,7 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { Message } from '../../domain/messages.ts';
 import { accountsToRescan } from '../../store/queries/businesses.ts';
 import { newestInvoiceId } from '../../store/queries/operator.ts';
-import { lastVersion } from '../../store/queries/restore.ts';
+import { chainStates, doubtedWithdrawal, lastVersion } from '../../store/queries/restore.ts';
 import { dropSetting, saveSetting, settingOf } from '../../store/queries/settings.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { areSkippedWatched } from '../addresses/skipped.ts';
@@ -28,7 +28,8 @@ const RESTORED_SETTING = 'restored';
  * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
  * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
- * ended, 0 for none; absent in records of earlier releases. `approvals_ended`: the wallet has ended the approvals of before; a restore
+ * ended, 0 for none; absent in records of earlier releases. `behind`: how often facts came behind the search for unknown spends, and by
+ * chain the height from which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore
  * does that by itself.
  */
 export type QuarantineRecord = {
@@ -44,6 +45,7 @@ export type QuarantineRecord = {
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;
   ended?: { version: number; invoice: number };
+  behind?: { times: number; heights: Readonly<Record<string, number>> };
   approvals_ended?: true;
 };
 
@@ -63,6 +65,41 @@ export function saveQuarantine(tx: Tx, record: QuarantineRecord, now: number): v
 export function restoredFrom(reader: Reader): QuarantineRecord | null {
   const row = reader.get(settingOf, { key: RESTORED_SETTING });
   return row ? (JSON.parse(row.value) as QuarantineRecord) : null;
+}
+
+/**
+ * The quarantine whose search for unknown spends is not over: the present one, or the last one while withdrawals wait that the machine
+ * before it may have paid. Null: there is none.
+ */
+export function unendedSearch(reader: Reader): QuarantineRecord | null {
+  const present = quarantineOf(reader);
+  if (present) return present;
+  const isInDoubt = reader.all(chainStates, {}).some(({ chain_key }) => reader.get(doubtedWithdrawal, { chain_key }));
+  return isInDoubt ? restoredFrom(reader) : null;
+}
+
+/** Where facts came: by chain the height below the first of them, and the ids below those of new rows. */
+export type Behind = { heights?: Readonly<Record<string, number>>; credit?: number; debit?: number };
+
+/** Has the search for unknown spends begin again, below facts that came behind the place to which it has come. */
+export function searchAgain(tx: Tx, place: Behind, now: number): void {
+  const record = unendedSearch(tx);
+  if (!record) return;
+  const { times = 0, heights: before = {} } = record.behind ?? {};
+  const lower = Object.entries(place.heights ?? {}).map(([key, height]) => [
+    key,
+    Math.min(height, before[key] ?? height),
+  ]);
+  const { credit = Number.MAX_SAFE_INTEGER, debit = Number.MAX_SAFE_INTEGER } = place;
+  const { last_debit, stored } = record;
+  const next: QuarantineRecord = {
+    ...record,
+    ...(last_debit !== undefined && { last_debit: Math.min(last_debit, debit) }),
+    ...(stored && { stored: { credit: Math.min(stored.credit, credit), debit: Math.min(stored.debit, debit) } }),
+    behind: { times: times + 1, heights: { ...before, ...Object.fromEntries(lower) } },
+  };
+  const key = quarantineOf(tx) ? QUARANTINE_SETTING : RESTORED_SETTING;
+  tx.run(saveSetting, { key, value: JSON.stringify(next), updated_at: now });
 }
 
 /** Throws `Unavailable` during the quarantine. `what`: the request, as in "New payments wait …". */

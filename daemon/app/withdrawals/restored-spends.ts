@@ -41,6 +41,8 @@ import { endApiKey } from '../shops/keys.ts';
 import { matchSpend, paysNewer } from './match-spend.ts';
 
 const PAGE = 500;
+/** The height of what is in no block: above every block. */
+const NOWHERE = Number.MAX_SAFE_INTEGER;
 const TRANSACTION_TIMEOUT_MS = 20_000;
 
 /** `mayBeForeign`: another program may have made a transaction that this one cannot read. */
@@ -53,13 +55,13 @@ type UnknownSpend = {
 };
 
 /** By chain: how far all spends were checked. A restart begins at the backup's height. */
-type SearchMark = { since: number; height: number; creditId: number; debitId: number };
+type SearchMark = { since: number; times: number; height: number; creditId: number; debitId: number };
 const lookedTo = new WeakMap<ChainRuntime, SearchMark>();
 
-/** How far the spends of this quarantine were checked. */
-function lookedIn(chain: ChainRuntime, { since }: QuarantineRecord): SearchMark | undefined {
+/** How far the spends of this quarantine were checked; undefined once facts came behind that. */
+function lookedIn(chain: ChainRuntime, { since, behind }: QuarantineRecord): SearchMark | undefined {
   const found = lookedTo.get(chain);
-  return found?.since === since ? found : undefined;
+  return found?.since === since && found.times === (behind?.times ?? 0) ? found : undefined;
 }
 
 /** By chain: transactions of another program that cannot be read. The operator was alerted. */
@@ -111,15 +113,19 @@ function* unknownDebits(
 /** Those in blocks first. */
 function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<UnknownSpend> {
   const { key } = chain;
-  const isUnknown = (txid: string, account_id: number): boolean =>
-    !reader.get(versionByTxid, { txid, chain_key: key }) && isOurs(reader, account_id);
+  const isUnknown = (txid: string, account_id: number, at: number): boolean =>
+    !reader.get(versionByTxid, { txid, chain_key: key }) &&
+    (at > from ? isOurs(reader, account_id) : isOfOurTime(reader, account_id, at));
+  const buried = BURIED_BLOCKS[chain.adapter.chain];
+  const known = record.heights[key] ?? 0;
   // a reorganisation may have put others into the last blocks that the backup knew
-  let height =
-    Math.max(record.heights[key] ?? 0, lookedIn(chain, record)?.height ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
+  const from = known - buried;
+  const looked = Math.min(lookedIn(chain, record)?.height ?? 0, tipHeightOf(reader, chain));
+  let height = Math.max(Math.min(known, record.behind?.heights[key] ?? known), looked) - buried;
   for (let id = Number.MAX_SAFE_INTEGER; ; ) {
     const page = reader.all(creditsSpentAbove, { chain_key: key, height, id, limit: PAGE });
-    for (const { spent_txid, spent_block_hash, account_id } of page) {
-      if (spent_txid !== null && isUnknown(spent_txid, account_id))
+    for (const { spent_txid, spent_block_height, spent_block_hash, account_id } of page) {
+      if (spent_txid !== null && isUnknown(spent_txid, account_id, spent_block_height ?? NOWHERE))
         yield { txid: spent_txid, blockHash: spent_block_hash };
     }
     const last = page.at(-1);
@@ -130,7 +136,8 @@ function* unknownSpendsOfCoins(reader: Reader, chain: ChainRuntime, record: Quar
   for (let after = 0; ; ) {
     const page = reader.all(creditsSpentUnconfirmed, { chain_key: key, after, limit: PAGE });
     for (const { spent_txid, account_id } of page) {
-      if (spent_txid !== null && isUnknown(spent_txid, account_id)) yield { txid: spent_txid, blockHash: null };
+      if (spent_txid !== null && isUnknown(spent_txid, account_id, NOWHERE))
+        yield { txid: spent_txid, blockHash: null };
     }
     const last = page.at(-1);
     if (!last) break;
@@ -179,7 +186,13 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
       const creditId = isReadingPast(app, chain)
         ? (lookedIn(chain, record)?.creditId ?? record.stored?.credit)
         : app.store.get(newestCredit, {})?.id;
-      lookedTo.set(chain, { since: record.since, height, creditId: creditId ?? 0, debitId: unknown });
+      lookedTo.set(chain, {
+        since: record.since,
+        times: record.behind?.times ?? 0,
+        height,
+        creditId: creditId ?? 0,
+        debitId: unknown,
+      });
       return;
     }
     after = unknown.after ?? after;

@@ -4,9 +4,12 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
+import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { insertDebit } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES } from './pay-families.ts';
 import { deriveAllSkipped, JUMP, restored } from './restored-kit.ts';
@@ -35,5 +38,73 @@ describe.each(FAMILIES)('$name: a backup of a service in quarantine', (family) =
     for (let i = 0; i < 3; i++) await pay.round();
     await takeOver(pay.app);
     expectPaid(pay, paid);
+  });
+});
+
+/** Has the source leave spends out, as one does that finds them by key images which it does not have yet. */
+function hideSpends({ chain }: PayBench): () => void {
+  const { sync } = chain.adapter;
+  chain.adapter.sync = async (since, signal) => {
+    const update = await sync.call(chain.adapter, since, signal);
+    return update && { ...update, spends: [] };
+  };
+  return () => {
+    chain.adapter.sync = sync;
+  };
+}
+
+describe.each(FAMILIES.filter(({ name }) => name === 'LTC'))('$name: a spend that is seen late', (family) => {
+  it.each([
+    ['in the quarantine', false],
+    ['while withdrawals wait after it', true],
+  ])('is found %s, at a height that was searched', async (_, isEnded) => {
+    const { pay, paid } = await restored(family);
+    const { app, bench, chain } = pay;
+    const since = checkpointOf(app.store, bench.chain)!;
+    if (isEnded) await takeOver(app);
+    const showSpends = hideSpends(pay);
+    await show(pay, paid);
+    for (let i = 0; i < 3; i++) await pay.round();
+    showSpends();
+    await ingestPast(app, bench.chain, (await chain.adapter.sync(since, new AbortController().signal))!);
+    for (let i = 0; i < 2; i++) await pay.round();
+    if (!isEnded) await takeOver(app);
+    expectPaid(pay, paid);
+  });
+});
+
+/** Stores entries of transactions that the source shows no more, so that the next sync removes them. */
+async function insertVanished({ app, bench }: PayBench): Promise<void> {
+  await app.store.write((tx) => {
+    const own = { chain_key: bench.chain.key, account_id: bench.accountId, target_id: bench.unassigned(), kind: 'fee' };
+    for (const txid of ['0xa', '0xb', '0xc', '0xd']) {
+      const row = { ...own, ref: `${txid}:fee`, txid, asset: bench.chain.spending.feeAsset, units: 0n };
+      const nowhere = { block_height: null, block_hash: null, at: null, usd_rate: null };
+      const unrated = { book_currency: null, book_rate: null, book_rate_at: null };
+      tx.run(insertDebit, { ...row, ...nowhere, ...unrated });
+    }
+  });
+}
+
+describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: an entry that vanished', (family) => {
+  it('gives its number to a payment of the lost machine, which is found', async () => {
+    const before = await family.open();
+    const { coin } = before.chain;
+    await before.deposits([coin]);
+    const id = await before.request(coin / 2n);
+    const lost = await before.moment()();
+    await lost.approve(id);
+    for (let i = 0; i < 3; i++) await lost.round();
+    const [{ txid, raw } = { txid: null, raw: null }] = lost.versions(id);
+
+    const pay: PayBench = await before.moment()();
+    await insertVanished(pay);
+    await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+    await deriveAllSkipped(pay);
+    await pay.chain.take(raw!);
+    await pay.chain.mine();
+    for (let i = 0; i < 3; i++) await pay.round();
+    await takeOver(pay.app);
+    expectPaid(pay, [{ id, txid: txid!, raw: raw!, address: '' }]);
   });
 });
