@@ -170,15 +170,17 @@ function* unknownSpendsOfNews(reader: Reader, chain: ChainRuntime, record: Quara
 }
 
 /**
- * Checks every unknown spend of a synced chain. Throws `Unavailable` if the source does not answer or no longer has a
- * transaction; those before it were checked.
+ * Checks every unknown spend of a synced chain. False: not all, because what would show them is not read yet, or the chain moved on.
+ * Throws `Unavailable` if the source does not answer or no longer has a transaction; those before it were checked.
  */
-export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> {
+export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolean> {
   const quarantine = quarantineOf(app.store);
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
+  if (!record || !chain.adapter.spending) return true;
   // before that, coins and change may be missing in the store
-  if (!record || !chain.adapter.spending || chain.syncedAt === 0 || !areSkippedWatched(app)) return;
-  if (quarantine && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null)) return;
+  if (chain.syncedAt === 0 || !areSkippedWatched(app)) return false;
+  if (quarantine && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null))
+    return false;
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
@@ -193,11 +195,11 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<void> 
         creditId: creditId ?? 0,
         debitId: unknown,
       });
-      return;
+      return true;
     }
     after = unknown.after ?? after;
     // the chain moved on; the next pass continues
-    if (!(await matchOne(app, chain, unknown, record))) return;
+    if (!(await matchOne(app, chain, unknown, record))) return false;
   }
 }
 
@@ -246,8 +248,7 @@ export async function whyHeld(app: App, chain: ChainRuntime): Promise<Value | nu
   if (!isInDoubt(app, chain)) return null;
   if (!chain.isCurrent) return message('wait.unsynced');
   try {
-    await matchSpends(app, chain);
-    return null;
+    return (await matchSpends(app, chain)) ? null : message('wait.unsynced');
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return message('wait.unread', { reason: reasonOf(error) });

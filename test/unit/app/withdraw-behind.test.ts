@@ -4,10 +4,12 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { skip } from '../../../daemon/app/addresses/skipped.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { insertDebit } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
@@ -106,5 +108,24 @@ describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: an entry tha
     for (let i = 0; i < 3; i++) await pay.round();
     await takeOver(pay.app);
     expectPaid(pay, [{ id, txid: txid!, raw: raw!, address: '' }]);
+  });
+});
+
+describe.each(FAMILIES)('$name: while skipped addresses are not all watched', (family) => {
+  it('nothing is signed that the lost machine may have paid', async () => {
+    const { pay, paid } = await restored(family);
+    const { app, bench } = pay;
+    await takeOver(app);
+    await app.store.write((tx) => skip(tx, bench.accountId, 0, [{ from: 1_000, to: 1_010 }]));
+    await show(pay, paid);
+    const [{ id, txid, address }] = paid as [Paid[number]];
+    await pay.approve(id);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.row(id).problem).toBe(textOf(message('wait.unsynced')));
+    expect(pay.signer.orders).toEqual([]);
+    await deriveAllSkipped(pay);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null });
+    expect(pay.chain.paidTo(address)).toEqual([txid]);
   });
 });
