@@ -28,7 +28,7 @@ const RESTORED_SETTING = 'restored';
  * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
  * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
- * ended, 0 for none; absent in records of earlier releases. `behind`: how often facts came behind the search for unknown spends, and by
+ * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `behind`: how often facts came behind the search for unknown spends, and by
  * chain the height from which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore
  * does that by itself.
  */
@@ -44,7 +44,7 @@ export type QuarantineRecord = {
   read_again?: readonly string[];
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;
-  ended?: { version: number; invoice: number };
+  ended?: { version: number; invoice: number; chains?: readonly string[] };
   behind?: { times: number; heights: Readonly<Record<string, number>> };
   approvals_ended?: true;
 };
@@ -102,6 +102,17 @@ export function searchAgain(tx: Tx, place: Behind, now: number): void {
   tx.run(saveSetting, { key, value: JSON.stringify(next), updated_at: now });
 }
 
+/** Notes that every address of a chain was looked at that joined the configuration after the quarantine. */
+export function noteLooked(tx: Tx, chain_key: string, now: number): void {
+  const record = restoredFrom(tx);
+  if (!record?.ended) return;
+  const ended = { ...record.ended, chains: [...(record.ended.chains ?? []), chain_key] };
+  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: now });
+}
+
+/** Names the last jump of a quarantine. */
+export const jumpOf = ({ since, jumps = 0 }: QuarantineRecord): string => `${since} ${jumps}`;
+
 /** Throws `Unavailable` during the quarantine. `what`: the request, as in "New payments wait …". */
 export function refuseInQuarantine(reader: Reader, what: string): void {
   if (!quarantineOf(reader)) return;
@@ -149,7 +160,8 @@ export function endQuarantine(app: App, tx: Tx): void {
   if (!record) throw new Rejected('restore.none', 'This service is not quarantined');
   const unread = whyUnread(app, tx, record);
   if (unread) throw unread;
-  const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(newestInvoiceId, {})?.id ?? 0 };
+  const chains = app.chains.all().flatMap(({ key, dormant }) => (dormant ? [] : [key]));
+  const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(newestInvoiceId, {})?.id ?? 0, chains };
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
   endIn(app, tx, OLDER, '');
   tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: app.now() });

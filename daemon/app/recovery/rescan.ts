@@ -26,7 +26,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
 import { ingestPast } from '../chains/ingest.ts';
 import type { Account } from '../shops/directory.ts';
-import { quarantineOf } from './quarantine.ts';
+import { jumpOf, quarantineOf, restoredFrom } from './quarantine.ts';
 
 /** A payment takes one address for change, and several payments come before it: of those behind a jump, so many fewer are watched. */
 const CHANGE_PART = 10;
@@ -214,7 +214,7 @@ export async function watchSkipped(
   stopped: () => boolean,
 ): Promise<void> {
   const jump = jumpIn(app.store);
-  if (jump === null) return;
+  if (jump === null) return watchLater(app, chain, begins, stopped);
   // an earlier run from the same data may have jumped as far and given these out
   const behind = Math.ceil(((app.jump ?? INDICES_JUMPED) * GAP) / INDICES_JUMPED);
   for (const account of app.directory.accounts()) {
@@ -227,13 +227,23 @@ export async function watchSkipped(
   if (!stopped()) jumpWatched.set(chain, jump);
 }
 
+/** The same for the first pass of a chain that is in the configuration only since the quarantine has ended. */
+async function watchLater(app: App, chain: ChainRuntime, begins: () => void, stopped: () => boolean): Promise<void> {
+  if (chain.startedFrom !== null || chain.syncs > 0 || restoredFrom(app.store) === null) return;
+  for (const account of app.directory.accounts()) {
+    if (account.chainKey !== chain.key || !isBehind(app, account)) continue;
+    begins();
+    await deriveSkipped(app, account, stopped);
+  }
+}
+
 /** The jump of a quarantine whose addresses are all watched on a chain. */
 const jumpWatched = new WeakMap<ChainRuntime, string>();
 
 /** Names the last jump of the quarantine; null: there is none. */
 function jumpIn(reader: Reader): string | null {
   const record = quarantineOf(reader);
-  return record && `${record.since} ${record.jumps ?? 0}`;
+  return record && jumpOf(record);
 }
 
 /** Whether `watchSkipped` has come to its end since the quarantine jumped last. */

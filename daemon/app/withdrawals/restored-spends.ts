@@ -30,6 +30,8 @@ import { beginAsOlder, isOfOurTime } from '../recovery/older.ts';
 import {
   endApprovals,
   endQuarantine,
+  jumpOf,
+  noteLooked,
   type QuarantineRecord,
   quarantineOf,
   restoredFrom,
@@ -179,8 +181,8 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
   if (!record || !chain.adapter.spending) return true;
   // before that, coins and change may be missing in the store
   if (chain.syncedAt === 0 || !areSkippedWatched(app)) return false;
-  if (quarantine && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null))
-    return false;
+  const isWhole = quarantine !== null || hasJoined(chain, record);
+  if (isWhole && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null)) return false;
   for (let after: number | undefined; ; ) {
     const { done: isOver, value: unknown } = unknownSpends(app.store, chain, record, after).next();
     if (isOver) {
@@ -195,6 +197,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
         creditId: creditId ?? 0,
         debitId: unknown,
       });
+      if (quarantine === null && isWhole) await app.store.write((tx) => noteLooked(tx, chain.key, app.now()));
       return true;
     }
     after = unknown.after ?? after;
@@ -202,6 +205,10 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
     if (!(await matchOne(app, chain, unknown, record))) return false;
   }
 }
+
+/** Whether a chain is in the configuration only since the quarantine has ended: nobody looked at its skipped addresses. */
+const hasJoined = ({ key }: ChainRuntime, { ended }: QuarantineRecord): boolean =>
+  ended?.chains?.includes(key) === false;
 
 /** Then a coin may be stored before the block that spends it is read. */
 const isReadingPast = (app: App, { key, adapter }: ChainRuntime): boolean =>
@@ -263,7 +270,7 @@ function isInDoubt(app: App, { key }: ChainRuntime): boolean {
 /** The number of syncs when the search ended, and when the next one was requested. */
 type Look = { endedAfter: number; askedAfter: number };
 /** By chain: the search by a source that needs the addresses to search, and its end; null until then. */
-const looked = new WeakMap<ChainRuntime, { since: number; end: Look | null }>();
+const looked = new WeakMap<ChainRuntime, { jump: string; end: Look | null }>();
 /** The sync under way at the end of the search may have begun before it; the next one did not. */
 const SYNCS_AFTER_LOOK = 2;
 
@@ -272,13 +279,15 @@ const SYNCS_AFTER_LOOK = 2;
  * address watches only the active ones by itself. Starts the search if needed. The result is stored after further
  * complete syncs, which are counted, because clocks may jump.
  */
-function hasLookedEverywhere(app: App, chain: ChainRuntime, { since }: QuarantineRecord): boolean {
+function hasLookedEverywhere(app: App, chain: ChainRuntime, record: QuarantineRecord): boolean {
   const { adapter, syncs } = chain;
   if (!adapter.rescan || !adapter.rescanning) return true;
   const search = looked.get(chain);
-  if (search?.since !== since) {
+  // each jump adds addresses
+  const jump = jumpOf(record);
+  if (search?.jump !== jump) {
     adapter.rescan();
-    looked.set(chain, { since, end: null });
+    looked.set(chain, { jump, end: null });
     return false;
   }
   if (search.end === null && adapter.rescanning()) return false;

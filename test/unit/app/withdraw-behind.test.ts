@@ -3,12 +3,15 @@
  * paid is found all the same, and is not paid once more.
  */
 
-import { describe, expect, it } from 'vitest';
-import { skip } from '../../../daemon/app/addresses/skipped.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { isBehind, skip } from '../../../daemon/app/addresses/skipped.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
-import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
-import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
+import { beginQuarantine, jumpFarther } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { quarantineOf, restoredFrom } from '../../../daemon/app/recovery/quarantine.ts';
+import { watchSkipped } from '../../../daemon/app/recovery/rescan.ts';
+import type { Account } from '../../../daemon/app/shops/directory.ts';
+import { takeOver, whyNotReady } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { insertDebit } from '../../../daemon/store/queries/debits.ts';
@@ -129,3 +132,80 @@ describe.each(FAMILIES)('$name: while skipped addresses are not all watched', (f
     expect(pay.chain.paidTo(address)).toEqual([txid]);
   });
 });
+
+/** A source that is asked for each address. */
+function askedFor({ chain }: PayBench): { begun: number; isLooking: boolean } {
+  const state = { begun: 0, isLooking: true };
+  Object.assign(chain.adapter, {
+    rescan: () => {
+      state.begun++;
+      state.isLooking = true;
+    },
+    rescanning: () => state.isLooking,
+  });
+  return state;
+}
+
+describe.each(FAMILIES.filter(({ name }) => name === 'LTC'))(
+  '$name: a source that is asked for addresses',
+  (family) => {
+    it('is asked for those of a second jump, too, before the quarantine ends', async () => {
+      const { pay } = await restored(family);
+      const { app, bench } = pay;
+      const source = askedFor(pay);
+      await pay.round();
+      source.isLooking = false;
+      for (let i = 0; i < 3; i++) await pay.round();
+      expect([source.begun, whyNotReady(app, app.store)]).toEqual([1, null]);
+      await app.store.write((tx) => jumpFarther(tx, quarantineOf(tx)!, [], bench.at, JUMP));
+      await deriveAllSkipped(pay);
+      await pay.round();
+      expect(source.begun).toBe(2);
+      for (let i = 0; i < 3; i++) await pay.round();
+      await expect(takeOver(app)).rejects.toMatchObject({ code: 'restore.not_ready' });
+      source.isLooking = false;
+      for (let i = 0; i < 3; i++) await pay.round();
+      await takeOver(app);
+      expect(quarantineOf(app.store)).toBeNull();
+    });
+
+    it('joins the configuration after the quarantine, and is asked before anything in doubt is signed', async () => {
+      const { pay, paid } = await restored(family);
+      const { app, bench } = pay;
+      const others = vi.spyOn(app.chains, 'all').mockReturnValue([]);
+      await takeOver(app);
+      others.mockRestore();
+      const source = askedFor(pay);
+      await show(pay, paid);
+      const [{ id, txid, address }] = paid as [Paid[number]];
+      await pay.approve(id);
+      for (let i = 0; i < 3; i++) await pay.round();
+      expect(pay.row(id)).toMatchObject({ state: 'approved', problem: textOf(message('wait.unsynced')) });
+      expect([source.begun, pay.signer.orders]).toEqual([1, []]);
+      source.isLooking = false;
+      for (let i = 0; i < 4; i++) await pay.round();
+      expect(pay.row(id)).toMatchObject({ state: 'completed', txid, problem: null });
+      expect(pay.chain.paidTo(address)).toEqual([txid]);
+      expect(restoredFrom(app.store)?.ended?.chains).toEqual([bench.chain.key]);
+    });
+
+    it('reads no block before the addresses are watched that were skipped while it was not there', async () => {
+      const { pay } = await restored(family);
+      const { app, bench } = pay;
+      await takeOver(app);
+      await app.store.write((tx) => skip(tx, bench.accountId, 0, [{ from: 1_000, to: 1_010 }]));
+      const [account] = app.directory.accounts() as [Account];
+      Object.assign(bench.chain, { startedFrom: null, syncs: 0 });
+      let isBegun = false;
+      await watchSkipped(
+        app,
+        bench.chain,
+        () => {
+          isBegun = true;
+        },
+        () => false,
+      );
+      expect([isBegun, isBehind(app, account)]).toEqual([true, false]);
+    });
+  },
+);
