@@ -88,6 +88,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
     ...(why && { why }),
     ...(rereads.length > 0 && { read_again: rereads }),
     read_from: { ...Object.fromEntries(places), ...readFrom, ...before?.read_from },
+    ...(before?.asked && { asked: before.asked }),
     ...(unended?.behind && { behind: unended.behind }),
   };
   saveQuarantine(tx, record, now);
@@ -134,15 +135,37 @@ export function jumpFarther(
   const jumps = (record.jumps ?? 0) + 1;
   if (jumps > EARLIER_RESTORES_MAX) return;
   jumpAhead(tx, now, jump);
+  saveQuarantine(tx, { ...record, jumps, read_again: readFromBeginning(tx, record, rereads) }, now);
+}
+
+/** Has chains read their blocks again from where they were when the data was of its time. Returns all that read some again. */
+function readFromBeginning(tx: Tx, record: QuarantineRecord, chains: readonly string[]): string[] {
   const again = new Set(record.read_again);
   for (const { id, chain_key } of tx.all(accountsToJump, {})) {
     const from = record.read_from?.[chain_key];
-    if (from === undefined || !rereads.includes(chain_key)) continue;
+    if (from === undefined || !chains.includes(chain_key)) continue;
     tx.run(rescanAgainFrom, { id, to: JSON.stringify(from) });
     again.add(chain_key);
   }
-  saveQuarantine(tx, { ...record, jumps, read_again: [...again] }, now);
+  return [...again];
 }
+
+/**
+ * Notes in a quarantine that a chain's source is asked for addresses. Where a source of blocks takes its place, that reads the blocks
+ * of before, which nobody has searched for the skipped addresses.
+ */
+export function followSource(tx: Tx, chain_key: string, isAsked: boolean, now: number): void {
+  const record = quarantineOf(tx);
+  if (!record || isAsked === wasAsked(record, chain_key)) return;
+  const others = (record.asked ?? []).filter((key) => key !== chain_key);
+  const next = isAsked
+    ? { ...record, asked: [...others, chain_key] }
+    : { ...record, asked: others, read_again: readFromBeginning(tx, record, [chain_key]) };
+  saveQuarantine(tx, next, now);
+}
+
+/** Whether the source of a chain was asked for addresses in a quarantine. */
+export const wasAsked = ({ asked = [] }: QuarantineRecord, chain_key: string): boolean => asked.includes(chain_key);
 
 /** Tells the operator what a search by the words alone must be told, if it would not look so far by itself. */
 function tellJumps(tx: Tx, now: number): void {

@@ -99,11 +99,11 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
  * or after a deep reorganisation.
  */
 function noteBehind(app: App, tx: Tx, chain: ChainRuntime, unknown: readonly Spent[]): void {
-  const record = unendedSearch(tx);
+  const late = unknown.flatMap((one) => ('outpoint' in one && one.block ? [one.block.height - 1] : []));
+  const record = late.length === 0 ? null : unendedSearch(tx);
   if (!record) return;
   const passed = Math.max(record.heights[chain.key] ?? 0, chain.tipHeight ?? 0) - BURIED_BLOCKS[chain.adapter.chain];
-  const late = unknown.flatMap((one) => ('outpoint' in one && one.block ? [one.block.height - 1] : []));
-  const height = late.length === 0 ? passed : least(late);
+  const height = least(late);
   if (height < passed) searchAgain(tx, { heights: { [chain.key]: height } }, app.now());
 }
 

@@ -28,9 +28,9 @@ const RESTORED_SETTING = 'restored';
  * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
  * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
- * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `behind`: how often facts came behind the search for unknown spends, and by
- * chain the height from which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore
- * does that by itself.
+ * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `asked`: the chains whose
+ * source was asked for addresses. `behind`: how often facts came behind the search for unknown spends, and by chain the height from
+ * which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore does that by itself.
  */
 export type QuarantineRecord = {
   since: number;
@@ -45,6 +45,7 @@ export type QuarantineRecord = {
   read_from?: Readonly<Record<string, Checkpoint>>;
   jumps?: number;
   ended?: { version: number; invoice: number; chains?: readonly string[] };
+  asked?: readonly string[];
   behind?: { times: number; heights: Readonly<Record<string, number>> };
   approvals_ended?: true;
 };
@@ -79,7 +80,7 @@ export function unendedSearch(reader: Reader): QuarantineRecord | null {
 }
 
 /** Where facts came: by chain the height below the first of them, and the ids below those of new rows. */
-export type Behind = { heights?: Readonly<Record<string, number>>; credit?: number; debit?: number };
+type Behind = { heights?: Readonly<Record<string, number>>; credit?: number; debit?: number };
 
 /** Has the search for unknown spends begin again, below facts that came behind the place to which it has come. */
 export function searchAgain(tx: Tx, place: Behind, now: number): void {

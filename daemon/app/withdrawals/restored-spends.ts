@@ -26,6 +26,7 @@ import type { App } from '../app.ts';
 import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
+import { followSource, wasAsked } from '../recovery/begin-quarantine.ts';
 import { beginAsOlder, isOfOurTime } from '../recovery/older.ts';
 import {
   endApprovals,
@@ -176,6 +177,7 @@ function* unknownSpendsOfNews(reader: Reader, chain: ChainRuntime, record: Quara
  * Throws `Unavailable` if the source does not answer or no longer has a transaction; those before it were checked.
  */
 export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolean> {
+  await noteSource(app, chain);
   const quarantine = quarantineOf(app.store);
   const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   if (!record || !chain.adapter.spending) return true;
@@ -204,6 +206,14 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
     // the chain moved on; the next pass continues
     if (!(await matchOne(app, chain, unknown, record))) return false;
   }
+}
+
+/** Notes of which kind a chain's source is in a quarantine, where that is another than before. */
+async function noteSource(app: App, { key, adapter }: ChainRuntime): Promise<void> {
+  const record = quarantineOf(app.store);
+  const isAsked = adapter.rescan !== undefined;
+  if (record && isAsked !== wasAsked(record, key))
+    await app.store.write((tx) => followSource(tx, key, isAsked, app.now()));
 }
 
 /** Whether a chain is in the configuration only since the quarantine has ended: nobody looked at its skipped addresses. */

@@ -9,11 +9,12 @@ import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine, jumpFarther } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import { quarantineOf, restoredFrom } from '../../../daemon/app/recovery/quarantine.ts';
-import { watchSkipped } from '../../../daemon/app/recovery/rescan.ts';
+import { nextRescan, watchSkipped } from '../../../daemon/app/recovery/rescan.ts';
 import type { Account } from '../../../daemon/app/shops/directory.ts';
 import { takeOver, whyNotReady } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { insertDebit } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
 import { FAMILIES } from './pay-families.ts';
@@ -165,6 +166,22 @@ describe.each(FAMILIES.filter(({ name }) => name === 'LTC'))(
       await expect(takeOver(app)).rejects.toMatchObject({ code: 'restore.not_ready' });
       source.isLooking = false;
       for (let i = 0; i < 3; i++) await pay.round();
+      await takeOver(app);
+      expect(quarantineOf(app.store)).toBeNull();
+    });
+
+    it('gives way to a source of blocks, which reads those of before', async () => {
+      const { pay } = await restored(family);
+      const { app, bench } = pay;
+      const since = checkpointOf(app.store, bench.chain)!;
+      askedFor(pay);
+      await pay.round();
+      await pay.chain.mine(3);
+      await pay.round();
+      Object.assign(pay.chain.adapter, { rescan: undefined, rescanning: undefined });
+      await expect(takeOver(app)).rejects.toThrow(/Blocks are being read again: mainnet:LTC/);
+      expect(nextRescan(app, bench.chain, new Set())).toMatchObject({ checkpoint: since });
+      await app.store.write((tx) => tx.run(stepRescan, { id: bench.accountId, from: JSON.stringify(since), to: null }));
       await takeOver(app);
       expect(quarantineOf(app.store)).toBeNull();
     });
