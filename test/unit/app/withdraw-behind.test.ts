@@ -13,6 +13,7 @@ import { nextRescan, watchSkipped } from '../../../daemon/app/recovery/rescan.ts
 import type { Account } from '../../../daemon/app/shops/directory.ts';
 import { takeOver, whyNotReady } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
+import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { insertDebit } from '../../../daemon/store/queries/debits.ts';
@@ -112,6 +113,24 @@ describe.each(FAMILIES.filter(({ hasCoins }) => !hasCoins))('$name: an entry tha
     for (let i = 0; i < 3; i++) await pay.round();
     await takeOver(pay.app);
     expectPaid(pay, [{ id, txid: txid!, raw: raw!, address: '' }]);
+  });
+});
+
+describe.each(FAMILIES.filter(({ name }) => name === 'LTC'))('$name: a coin that vanished', (family) => {
+  it('gives its number to one that counts as stored since the quarantine began', async () => {
+    const pay = await family.open();
+    const { app, bench, chain } = pay;
+    await pay.deposits([chain.coin]);
+    const { txid } = await pay.deposit(chain.coin);
+    await pay.sync();
+    await chain.forget(txid);
+    await pay.sync();
+    await app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, bench.at, JUMP));
+    expect(quarantineOf(app.store)).toMatchObject({ stored: { credit: 2 } });
+    bench.advance(2 * MS_PER_DAY);
+    await chain.mine();
+    await pay.sync();
+    expect(quarantineOf(app.store)).toMatchObject({ stored: { credit: 1 }, behind: { times: 1 } });
   });
 });
 
