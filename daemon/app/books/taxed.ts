@@ -107,7 +107,12 @@ function debitedRefunds(reader: Reader, { id }: InvoiceRow) {
 }
 
 /** Of a completed refund: first the overpaid part went back. Its value is what the invoice counted for the money. */
-export function taxedRefund(reader: Reader, invoice: InvoiceRow, refund: WithdrawalRow, known: TaxSums): Taxed[] {
+export function taxedRefund(
+  reader: Reader,
+  invoice: InvoiceRow,
+  refund: Pick<WithdrawalRow, 'id' | 'asset' | 'units'>,
+  known: TaxSums,
+): Taxed[] {
   const { all, worth, sentBefore, sent } = sumsOf(reader, invoice, known);
   const before = sentBefore.get(refund.id) ?? sent;
   const kept = (sentBack: bigint): bigint => minOf(invoice.amount, maxOf(0n, all - sentBack));

@@ -1,11 +1,13 @@
 /**
  * Closing the counter's day: what was sold since the last closing, paid with which coins, with the tax in it, less refunds.
  *
- * Invariant: only paid sales and completed refunds are in a closing, each in one. So every figure is of confirmed money. In each currency
- * the items and the tips add up to the sales, the coins add up to the same, and the rates of tax and the tips to what was taken.
+ * Invariant: only paid sales and completed refunds are in a closing, each in one. So every figure is of confirmed money: a sale whose
+ * payment a reorganisation undid waits. In each currency the items and the tips add up to the sales, the coins add up to the same, and the
+ * rates of tax and the tips to what was taken. Together with the difference that is the worth of the money that is kept.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import { shared, stepOf, taxIn } from '../../domain/vat.ts';
+import { FLAG } from '../../domain/payment.ts';
+import { stepOf, taxIn } from '../../domain/vat.ts';
 import {
   closingsOf,
   insertClosedRefund,
@@ -15,15 +17,14 @@ import {
   openRefunds,
   openSales,
   type SaleLineRow,
-  saleOfInvoice,
   setSaleClosed,
 } from '../../store/queries/counter.ts';
 import { invoiceById, paymentOf } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { type Taxed, type TaxSums, taxedRefund, worthIn } from '../books/taxed.ts';
 import { creditsFor } from '../invoices/payment-targets.ts';
 import type { Business } from '../shops/directory.ts';
-import { refundValue } from '../withdrawals/refund.ts';
 
 /** More sales wait for the next closing. */
 const SALES_MAX = 5_000;
@@ -34,7 +35,7 @@ export type Part = {
   currency: string;
   sales: { count: number; sum: bigint };
   tips: bigint;
-  /** `unvalued`: refunds whose value is not known; they are in no sum. */
+  /** The part of the price that went back. `unvalued`: refunds whose value is not known; they are in no sum. */
   refunds: { count: number; sum: bigint; unvalued: number };
   /** Network fees of the refunds, which the business paid. */
   fees: { asset: AssetId; units: bigint }[];
@@ -44,7 +45,7 @@ export type Part = {
   items: { name: string; price: bigint; quantity: number; sum: bigint }[];
   /** By the coin that the sale was asked for; null: marked as paid by hand without a coin. */
   coins: { asset: AssetId | null; payments: number; sum: bigint }[];
-  /** The worth of what arrived above what was asked for; below 0: it is less. */
+  /** The worth of what arrived above what was asked for, less what of that went back; below 0: it is less. */
   difference: bigint;
   /** After the refunds. Null: no rate was given. */
   taxes: { rate: number | null; net: bigint; tax: bigint; gross: bigint }[];
@@ -57,7 +58,7 @@ export type Report = {
   parts: Part[];
   /** Payments whose deposits in the books add up to what the sale got, and the invoices of the others. */
   books: { agree: number; differ: string[] };
-  /** Sales that somebody pays at the moment: they are in the next closing. */
+  /** Sales whose payment is not confirmed yet, or was undone: they are in the closing after it is confirmed. */
   waiting: { slug: string; amount: bigint; currency: string }[];
 };
 type Refund = NonNullable<(typeof openRefunds)['row']>;
@@ -97,18 +98,21 @@ class Sums {
     }
   }
 
-  /** `value`: null if it is not known. The refund is shared out by what the sale's lines and its tip cost. */
-  takeOff({ fee, fee_asset }: Refund, value: bigint | null, lines: readonly SaleLineRow[], tip: bigint): void {
+  /** `worth`: null if it is not known. `taxed`: the part of the price that went back, below 0; the rest of the worth was paid beyond it. */
+  takeOff({ fee, fee_asset }: Refund, worth: bigint | null, taxed: readonly Taxed[]): void {
     this.refunds.count++;
     if (fee !== null) this.#fees.set(fee_asset, (this.#fees.get(fee_asset) ?? 0n) + fee);
-    if (value === null) {
+    if (worth === null) {
       this.refunds.unvalued++;
       return;
     }
-    this.refunds.sum += value;
-    const shares = shared(value, [...lines.map(({ price, quantity }) => price * BigInt(quantity)), tip]);
-    for (const [at, { vat }] of lines.entries()) this.#addGross(vat, -shares[at]!);
-    this.#tipsBack += shares.at(-1)!;
+    const price = taxed.reduce((sum, { gross }) => sum - gross, 0n);
+    this.refunds.sum += price;
+    this.difference -= worth - price;
+    for (const { rate, gross } of taxed) {
+      if (rate === 'tip') this.#tipsBack -= gross;
+      else this.#addGross(rate, gross);
+    }
   }
 
   #addGross(rate: number | null, gross: bigint): void {
@@ -142,6 +146,8 @@ class Sums {
 
 type Findings = { report: Report; sales: OpenSaleRow[]; refunds: Refund[] };
 
+const isUndone = ({ flags }: OpenSaleRow): boolean => flags !== null && (flags & FLAG.undone) !== 0;
+
 /** Whether the deposits of a sale in the books are what the sale counts. */
 function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
   const payment = reader.get(paymentOf, { invoice_id: sale.invoice_id });
@@ -154,7 +160,7 @@ function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
 function reportOf(app: App, reader: Reader, business: Business): Findings {
   const limits = { business_id: business.id, limit: SALES_MAX };
   const open = reader.all(openSales, limits);
-  const sales = open.filter(({ status }) => status === 'paid');
+  const sales = open.filter((sale) => sale.status === 'paid' && !isUndone(sale));
   const refunds = reader.all(openRefunds, limits);
   const parts = new Map<string, Sums>();
   const sumsOf = (currency: string): Sums => {
@@ -168,11 +174,11 @@ function reportOf(app: App, reader: Reader, business: Business): Findings {
     sumsOf(sale.currency).add(sale, linesOf(sale.invoice_id));
     if (!isInBooks(reader, sale)) differ.push(sale.slug);
   }
+  const known: TaxSums = new Map();
   for (const refund of refunds) {
     const invoice = reader.get(invoiceById, { id: refund.invoice_id })!;
-    const value = refundValue(reader, invoice, refund.asset, refund.units);
-    const { tip } = reader.get(saleOfInvoice, { invoice_id: invoice.id })!;
-    sumsOf(invoice.currency).takeOff(refund, value, linesOf(invoice.id), tip);
+    const worth = worthIn(reader, invoice, known)(refund.asset, refund.units);
+    sumsOf(invoice.currency).takeOff(refund, worth, taxedRefund(reader, invoice, refund, known));
   }
   const report: Report = {
     from: sales[0]?.created_at ?? null,
@@ -180,7 +186,7 @@ function reportOf(app: App, reader: Reader, business: Business): Findings {
     parts: [...parts.values()].map((sums) => sums.part()),
     books: { agree: sales.length - differ.length, differ },
     waiting: open
-      .filter(({ status, seen_value }) => status === 'unpaid' && seen_value !== null && seen_value > 0n)
+      .filter((sale) => isUndone(sale) || (sale.status === 'unpaid' && (sale.seen_value ?? 0n) > 0n))
       .map(({ slug, amount, currency }) => ({ slug, amount, currency })),
   };
   return { report, sales, refunds };

@@ -153,10 +153,6 @@ export function refundWorth(reader: Reader, { id }: InvoiceRow): Worth {
   };
 }
 
-/** The same for one refund. */
-export const refundValue = (reader: Reader, invoice: InvoiceRow, asset: AssetId, units: bigint): bigint | null =>
-  refundWorth(reader, invoice)(asset, units);
-
 /** The invoice that a withdrawal refunds, or null. */
 export function refundedInvoice(reader: Reader, { invoice_id }: Pick<WithdrawalRow, 'invoice_id'>): InvoiceRow | null {
   return invoice_id === null ? null : (reader.get(invoiceById, { id: invoice_id }) ?? null);

@@ -40,7 +40,7 @@ export const openSales = statement((p: { business_id: number; limit: number }) =
     .leftJoin('payment', 'payment.invoice_id', 'sale.invoice_id')
     .select(['sale.invoice_id', 'sale.tip'])
     .select(['invoice.slug', 'invoice.amount', 'invoice.currency', 'invoice.status', 'invoice.created_at'])
-    .select(['payment.asset', 'payment.seen_value', 'payment.confirmed_value', 'payment.confirmed'])
+    .select(['payment.asset', 'payment.seen_value', 'payment.confirmed_value', 'payment.confirmed', 'payment.flags'])
     .where('sale.business_id', '=', p.business_id)
     .where('sale.closing_id', 'is', null)
     .where('invoice.deleted_at', 'is', null)
