@@ -1,9 +1,10 @@
-/** The closing of the counter's day where more came than was asked for, and where a reorganisation took a payment back. */
+/** The closing of the counter's day where more came than was asked for, where a reorganisation took a payment back, and with a tip. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { deposit, stranger } from '../support/money.ts';
 import { Operator } from '../support/operator.ts';
+import { refusal } from './operator-raw.ts';
 
 const CONFIRMATIONS = 3;
 
@@ -20,7 +21,7 @@ afterAll(() => service.stop());
 
 const mine = (blocks = CONFIRMATIONS) => service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks });
 const next = async () => (await operator.call('closing.next', { business: '1' })).closing;
-const cart = () => ({
+const cart = (more: object = {}) => ({
   business: 1,
   amount: '73.6',
   currency: 'EUR',
@@ -28,6 +29,7 @@ const cart = () => ({
   tip: '3.6',
   request: randomUUID(),
   lines: [{ item: null, price: '70', quantity: 1, vat: 1900 }],
+  ...more,
 });
 
 /** A sale of 73.60 EUR, one LTC, for which an amount of LTC came. */
@@ -80,4 +82,9 @@ it('a sale whose payment was undone waits for the closing after it is paid again
   await mine();
   await until('it is paid again', () => isUndone(false));
   expect(await next()).toMatchObject({ number: 3, parts: [{ taken: '73.6', difference: '0' }], waiting: [] });
+});
+
+it('a tip above the amount is refused', async () => {
+  const sale = cart({ amount: '10', tip: '20', lines: [] });
+  expect(await refusal(service.dataDir, 'counter.sell', sale)).toMatchObject({ status: 400, code: 'validation' });
 });

@@ -50,7 +50,7 @@ function lineOf(reader: Reader, business: Business, currency: string, line: Line
 
 /**
  * Makes the invoice of a sale. The same request gets the same invoice, however often it is sent. Throws `Rejected`: `item.not_found`,
- * `item.price` where the till showed another price, `validation` where the sum is another one, and as `makeByHand`.
+ * `item.price` where the till showed another price, `validation` where the sum is another one or the tip is more than it, and as `makeByHand`.
  */
 export function sellCart(app: App, tx: Tx, business: Business, sale: CartSale): InvoiceRow {
   const { request, currency } = sale;
@@ -63,6 +63,7 @@ export function sellCart(app: App, tx: Tx, business: Business, sale: CartSale): 
   if (lines.length > 0 && sum !== amount) {
     throw new Rejected('validation', `The items and the tip make ${fiat(sum)}, not ${fiat(amount)}.`, 'amount');
   }
+  if (tip > amount) throw new Rejected('validation', 'The tip is a part of the amount.', 'tip');
   const typed: NewLine = { item_id: null, name: '', price: amount - tip, quantity: 1, vat: null };
   const { amount: asked, note } = sale;
   const invoice = makeByHand(app, tx, business, {
