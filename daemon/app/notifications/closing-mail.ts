@@ -75,13 +75,14 @@ export const mailOfClosing = (reader: Reader, closingId: number): ClosingMail | 
  * has, and that are older than a day. Null: there is nothing to send. Call it again only after `recordClosingMail`.
  */
 export function takeClosingMail(app: App, tx: Tx, canSend: boolean): ClosingMail | null {
-  for (const row of tx.all(dueClosingMails, { now: app.now(), limit: DUE_MAX })) {
+  const now = app.now();
+  for (const row of tx.all(dueClosingMails, { now, putOffUntil: now + MS_PER_DAY, limit: DUE_MAX })) {
     if (row.state === 'sending') end(app, tx, row, 'unknown', message('mail.ended'));
     else if (quarantineOf(tx)) end(app, tx, row, 'unknown', message('mail.restored'));
     else if (!canSend) end(app, tx, row, 'failed', message('mail.off'));
-    else if (row.asked_at < app.now() - MS_PER_DAY) end(app, tx, row, 'failed', row.problem ?? message('mail.old'));
+    else if (row.asked_at < now - MS_PER_DAY) end(app, tx, row, 'failed', row.problem ?? message('mail.old'));
     else {
-      const sending = { ...row, state: 'sending', tries: row.tries + 1, changed_at: app.now() } as const;
+      const sending = { ...row, state: 'sending', tries: row.tries + 1, changed_at: now } as const;
       tx.run(saveClosingMail, sending);
       return sending;
     }

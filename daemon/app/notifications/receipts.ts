@@ -93,7 +93,8 @@ export function forgetOldReceipts(app: App, tx: Tx): void {
 
 /** Those that are to be sent now. */
 export function nextReceipts(app: App): Receipt[] {
-  return app.store.all(dueReceipts, { now: app.now(), limit: DUE_MAX });
+  const now = app.now();
+  return app.store.all(dueReceipts, { now, putOffUntil: now + MS_PER_DAY, limit: DUE_MAX });
 }
 
 /** Whether a receipt was asked for so long ago that it is forgotten, not sent. */

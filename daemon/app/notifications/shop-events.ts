@@ -53,6 +53,8 @@ const WAITS_MS = [
   20 * MS_PER_HOUR,
   20 * MS_PER_HOUR + 25 * MS_PER_MINUTE,
 ];
+/** None of these pauses is longer: what is due later was put off by a clock that was ahead. */
+const PUT_OFF_MS_MAX = MS_PER_DAY;
 /** An endpoint is disabled after this time without a success. */
 const FAILING_MAX_MS = 3 * MS_PER_DAY;
 /** How long the secret before a rotation also signs. */
@@ -164,7 +166,10 @@ export type Delivery = DeliveryRow & { uuid: string; body: string };
 /** The due deliveries of an endpoint; none while it is disabled, or during the quarantine. */
 export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery[] {
   if (endpoint.disabled_at !== null || quarantineOf(app.store)) return [];
-  return app.store.all(dueDeliveries, { endpoint_id: endpoint.id, now: app.now(), limit });
+  const now = app.now();
+  const due = (from: number, until: number): Delivery[] =>
+    app.store.all(dueDeliveries, { endpoint_id: endpoint.id, from, until, limit });
+  return [...due(0, now), ...due(now + PUT_OFF_MS_MAX + 1, NEWEST)].slice(0, limit);
 }
 
 /** The headers of an attempt: id, time, and a signature with each valid secret. */

@@ -5,13 +5,13 @@ export const receiptOf = find('receipt', 'invoice_id');
 
 export const saveReceipt = insert('receipt', columnsBut('receipt'), ['invoice_id']);
 
-/** Those that are to be sent, the first one first. */
-export const dueReceipts = statement((p: { now: number; limit: number }) =>
+/** Those that are to be sent, the first one first. Also those that a clock that was ahead has put off beyond `putOffUntil`. */
+export const dueReceipts = statement((p: { now: number; putOffUntil: number; limit: number }) =>
   sqlite
     .selectFrom('receipt')
     .selectAll()
     .where('next_at', 'is not', null)
-    .where('next_at', '<=', p.now)
+    .where((eb) => eb.or([eb('next_at', '<=', p.now), eb('next_at', '>', p.putOffUntil)]))
     .orderBy('next_at')
     .limit(p.limit),
 );

@@ -51,8 +51,8 @@ export const insertDelivery = statement(
     }),
 );
 
-/** The events that an endpoint must be sent now: of each subject the oldest waiting one, once it is due. */
-export const dueDeliveries = statement((p: { endpoint_id: number; now: number; limit: number }) =>
+/** The events of an endpoint that are due between two times: of each subject the oldest waiting one. */
+export const dueDeliveries = statement((p: { endpoint_id: number; from: number; until: number; limit: number }) =>
   sqlite
     .selectFrom('event_delivery')
     .innerJoin('shop_event', 'shop_event.id', 'event_delivery.event_id')
@@ -60,7 +60,8 @@ export const dueDeliveries = statement((p: { endpoint_id: number; now: number; l
     .select(['shop_event.uuid', 'shop_event.body'])
     .where('event_delivery.state', '=', sql.lit('waiting'))
     .where('event_delivery.endpoint_id', '=', p.endpoint_id)
-    .where('event_delivery.due_at', '<=', p.now)
+    .where('event_delivery.due_at', '>=', p.from)
+    .where('event_delivery.due_at', '<=', p.until)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
