@@ -7,9 +7,12 @@
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}\u{2212}]|^[\t\r\n]/u;
 
+/** A figure below 0 is no formula: with a mark before it, a spreadsheet would leave it out of its sums. */
+const FIGURE = /^-\d+(?:\.\d+)?$/;
+
 /** A cell that a spreadsheet does not execute. */
 export function cell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
+  const safe = FORMULA.test(text) && !FIGURE.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

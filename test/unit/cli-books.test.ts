@@ -6,7 +6,9 @@ describe('a cell', () => {
   it.each([
     '=1+1',
     '+1',
-    '-1',
+    '-1+1',
+    '-A1',
+    '-1\n',
     '@SUM(A1)',
     '\t=1',
     '\r=1',
@@ -19,5 +21,7 @@ describe('a cell', () => {
     '\u{ff20}A',
     '\u{3000}\u{ff1d}1',
   ])('of %j is no formula', (text) => expect(cell(text).replace(/^"/, '').startsWith("'")).toBe(true));
-  it.each(['Shop', '1.50', 'a=b', '2026-01-01', ''])('of %j is itself', (text) => expect(cell(text)).toBe(text));
+  it.each(['Shop', '1.50', 'a=b', '2026-01-01', '', '-1', '-0.00000001'])('of %j is itself', (text) =>
+    expect(cell(text)).toBe(text),
+  );
 });
