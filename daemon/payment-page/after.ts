@@ -8,7 +8,12 @@ import type { Funds, InvoicePage, State } from './model.ts';
 type Paid = Extract<State, { is: 'paid' }>;
 type Canceled = Extract<State, { is: 'canceled' }>;
 
-const WITHHELD = { chain: 'withheldChain', rate: 'withheldRate', over: 'withheldOver' } as const;
+const WITHHELD = {
+  chain: 'withheldChain',
+  rate: 'withheldRate',
+  over: 'withheldOver',
+  undone: 'withheldUndone',
+} as const;
 
 export function renderWithheld(why: keyof typeof WITHHELD, { words }: Locale): Html {
   return html`<p class="note">${words[WITHHELD[why]]}</p>\n`;

@@ -8,7 +8,7 @@ import { type App, graceMs } from '../app/app.ts';
 import { fixedAsset } from '../app/invoices/invoices.ts';
 import { isTooSmall, mayChangeCoin } from '../app/invoices/payments.ts';
 import { refunded } from '../app/invoices/refunded.ts';
-import { arrived } from '../app/invoices/settle.ts';
+import { arrived, isEnough } from '../app/invoices/settle.ts';
 import { contractOf, ethereumUri, paymentUri, webUrl } from '../app/invoices/uri.ts';
 import { expectedConfirmations, type InvoiceView, type PaymentView } from '../app/invoices/views.ts';
 import { type ReceiptState, receiptState } from '../app/notifications/receipts.ts';
@@ -65,7 +65,8 @@ export type State =
       quoteEndsAt: number;
     }
   | { is: 'detected'; funds: Funds }
-  | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' }
+  /** `undone`: the invoice was paid, and a reorganisation took its payment back. */
+  | { is: 'withheld'; funds: Funds; why: 'chain' | 'rate' | 'over' | 'undone' }
   | { is: 'paid'; funds: Funds | null; settled: Settled; redirect: boolean }
   /** `arrived`: also money that the invoice no longer claims. */
   | { is: 'canceled'; funds: Funds | null; arrived: Received[] };
@@ -138,7 +139,7 @@ export function deadlineOf({ state, dueAt, payableUntil }: InvoicePage): Deadlin
     const last = payableUntil !== null && payableUntil <= state.quoteEndsAt;
     return last ? { is: 'payable', at: payableUntil } : { is: 'price', at: state.quoteEndsAt };
   }
-  const open = state.is === 'choose' || (state.is === 'withheld' && state.why !== 'over');
+  const open = state.is === 'choose' || (state.is === 'withheld' && state.why !== 'over' && state.why !== 'undone');
   return open ? { is: 'due', at: dueAt } : null;
 }
 export type Deadline = { is: 'due' | 'price' | 'payable'; at: number };
@@ -219,14 +220,18 @@ function payState(app: App, { business }: InvoiceView, payment: PaymentView, now
 }
 
 /** Where "back to the shop" leads: after success the success redirect comes first. */
-function backUrlOf(invoice: InvoiceRow): string | null {
+function backUrlOf({ invoice, payment }: InvoiceView): string | null {
   const close = webUrl(invoice.close_url);
-  return invoice.status === 'paid' ? (webUrl(invoice.redirect_url) ?? close) : close;
+  return invoice.status === 'paid' && !payment?.undone ? (webUrl(invoice.redirect_url) ?? close) : close;
 }
 
 function stateOf(app: App, found: InvoiceView, now: number, backUrl: string | null): State {
   const { invoice, payment, business } = found;
   const funds = payment ? fundsOf(app, business, payment) : null;
+  if (payment?.undone) {
+    const funds = fundsOf(app, business, payment);
+    return isEnough(invoice, payment.row) ? { is: 'detected', funds } : { is: 'withheld', funds, why: 'undone' };
+  }
   if (invoice.status === 'paid') {
     const fresh = now - invoice.updated_at < REDIRECT_MS_MAX;
     const rate = payment?.row.quote_rate;
@@ -263,7 +268,7 @@ export function invoicePage(
 ): InvoicePage {
   const { invoice, business, payment } = found;
   const now = app.now();
-  const backUrl = backUrlOf(invoice);
+  const backUrl = backUrlOf(found);
   const state = stateOf(app, found, now, backUrl);
   const open = invoice.status === 'unpaid';
   const others = othersOf(app, found, now);

@@ -174,8 +174,10 @@ function status(app: App): RequestHandler {
     const { view, version } = renderView(model, locale);
     const { invoice } = found;
     const known = request.query.version === version;
+    // an open page looks again while a payment that was undone may return
+    const isUndone = invoice.status === 'paid' && model.state.is !== 'paid';
     response.json({
-      status: invoice.status,
+      status: isUndone ? 'unpaid' : invoice.status,
       version,
       build: SCRIPT_PATH,
       now: model.now,

@@ -246,6 +246,35 @@ describe('the sandbox controls', () => {
     expect((await press(slug, 'reorg')).status).toBe(303);
   });
 
+  it('undo a payment that counted: nobody is shown a receipt, or sent on to the shop, before it counts again', async () => {
+    const slug = await requested({ crypto: 'LTC', close_url: 'https://shop.example/', automatic_redirect: true });
+    const mine = async (state: string): Promise<Status> => {
+      for (let n = 0; n < 3; n++) await press(slug, 'mine');
+      return reaches(slug, state);
+    };
+    await press(slug, 'exact');
+    await reaches(slug, 'detected');
+    const paid = await mine('paid');
+    expect([paid.status, paid.view!.includes('class="receipt"'), paid.view!.includes('data-redirect')]).toEqual([
+      'paid',
+      true,
+      true,
+    ]);
+    await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 3 });
+    const found = await reaches(slug, 'detected');
+    expect([found.status, found.view!.includes('class="receipt"'), found.view!.includes('data-redirect')]).toEqual([
+      'unpaid',
+      false,
+      false,
+    ]);
+    await press(slug, 'replace');
+    const { view } = await reaches(slug, 'withheld');
+    expect(view).toContain('The network has undone the payment, so this invoice is not paid.');
+    await service.call('POST', '/sandbox/pay', { invoice_id: slug, amount: paid.view!.match(/[\d.]+(?= LTC)/)![0] });
+    await reaches(slug, 'detected');
+    expect((await mine('paid')).status).toBe('paid');
+  });
+
   it('take the source down and bring it back', async () => {
     const slug = await requested({ crypto: 'XMR' });
     await press(slug, 'down');

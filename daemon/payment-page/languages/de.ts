@@ -69,6 +69,8 @@ export const de: Words = {
     'Der Preis ist abgelaufen, und es gibt keinen aktuellen Wechselkurs. Senden Sie jetzt nichts: Die Adresse erscheint wieder, sobald es einen neuen Preis gibt.',
   withheldOver:
     'Die Zeit zum Zahlen ist vorbei, und diese Rechnung wird gleich storniert. Senden Sie nichts mehr: Bitten Sie den Shop um eine neue Rechnung.',
+  withheldUndone:
+    'Das Netzwerk hat die Zahlung rückgängig gemacht, also ist diese Rechnung nicht bezahlt. Senden Sie jetzt nichts: Bitte fragen Sie den Shop.',
   confirmations: { one: '{have} von {count} Bestätigung', other: '{have} von {count} Bestätigungen' },
   expected: 'Dauert meist etwa {time}',
   closeHint: 'Sie können diese Seite schließen: Der Shop erfährt, wenn die Zahlung vollständig ist.',

@@ -69,6 +69,8 @@ export const en = {
     'The price has run out, and there is no current exchange rate. Do not send anything now: the address is shown again as soon as there is a new price.',
   withheldOver:
     'The time to pay has passed, and this invoice is about to be canceled. Do not send anything any more: please ask the shop for a new invoice.',
+  withheldUndone:
+    'The network has undone the payment, so this invoice is not paid. Do not send anything now: please ask the shop.',
 
   confirmations: { one: '{have} of {count} confirmation', other: '{have} of {count} confirmations' },
   expected: 'Usually done in about {time}',

@@ -66,6 +66,8 @@ export const es: Words = {
     'El precio ha caducado y no hay un tipo de cambio actual. No envíe nada ahora: la dirección volverá a mostrarse en cuanto haya un precio nuevo.',
   withheldOver:
     'El plazo de pago ha terminado y esta factura se va a cancelar. No envíe nada más: pida a la tienda una factura nueva.',
+  withheldUndone:
+    'La red ha deshecho el pago, así que esta factura no está pagada. No envíe nada ahora: pregunte a la tienda.',
   confirmations: { one: '{have} de {count} confirmación', other: '{have} de {count} confirmaciones' },
   expected: 'Suele tardar unos {time}',
   closeHint: 'Puede cerrar esta página: la tienda será avisada cuando el pago esté completo.',

@@ -68,6 +68,8 @@ export const fr: Words = {
     'Le prix a expiré et aucun taux de change n’est à jour. N’envoyez rien maintenant : l’adresse réapparaîtra dès qu’il y aura un nouveau prix.',
   withheldOver:
     'Le délai de paiement est passé et cette facture va être annulée. N’envoyez plus rien : demandez une nouvelle facture à la boutique.',
+  withheldUndone:
+    'Le réseau a annulé le paiement, cette facture n’est donc pas payée. N’envoyez rien maintenant : adressez-vous à la boutique.',
   confirmations: { one: '{have} confirmation sur {count}', other: '{have} confirmations sur {count}' },
   expected: 'Prend en général environ {time}',
   closeHint: 'Vous pouvez fermer cette page : la boutique sera prévenue quand le paiement sera complet.',

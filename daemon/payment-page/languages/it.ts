@@ -65,6 +65,8 @@ export const it: Words = {
     'Il prezzo è scaduto e manca un tasso di cambio aggiornato. Non invii nulla ora: l’indirizzo tornerà visibile appena ci sarà un nuovo prezzo.',
   withheldOver:
     'Il tempo per pagare è passato e questa fattura sta per essere annullata. Non invii più nulla: chieda al negozio una nuova fattura.',
+  withheldUndone:
+    'La rete ha annullato il pagamento, quindi questa fattura non è pagata. Non invii nulla adesso: chieda al negozio.',
   confirmations: { one: '{have} di {count} conferma', other: '{have} di {count} conferme' },
   expected: 'Di solito richiede circa {time}',
   closeHint: 'Può chiudere questa pagina: il negozio sarà avvisato quando il pagamento sarà completo.',

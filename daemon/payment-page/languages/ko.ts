@@ -64,6 +64,8 @@ export const ko: Words = {
   withheldRate:
     '가격의 유효 시간이 지났고 최신 환율이 없습니다. 지금은 아무것도 보내지 마세요. 새 가격이 정해지는 대로 주소가 다시 표시됩니다.',
   withheldOver: '결제 시간이 지나 이 청구서는 곧 취소됩니다. 더 이상 보내지 마시고 상점에 새 청구서를 요청하세요.',
+  withheldUndone:
+    '네트워크에서 결제가 취소되어 이 청구서는 결제되지 않았습니다. 지금은 아무것도 보내지 마시고 상점에 문의하세요.',
   confirmations: { other: '승인 {have} / {count}' },
   expected: '보통 약 {time} 걸립니다',
   closeHint: '이 페이지를 닫아도 됩니다. 결제가 완료되면 상점에 알려집니다.',

@@ -65,6 +65,7 @@ export const pl: Words = {
     'Cena wygasła i brak aktualnego kursu. Nie wysyłaj teraz niczego: adres pojawi się ponownie, gdy tylko będzie nowa cena.',
   withheldOver:
     'Czas na zapłatę minął i ta faktura zostanie zaraz anulowana. Nie wysyłaj już niczego: poproś sklep o nową fakturę.',
+  withheldUndone: 'Sieć cofnęła płatność, więc ta faktura nie jest opłacona. Nie wysyłaj teraz niczego: zapytaj sklep.',
   confirmations: {
     one: '{have} z {count} potwierdzenia',
     few: '{have} z {count} potwierdzeń',

@@ -65,6 +65,8 @@ export const pt: Words = {
     'O preço expirou e não há taxa de câmbio atual. Não envie nada agora: o endereço volta a aparecer assim que houver um novo preço.',
   withheldOver:
     'O prazo de pagamento passou e esta fatura será cancelada. Não envie mais nada: peça uma nova fatura à loja.',
+  withheldUndone:
+    'A rede desfez o pagamento, por isso esta fatura não está paga. Não envie nada agora: pergunte à loja.',
   confirmations: { one: '{have} de {count} confirmação', other: '{have} de {count} confirmações' },
   expected: 'Costuma levar cerca de {time}',
   closeHint: 'Você pode fechar esta página: a loja será avisada quando o pagamento estiver completo.',

@@ -65,6 +65,7 @@ export const tr: Words = {
     'Fiyatın süresi doldu ve güncel döviz kuru yok. Şimdi bir şey göndermeyin: yeni bir fiyat olur olmaz adres yeniden gösterilir.',
   withheldOver:
     'Ödeme süresi geçti ve bu fatura iptal edilmek üzere. Artık bir şey göndermeyin: mağazadan yeni bir fatura isteyin.',
+  withheldUndone: 'Ağ ödemeyi geri aldı, bu nedenle bu fatura ödenmedi. Şimdi bir şey göndermeyin: mağazaya sorun.',
   confirmations: { one: '{have} / {count} onay', other: '{have} / {count} onay' },
   expected: 'Genellikle yaklaşık {time} sürer',
   closeHint: 'Bu sayfayı kapatabilirsiniz: ödeme tamamlanınca mağazaya bildirilir.',

@@ -62,6 +62,7 @@ export const zh: Words = {
   withheldChain: '价格已过期，且我们与网络的连接滞后。现在请勿发送：连接恢复后会显示地址和新价格。',
   withheldRate: '价格已过期，且没有最新汇率。现在请勿发送：有新价格后会再次显示地址。',
   withheldOver: '付款时间已过，此账单即将取消。请勿再发送：请向商店索取新账单。',
+  withheldUndone: '网络已撤销该付款，因此此账单未付清。现在请勿发送：请联系商店。',
   confirmations: { other: '{have} / {count} 次确认' },
   expected: '通常约需 {time}',
   closeHint: '您可以关闭本页：付款完成后商店会收到通知。',
