@@ -45,6 +45,7 @@ const VERDICTS = [
 
 const Sold = z.object({
   invoice: z.string(),
+  /** Of a sale whose payment a reorganisation undid: unpaid, until it counts again. */
   status: z.string(),
   amount: Decimal,
   currency: z.string(),

@@ -75,12 +75,15 @@ it('a sale whose payment was undone waits for the closing after it is paid again
     return body.payment.undone === undone;
   };
   await until('it is undone', () => isUndone(true));
+  const shown = async () => (await operator.call('counter.sale', { invoice })).sale;
+  expect(await shown()).toMatchObject({ status: 'unpaid', received_value: '0' });
   const waiting = [{ invoice, amount: '73.6', currency: 'EUR' }];
   expect(await next()).toMatchObject({ number: 2, parts: [], books: { agree: 0 }, waiting });
   await operator.call('closing.make', { business: '1', number: 2 });
   await service.call('POST', '/sandbox/pay', { invoice_id: invoice, amount: '1' });
   await mine();
   await until('it is paid again', () => isUndone(false));
+  expect((await shown()).status).toBe('paid');
   expect(await next()).toMatchObject({ number: 3, parts: [{ taken: '73.6', difference: '0' }], waiting: [] });
 });
 

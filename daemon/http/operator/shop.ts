@@ -146,7 +146,7 @@ function soldJson({ invoice, payment }: InvoiceView): Result<'counter.sale'>['sa
   const overdue = invoice.status === 'unpaid' && payment?.row.status === 'overdue';
   return {
     invoice: invoice.slug,
-    status: overdue ? 'overdue' : invoice.status,
+    status: overdue ? 'overdue' : payment?.undone ? 'unpaid' : invoice.status,
     amount: fiat(invoice.amount),
     currency: invoice.currency,
     created_at: toIso(invoice.created_at),
