@@ -77,6 +77,8 @@ it('a sale whose payment was undone waits for the closing after it is paid again
   await until('it is undone', () => isUndone(true));
   const shown = async () => (await operator.call('counter.sale', { invoice })).sale;
   expect(await shown()).toMatchObject({ status: 'unpaid', received_value: '0' });
+  // it was called paid by hand
+  expect((await operator.call('invoice.explain', { invoice })).verdict).toBe('gone');
   const waiting = [{ invoice, amount: '73.6', currency: 'EUR' }];
   expect(await next()).toMatchObject({ number: 2, parts: [], books: { agree: 0 }, waiting });
   await operator.call('closing.make', { business: '1', number: 2 });

@@ -5,6 +5,7 @@ import type { CreditRow } from '../../store/queries/credits.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import { inboxOfCredit } from '../../store/queries/operator.ts';
 import type { App } from '../app.ts';
+import { isEnough } from '../invoices/settle.ts';
 import type { PaymentView } from '../invoices/views.ts';
 import { findAnyInvoice } from './find.ts';
 import { type InvoiceDetails, showInvoice } from './invoices.ts';
@@ -78,6 +79,7 @@ function ofInvoice(app: App, invoice: InvoiceRow): Verdict {
 }
 
 function judge(app: App, { invoice, payment, credits }: InvoiceDetails, inbox: number | null): VerdictWord {
+  if (payment?.undone) return isEnough(invoice, payment.row) ? 'unconfirmed' : 'gone';
   if (invoice.status === 'paid') return payment && payment.row.confirmed > 0n ? 'paid' : 'marked_paid';
   if (inbox !== null) return payment?.late ? 'late' : 'inbox';
   if (invoice.status === 'canceled') return 'canceled';
