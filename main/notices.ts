@@ -12,7 +12,13 @@ type Notice = { title: string; body: string; place: string };
 const NOTICES_MAX = 3;
 const BODY_CHARS_MAX = 200;
 
-const plain = (text: string): string => text.replace(/[^\P{C}]/gu, ' ').slice(0, BODY_CHARS_MAX);
+/** Desktops of Linux read links, pictures and styles in the body of a notification, which a server must not put there. */
+const MARKS: Readonly<Record<string, string>> = { '<': '‹', '>': '›' };
+const plain = (text: string): string =>
+  text
+    .replace(/[^\P{C}]/gu, ' ')
+    .replace(/[<>]/g, (mark) => MARKS[mark] ?? mark)
+    .slice(0, BODY_CHARS_MAX);
 
 /** An alert in the words of a language. `subject`: its number. `message`: the service's own words, which are English. */
 type AlertWords = (subject: string, message: string) => string;
@@ -30,14 +36,16 @@ const NO_ALERTS: Pick<Result<'alert.list'>, 'alerts'> = { alerts: [] };
 /** Chooses the events of which a person is told. `what`: the service's words for a change. */
 export function noticesOf(text: ShellText, events: readonly Event[], words: AlertWords): Notice[] {
   const notices = events.flatMap(({ kind, subject, what }): Notice[] => {
+    const id = plain(subject);
+    const part = encodeURIComponent(subject);
     if (kind === 'invoice' && what.startsWith('paid,'))
-      return [{ title: text('paid'), body: text('invoice', { id: subject }), place: `invoices/${subject}` }];
+      return [{ title: text('paid'), body: text('invoice', { id }), place: `invoices/${part}` }];
     if (kind === 'withdrawal' && what.startsWith('requested')) {
       return [
         {
           title: text('withdrawalWaits'),
-          body: text('withdrawal', { id: subject }),
-          place: `withdrawals/${subject}/approve`,
+          body: text('withdrawal', { id }),
+          place: `withdrawals/${part}/approve`,
         },
       ];
     }

@@ -78,7 +78,16 @@ const opened = (command: Command): Command =>
     .option('--passphrase-file <file>', "the passphrase of this machine's wallet, instead of the words")
     .option('--bip39-passphrase-file <file>', 'the BIP-39 passphrase that belongs to the words, if there is one');
 
+/** A server makes and restores its backups on its own machine: a path of this computer means nothing there. */
+function needHere(session: Session, command: string): void {
+  if (session.server === null) return;
+  throw usage(
+    `run \`countinghouse ${command}\` on the server itself, without --server: its data are there, and FILE is there`,
+  );
+}
+
 async function backUp(session: Session, _: object, name?: string): Promise<void> {
+  needHere(session, 'backup FILE');
   const file = resolve(name ?? '');
   const made = await make(session, file);
   session.print(
@@ -139,6 +148,7 @@ async function identity(session: Session, options: Opening): Promise<void> {
 }
 
 async function restoreFile(session: Session, options: RestoreOptions, name?: string): Promise<void> {
+  needHere(session, 'restore FILE');
   if ((name === undefined) === (options.database === undefined)) throw usage('name a backup, or --database FILE');
   if (options.vault !== undefined && options.database === undefined) throw usage('--vault goes with --database');
   if (options.database !== undefined) return restoreReplica(session, options, resolve(options.database));

@@ -263,6 +263,13 @@ describe('how a command fails', () => {
     expect(await usages('--server', 'wallet')).toBe('countinghouse [options] [command]');
   });
 
+  it('makes and restores no backup of a server by a path of this computer', async () => {
+    for (const command of ['backup', 'restore']) {
+      const { code, err } = await cli(dataDir, ['--server', 'shop', command, 'x.backup']);
+      expect([code, err]).toEqual([2, expect.stringContaining(`countinghouse ${command} FILE\` on the server itself`)]);
+    }
+  });
+
   it('has every command in its help, in one order, and guesses among all', async () => {
     const { out } = await cli(dataDir, ['--help']);
     const listed = [...out.slice(out.indexOf('Commands:')).matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name);

@@ -432,6 +432,20 @@ describe('links, notices and updates', () => {
     expect(noticesOf(english, many, asTold)).toHaveLength(1);
   });
 
+  it('tells what a server says as plain text, whatever markup the desktop knows', () => {
+    const said = '<a href="https://thief.example">See</a> <img src="x">';
+    const of = (kind: 'invoice' | 'alert' | 'withdrawal', subject: string, what: string) =>
+      noticesOf(english, [{ at: '2030-01-01T00:00:00Z', kind, subject, what }], asTold)[0];
+    for (const notice of [
+      of('invoice', said, 'paid, paid'),
+      of('withdrawal', said, 'requested'),
+      of('alert', '3', said),
+    ])
+      expect(notice?.body).toMatch(/‹a href="https:\/\/thief.example"›See‹\/a› ‹img src="x"›$/);
+    expect(of('withdrawal', 'x/y?z', 'requested')?.place).toBe('withdrawals/x%2Fy%3Fz/approve');
+    expect(of('invoice', 'a'.repeat(1_000_000), 'paid, paid')?.body.length).toBeLessThan(300);
+  });
+
   it('asks ten times a second at most, however many things happen, and once where no reader may wait', async () => {
     const event = { kind: 'invoice', subject: '1', what: 'changed', at: '2030-01-01T00:00:00Z' };
     /** The milliseconds between the second and the third question. */
