@@ -11,6 +11,9 @@ import type { Line, SignLine } from './journal-line.ts';
 import { type Memory, type PolicySpend, type SignatureRecord, type SignedChange, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
 
+/** More are kept if they are of the last two days. */
+const SPENDS_KEPT = 1_000;
+
 /** `isBeside`: the line is of a second signer, which did not know the lines before it. `epoch`: the one that it was written in. */
 type Place = { isBeside: boolean; epoch: Epoch };
 
@@ -160,10 +163,21 @@ export class JournalMemory implements Memory {
     }
     const uses = [line.spent, line.spentFee, line.spentForward, gasUseOf(line)];
     for (const { subject, units } of uses.filter((use) => use !== undefined)) {
-      // relative to the newest line, so that a clock that was set back does not drop recent spends
-      this.policySpends = this.policySpends.filter(({ at }) => at > line.at - 2 * MS_PER_DAY);
       this.policySpends.push({ at: line.at, subject, units: BigInt(units) });
     }
+    this.#forgetSpends(line.at);
+  }
+
+  /**
+   * Drops old uses of grants. The newest stay, whatever their time: a clock that was ahead once must not give back what was used on the
+   * day that it returns to. `at`: of the newest line, so that a clock that was set back drops no recent ones.
+   */
+  #forgetSpends(at: number): void {
+    const { length } = this.policySpends;
+    if (length <= 2 * SPENDS_KEPT) return;
+    this.policySpends = this.policySpends.filter(
+      (spend, index) => spend.at > at - 2 * MS_PER_DAY || index >= length - SPENDS_KEPT,
+    );
   }
 }
 

@@ -15,6 +15,8 @@ import { journalKey } from '../../../daemon/wallet/signer/approval.ts';
 import { HEAD_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
 import { Journal } from '../../../daemon/wallet/signer/journal.ts';
 import type { Line } from '../../../daemon/wallet/signer/journal-line.ts';
+import { JournalMemory } from '../../../daemon/wallet/signer/journal-memory.ts';
+import { spentInDay } from '../../../daemon/wallet/signer/permission.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 import { codeOf, PASSPHRASE, SEED, WORDS } from './signer-kit.ts';
 
@@ -151,11 +153,34 @@ describe('a journal', () => {
     expect(await codeOf(open(folder))).toBe('signer.journal');
   });
 
-  it('forgets what a policy let go two days ago, and no later', async () => {
-    const journal = await open(await folderOf());
+  it('forgets what a policy let go two days ago, once that is much, and no later', () => {
+    const memory = new JournalMemory();
     const day = 86_400_000;
-    for (const at of [0, day, 2 * day, 3 * day]) await journal.append({ ...line(1), at: NOW + at } as Line);
-    expect(journal.memory.policySpends.map(({ at }) => (at - NOW) / day)).toEqual([2, 3]);
+    const take = (at: number, times: number) => {
+      for (let n = 0; n < times; n++) memory.take({ ...line(1), at } as Line, { isBeside: false, epoch: null });
+    };
+    take(NOW, 900);
+    take(NOW + day, 900);
+    take(NOW + 3 * day, 1_500);
+    const times = memory.policySpends.map(({ at }) => (at - NOW) / day);
+    expect([times.length, times.filter((at) => at === 0)]).toEqual([1_500, []]);
+    take(NOW + 3 * day, 2_500);
+    expect(memory.policySpends.filter(({ at }) => at === NOW + 3 * day)).toHaveLength(4_000);
+  });
+
+  it('remembers the uses of a day when the clock was ahead for a while', async () => {
+    const folder = await folderOf();
+    let journal = await open(folder);
+    const ahead = 30 * 86_400_000;
+    for (const [n, at] of [NOW, NOW + 1_000, NOW + ahead, NOW + ahead + 1_000, NOW + 2_000].entries()) {
+      await journal.append({ ...line(n + 1), at } as Line);
+    }
+    const subject = journal.memory.policySpends[0]!.subject;
+    const used = () => spentInDay(journal.memory.policySpends, subject, NOW + 3_000);
+    expect(used()).toBe(15n);
+    await journal.close();
+    journal = await open(folder);
+    expect(used()).toBe(15n);
     await journal.close();
   });
 });
