@@ -111,6 +111,9 @@ export const DeskContext = createContext<Desk | null>(null);
 /** In a part that the desktop program alone has. */
 export const useDesk = (): Desk => useContext(DeskContext)!;
 
+/** The server that a page of the desktop program is about; null: the service of this computer, or a browser's page. */
+export const useServerName = (): string | null => useContext(DeskContext)?.desktop.server ?? null;
+
 export const DataContext = createContext<Data | null>(null);
 
 export function useData(): Data {

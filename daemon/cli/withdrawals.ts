@@ -209,6 +209,10 @@ async function whatFollows(session: Session, id: string, seconds: number): Promi
 const GIVEN_UP =
   'A signed copy can still pay it, until a later payment from this account is confirmed, which spends a coin of it.';
 
+/** `server`: its name here. */
+const keptBy = (server: string): string =>
+  `If you approved it before, a server that somebody controls can keep the approval and still have it signed for up to seven days: \`countinghouse --server ${server} wallet revoke\` ends every approval and limit.`;
+
 async function reject(session: Session, { reason }: { reason?: string }, id = ''): Promise<void> {
   if (!session.yes) {
     const { withdrawal } = await session.call('withdrawal.show', { id });
@@ -218,6 +222,7 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
   const done = await session.call('withdrawal.reject', { id, reason });
   const { state } = done.withdrawal;
   session.print(done, () => `Withdrawal ${id} is ${state === 'failed' ? `given up. ${GIVEN_UP}` : 'rejected.'}\n`);
+  if (session.server !== null) session.note(keptBy(session.server));
 }
 
 async function replace(session: Session, options: ReplaceOptions, id: string, kind: 'speed-up' | 'cancel') {

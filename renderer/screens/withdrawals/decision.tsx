@@ -16,6 +16,7 @@ import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
+import { KeptApproval } from './kept.tsx';
 import { Outcome } from './outcome.tsx';
 import type { Verdict } from './recipient.tsx';
 import TEXTS from './texts.ts';
@@ -384,6 +385,7 @@ function Reject({ task, filled }: { task: Task; filled: boolean }): ReactNode {
       {asking ? (
         <fieldset className="asking">
           <legend>{t('rejectSure')}</legend>
+          <KeptApproval />
           <div className="actions">
             <button type="button" className="button" onClick={() => void reject()} disabled={!connection.up}>
               {t('rejectYes')}

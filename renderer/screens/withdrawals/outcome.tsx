@@ -8,6 +8,7 @@ import { Hash, Notice, Told, useCoinText } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
 import type { Task } from './approve.tsx';
 import { headlineSum } from './headline.tsx';
+import { KeptApproval } from './kept.tsx';
 import { isWaiting } from './state.tsx';
 import TEXTS from './texts.ts';
 
@@ -90,6 +91,7 @@ function Unknown({ id, task, view, one, isFresh }: UnknownProps): ReactNode {
         <Notice tone={arrived ? 'good' : 'warn'} title={t(arrived ? 'didArrive' : 'didNotArrive')}>
           {t(arrived ? 'didArriveText' : 'didNotArriveText')}
         </Notice>
+        {!arrived && <KeptApproval />}
         <Back id={id} />
       </>
     );

@@ -221,6 +221,17 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     expect(await codeOf(signer.sign(approved))).toBe('signer.approval');
   });
 
+  it('can keep an approval, whatever it says of a rejection, until it ends or the operator ends all', async () => {
+    const { cli, folder, passphrase, signer } = thief;
+    // the operator approved both, and rejected them: only the server hears of that
+    expect((await signer.sign(payment('LTC', ['rejected']))).fee).toBe(2_000n);
+    const kept = payment('LTC', ['kept']);
+    const { err } = await cli('wallet', 'revoke', '--yes', '--passphrase-file', passphrase);
+    expect(err).toContain('The wallet has ended every approval and limit');
+    await unlock(folder);
+    expect(await codeOf(signer.sign(kept))).toBe('signer.approval');
+  });
+
   it('ends no wait for a passphrase, and uses up none of the operator’s tries', async () => {
     const sealed = { key: 'AAAA', nonce: 'AAAA', box: 'AAAA' };
     for (let n = 0; n < 10; n++) await said(thief, { call: 'unlock', sealed });
