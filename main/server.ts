@@ -127,8 +127,9 @@ export class Server {
 
   async state(): Promise<ServerState> {
     const folder = this.#folder;
+    // an alarm is shown though the file beside it is damaged
     const [{ url, name }, audited, alarm, wallet] = await Promise.all([
-      readServer(folder),
+      readServer(folder).catch(() => ({ url: '', name: '' })),
       auditedIn(folder),
       readAlarm(folder),
       this.#signer(),
@@ -223,7 +224,7 @@ export class Server {
   /** Starts the process that signs, unless one runs already: on a terminal, or as a service. */
   async #sign(): Promise<void> {
     // a process of the command line serves its operator on a unix socket
-    if (this.#signing || process.platform === 'win32') return;
+    if (this.#signing || this.#end.signal.aborted || process.platform === 'win32') return;
     const { command, env, logFile } = this.#options;
     const [program, ...args] = command;
     this.#signing = new Service({

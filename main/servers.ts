@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { Rejected } from '../daemon/domain/errors.ts';
 import { signAgain } from '../daemon/home/alarm.ts';
-import { joinServer, readCode } from '../daemon/home/dial.ts';
+import { joinServer, needSameServer, readCode } from '../daemon/home/dial.ts';
 import {
   addressOf,
   forgetServer,
@@ -27,6 +27,11 @@ type ServersOptions = Omit<ServerOptions, 'told' | 'alarmed' | 'logFile'> & {
 export class Servers {
   readonly #options: ServersOptions;
   readonly #servers = new Map<string, Server>();
+  /** Begun and ended. */
+  #changes = 0;
+  #changing = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(options: ServersOptions) {
     this.#options = options;
@@ -38,6 +43,7 @@ export class Servers {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
@@ -50,9 +56,13 @@ export class Servers {
     return [...this.#servers.keys()].sort();
   }
 
-  /** All that are known. One whose file is damaged is left out; one that a terminal has joined meanwhile is taken in. */
+  /** All that are known. One that a terminal has joined meanwhile is taken in. */
   async list(): Promise<ServerList> {
-    for (const name of await serverNames(this.#options.dataDir)) if (!this.#servers.has(name)) await this.#add(name);
+    const changes = this.#changes;
+    const names = await serverNames(this.#options.dataDir);
+    // what is joined or removed at this time may have been read before it
+    const isOld = this.#changing > 0 || changes !== this.#changes;
+    for (const name of isOld ? [] : names) if (!this.#servers.has(name)) await this.#add(name);
     const states = await Promise.allSettled(this.names.map((name) => this.#servers.get(name)!.state()));
     const servers = states.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     return { servers, computer: hostname() };
@@ -60,21 +70,28 @@ export class Servers {
 
   /**
    * Connects this computer with a server, under the name of its address; one that it knows is joined anew, and keeps its wallet. Throws
-   * `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`; `Unavailable` if nothing answers.
+   * `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`, `signer.other_server`; `Unavailable` if nothing answers.
    */
-  async join({ address, code, name }: DesktopParams<'desktop.join'>): Promise<ServerState> {
+  async join({ address, code: typed, name, takesPlace = false }: DesktopParams<'desktop.join'>): Promise<ServerState> {
     const { url, name: called } = addressOf(address.trim());
     const folder = serverFolder(this.#options.dataDir, called);
-    await writeServer(folder, await joinServer(url, await readCode(code), name));
-    await this.#drop(called);
-    return (await this.#add(called)).state();
+    const code = await readCode(typed);
+    if (!takesPlace) await needSameServer(folder, code);
+    const joined = await joinServer(url, code, name);
+    return this.#alone(async () => {
+      await writeServer(folder, joined);
+      await this.#drop(called);
+      return (await this.#add(called)).state();
+    });
   }
 
   /** Ends the connection here. The wallet's folder stays. Throws `Rejected('signer.server')`. */
   async remove(name: string): Promise<ServerList> {
     this.#needKnown(name);
-    await this.#drop(name);
-    await forgetServer(serverFolder(this.#options.dataDir, name));
+    await this.#alone(async () => {
+      await forgetServer(serverFolder(this.#options.dataDir, name));
+      await this.#drop(name);
+    });
     this.#options.changed();
     return this.list();
   }
@@ -98,6 +115,20 @@ export class Servers {
     }
   }
 
+  /** One after the other, so that no process goes on for a server that another change has replaced. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    this.#changes += 1;
+    this.#changing += 1;
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    try {
+      return await done;
+    } finally {
+      this.#changes += 1;
+      this.#changing -= 1;
+    }
+  }
+
   async #add(name: string): Promise<Server> {
     const { logFileOf, told, alarmed, changed, ...options } = this.#options;
     const server = new Server(name, {
@@ -107,7 +138,7 @@ export class Servers {
       alarmed: () => alarmed(name),
     });
     this.#servers.set(name, server);
-    await server.open();
+    if (!this.#isClosed) await server.open();
     changed();
     return server;
   }

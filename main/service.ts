@@ -57,7 +57,7 @@ export class Service {
   /** Attaches to a service that answers, or starts one. */
   async open(): Promise<void> {
     if (await this.#answers()) this.#set({ is: 'attached' });
-    else this.#start();
+    else if (!this.#over) this.#start();
     this.#look();
   }
 

@@ -95,7 +95,7 @@ type JoinOptions = { name?: string; as?: string };
 
 async function join(session: Session, options: JoinOptions, server = '', given?: string): Promise<void> {
   if (session.server !== null) throw usage('--server goes with servers that this computer has joined');
-  const [{ MachineName }, { joinServer }, place] = await Promise.all([
+  const [{ MachineName }, { joinServer, needSameServer }, place] = await Promise.all([
     import('../contract/signing-machine.ts'),
     import('../home/dial.ts'),
     import('../home/place.ts'),
@@ -109,7 +109,17 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
     const question = `This computer has joined ${called} already. Join it anew? The wallet for it stays.`;
     await confirm(session.io, session.yes, question);
   }
-  await place.writeServer(folder, await joinServer(url, await codeFrom(session, given), name.data));
+  const code = await codeFrom(session, given);
+  try {
+    await needSameServer(folder, code);
+  } catch (error) {
+    await confirm(
+      session.io,
+      session.yes,
+      `${(error as Error).message}. Connect? Another --as gives it words of its own.`,
+    );
+  }
+  await place.writeServer(folder, await joinServer(url, code, name.data));
   const next = {
     words: `countinghouse --server ${called} business add --name "My shop" --network mainnet`,
     run: `countinghouse --server ${called} signer run`,

@@ -35,7 +35,8 @@ import {
 import { Rejected, Unavailable } from '../domain/errors.ts';
 import type { RejectCode } from '../domain/rejections.ts';
 import { Inbox, SOCKET_OPTIONS, sealedStream } from '../kit/sealed-stream.ts';
-import type { Server } from './place.ts';
+import { hasWallet } from '../wallet/wallet.ts';
+import { readServer, type Server, walletFolderIn } from './place.ts';
 
 const OPEN_MS = 20_000;
 const ANSWER_MS = 20_000;
@@ -86,6 +87,19 @@ export async function readCode(typed: string): Promise<string> {
   if (code !== null) return code;
   const text = 'This is no code: a character of its 24 is wrong or missing. Compare it with the server’s terminal';
   throw new Rejected('signer.code_wrong', text);
+}
+
+/**
+ * Throws `Rejected('signer.other_server')` if a server's folder has a wallet, and this code is of another server than the wallet signed for: the
+ * address of a tunnel, or one that looks alike, leads to the same folder. `code`: without dashes.
+ */
+export async function needSameServer(folder: string, code: string): Promise<void> {
+  const wallet = walletFolderIn(folder);
+  if (!(await hasWallet(wallet))) return;
+  const stored = await readServer(folder).catch(() => null);
+  if (stored !== null && markOf(code) === (await serverMark(stored.service))) return;
+  const text = `The words in ${wallet} signed for another server, or for one that was removed here. This one takes its place: it can ask for signatures within the limits that you granted`;
+  throw new Rejected('signer.other_server', text);
 }
 
 /**

@@ -48,8 +48,16 @@ export const DESKTOP = {
   'desktop.setLanguage': z.strictObject({ language: z.string().max(TAG_CHARS_MAX) }),
   'desktop.setStartAtLogin': z.strictObject({ on: z.boolean() }),
   'desktop.servers': Nothing,
-  /** Connects this computer with a server, by the code that `signer invite` printed there. `name`: of this computer in its list. */
-  'desktop.join': z.strictObject({ address: typed, code: typed, name: MachineName }),
+  /**
+   * Connects this computer with a server, by the code that `signer invite` printed there. `name`: of this computer in its list. `takesPlace`: the
+   * operator has said that it takes the place of another server, and gets its words.
+   */
+  'desktop.join': z.strictObject({
+    address: typed,
+    code: typed,
+    name: MachineName,
+    takesPlace: z.boolean().optional(),
+  }),
   /** Forgets how a server is reached. The wallet for it stays in its folder. */
   'desktop.removeServer': z.strictObject({ server }),
   /** The operator has looked at a foreign address. */

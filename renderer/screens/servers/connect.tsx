@@ -8,7 +8,7 @@ import { Field } from '../../parts/controls.tsx';
 import { Copy, Notice, Problem } from '../../parts/parts.tsx';
 import { pageOf } from '../../place.ts';
 import { JOIN_ERRORS_DE } from './errors-de.ts';
-import { find, take, useServers } from './known.ts';
+import { take, useServers } from './known.ts';
 import TEXTS from './texts.ts';
 
 const INVITE = 'countinghouse signer invite';
@@ -17,6 +17,14 @@ const GROUP_CHARS = 4;
 
 /** A code as it was typed so far, without dashes and blanks. */
 const lettersOf = (typed: string): string => typed.toUpperCase().replace(/[\s-]/g, '');
+
+/** Of a server's address as it was typed; null: it is none. */
+function originOf(typed: string): string | null {
+  const text = typed.includes('://') ? typed.trim() : `https://${typed.trim()}`;
+  return URL.canParse(text) ? new URL(text).origin : null;
+}
+
+const codeIn = (error: Error): RejectCode | null => ('code' in error ? (error.code as RejectCode) : null);
 
 export function Connect(): ReactNode {
   const t = useText(TEXTS);
@@ -52,12 +60,12 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
   const missing = Math.ceil((CODE_CHARS - lettersOf(code).length) / GROUP_CHARS);
   const why = address.trim() === '' ? t('noAddress') : missing > 0 ? t('missing', { n: missing }) : null;
   const isReady = !busy && why === null && name.trim() !== '';
-  const isKnown = find(list, address.trim().toLowerCase()) !== null;
-  const join = async (): Promise<void> => {
+  const isKnown = list?.servers.some(({ url }) => url === originOf(address)) ?? false;
+  const join = async (takesPlace: boolean): Promise<void> => {
     setBusy(true);
     setError(null);
     try {
-      const server = await desktop.join({ address, code, name });
+      const server = await desktop.join({ address, code, name, takesPlace });
       take(await desktop.servers());
       onJoined(server);
     } catch (failed) {
@@ -67,7 +75,7 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReady) void join();
+    if (isReady) void join(false);
   };
   return (
     <form onSubmit={submit}>
@@ -76,6 +84,11 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
       <Fields typed={{ address, code, name }} change={(field) => setTyped({ ...typed, ...field })} />
       {isKnown && <p>{t('again')}</p>}
       {error && <NotJoined error={error} />}
+      {error && codeIn(error) === 'signer.other_server' && (
+        <button type="button" className="button" disabled={!isReady} onClick={() => void join(true)}>
+          {t('takesPlace')}
+        </button>
+      )}
       <p>
         <button type="submit" className="button filled large" disabled={!isReady}>
           {t(busy ? 'connecting' : 'connect')}
@@ -89,7 +102,7 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
 function NotJoined({ error }: { error: Error }): ReactNode {
   const t = useText(TEXTS);
   const language = useLanguage();
-  const code = 'code' in error ? (error.code as RejectCode) : null;
+  const code = codeIn(error);
   const german = language === 'de' && code !== null ? JOIN_ERRORS_DE[code] : undefined;
   if (german === undefined) return <Problem error={error} means={t('nothingKept')} />;
   return (

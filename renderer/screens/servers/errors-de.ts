@@ -12,4 +12,6 @@ export const JOIN_ERRORS_DE: { readonly [code in RejectCode]?: string } = {
     'Dieser Code ist falsch: Ein Zeichen fehlt oder ist ein anderes, oder der Server kennt ihn nicht mehr. Vergleichen Sie ihn mit dem Terminal des Servers',
   'signer.machine':
     'Auf diesem Server unterschreibt schon ein Computer, und für eine Wallet unterschreibt nur einer. Auf dem Server beendet ihn countinghouse signer remove',
+  'signer.other_server':
+    'Die Wörter, die auf diesem Computer für diesen Namen liegen, haben für einen anderen Server unterschrieben, oder für einen, der hier entfernt wurde. Dieser Server träte an dessen Stelle: Er könnte Unterschriften innerhalb der Limits verlangen, die Sie erteilt haben',
 };

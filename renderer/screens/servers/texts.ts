@@ -44,6 +44,7 @@ export default texts(
     noAddress: 'The server’s address is missing',
     missing: '{n} group is missing|{n} groups are missing',
     again: 'This computer is connected with this server already. It is connected anew, and the words for it stay.',
+    takesPlace: 'It takes the place of the other one',
     nothingKept: 'Nothing was kept.',
     notConnected: 'Not connected',
     connect: 'Connect',
@@ -158,6 +159,7 @@ export default texts(
     missing: '{n} Gruppe fehlt|{n} Gruppen fehlen',
     again:
       'Dieser Computer ist mit diesem Server schon verbunden. Er wird neu verbunden, und die Wörter dafür bleiben.',
+    takesPlace: 'Er tritt an die Stelle des anderen',
     nothingKept: 'Es wurde nichts behalten.',
     notConnected: 'Nicht verbunden',
     connect: 'Verbinden',
