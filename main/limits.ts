@@ -22,6 +22,8 @@ export const LOOK_MS = 2_000;
 export const STOP_MS = 25_000;
 /** How often it is looked whether a foreign address was seen. */
 export const ALARM_LOOK_MS = 3_000;
+/** How often it is looked whether the addresses are still compared. */
+export const WATCH_LOOK_MS = 9_000;
 /** How long an unlocking waits for the process that signs, and how often it looks. */
 export const SIGNER_BEGINS_MS = 30_000;
 export const SIGNER_LOOK_MS = 250;

@@ -178,6 +178,12 @@ class Shell {
     this.show(place, null);
   }
 
+  /** Nobody would notice a foreign address. */
+  #unwatched(server: string): void {
+    const [title, body] = [this.#text('unwatched', { server }), this.#text('unwatchedText')];
+    notify([{ title, body, place: 'servers' }], () => this.show('servers', null));
+  }
+
   #makeServers(command: readonly [string, ...string[]]): Servers {
     return new Servers({
       dataDir,
@@ -187,6 +193,7 @@ class Shell {
       logFileOf: (server) => logFileOf(app.getPath('logs'), server),
       told: (server, batch) => this.#told(batch, server),
       alarmed: (server) => this.#alarmed(server),
+      unwatched: (server) => this.#unwatched(server),
       changed: () => this.#showMenus(),
     });
   }

@@ -22,9 +22,10 @@ import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
 import { isAway, type SignerStatus } from '../daemon/wallet/signer/port.ts';
 import { areWordsUnproved, hasWallet, walletFingerprint, wordsOf } from '../daemon/wallet/wallet.ts';
 import { Drills } from './drills.ts';
-import { ALARM_LOOK_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS } from './limits.ts';
+import { ALARM_LOOK_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS, WATCH_LOOK_MS } from './limits.ts';
 import { slowed, slowedKeyholder } from './methods.ts';
 import { Service } from './service.ts';
+import { Watch } from './watch.ts';
 
 const COUNTED_MAX = 100;
 
@@ -41,6 +42,8 @@ export type ServerOptions = {
   told(batch: NewsBatch): void;
   /** A foreign address was seen. */
   alarmed(): void;
+  /** The addresses are not compared any more, for another reason than before. */
+  unwatched(): void;
 };
 
 export class Server {
@@ -57,6 +60,8 @@ export class Server {
   #looking: NodeJS.Timeout | undefined;
   #waiting = 0;
   #foreign = 0;
+  readonly #watch = new Watch();
+  #watchedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws `Rejected('signer.server')` for a text that is no name. */
   constructor(name: string, options: ServerOptions) {
@@ -144,6 +149,7 @@ export class Server {
       signs: wallet !== null && alarm === null,
       waiting: this.#waiting,
       audited: at === null ? null : { addresses: checked, pages, at },
+      unwatched: this.#watch.unwatched,
       folder,
       alarm,
     };
@@ -239,13 +245,33 @@ export class Server {
     await this.#signing.open();
   }
 
+  /** Looks whether the addresses are still compared, and tells it once if they are not. */
+  async #lookWhoWatches(): Promise<void> {
+    const ticks = performance.now();
+    if (ticks - this.#watchedAt < WATCH_LOOK_MS) return;
+    this.#watchedAt = ticks;
+    const [audited, signer, isThere] = await Promise.all([
+      auditedIn(this.#folder),
+      this.#signer(),
+      hasWallet(walletFolderIn(this.#folder)),
+    ]);
+    const before = this.#watch.unwatched?.why;
+    const { at = null, heldSince = null } = audited ?? {};
+    const isConnected = this.#line.line === 'connected';
+    this.#watch.see({ ticks, now: Date.now(), isConnected, hasWallet: isThere, signs: signer !== null, at, heldSince });
+    const after = this.#watch.unwatched?.why;
+    if (after !== undefined && after !== before) this.#options.unwatched();
+  }
+
   /** Looks now and then whether a foreign address was seen. */
   #look(): void {
     if (this.#end.signal.aborted) return;
     const look = async (): Promise<void> => {
-      const seen = (await isStopped(this.#folder)) ? ((await readAlarm(this.#folder))?.seen.length ?? 0) + 1 : 0;
+      const alarm = (await isStopped(this.#folder)) ? await readAlarm(this.#folder) : null;
+      const seen = alarm === null ? 0 : alarm.seen.length + alarm.more + 1;
       if (seen > this.#foreign) this.#options.alarmed();
       this.#foreign = seen;
+      await this.#lookWhoWatches();
     };
     void look()
       .catch(() => {})

@@ -16,10 +16,11 @@ import type { NewsBatch } from '../daemon/operator/news.ts';
 import { slowed } from './methods.ts';
 import { Server, type ServerOptions } from './server.ts';
 
-type ServersOptions = Omit<ServerOptions, 'told' | 'alarmed' | 'logFile'> & {
+type ServersOptions = Omit<ServerOptions, 'told' | 'alarmed' | 'unwatched' | 'logFile'> & {
   logFileOf(server: string): string;
   told(server: string, batch: NewsBatch): void;
   alarmed(server: string): void;
+  unwatched(server: string): void;
   /** The list is another one. */
   changed(): void;
 };
@@ -130,12 +131,13 @@ export class Servers {
   }
 
   async #add(name: string): Promise<Server> {
-    const { logFileOf, told, alarmed, changed, ...options } = this.#options;
+    const { logFileOf, told, alarmed, unwatched, changed, ...options } = this.#options;
     const server = new Server(name, {
       ...options,
       logFile: logFileOf(name),
       told: (batch) => told(name, batch),
       alarmed: () => alarmed(name),
+      unwatched: () => unwatched(name),
     });
     this.#servers.set(name, server);
     if (!this.#isClosed) await server.open();

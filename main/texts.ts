@@ -62,6 +62,8 @@ const table = texts(
     connect: 'Connect to a server…',
     foreign: '{server} shows an address that is not yours',
     foreignText: 'Somebody may control the server. Your keys are safe: this computer has stopped signing for it.',
+    unwatched: 'The payment addresses of {server} are not compared',
+    unwatchedText: 'This computer would not notice an address that is not yours. Look at the servers.',
     damaged: 'Countinghouse was not started',
     damagedFile:
       'These files are not the ones that were installed, and could be another program’s: {files}. Install Countinghouse again, from a package that you have verified. Your data and your wallet were not touched.',
@@ -128,6 +130,9 @@ const table = texts(
     foreign: '{server} zeigt eine Adresse, die nicht Ihre ist',
     foreignText:
       'Vielleicht hat jemand den Server übernommen. Ihre Schlüssel sind sicher: Dieser Computer unterschreibt nichts mehr für ihn.',
+    unwatched: 'Die Zahlungsadressen von {server} werden nicht verglichen',
+    unwatchedText:
+      'Dieser Computer würde eine Adresse nicht bemerken, die nicht Ihre ist. Sehen Sie bei den Servern nach.',
     damaged: 'Countinghouse wurde nicht gestartet',
     damagedFile:
       'Diese Dateien sind nicht die, die installiert wurden, und könnten die eines anderen Programms sein: {files}. Installieren Sie Countinghouse noch einmal, aus einem Paket, das Sie geprüft haben. Ihre Daten und Ihre Wallet wurden nicht angerührt.',

@@ -15,6 +15,8 @@ import { deriveAccounts } from '../wallet/wallet.ts';
 import { walletFolderIn } from './place.ts';
 
 const FILE = 'accounts.json';
+/** Businesses whose keys are derived at once: each takes a second or so, and a server names as many as it likes. */
+const DERIVED_MAX = 100;
 
 const Stored = z.record(z.string(), z.partialRecord(z.enum(CHAINS), AccountKeySchema));
 
@@ -53,10 +55,11 @@ export type OnServer = { network: Network; account_no: number; watch_only: reado
 /** The businesses whose public keys this computer has not kept, as of a wallet that was imported. The sandbox's are the server's. */
 export async function missingOf<B extends OnServer>(folder: string, businesses: readonly B[]): Promise<B[]> {
   const kept = await readAccounts(folder);
-  return businesses.filter(
+  const missing = businesses.filter(
     ({ network, account_no }) =>
       network !== 'sandbox' && !CHAINS.some((chain) => accountIn(kept, network, account_no, chain)),
   );
+  return missing.slice(0, DERIVED_MAX);
 }
 
 /** Derives the public keys of these businesses from the wallet in a server's folder, and keeps them. Throws `Rejected` `vault.*`. */
@@ -80,8 +83,8 @@ export async function keepOthers(
   derive: (network: Network, accountNo: number) => Promise<Partial<Record<ChainId, AccountKey>>>,
 ): Promise<void> {
   const kept = await readAccounts(folder);
-  for (const { network, account_no, watch_only } of businesses) {
-    if (network === 'sandbox') continue;
+  const real = businesses.filter(({ network }) => network !== 'sandbox');
+  for (const { network, account_no, watch_only } of real.slice(0, DERIVED_MAX)) {
     const own = await derive(network, account_no);
     // a watch-only account is not this wallet's: its key is the one that was kept when it was added
     const keyOf = (chain: ChainId) =>

@@ -39,9 +39,11 @@ const Memory = z.object({
   /** When it looked last, and when an address was last seen on a page; ISO 8601. */
   at: z.string().nullable(),
   pageAt: z.string().nullable(),
+  /** Since when the server leaves out numbers; null: it does not. */
+  heldSince: z.string().nullable().default(null),
 });
 type Memory = z.infer<typeof Memory>;
-const FRESH: Memory = { last: null, before: null, checked: 0, pages: 0, at: null, pageAt: null };
+const FRESH: Memory = { last: null, before: null, checked: 0, pages: 0, at: null, pageAt: null, heldSince: null };
 
 export type Look = {
   /** The addresses and the pages of this look that were compared. */
@@ -105,6 +107,7 @@ export async function look(call: Call, serverUrl: string, options: AuditOptions)
     await replaceFile(join(folder, FILE), `${JSON.stringify({ ...memory, at }, null, 2)}\n`);
   };
   await compareGiven(call, memory, judge, keep);
+  await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null });
   await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(serverUrl) });
   return result;
 }

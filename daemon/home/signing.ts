@@ -21,6 +21,8 @@ const RETRY_MS_MAX = 60_000;
 /** The mean time between two looks at the addresses; a server must not know when the next one comes. */
 const LOOK_MS = 600_000;
 const LOOK_SPREAD = 0.5;
+/** A look that another follows at once is followed by so many times its length of rest. */
+const RESTS = 3;
 /** A server that lets nobody look is told of again after this time. */
 const SAY_AGAIN_MS = 6 * 3_600_000;
 /** A look that waits for a server keeps nothing, and is not waited for. */
@@ -107,10 +109,12 @@ async function lookAgain(
   while (!signal.aborted) {
     let waitMs = everyMs * (1 + LOOK_SPREAD * (2 * Math.random() - 1));
     try {
+      const begun = performance.now();
       const { url } = await readServer(folder);
       const found = await withServer(folder, release, (call) => look(call, url, options), signal);
       said = '';
-      if (found.more) waitMs = Math.min(waitMs, RETRY_MS);
+      // a list without an end must not keep this computer busy
+      if (found.more) waitMs = Math.min(waitMs, Math.max(RETRY_MS, RESTS * (performance.now() - begun)));
       told(found);
     } catch (error) {
       const { message } = error as Error;

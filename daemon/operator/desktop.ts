@@ -89,6 +89,11 @@ export type ServerState = {
   waiting: number;
   /** The addresses that were compared so far, and when; null: none yet. */
   audited: { addresses: number; pages: number; at: string } | null;
+  /**
+   * Why the addresses are not compared; null: they are. `held`: the server keeps addresses back. `ended`: no process looks. `late`: none has
+   * succeeded for long. `since`: of addresses that are kept back; else when it was looked last, null: never.
+   */
+  unwatched: { why: 'held' | 'ended' | 'late'; since: string | null } | null;
   /** Its folder, which has the wallet. */
   folder: string;
   alarm: Alarm | null;

@@ -1,7 +1,9 @@
 /** The parts of every page of the desktop program: the list of servers, and the alarm about a foreign address. */
 import { type ReactNode, Suspense } from 'react';
+import type { ServerState } from '../../../daemon/operator/desktop.ts';
 import { useDesk } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
+import { useTimes } from '../../parts/format.ts';
 import { Icon, ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Said } from '../../parts/parts.tsx';
 import { pageOf } from '../../place.ts';
@@ -83,14 +85,37 @@ export function Alarms(): ReactNode {
   const t = useText(TEXTS);
   const { screen, parts } = useHashRoute();
   const shown = screen === 'servers' && parts[0] === 'alarm' ? parts[1] : null;
-  const alarmed = useServers()?.servers.filter(({ alarm, name }) => alarm && name !== shown) ?? [];
-  return alarmed.map(({ name }) => (
-    <div key={name} className="desk-alarm" role="alert">
-      <ShapeIcon shape="failed" size={24} />
-      <strong>{t('alarmTitle', { server: name })}</strong>
-      <a href={pageOf(null, `servers/alarm/${encodeURIComponent(name)}`)}>{t('alarmLook')}</a>
+  const servers = useServers()?.servers ?? [];
+  const alarmed = servers.filter(({ alarm, name }) => alarm && name !== shown);
+  return (
+    <>
+      {alarmed.map(({ name }) => (
+        <div key={name} className="desk-alarm" role="alert">
+          <ShapeIcon shape="failed" size={24} />
+          <strong>{t('alarmTitle', { server: name })}</strong>
+          <a href={pageOf(null, `servers/alarm/${encodeURIComponent(name)}`)}>{t('alarmLook')}</a>
+        </div>
+      ))}
+      {servers.map((server) => server.unwatched && !server.alarm && <Unwatched key={server.name} server={server} />)}
+    </>
+  );
+}
+
+/** Loud, and not red: no foreign address was seen, and none would be. */
+function Unwatched({ server: { name, unwatched } }: { server: ServerState }): ReactNode {
+  const t = useText(TEXTS);
+  const times = useTimes();
+  if (!unwatched) return null;
+  const { why, since } = unwatched;
+  const time = since === null ? '' : times.full(since);
+  return (
+    <div className="desk-unwatched" role="alert">
+      <ShapeIcon shape="waiting" size={24} />
+      <strong>{t('unwatched', { server: name })}</strong>
+      <span>{t(`unwatched_${why}`, { server: name, time })}</span>
+      {why !== 'held' && <span>{since === null ? t('lookedNever') : t('lookedLast', { time })}</span>}
     </div>
-  ));
+  );
 }
 
 /** In place of a console that does not answer. */

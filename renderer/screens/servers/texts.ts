@@ -82,6 +82,14 @@ export default texts(
       'This program shows its own pages. It takes none from the server, so the server cannot ask for your words.',
     alarmTitle: '{server} shows an address that is not yours',
     alarmLook: 'See what to do now',
+    unwatched: 'The addresses that {server} gives to payers are not compared now',
+    unwatched_held:
+      'It has kept back addresses since {time}. If that goes on, take it for a server that somebody controls.',
+    unwatched_ended:
+      'The process that signs and compares does not run on this computer. Its log beside the service’s says why.',
+    unwatched_late: 'No look has succeeded for hours. Compare with countinghouse --server {server} signer audit.',
+    lookedLast: 'Looked last: {time}.',
+    lookedNever: 'It was never looked.',
     alarmText:
       'Somebody may control the server. Money that payers send to this address is not yours. Your keys are safe: they are on this computer, and it has stopped signing.',
     alarmOver: 'No foreign address stands for {server}. This computer signs for it.',
@@ -196,6 +204,15 @@ export default texts(
     ownPages:
       'Dieses Programm zeigt seine eigenen Seiten. Vom Server nimmt es keine, darum kann er nicht nach Ihren Wörtern fragen.',
     alarmTitle: '{server} zeigt eine Adresse, die nicht Ihre ist',
+    unwatched: 'Die Adressen, die {server} an Zahler vergibt, werden jetzt nicht verglichen',
+    unwatched_held:
+      'Er hält seit {time} Adressen zurück. Bleibt das so, betrachten Sie ihn als Server, den jemand übernommen hat.',
+    unwatched_ended:
+      'Der Prozess, der unterschreibt und vergleicht, läuft auf diesem Computer nicht. Sein Protokoll neben dem des Dienstes sagt, warum.',
+    unwatched_late:
+      'Seit Stunden ist kein Vergleich gelungen. Vergleichen Sie mit countinghouse --server {server} signer audit.',
+    lookedLast: 'Zuletzt verglichen: {time}.',
+    lookedNever: 'Es wurde noch nie verglichen.',
     alarmLook: 'Was jetzt zu tun ist',
     alarmText:
       'Vielleicht hat jemand den Server übernommen. Geld, das Zahler an diese Adresse senden, ist nicht Ihres. Ihre Schlüssel sind sicher: Sie sind auf diesem Computer, und er unterschreibt nichts mehr.',

@@ -38,6 +38,7 @@ beforeEach(async () => {
     logFileOf: (server) => join(dataDir, `${server}.log`),
     told: () => {},
     alarmed: (server) => alarmed.push(server),
+    unwatched: () => {},
     changed: () => {},
   });
   await servers.open();

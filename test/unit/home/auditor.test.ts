@@ -11,7 +11,7 @@ import { deriveAddress } from '../../../daemon/chains/derive.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import type { GivenAddress } from '../../../daemon/contract/signing-machine.ts';
 import { ASSETS, assetOf, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
-import { keepAccount } from '../../../daemon/home/accounts.ts';
+import { keepAccount, keepOthers, missingOf } from '../../../daemon/home/accounts.ts';
 import { endAlarm, isStopped, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
@@ -105,6 +105,22 @@ describe('addresses from keys at home', () => {
   });
 });
 
+it('are derived of a bounded number of businesses at once, however many a server names', async () => {
+  const named = Array.from({ length: 10_000 }, (_, account_no) => ({
+    network: 'regtest' as const,
+    account_no,
+    watch_only: [],
+  }));
+  const missing = await missingOf(folder, named);
+  expect([missing.length, missing[0]?.account_no]).toEqual([100, 1]);
+  const derived: number[] = [];
+  await keepOthers(folder, named, async (_, no) => {
+    derived.push(no);
+    return {};
+  });
+  expect(derived).toHaveLength(100);
+});
+
 describe('the list of addresses', () => {
   it('is compared once, from where the last look ended', async () => {
     for (let i = 0; i < 450; i++) server.add(CHAINS[i % 3]!, i);
@@ -166,9 +182,12 @@ describe('the list of addresses', () => {
       found: [],
       notes: [expect.stringContaining('from number 1 on')],
     });
+    const heldSince = async () => (await auditedIn(folder))?.heldSince;
+    expect(await heldSince()).toBe('2026-03-04T05:06:07.000000Z');
     expect((await audit()).notes).toHaveLength(1);
     server.hides.clear();
     expect((await audit()).found).toMatchObject([{ shown: foreign('LTC'), invoice: 'slug3' }]);
+    expect(await heldSince()).toBeNull();
   });
 
   it('is compared anew when it goes back, also if it has grown past the old end meanwhile', async () => {
