@@ -234,7 +234,7 @@ export class Server {
     const { command, env, logFile } = this.#options;
     const [program, ...args] = command;
     this.#signing = new Service({
-      command: [program, ...args, '--server', this.name, 'signer', 'run'],
+      command: [program, ...args, '--server', this.name, 'signer', 'run', '--no-notification'],
       env,
       logFile,
       answers: async () => {

@@ -143,7 +143,7 @@ function alarmText(server: string, seen: readonly Foreign[]): string {
 const SAY_AGAIN_MS = 6 * 3_600_000;
 
 /** Says what looks found: a foreign address as loudly as a terminal can, an oddity once every six hours. */
-export function lookTold(session: Session, now: () => number = Date.now): (found: Look) => void {
+export function lookTold(session: Session, notifies = true, now: () => number = Date.now): (found: Look) => void {
   let [said, saidAt] = ['', 0];
   return ({ found, notes }) => {
     const text = notes.map(clean).join('\n');
@@ -154,7 +154,7 @@ export function lookTold(session: Session, now: () => number = Date.now): (found
     said = text;
     if (found.length === 0) return;
     session.note(`\u0007${alarmText(session.server ?? '', found)}`);
-    notify(session);
+    if (notifies) notify(session);
   };
 }
 

@@ -36,6 +36,10 @@ export function machineCommands(signer: Command, io: Io): void {
     );
   signer
     .command('run')
+    .option(
+      '--no-notification',
+      'show no notification of a foreign address, because the program that runs this one does',
+    )
     .description('at home: sign for the server that --server names, while this runs; Ctrl-C stops it')
     .action(action(io, run));
   auditCommands(signer, io);
@@ -150,9 +154,9 @@ async function codeFrom({ io }: Session, given: string | undefined): Promise<str
   }
 }
 
-type RunOptions = { autoLockMinutes: number; passphraseFile?: string };
+type RunOptions = { autoLockMinutes: number; passphraseFile?: string; notification: boolean };
 
-async function run(session: Session, { autoLockMinutes, passphraseFile }: RunOptions): Promise<void> {
+async function run(session: Session, { autoLockMinutes, passphraseFile, notification }: RunOptions): Promise<void> {
   if (session.server === null) throw usage('name the server: countinghouse --server NAME signer run');
   if (process.platform === 'win32') throw usage('this runs on Linux and macOS');
   const [{ signAtHome }, { version }] = await Promise.all([import('../home/signing.ts'), import('./version.ts')]);
@@ -164,7 +168,7 @@ async function run(session: Session, { autoLockMinutes, passphraseFile }: RunOpt
     log: (message) => session.note(clean(message)),
     told: (isConnected) =>
       session.note(isConnected ? `Connected with ${session.server}.` : 'The connection has ended.'),
-    audit: { env: session.io.env, told: lookTold(session) },
+    audit: { env: session.io.env, told: lookTold(session, notification) },
   });
   const { isStopped, stoppedText } = await import('../home/alarm.ts');
   if (await isStopped(session.dataDir)) session.note(stoppedText(session.server));
