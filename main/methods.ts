@@ -80,7 +80,7 @@ export function desktopMethods({
     'desktop.servers': () => servers.list(),
     'desktop.join': (asked) => servers.join(asked),
     'desktop.removeServer': ({ server }) => servers.remove(server),
-    'desktop.signAgain': ({ server, passphrase }) => servers.signAgain(server, passphrase),
+    'desktop.signAgain': (looked) => servers.signAgain(looked),
   };
 }
 

@@ -97,11 +97,11 @@ export class Servers {
     return this.list();
   }
 
-  /** The operator has looked at a foreign address. Throws `Rejected`: `signer.server`, `vault.*`. */
-  async signAgain(name: string, passphrase: string): Promise<ServerList> {
+  /** The operator has looked at foreign addresses. Throws `Rejected`: `signer.server`, `signer.foreign_address`, `vault.*`. */
+  async signAgain({ server: name, passphrase, shown }: DesktopParams<'desktop.signAgain'>): Promise<ServerList> {
     this.#needKnown(name);
     const folder = serverFolder(this.#options.dataDir, name);
-    await slowed(walletFolderIn(folder), () => signAgain(folder, passphrase, new Date().toISOString()));
+    await slowed(walletFolderIn(folder), () => signAgain(folder, passphrase, { shown, now: new Date().toISOString() }));
     return this.list();
   }
 

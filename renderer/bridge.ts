@@ -89,8 +89,8 @@ export type Desktop = {
   /** Connects this computer with a server. */
   join(asked: DesktopParams<'desktop.join'>): Promise<ServerState>;
   removeServer(server: string): Promise<ServerList>;
-  /** The operator has looked at a foreign address. */
-  signAgain(server: string, passphrase: string): Promise<ServerList>;
+  /** The operator has looked at foreign addresses. */
+  signAgain(looked: DesktopParams<'desktop.signAgain'>): Promise<ServerList>;
   settings(): Promise<DesktopSettings>;
   setLanguage(language: string): Promise<DesktopSettings>;
   setStartAtLogin(on: boolean): Promise<DesktopSettings>;

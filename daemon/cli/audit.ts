@@ -85,7 +85,7 @@ export async function failIfStopped(session: Session): Promise<void> {
 
 async function resume(session: Session, options: PassphraseOption): Promise<void> {
   needServer(session);
-  const { readAlarm, signAgain } = await import('../home/alarm.ts');
+  const { countIn, readAlarm, signAgain } = await import('../home/alarm.ts');
   const alarm: Alarm | null = await readAlarm(session.dataDir);
   if (!alarm) {
     session.print({ resumed: false, seen: [] }, () => 'No foreign address was seen. Signing is not stopped.\n');
@@ -98,7 +98,7 @@ async function resume(session: Session, options: PassphraseOption): Promise<void
     'Do you know why this address was shown, and is it harmless? Then this computer signs for the server again.';
   await confirm(session.io, session.yes, question);
   const passphrase = await passphraseOf(session, options);
-  await signAgain(session.dataDir, passphrase, new Date().toISOString());
+  await signAgain(session.dataDir, passphrase, { shown: countIn(alarm), now: new Date().toISOString() });
   session.print({ resumed: true, seen: alarm.seen }, () => 'This computer signs for the server again.\n');
 }
 

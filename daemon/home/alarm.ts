@@ -4,9 +4,10 @@
  * Invariants: while the file of an alarm is there, whatever it holds, this computer signs nothing for that server. The operator alone
  * ends it. It outlives restarts: it is on the disk before anything is said about it.
  */
-import { appendFile, readFile, rm } from 'node:fs/promises';
+import { appendFile, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Alarm, Foreign } from '../contract/signing-machine.ts';
+import { Rejected } from '../domain/errors.ts';
 import { exists, isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
 import { wordsOf } from '../wallet/wallet.ts';
 import { walletFolderIn } from './place.ts';
@@ -14,6 +15,9 @@ import { walletFolderIn } from './place.ts';
 const FILE = 'foreign-address.json';
 /** A line for each foreign address that the operator has looked at. */
 const LOOKED_FILE = 'foreign-addresses-looked-at.jsonl';
+/** The alarm while it is ended. */
+const ENDED_FILE = 'foreign-address-ended.json';
+const NOTHING_KNOWN: Alarm = { seen: [], more: 0 };
 /** More are counted, and not kept. */
 const SEEN_MAX = 50;
 
@@ -27,9 +31,17 @@ export const isStopped = (folder: string): Promise<boolean> => exists(join(folde
 /** The alarm of a server; null: there is none. A damaged file is an alarm of which nothing is known. */
 export async function readAlarm(folder: string): Promise<Alarm | null> {
   try {
-    return Alarm.parse(JSON.parse(await readFile(join(folder, FILE), 'utf8')));
+    return alarmIn(await readFile(join(folder, FILE), 'utf8'));
   } catch (error) {
-    return isMissing(error) ? null : { seen: [], more: 0 };
+    return isMissing(error) ? null : NOTHING_KNOWN;
+  }
+}
+
+function alarmIn(text: string): Alarm {
+  try {
+    return Alarm.parse(JSON.parse(text));
+  } catch {
+    return NOTHING_KNOWN;
   }
 }
 
@@ -50,22 +62,39 @@ export async function raiseAlarm(folder: string, found: readonly Foreign[]): Pro
   return fresh;
 }
 
+/** The word of an operator after a look. `shown`: how many addresses were shown (`countIn`). `now`: ISO 8601. */
+type Looked = { shown: number; now: string };
+
+/** How many foreign addresses an alarm is about. */
+export const countIn = ({ seen, more }: Alarm): number => seen.length + more;
+
 /**
- * The operator has looked, and signs for the server again. `folder`: of the server. Throws `Rejected`: `vault.*` for another passphrase.
+ * The operator has looked, and signs for the server again. `folder`: of the server. Throws `Rejected`: `vault.*` for another passphrase,
+ * `signer.foreign_address` if more were seen since.
  */
-export async function signAgain(folder: string, passphrase: string, now: string): Promise<void> {
+export async function signAgain(folder: string, passphrase: string, looked: Looked): Promise<void> {
   await wordsOf(walletFolderIn(folder), passphrase);
-  await endAlarm(folder, now);
+  await endAlarm(folder, looked);
 }
 
-/** The operator has looked: what was seen is remembered, and does not raise the alarm again. */
-export async function endAlarm(folder: string, now: string): Promise<void> {
+/**
+ * The operator has looked: what was seen is remembered, and does not raise the alarm again. Another process may add to the alarm
+ * meanwhile, which stands then. Throws `Rejected('signer.foreign_address')` if more were seen than he was shown.
+ */
+export async function endAlarm(folder: string, { shown, now }: Looked): Promise<void> {
   const alarm = await readAlarm(folder);
   if (!alarm) return;
+  if (countIn(alarm) > shown) {
+    throw new Rejected('signer.foreign_address', 'More foreign addresses were seen meanwhile: look at them, too');
+  }
   const lines = alarm.seen.map((one) => `${JSON.stringify({ looked_at: now, ...one })}\n`);
   await appendFile(join(folder, LOOKED_FILE), lines.join(''), { mode: 0o600 });
   await syncFolder(folder);
-  await rm(join(folder, FILE));
+  const ended = join(folder, ENDED_FILE);
+  await rename(join(folder, FILE), ended);
+  const last = alarmIn(await readFile(ended, 'utf8'));
+  await raiseAlarm(folder, last.seen);
+  await rm(ended);
 }
 
 const subjectOf = ({ where, invoice, shown }: Pick<Foreign, 'where' | 'invoice' | 'shown'>): string =>

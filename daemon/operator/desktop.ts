@@ -60,8 +60,8 @@ export const DESKTOP = {
   }),
   /** Forgets how a server is reached. The wallet for it stays in its folder. */
   'desktop.removeServer': z.strictObject({ server }),
-  /** The operator has looked at a foreign address. */
-  'desktop.signAgain': z.strictObject({ server, passphrase }),
+  /** The operator has looked at foreign addresses. `shown`: how many the page told of. */
+  'desktop.signAgain': z.strictObject({ server, passphrase, shown: z.int().min(0) }),
 } as const;
 
 export type DesktopMethod = keyof typeof DESKTOP;

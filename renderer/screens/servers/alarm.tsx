@@ -70,7 +70,7 @@ export function Alarm({ name }: { name: string }): ReactNode {
           <button type="button" className="button" onClick={() => print()}>
             {t('printSteps')}
           </button>
-          <SignAgain name={name} />
+          <SignAgain name={name} shown={seen.length + more} />
         </aside>
       </main>
     </>
@@ -95,7 +95,7 @@ function One({ seen: { where, invoice, chain, own, shown, account_no, index } }:
 }
 
 /** A small link: nobody shall press it to be rid of the red. */
-function SignAgain({ name }: { name: string }): ReactNode {
+function SignAgain({ name, shown }: { name: string; shown: number }): ReactNode {
   const t = useText(TEXTS);
   const { desktop } = useDesk();
   const [asking, setAsking] = useState(false);
@@ -109,7 +109,7 @@ function SignAgain({ name }: { name: string }): ReactNode {
     setError(null);
     setPassphrase('');
     desktop
-      .signAgain(name, passphrase)
+      .signAgain({ server: name, passphrase, shown })
       .then(take, setError)
       .finally(() => setBusy(false));
   };

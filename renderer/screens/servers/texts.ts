@@ -204,6 +204,7 @@ export default texts(
     ownPages:
       'Dieses Programm zeigt seine eigenen Seiten. Vom Server nimmt es keine, darum kann er nicht nach Ihren Wörtern fragen.',
     alarmTitle: '{server} zeigt eine Adresse, die nicht Ihre ist',
+    alarmLook: 'Was jetzt zu tun ist',
     unwatched: 'Die Adressen, die {server} an Zahler vergibt, werden jetzt nicht verglichen',
     unwatched_held:
       'Er hält seit {time} Adressen zurück. Bleibt das so, betrachten Sie ihn als Server, den jemand übernommen hat.',
@@ -213,7 +214,6 @@ export default texts(
       'Seit Stunden ist kein Vergleich gelungen. Vergleichen Sie mit countinghouse --server {server} signer audit.',
     lookedLast: 'Zuletzt verglichen: {time}.',
     lookedNever: 'Es wurde noch nie verglichen.',
-    alarmLook: 'Was jetzt zu tun ist',
     alarmText:
       'Vielleicht hat jemand den Server übernommen. Geld, das Zahler an diese Adresse senden, ist nicht Ihres. Ihre Schlüssel sind sicher: Sie sind auf diesem Computer, und er unterschreibt nichts mehr.',
     alarmOver: 'Für {server} steht keine fremde Adresse an. Dieser Computer unterschreibt dafür.',

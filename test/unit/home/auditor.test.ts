@@ -9,10 +9,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { contractOf, ethereumUri, paymentUri } from '../../../daemon/app/invoices/uri.ts';
 import { deriveAddress } from '../../../daemon/chains/derive.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
-import type { GivenAddress } from '../../../daemon/contract/signing-machine.ts';
+import type { Foreign, GivenAddress } from '../../../daemon/contract/signing-machine.ts';
 import { ASSETS, assetOf, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { keepAccount, keepOthers, missingOf } from '../../../daemon/home/accounts.ts';
-import { endAlarm, isStopped, readAlarm } from '../../../daemon/home/alarm.ts';
+import { endAlarm, isStopped, raiseAlarm, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
 import { addressIn, readPage } from '../../../daemon/home/page-text.ts';
@@ -22,7 +22,7 @@ import { qrSvg } from '../../../daemon/payment-page/qr.ts';
 import { renderPage } from '../../../daemon/payment-page/render.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { comparable, ownAddress } from '../../../daemon/wallet/own-address.ts';
-import { SEED } from '../wallet/signer-kit.ts';
+import { codeOf, SEED } from '../wallet/signer-kit.ts';
 
 const OTHER_SEED = new Uint8Array(64).fill(7);
 const NOW = Date.parse('2026-03-04T05:06:07Z');
@@ -141,7 +141,7 @@ describe('the list of addresses', () => {
     expect(found).toMatchObject([{ where: 'list', chain, index: 5, shown: foreign(chain, 5), own: own(chain, 5) }]);
     expect(await isStopped(folder)).toBe(true);
     expect((await readAlarm(folder))?.seen).toEqual(found);
-    await endAlarm(folder, 'now');
+    await endAlarm(folder, { shown: 50, now: 'now' });
     expect(await isStopped(folder)).toBe(false);
     // the same one, listed again after a restore, raises it no more; another one does
     await rm(join(folder, 'audit.json'));
@@ -218,6 +218,37 @@ describe('the list of addresses', () => {
     expect(await audit()).toMatchObject({ checked: 0, notes: [expect.stringContaining('signer audit')] });
     await keepAccount(folder, 'regtest', 0, KEYS);
     expect(await audit()).toMatchObject({ checked: 1, notes: [] });
+  });
+
+  it('keeps what is seen while the operator ends the alarm about others', async () => {
+    const seen = (index: number): Foreign => ({
+      at: 'now',
+      where: 'list',
+      invoice: null,
+      network: 'regtest',
+      chain: 'LTC',
+      account_no: 0,
+      index,
+      shown: `foreign ${index}`,
+      own: null,
+    });
+    await raiseAlarm(folder, [seen(0), seen(1)]);
+    expect(await codeOf(endAlarm(folder, { shown: 1, now: 'now' }))).toBe('signer.foreign_address');
+    expect((await readAlarm(folder))?.seen).toHaveLength(2);
+    await endAlarm(folder, { shown: 2, now: 'now' });
+    expect(await isStopped(folder)).toBe(false);
+    for (let index = 2; index < 102; index += 2) {
+      await raiseAlarm(folder, [seen(index)]);
+      const ended = endAlarm(folder, { shown: 1, now: 'now' }).then(
+        () => true,
+        () => false,
+      );
+      await raiseAlarm(folder, [seen(index + 1)]);
+      await ended;
+      expect((await readAlarm(folder))?.seen.map((one) => one.index)).toContain(index + 1);
+      await endAlarm(folder, { shown: 2, now: 'now' });
+      expect(await isStopped(folder)).toBe(false);
+    }
   });
 
   it('stops signing if the file of an alarm is damaged', async () => {
