@@ -42,6 +42,7 @@ export function Foot(props: FootProps): ReactNode {
       );
     case 'home':
     case 'wallet':
+      if (!steps.includes('keys')) return null;
       return <Link text={t('back')} run={() => setStep('keys')} />;
     case 'business':
       return steps.includes('accounts') ? <Link text={t('back')} run={() => setStep('keys')} /> : null;

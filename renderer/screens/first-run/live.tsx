@@ -1,12 +1,12 @@
 /**
  * The way to real money: where the keys live, a wallet with its words and their proof or accounts of another wallet, a business, its sources,
- * and the keys for the shop.
+ * and the keys for the shop. For a server it begins with the wallet: who connected this computer with it has said where the keys live.
  *
  * Invariant: words and passphrase live in this component only, and are dropped when the account's keys are derived.
  */
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { Params, Result } from '../../bridge.ts';
-import { useCall, useData } from '../../data.tsx';
+import { useCall, useData, useServerName } from '../../data.tsx';
 import { useBusinesses } from '../../frame/business.tsx';
 import { useText } from '../../i18n.ts';
 import { useCustody, useKeyholder } from '../../keyholder.ts';
@@ -34,7 +34,8 @@ export function Live(): ReactNode {
   const { client, session } = useData();
   const { choose } = useBusinesses();
   const status = useCall('wallet.status', {});
-  const [step, setStep] = useState<Step>('keys');
+  const isOfServer = useServerName() !== null;
+  const [step, setStep] = useState<Step>(isOfServer ? 'wallet' : 'keys');
   const [where, setWhere] = useState<Where | null>(null);
   const [draft, setDraft] = useState<Draft>(NO_DRAFT);
   const [opened, setOpened] = useState<Opened | null>(null);
@@ -55,7 +56,7 @@ export function Live(): ReactNode {
   const hasWallet = status.data !== undefined && status.data.wallet.state !== 'none';
   const likely = useFirstWhere(hasWallet);
   const chosen = where ?? likely;
-  const steps: readonly Step[] = STEPS[chosen];
+  const steps: readonly Step[] = isOfServer ? STEPS.here.slice(1) : STEPS[chosen];
   return (
     <Steps
       title={t('title')}
