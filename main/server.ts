@@ -22,7 +22,7 @@ import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
 import { isAway, type SignerStatus } from '../daemon/wallet/signer/port.ts';
 import { areWordsUnproved, hasWallet, walletFingerprint, wordsOf } from '../daemon/wallet/wallet.ts';
 import { Drills } from './drills.ts';
-import { ALARM_LOOK_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS, WATCH_LOOK_MS } from './limits.ts';
+import { ALARM_LOOK_MS, ANSWER_MS, SIGNER_BEGINS_MS, SIGNER_LOOK_MS, WATCH_LOOK_MS } from './limits.ts';
 import { slowed, slowedKeyholder } from './methods.ts';
 import { Service } from './service.ts';
 import { Watch } from './watch.ts';
@@ -250,9 +250,11 @@ export class Server {
     const ticks = performance.now();
     if (ticks - this.#watchedAt < WATCH_LOOK_MS) return;
     this.#watchedAt = ticks;
+    // one that does not answer must not hold up the look for an alarm
+    const silent = sleep(ANSWER_MS, this.#end.signal).then(() => null);
     const [audited, signer, isThere] = await Promise.all([
       auditedIn(this.#folder),
-      this.#signer(),
+      Promise.race([this.#signer(), silent]),
       hasWallet(walletFolderIn(this.#folder)),
     ]);
     const before = this.#watch.unwatched?.why;

@@ -117,11 +117,8 @@ async function join(session: Session, options: JoinOptions, server = '', given?:
   try {
     await needSameServer(folder, code);
   } catch (error) {
-    await confirm(
-      session.io,
-      session.yes,
-      `${(error as Error).message}. Connect? Another --as gives it words of its own.`,
-    );
+    if (!(error instanceof Rejected)) throw error;
+    await confirm(session.io, session.yes, `${error.message}. Connect? Another --as gives it words of its own.`);
   }
   await place.writeServer(folder, await joinServer(url, code, name.data));
   const next = {
