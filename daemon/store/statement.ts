@@ -76,15 +76,15 @@ function bound(value: Value | undefined, name: string): Stored {
 
 /**
  * Declares a statement: `statement((p: { slug: string }) => sqlite.selectFrom('invoice')….where('slug', '=', p.slug))`.
- * The function may use its parameters only as whole values, because it gets markers instead of values.
+ * The function may use its parameters only as whole values, because it gets markers instead of values. It may also return SQL (`sql`).
  */
 export function statement<P extends { [name in keyof P]: Value }, R>(
-  build: (parameters: P) => { compile(): CompiledQuery<R> },
+  build: (parameters: P) => { compile(by: typeof sqlite): CompiledQuery<R> },
 ): Statement<P, R> {
   const markers = new Proxy({} as P, { get: (_, name) => new Marker(String(name)) });
   let compiled: CompiledQuery<R> | undefined;
   const compile = (): CompiledQuery<R> => {
-    compiled ??= build(markers).compile();
+    compiled ??= build(markers).compile(sqlite);
     return compiled;
   };
   return {

@@ -5,6 +5,7 @@
 import { LISTED_SETTING } from '../../store/lately.ts';
 import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
 import {
+  type Behind,
   deleteInvoiceLately,
   insertListed,
   insertOrdered,
@@ -23,14 +24,12 @@ const LISTED_FROM = 8_000;
 /** Invoices per write: about a millisecond. */
 const LISTED_AT_ONCE = 200;
 
-type Position = { business_id: number; from: number; at: number; id: number; limit: number };
-
 /** The invoices of a business behind a position and not before the time `from`, newest first, even deleted ones. */
-export const invoicesBehind = (reader: Reader, position: Position): InvoiceRow[] =>
+export const invoicesBehind = (reader: Reader, position: Behind): InvoiceRow[] =>
   reader.all(listedBehind, position).flatMap(({ id }) => reader.get(invoiceById, { id }) ?? []);
 
 /** Those of them with a reference of the shop. */
-export const invoicesOfOrderBehind = (reader: Reader, position: Position & { order_id: string }): InvoiceRow[] =>
+export const invoicesOfOrderBehind = (reader: Reader, position: Behind & { order_id: string }): InvoiceRow[] =>
   reader.all(orderedBehind, position).flatMap(({ id }) => reader.get(invoiceById, { id }) ?? []);
 
 /** Whether so many are to be added to the lists that it is worth it. */

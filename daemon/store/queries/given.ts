@@ -1,41 +1,43 @@
 /** Statements about the addresses that were given out, in the order in which they were. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { insert, sqlite, statement } from '../statement.ts';
 import { invoiceOfTarget } from './ready.ts';
 
 export const insertGiven = insert('given', ['target_id', 'invoice_id']);
 
-const written = (query: RawBuilder<never>) => ({ compile: () => query.compile(sqlite) });
-
 /** Remembers an address whose row does not say yet to which invoice it was given. */
-export const insertLately = statement((p: { target_id: number; invoice_id: number }) =>
-  written(sql`INSERT INTO given_lately (target_id, invoice_id) VALUES (${p.target_id}, ${p.invoice_id})`),
+export const insertLately = statement(
+  (p: { target_id: number; invoice_id: number }) =>
+    sql`INSERT INTO given_lately (target_id, invoice_id) VALUES (${p.target_id}, ${p.invoice_id})`,
 );
 
 /** The next index of an account that may be ready. */
-export const setReadyFrom = statement((p: { account_id: number; idx: number }) =>
-  written(sql`INSERT INTO ready_from (account_id, idx) VALUES (${p.account_id}, ${p.idx})
-    ON CONFLICT (account_id) DO UPDATE SET idx = excluded.idx`),
+export const setReadyFrom = statement(
+  (p: { account_id: number; idx: number }) =>
+    sql`INSERT INTO ready_from (account_id, idx) VALUES (${p.account_id}, ${p.idx})
+    ON CONFLICT (account_id) DO UPDATE SET idx = excluded.idx`,
 );
 
 /** Those that are to be entered into their rows, in the order of these. */
-export const latelyAfter = statement((p: { after: number; limit: number }) => ({
-  compile: () =>
-    sql<{ target_id: number; invoice_id: number }>`SELECT target_id, invoice_id FROM given_lately
-      WHERE target_id > ${p.after} ORDER BY target_id LIMIT ${p.limit}`.compile(sqlite),
-}));
+export const latelyAfter = statement(
+  (p: { after: number; limit: number }) => sql<{
+    target_id: number;
+    invoice_id: number;
+  }>`SELECT target_id, invoice_id FROM given_lately
+      WHERE target_id > ${p.after} ORDER BY target_id LIMIT ${p.limit}`,
+);
 
-export const deleteLately = statement((p: { target_id: number }) =>
-  written(sql`DELETE FROM given_lately WHERE target_id = ${p.target_id}`),
+export const deleteLately = statement(
+  (p: { target_id: number }) => sql`DELETE FROM given_lately WHERE target_id = ${p.target_id}`,
 );
 
 /** Returns a row if more than `above` are to be entered. */
-export const latelyAbove = statement((p: { above: number }) => ({
-  compile: () =>
+export const latelyAbove = statement(
+  (p: { above: number }) =>
     sql<{
       target_id: number;
-    }>`SELECT target_id FROM given_lately WHERE target_id > 0 LIMIT 1 OFFSET ${p.above}`.compile(sqlite),
-}));
+    }>`SELECT target_id FROM given_lately WHERE target_id > 0 LIMIT 1 OFFSET ${p.above}`,
+);
 
 export const lastGiven = statement(() =>
   sqlite.selectFrom('given').select('no').orderBy('no', 'desc').limit(sql.lit(1)),

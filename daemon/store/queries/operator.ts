@@ -131,48 +131,48 @@ const UNPAID = sql`invoice INDEXED BY invoice_unpaid`;
 const isUnpaid = sql`status = 'unpaid' AND deleted_at IS NULL`;
 
 /** The unpaid invoices below an id of all businesses but the sandbox's, newest first. */
-export const unpaidBelow = statement((p: { below: number; limit: number }) => ({
-  compile: () =>
-    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below}
+export const unpaidBelow = statement(
+  (p: { below: number; limit: number }) => sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below}
       AND business_id NOT IN (SELECT id FROM business WHERE network = 'sandbox')
-      ORDER BY id DESC LIMIT ${p.limit}`.compile(sqlite),
-}));
+      ORDER BY id DESC LIMIT ${p.limit}`,
+);
 
 /** The lowest of the newest `limit` unpaid invoices below an id, how many there are, and how many of these are of a business. */
-export const sliceOfUnpaid = statement((p: { business_id: number; below: number; limit: number }) => ({
-  compile: () =>
-    sql<{ n: number; from: number | null; own: number }>`
+export const sliceOfUnpaid = statement(
+  (p: { business_id: number; below: number; limit: number }) => sql<{ n: number; from: number | null; own: number }>`
       SELECT count(*) AS n, min(id) AS "from", coalesce(sum(business_id = ${p.business_id}), 0) AS own
       FROM (SELECT id, business_id FROM ${UNPAID} WHERE ${isUnpaid} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit})
-        AS some`.compile(sqlite),
-}));
+        AS some`,
+);
 
 type UnpaidSlice = { business_id: number; from: number; below: number };
 
 /** The unpaid invoices of a business with ids in a range, newest first. */
-export const unpaidBetween = statement((p: UnpaidSlice & { limit: number }) => ({
-  compile: () =>
-    sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND business_id = ${p.business_id}
-      AND id >= ${p.from} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit}`.compile(sqlite),
-}));
+export const unpaidBetween = statement(
+  (
+    p: UnpaidSlice & { limit: number },
+  ) => sql<InvoiceRow>`SELECT * FROM ${UNPAID} WHERE ${isUnpaid} AND business_id = ${p.business_id}
+      AND id >= ${p.from} AND id < ${p.below} ORDER BY id DESC LIMIT ${p.limit}`,
+);
 
 /** How many these are, and how many of them have expired. */
-export const countUnpaid = statement((p: UnpaidSlice) => ({
-  compile: () =>
-    sql<{ n: number; expired: number }>`SELECT count(*) AS n, coalesce(sum(${hasExpired}), 0) AS expired FROM ${UNPAID}
-      WHERE ${isUnpaid} AND business_id = ${p.business_id} AND id >= ${p.from} AND id < ${p.below}`.compile(sqlite),
-}));
+export const countUnpaid = statement(
+  (p: UnpaidSlice) => sql<{
+    n: number;
+    expired: number;
+  }>`SELECT count(*) AS n, coalesce(sum(${hasExpired}), 0) AS expired FROM ${UNPAID}
+      WHERE ${isUnpaid} AND business_id = ${p.business_id} AND id >= ${p.from} AND id < ${p.below}`,
+);
 
 /** Those of them that got less than they ask for. */
-export const shortBetween = statement((p: UnpaidSlice) => ({
-  compile: () =>
-    sql<{ id: number }>`SELECT invoice.id FROM ${UNPAID} CROSS JOIN payment ON payment.invoice_id = invoice.id
+export const shortBetween = statement(
+  (p: UnpaidSlice) => sql<{
+    id: number;
+  }>`SELECT invoice.id FROM ${UNPAID} CROSS JOIN payment ON payment.invoice_id = invoice.id
       WHERE invoice.status = 'unpaid' AND invoice.deleted_at IS NULL AND invoice.business_id = ${p.business_id}
         AND invoice.id >= ${p.from} AND invoice.id < ${p.below} AND payment.received <> '0'
-        AND (length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`.compile(
-      sqlite,
-    ),
-}));
+        AND (length(payment.received), payment.received) < (length(payment.quote_amount), payment.quote_amount)`,
+);
 
 /** Invoices whose money waits for a decision in the inbox, up to a limit. */
 export const undecidedInvoices = statement((p: { business_id: number; limit: number }) =>
@@ -206,13 +206,12 @@ export const paymentsBetween = statement(
  * The invoices of an amount in any currency, even deleted ones, with ids from one up to below another, newest first. The index has
  * the amounts in the order of the ids, so it is read between the two; SQLite by itself would read the rows.
  */
-export const invoicesOfAmount = statement((p: { from: number; below: number; amount: bigint; limit: number }) => ({
-  compile: () =>
-    sql<{ id: number }>`SELECT id FROM invoice INDEXED BY invoice_by_amount
-      WHERE id >= ${p.from} AND id < ${p.below} AND amount = ${p.amount} ORDER BY id DESC LIMIT ${p.limit}`.compile(
-      sqlite,
-    ),
-}));
+export const invoicesOfAmount = statement(
+  (p: { from: number; below: number; amount: bigint; limit: number }) => sql<{
+    id: number;
+  }>`SELECT id FROM invoice INDEXED BY invoice_by_amount
+      WHERE id >= ${p.from} AND id < ${p.below} AND amount = ${p.amount} ORDER BY id DESC LIMIT ${p.limit}`,
+);
 
 /** An address of ours that was given out. */
 export const givenTarget = statement((p: { script: Uint8Array; chain_key: string }) =>
