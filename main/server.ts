@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Call, Method, Result } from '../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
 import { keepMissing, missingOf } from '../daemon/home/accounts.ts';
-import { isStopped, readAlarm } from '../daemon/home/alarm.ts';
+import { countIn, isStopped, readAlarm } from '../daemon/home/alarm.ts';
 import { auditedIn } from '../daemon/home/auditor.ts';
 import { ServerCalls } from '../daemon/home/call.ts';
 import { homeCustody } from '../daemon/home/custody.ts';
@@ -270,7 +270,7 @@ export class Server {
     if (this.#end.signal.aborted) return;
     const look = async (): Promise<void> => {
       const alarm = (await isStopped(this.#folder)) ? await readAlarm(this.#folder) : null;
-      const seen = alarm === null ? 0 : alarm.seen.length + alarm.more + 1;
+      const seen = alarm === null ? 0 : countIn(alarm) + 1;
       if (seen > this.#foreign) this.#options.alarmed();
       this.#foreign = seen;
       await this.#lookWhoWatches();

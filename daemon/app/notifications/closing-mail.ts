@@ -8,7 +8,7 @@
  */
 import { Rejected } from '../../domain/errors.ts';
 import { type Message, message } from '../../domain/messages.ts';
-import { MS_PER_DAY } from '../../domain/time.ts';
+import { MS_PER_DAY, putOffUntil } from '../../domain/time.ts';
 import { closingMailOf, dueClosingMails, saveClosingMail } from '../../store/queries/closing-mail.ts';
 import { closingById, closingsOf } from '../../store/queries/counter.ts';
 import type { Row } from '../../store/schema.ts';
@@ -76,7 +76,7 @@ export const mailOfClosing = (reader: Reader, closingId: number): ClosingMail | 
  */
 export function takeClosingMail(app: App, tx: Tx, canSend: boolean): ClosingMail | null {
   const now = app.now();
-  for (const row of tx.all(dueClosingMails, { now, putOffUntil: now + MS_PER_DAY, limit: DUE_MAX })) {
+  for (const row of tx.all(dueClosingMails, { now, putOffUntil: putOffUntil(now), limit: DUE_MAX })) {
     if (row.state === 'sending') end(app, tx, row, 'unknown', message('mail.ended'));
     else if (quarantineOf(tx)) end(app, tx, row, 'unknown', message('mail.restored'));
     else if (!canSend) end(app, tx, row, 'failed', message('mail.off'));

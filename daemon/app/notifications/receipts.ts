@@ -9,7 +9,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { Rejected } from '../../domain/errors.ts';
-import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, putOffUntil } from '../../domain/time.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import { paymentOf } from '../../store/queries/invoices.ts';
 import {
@@ -94,7 +94,7 @@ export function forgetOldReceipts(app: App, tx: Tx): void {
 /** Those that are to be sent now. */
 export function nextReceipts(app: App): Receipt[] {
   const now = app.now();
-  return app.store.all(dueReceipts, { now, putOffUntil: now + MS_PER_DAY, limit: DUE_MAX });
+  return app.store.all(dueReceipts, { now, putOffUntil: putOffUntil(now), limit: DUE_MAX });
 }
 
 /** Whether a receipt was asked for so long ago that it is forgotten, not sent. */

@@ -13,7 +13,7 @@ import { EVENT_TYPES, type EventType, type InvoiceNews, TEST_EVENT } from '../..
 import { type Message, message, textOf } from '../../domain/messages.ts';
 import { FIAT_DECIMALS, formatDecimal, formatUnits } from '../../domain/money.ts';
 import { FLAG } from '../../domain/payment.ts';
-import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, putOffUntil } from '../../domain/time.ts';
 import { apiStatus, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { type InvoiceRow, type PaymentRow, paymentOf } from '../../store/queries/invoices.ts';
 import {
@@ -53,8 +53,6 @@ const WAITS_MS = [
   20 * MS_PER_HOUR,
   20 * MS_PER_HOUR + 25 * MS_PER_MINUTE,
 ];
-/** None of these pauses is longer: what is due later was put off by a clock that was ahead. */
-const PUT_OFF_MS_MAX = MS_PER_DAY;
 /** An endpoint is disabled after this time without a success. */
 const FAILING_MAX_MS = 3 * MS_PER_DAY;
 /** How long the secret before a rotation also signs. */
@@ -169,7 +167,7 @@ export function dueFor(app: App, endpoint: EndpointRow, limit: number): Delivery
   const now = app.now();
   const due = (from: number, until: number): Delivery[] =>
     app.store.all(dueDeliveries, { endpoint_id: endpoint.id, from, until, limit });
-  return [...due(0, now), ...due(now + PUT_OFF_MS_MAX + 1, NEWEST)].slice(0, limit);
+  return [...due(0, now), ...due(putOffUntil(now) + 1, NEWEST)].slice(0, limit);
 }
 
 /** The headers of an attempt: id, time, and a signature with each valid secret. */

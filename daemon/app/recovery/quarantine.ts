@@ -25,8 +25,8 @@ const RESTORED_SETTING = 'restored';
  * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
  * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
  * backup, 0 for none. `stored`: the newest credit and debit that were stored when it began, 0 for none: what is stored later is news at
- * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was found out. `read_again`: the
- * chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
+ * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was
+ * found out. `read_again`: the chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
  * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `asked`: the chains whose
  * source was asked for addresses. `behind`: how often facts came behind the search for unknown spends, and by chain the height from

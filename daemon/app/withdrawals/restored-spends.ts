@@ -161,14 +161,16 @@ function isOurs(reader: Reader, id: number): boolean {
 function* unknownSpendsOfNews(reader: Reader, chain: ChainRuntime, record: QuarantineRecord): Generator<UnknownSpend> {
   const { key } = chain;
   let id = lookedIn(chain, record)?.creditId ?? record.stored?.credit ?? Number.MAX_SAFE_INTEGER;
-  for (let page = reader.all(creditsStoredAfter, { id, limit: PAGE }); page.length > 0; ) {
+  for (;;) {
+    const page = reader.all(creditsStoredAfter, { id, limit: PAGE });
     for (const { chain_key, account_id, spent_txid: txid, spent_block_height: height, spent_block_hash } of page) {
       if (chain_key !== key || txid === null || height === null) continue;
       if (reader.get(versionByTxid, { txid, chain_key }) || !isOfOurTime(reader, account_id, height)) continue;
       yield { txid, blockHash: spent_block_hash };
     }
-    id = page.at(-1)!.id;
-    page = reader.all(creditsStoredAfter, { id, limit: PAGE });
+    const last = page.at(-1);
+    if (!last) return;
+    id = last.id;
   }
 }
 
