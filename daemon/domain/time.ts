@@ -4,5 +4,5 @@ export const MS_PER_MINUTE = 60 * MS_PER_SECOND;
 export const MS_PER_HOUR = 60 * MS_PER_MINUTE;
 export const MS_PER_DAY = 24 * MS_PER_HOUR;
 
-/** Nothing that is tried again waits for more than a day: if it is due after this time, a clock that was ahead has put it off. */
+/** Each pause before another try is a day at most: a try that is due after this time was put off by a clock that was ahead. */
 export const putOffUntil = (now: number): number => now + MS_PER_DAY;
