@@ -202,7 +202,8 @@ describe.skipIf(!hasAnvil)(anvilTitle('takings that are forwarded on anvil'), ()
     await said(shop.service.dataDir, 'forward', 'send', BUSINESS, 'USDT_ERC20');
     await shop.mining('the token arrived', async () => (await shop.tokensAt(cold)) === there + 24n * USDT);
     expect(gasesTo(token)).toBe(1);
-    expect(await shop.coinsAt(tank)).toBeLessThan(ETHER / 20n);
+    // the plan looks at its own pace: before the token's run, or after it
+    await shop.mining('the tank is sent', async () => (await shop.coinsAt(tank)) < ETHER / 20n);
     await said(shop.service.dataDir, 'forward', 'end', BUSINESS, 'ETH', ...secret());
     await shop.bury();
   });
