@@ -111,6 +111,7 @@ const ANSWERS: { readonly [code in RejectCode]?: Partial<Answers> } = {
   'psbt.replaced': CONFLICT,
   'vault.exists': CONFLICT,
   'spend.open': CONFLICT,
+  'spend.unknown': CONFLICT,
   'withdrawal.state': CONFLICT,
   'withdrawal.overtaken': CONFLICT,
   'withdrawal.descendant': CONFLICT,

@@ -114,6 +114,8 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'spend.unconfirmed': 'Die Einzahlung hat ihre Bestätigungen noch nicht',
   'spend.uncovered':
     'Die Einzahlungen dafür sind nicht mehr alle bestätigt: Sie wartet auf sie, oder Sie lehnen sie ab',
+  'spend.unknown':
+    'Eine Transaktion dieser Adresse wartet, die nicht von diesem Gerät ist: Ein anderes hat oder hatte dieselben Wörter. Bezahlt wird von dort erst, wenn ein Block sie hat oder das Netz sie vergessen hat',
   'spend.unsettled': 'Geld dafür kam erst vor wenigen Blöcken und hat seine Bestätigungen noch nicht',
   'store.disk': 'Die Festplatte ist voll: Es kann nichts gespeichert werden',
   'vault.exists': 'Es gibt schon eine solche Wallet',

@@ -171,9 +171,18 @@ async function refused(app: App, row: WithdrawalRow, error: Rejected): Promise<V
   }
 }
 
-/** A token may be paused, or block an address, or a refund's deposits vanish: then the withdrawal waits until that has changed. */
+/** Reasons that a person has to know of: a withdrawal waits until they have changed. */
+const TOLD: ReadonlySet<string> = new Set([
+  // a token is paused, or blocks an address
+  'spend.refused',
+  // a refund's deposits vanished
+  'spend.uncovered',
+  // another machine pays with the same words
+  'spend.unknown',
+]);
+
 async function tellRefused(app: App, { id, chain_key }: WithdrawalRow, error: Rejected): Promise<void> {
-  if (error.code !== 'spend.refused' && error.code !== 'spend.uncovered') return;
+  if (!TOLD.has(error.code)) return;
   await raise(
     app,
     networkOf(chain_key),

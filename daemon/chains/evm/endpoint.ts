@@ -421,6 +421,12 @@ export class EvmEndpoint implements Endpoint, HeaderSource<Header> {
     return replies.map((reply) => ('error' in reply ? null : quantityOf(reply.result, 'nonce')));
   }
 
+  /** How many transactions an address has sent, with those in this endpoint's pool that follow them; 0 where it does not tell. */
+  async nonceInPool(address: string, signal: AbortSignal): Promise<bigint> {
+    const [reply] = await this.#pacing.many([['eth_getTransactionCount', address, 'pending']], signal);
+    return !reply || 'error' in reply ? 0n : quantityOf(reply.result, 'nonce');
+  }
+
   /** The same as `balances` of a token: null where that state or the contract is not there. */
   async tokenBalances(
     contract: string,

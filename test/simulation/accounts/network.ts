@@ -59,6 +59,9 @@ const quantity = (number: bigint | number): Hex => `0x${number.toString(16)}`;
 export const idOf = (tx: MachineTx): Hex => bytesToHex(tx.hash());
 const senderOf = (tx: MachineTx): Hex => bytesToHex(tx.getSenderAddress().bytes);
 
+/** The most that a transaction may take from its sender, wei. */
+const costOf = ({ gasLimit, maxFeePerGas, value }: MachineTx): bigint => gasLimit * maxFeePerGas + value;
+
 export class AccountNetwork {
   readonly name: EvmChain;
   readonly machine: Machine;
@@ -127,7 +130,7 @@ export class AccountNetwork {
     return done;
   }
 
-  /** Mines blocks, the first with what waits and can pay. `seconds`: how long each takes. */
+  /** Mines blocks, the first with what waits and can pay. */
   mine(count = 1): Promise<void> {
     return this.alone(async () => {
       for (let i = 0; i < count; i++) await this.#mineOne();
@@ -154,8 +157,10 @@ export class AccountNetwork {
         taken.push({ tx, gasUsed: totalGasSpent, receipt, created });
         this.pool.delete(id);
       } catch {
-        // it waits for a lower price, an earlier nonce or money, or its nonce was used
-        if (tx.nonce < (await this.#nonceNow(tx))) this.pool.delete(id);
+        // it waits for a lower price or an earlier nonce, or its nonce was used; nodes drop what costs more than its sender has
+        // (go-ethereum's core/txpool/legacypool: demoteUnexecutables)
+        const { nonce, balance } = await this.#now(tx);
+        if (tx.nonce < nonce || balance < costOf(tx)) this.pool.delete(id);
       }
     }
     const { block } = await builder.build();
@@ -176,8 +181,10 @@ export class AccountNetwork {
     this.byHash.set(hash, mined);
   }
 
-  async #nonceNow(tx: MachineTx): Promise<bigint> {
-    return (await this.machine.state.getAccount(tx.getSenderAddress()))?.nonce ?? 0n;
+  /** The sender's account within the block that is made. */
+  async #now(tx: MachineTx): Promise<{ nonce: bigint; balance: bigint }> {
+    const account = await this.machine.state.getAccount(tx.getSenderAddress());
+    return { nonce: account?.nonce ?? 0n, balance: account?.balance ?? 0n };
   }
 
   /** What waits, each sender's in the order of its nonces. */
@@ -204,8 +211,7 @@ export class AccountNetwork {
     if (this.pool.has(id)) return 'already known';
     const { nonce, balance } = await this.accountAt(senderOf(tx), this.tip);
     if (tx.nonce < nonce) return 'nonce too low';
-    const cost = tx.gasLimit * tx.maxFeePerGas + tx.value;
-    if (balance < cost) return 'insufficient funds for gas * price + value';
+    if (balance < costOf(tx)) return 'insufficient funds for gas * price + value';
     const from = senderOf(tx);
     const other = [...this.pool.values()].find((one) => one.nonce === tx.nonce && senderOf(one) === from);
     if (other) {
@@ -218,6 +224,14 @@ export class AccountNetwork {
     this.pool.set(id, tx);
     this.seen.set(id, tx);
     return null;
+  }
+
+  /** The nonce after those of an address that wait one after the other. `nonce`: the next one after its blocks. */
+  nonceInPool(address: Hex, nonce: bigint): bigint {
+    const waiting = [...this.pool.values()].filter((tx) => senderOf(tx) === address);
+    let next = nonce;
+    while (waiting.some((tx) => tx.nonce === next)) next++;
+    return next;
   }
 
   #signed(fields: { nonce: bigint; gasLimit: bigint; to?: Hex; value: bigint; data?: Uint8Array }): MachineTx {

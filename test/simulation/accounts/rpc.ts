@@ -186,7 +186,8 @@ async function account(network: AccountNetwork, method: string, address: Hex, ta
   const mined = blockAt(network, tag);
   if (!mined) return refusal('header for hash not found');
   const { nonce, balance } = await network.accountAt(address, mined);
-  return { result: quantity(method === 'eth_getBalance' ? balance : nonce) };
+  if (method === 'eth_getBalance') return { result: quantity(balance) };
+  return { result: quantity(tag === 'pending' ? network.nonceInPool(address, nonce) : nonce) };
 }
 
 async function run(network: AccountNetwork, method: string, call: Call, tag: Tag): Promise<Answered> {

@@ -25,6 +25,8 @@ type Gas = bigint | RpcError;
 type Answers = {
   price?: GasPrice;
   nonce?: bigint;
+  /** How many transactions of the sender there are with those in its pool; default: it does not tell. */
+  pool?: bigint;
   gas?: Gas | ((from: string) => Gas);
   /** Of each address; default: more than anybody has. */
   coins?: bigint;
@@ -49,6 +51,7 @@ function sourceOf(...all: Answers[]): EvmSource {
       },
       gasPrice: async () => need(answers?.price),
       nonces: async () => [need(answers?.nonce)],
+      nonceInPool: async () => need(answers && (answers.pool ?? 0n)),
       trial: async ({ from }) => {
         const told = need(answers?.gas ?? 21_000n);
         const gas = typeof told === 'function' ? told(from) : told;
@@ -117,6 +120,28 @@ describe('the next nonce', () => {
   it('is any that two operators tell, and that the only one tells', async () => {
     expect((await planned(sourceOf({ price: fair, nonce: 9n }, { price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
     expect((await planned(sourceOf({ price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
+  });
+
+  it('is not given while pools have a transaction that the books do not have', async () => {
+    const at = (...pools: bigint[]) => sourceOf(...pools.map((pool) => ({ price: fair, nonce: 7n, pool })));
+    const waits = /Transaction 7 of 0x\w+ waits for a block, and this machine did not make it/;
+    await expect(planned(at(8n), 7n)).rejects.toThrow(waits);
+    await expect(planned(at(8n, 9n), 7n)).rejects.toThrow(waits);
+    await expect(planned(at(7n, 9n, 8n), 7n)).rejects.toThrow(waits);
+    // one that lies stops nothing, and neither does one that tells no pool
+    expect((await planned(at(9n, 7n), 7n)).nonce).toBe(7n);
+    expect((await planned(at(7n, 9n, 7n), 7n)).nonce).toBe(7n);
+    expect((await planned(at(0n), 7n)).nonce).toBe(7n);
+    expect((await planned(at(9n, 0n), 7n)).nonce).toBe(7n);
+    // what the books have sent themselves
+    expect((await planned(at(8n, 8n), 8n)).nonce).toBe(8n);
+    expect((await planned(at(12n, 12n), 12n)).nonce).toBe(12n);
+  });
+
+  it('of a version that takes the place of another is the same, whatever pools have', async () => {
+    const source = sourceOf({ price: fair, nonce: 7n, pool: 9n });
+    const reserved = { conflictKeys: [nonceKey(TANK, 7n)] };
+    expect((await planned(source, 8n, reserved)).nonce).toBe(7n);
   });
 });
 

@@ -95,6 +95,16 @@ export class EvmSource implements SpendingSource {
   }
 
   /**
+   * How many transactions of an address (hex with 0x) blocks and pools contain, as two operators' endpoints say, where two answer: one
+   * that lies stops no payment.
+   */
+  async nonceInPools(address: string, signal: AbortSignal): Promise<bigint> {
+    const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.nonceInPool(address, limit);
+    const isEnough = (told: readonly bigint[]): boolean => told.length >= OPERATORS_MAX;
+    return lowerOf(await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal));
+  }
+
+  /**
    * The gas that a transaction needs now, as operators agree (`agreedOf`). Throws `Rejected('spend.refused')` if it would fail, also
    * while one of two operators says so.
    */

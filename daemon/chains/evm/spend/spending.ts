@@ -135,6 +135,7 @@ export class EvmSpending extends OfSource implements Spending {
     const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), isExplained, limit());
     const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
     if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
+    if (!reserved) await this.#needNoOther(sender, nonce, limit);
     return {
       kind: 'evm',
       network: this.#network.network,
@@ -150,6 +151,14 @@ export class EvmSpending extends OfSource implements Spending {
       outputs: [output],
       fee,
     };
+  }
+
+  /**
+   * Throws `Rejected('spend.unknown')` while pools have a transaction of the address that the books do not have: another machine with these
+   * words sent it, or this one before its data came back older. It may make the very payment that is planned.
+   */
+  async #needNoOther({ address, script }: AddressFunds, nonce: bigint, limit: Limit): Promise<void> {
+    if ((await this.#source.nonceInPools(hexOfScript(script), limit())) > nonce) throw unknownOf(address, nonce);
   }
 
   /** A transfer of nothing: a token that blocks an address refuses that, too, whatever is there. */
@@ -381,6 +390,13 @@ const isRefusal = (error: unknown): boolean => error instanceof Rejected && erro
 
 const tooFarAhead = (address: string, nonce: bigint, lowest: bigint): Rejected =>
   new Rejected('spend.nonce', `It would be transaction ${nonce} of ${address}, and blocks have ${lowest} of them`);
+
+const unknownOf = (address: string, nonce: bigint): Rejected =>
+  new Rejected(
+    'spend.unknown',
+    `Transaction ${nonce} of ${address} waits for a block, and this machine did not make it: another one has the same words, or had them. ` +
+      'Nothing is paid from there until a block has that transaction, or the network has dropped it',
+  );
 
 const raised = (fee: bigint): bigint => (fee * REPLACEMENT_PERCENT) / 100n;
 
