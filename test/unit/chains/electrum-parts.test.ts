@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ScriptList } from '../../../daemon/chains/adapter.ts';
 import { checkpointAt, nextStep } from '../../../daemon/chains/utxo/electrum/headers/steps.ts';
 import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
+import { Rotation } from '../../../daemon/chains/utxo/electrum/histories/rotation.ts';
 import { Scripts, scriptHashOf } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
 import * as answers from '../../../daemon/chains/utxo/electrum/servers/answers.ts';
 import { endpointOf, operatorOf } from '../../../daemon/chains/utxo/electrum/servers/endpoint.ts';
@@ -14,6 +15,7 @@ import { Between, Misbehaved, serverText, TooLong } from '../../../daemon/chains
 import { END_BYTES, Lines } from '../../../daemon/chains/utxo/electrum/servers/lines.ts';
 import { Pins } from '../../../daemon/chains/utxo/electrum/servers/pins.ts';
 import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
+import type { ServerSet } from '../../../daemon/chains/utxo/electrum/servers/server-set.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { inParallel } from '../../../daemon/kit/async.ts';
 
@@ -259,6 +261,81 @@ describe('scripts', () => {
     expect(scripts.dirty.has(one)).toBe(false);
     scripts.markAbove(61);
     expect(scripts.dirty.has(one)).toBe(true);
+  });
+
+  /** Scripts of which none is listed, and a server that has announced a status for the first `known` ids. */
+  const unlisted = (known: number) => {
+    const script = (id: number): Uint8Array => Uint8Array.of(id >> 8, id);
+    const list = { stamp: () => '', *active() {} } as unknown as ScriptList;
+    const ids = Array.from({ length: known }, (_, i) => i + 1);
+    const statuses = new Map(ids.map((id) => [scriptHashOf(script(id)), 'cd'.repeat(32)]));
+    const server = { statuses } as unknown as Server;
+    const scripts = new Scripts(list);
+    const pin = (id: number): void => scripts.pin({ id, script: script(id) });
+    const read = (id: number): void => {
+      const one = scripts.byId(id)!;
+      scripts.settle(one, server, server.statuses.get(one.hash), one.touches);
+    };
+    return { ids, scripts, pin, read };
+  };
+
+  it('with news stay watched until they were read, whatever their number', async () => {
+    const { ids, scripts, pin, read } = unlisted(6_000);
+    ids.forEach(pin);
+    expect(await scripts.refresh()).toEqual([]);
+    expect([scripts.size, scripts.hasRoom()]).toEqual([6_000, false]);
+    ids.forEach(read);
+    expect((await scripts.refresh()).map(({ id }) => id)).toEqual(ids.slice(0, 1_001));
+    expect([scripts.size, scripts.hasRoom()]).toEqual([4_999, true]);
+  });
+
+  it('that are listed no longer are given up once their news was read', async () => {
+    const script = Uint8Array.of(1);
+    const statuses = new Map([[scriptHashOf(script), 'ab'.repeat(32)]]);
+    const listed = [{ id: 1, script }];
+    const list = {
+      stamp: () => '',
+      *active() {
+        yield listed;
+      },
+    } as unknown as ScriptList;
+    const scripts = new Scripts(list);
+    await scripts.refresh();
+    const one = scripts.byId(1)!;
+    scripts.dirty.add(one);
+    listed.pop();
+    expect(await scripts.refresh()).toEqual([]);
+    scripts.settle(one, { statuses } as unknown as Server, 'ab'.repeat(32), one.touches);
+    expect(await scripts.refresh()).toEqual([one]);
+  });
+
+  it('are not looked for while too many wait to be read', async () => {
+    const { ids, scripts, pin, read } = unlisted(5_000);
+    ids.forEach(pin);
+    const asked: string[] = [];
+    const other = {
+      state: 'ready',
+      pace: { isSlowed: false, limit: () => 1 },
+      history: async (hash: string) => {
+        asked.push(hash);
+        return [];
+      },
+    } as unknown as Server;
+    const rotation = new Rotation({
+      set: { primary: other, others: () => [other] } as unknown as ServerSet,
+      scripts,
+      list: { page: () => [{ id: 7_001, script: Uint8Array.of(9) }] } as unknown as ScriptList,
+      path: '',
+      isWatched: () => false,
+      hasExcess: () => false,
+      isKnown: () => true,
+      listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
+    });
+    expect(await rotation.look(7_000, 10)).toBe(7_000);
+    expect(asked).toEqual([]);
+    read(1);
+    expect(await rotation.look(7_000, 10)).toBe(7_001);
+    expect(asked).toEqual([scriptHashOf(Uint8Array.of(9))]);
   });
 });
 

@@ -117,6 +117,8 @@ export class Rotation {
   /** Returns the scripts that were not polled in time. */
   async #lookAt(listed: readonly ListedScript[], deadlineMs?: number): Promise<ListedScript[]> {
     if (listed.length === 0) return [];
+    // what was found is read first
+    if (!this.#parts.scripts.hasRoom()) return [...listed];
     const refused: ListedScript[] = [];
     const check = async (server: Server, one: ListedScript): Promise<void> => {
       if (!(await this.#check(server, one))) refused.push(one);

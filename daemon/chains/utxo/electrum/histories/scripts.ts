@@ -1,7 +1,8 @@
 /**
  * The watched scripts, and how far each history was read. About 300 bytes each.
  *
- * Invariant: a script whose history may have changed is in `dirty` until it was completely read.
+ * Invariants: a script whose history may have changed is in `dirty` until it was completely read. Until then it stays watched, listed
+ * or not: nobody would look at it again for days.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reversedHex, sha256 } from '../../../../kit/bytes.ts';
@@ -10,7 +11,10 @@ import type { Server } from '../servers/server.ts';
 
 /** The maximum number of watched scripts; other listed ones are polled. */
 const SCRIPTS_MAX = 100_000;
-/** Watched scripts that are not listed, because of money found at them or a transaction sent. */
+/**
+ * Watched scripts that are not listed, because of money found at them or a transaction sent. Beyond this number those that were read
+ * are given up, and no others are looked for while there are none.
+ */
 const PINNED_MAX = 5_000;
 
 export type Script = {
@@ -86,13 +90,17 @@ export class Scripts {
     return this.#list.stamp() !== this.#stamp;
   }
 
-  /** Watches a script, listed or not. */
+  /** Watches a script, listed or not, at least until its history was read. */
   pin(script: ListedScript): void {
     this.#pinned.delete(script.id);
     this.#pinned.set(script.id, script);
-    const oldest = this.#pinned.keys().next().value;
-    if (this.#pinned.size > PINNED_MAX && oldest !== undefined) this.#pinned.delete(oldest);
     this.#add(script, 0);
+  }
+
+  /** Whether further scripts may be pinned, or too many of them are still to be read. */
+  hasRoom(): boolean {
+    this.#unpin();
+    return this.#pinned.size < PINNED_MAX;
   }
 
   /**
@@ -104,6 +112,7 @@ export class Scripts {
     this.#refreshes++;
     this.#nextRank = 0;
     this.overflown = false;
+    this.#unpin();
     for (const script of this.#pinned.values()) this.#enlist(script);
     for (const page of this.#list.active()) {
       for (const script of page) this.#enlist(script);
@@ -113,10 +122,9 @@ export class Scripts {
     const gone: Script[] = [];
     for (const script of this.#byHash.values()) {
       // its transactions are still on their way into the store
-      if (script.listed === this.#refreshes || script.txids.length > 0) continue;
+      if (script.listed === this.#refreshes || script.txids.length > 0 || this.dirty.has(script)) continue;
       this.#byHash.delete(script.hash);
       this.#byId.delete(script.id);
-      this.dirty.delete(script);
       gone.push(script);
     }
     return gone;
@@ -152,6 +160,15 @@ export class Scripts {
     for (const [scriptHash, status] of server.statuses) {
       const script = this.#byHash.get(scriptHash);
       if (script && script.status !== status) this.dirty.add(script);
+    }
+  }
+
+  /** Gives the oldest pinned scripts up that were read, as far as they are too many. */
+  #unpin(): void {
+    for (const id of this.#pinned.keys()) {
+      if (this.#pinned.size < PINNED_MAX) return;
+      const script = this.#byId.get(id);
+      if (!script || (script.status !== undefined && !this.dirty.has(script))) this.#pinned.delete(id);
     }
   }
 
