@@ -2,12 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { HeaderChain, type HeaderChainOptions } from '../../../daemon/chains/utxo/electrum/headers/chain.ts';
+import { HeaderFile } from '../../../daemon/chains/utxo/electrum/headers/file.ts';
 import { writeHeader } from '../../../daemon/chains/utxo/electrum/headers/header.ts';
 import { type HeaderRules, rulesOf } from '../../../daemon/chains/utxo/electrum/headers/rules.ts';
+import { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
 import { bitsOfTarget, targetOfBits } from '../../../daemon/chains/utxo/electrum/headers/target.ts';
 import { HEADERS_PER_CALL_MAX, type HeaderFault } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
+import type { Server } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { slowness, turnsOf } from '../../bench/turns.ts';
 import { branch, hashOf, mine, REGTEST_GENESIS } from './headers-kit.ts';
 
@@ -486,4 +490,27 @@ describe('scrypt', () => {
     expect(chain.tip).toEqual({ height: counts.extended, hash: hashOf(parent) });
     await chain.close();
   });
+});
+
+it('tells of blocks that left the chain when the disk refuses those that take their place', async () => {
+  const chain = await open();
+  const old = branch(REGTEST_GENESIS, 5);
+  await chain.connect(join80(old), 1);
+  const next = [...old.slice(0, 3), ...branch(old[2]!, 3, 7)];
+  const [tip] = ids(next, 1).slice(-1);
+  const server = {
+    tip,
+    headers: async (from: number, count: number) => join80(next.slice(from - 1, from - 1 + count)),
+  } as unknown as Server;
+  const left: number[] = [];
+  const sync = new HeaderSync(chain, (forkHeight) => left.push(forkHeight));
+  const append = vi.spyOn(HeaderFile.prototype, 'append').mockImplementationOnce(() => {
+    throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  });
+  await expect(sync.sync(server)).rejects.toThrow(Unavailable);
+  append.mockRestore();
+  await sync.sync(server);
+  expect(chain.tip).toEqual(tip);
+  expect(left).toEqual([3]);
+  await chain.close();
 });

@@ -26,7 +26,7 @@ const countOf = (headers: Buffer): number => headers.length / HEADER_BYTES;
 
 export class HeaderSync {
   readonly #headers: Headers;
-  /** Called after a reorganisation with the highest block that remains. */
+  /** Called with the highest block that remains when others may have left the chain. */
   readonly #onReorg: (forkHeight: number) => void;
   readonly #emptyHands = new WeakMap<Server, number>();
   /** The end of each server's running work. */
@@ -184,7 +184,11 @@ export class HeaderSync {
       }
       return result;
     } catch (error) {
-      if (!(error instanceof HeaderRejected)) throw error;
+      if (!(error instanceof HeaderRejected)) {
+        // The disk took none of them, but those in whose place they come may be cut off already.
+        this.#onReorg(this.#headers.tip.height);
+        throw error;
+      }
       if (error.fault !== 'future') throw server.caught(error.message);
       server.disconnect('its newest block is of the future, or the clock of this machine is wrong');
       throw new ConnectionLost(error.message);
