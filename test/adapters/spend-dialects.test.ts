@@ -188,6 +188,62 @@ describe('what makes a transaction impossible', () => {
     expect(await spending.conflict(idOf(killer), inputs, 0, signal())).toBeNull();
   });
 
+  it('is found however far below the tip it is, some hundred blocks at a time', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(3);
+    const killer = spender(inputs[1]!);
+    node.addBlock([killer]);
+    node.mine(300);
+    const read = () => node.calls.get('getblock') ?? 0;
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+    const first = read();
+    // one more block is above what was read
+    node.mine(1);
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toMatchObject({
+      txid: idOf(killer),
+      block: { height: 24 },
+    });
+    expect([first, read() - first]).toEqual([288, 14]);
+  });
+
+  it('is found where what was read has left the chain since', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(5);
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+    node.disconnectBlocks(2);
+    const killer = spender(inputs[0]!);
+    node.addBlock([killer]);
+    node.mine(2);
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toMatchObject({ block: { height: 24 } });
+  });
+
+  it('is found in a block that comes while its inputs are asked for', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(3);
+    const killer = spender(inputs[1]!);
+    let isThere = false;
+    node.overrides.set('gettxout', ([txid]) => {
+      const isSpent = isThere || inputs[0]!.startsWith(txid as string);
+      if (!isThere && inputs[1]!.startsWith(txid as string)) {
+        node.addBlock([killer]);
+        isThere = true;
+      }
+      return isSpent ? undefined : { value: 1 };
+    });
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toMatchObject({ txid: idOf(killer) });
+  });
+
+  it('is not found in blocks that the node deletes meanwhile, which is no error', async () => {
+    const { node, spending } = await spendingOn(core28);
+    node.mine(6);
+    const { hash } = node.blocks[2]!;
+    node.overrides.set('getblock', ([asked]) =>
+      asked === hash ? FakeNode.failure(-1, 'Block not available (pruned data)') : undefined,
+    );
+    expect(await spending.conflict(vanished, inputs, 0, signal())).toBeNull();
+  });
+
   it('is not looked for in blocks while all of its inputs are unspent', async () => {
     const { node, spending } = await spendingOn(core28);
     node.mine(3);

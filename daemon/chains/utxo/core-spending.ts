@@ -9,23 +9,26 @@ import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
 import type { CoinSource } from '../adapter.ts';
 import { slices } from '../slices.ts';
 import { transactionsOf } from './block.ts';
-import type { CoreNode } from './node.ts';
+import { type CoreNode, PrunedBlock } from './node.ts';
 import type { UtxoChain } from './params.ts';
 import { feeRateFrom, TARGET_BLOCKS_MAX } from './spend/fees.ts';
 import { withoutWitnesses } from './spend/transaction.ts';
 
 const RETRY_SECONDS = 30;
-/** Blocks read in search of a conflict: about two days of BTC's. */
+/** Blocks read at once in search of a conflict: about two days of BTC's. The next search continues below them. */
 const BLOCKS_READ_MAX = 288;
 /** Transactions whose search for a conflict is remembered. */
 const REMEMBERED_MAX = 100;
+
+/** The blocks without a conflict: from the height `low` up to the one with the hash `top`. */
+type Searched = { top: string; low: number };
 
 export class CoreSpending implements CoinSource {
   readonly #node: CoreNode;
   readonly #chain: UtxoChain;
   readonly #setting: string;
-  /** By transaction: the hash of the block up to which no conflict was found. */
-  readonly #read = new Map<string, string>();
+  /** By transaction. */
+  readonly #searched = new Map<string, Searched>();
 
   constructor(node: CoreNode, chain: UtxoChain, setting: string) {
     this.#node = node;
@@ -61,32 +64,59 @@ export class CoreSpending implements CoinSource {
   }
 
   /**
-   * Reads blocks only if one of the inputs is missing in the node's set of unspent outputs: from the tip downwards, and
-   * only those that were not read before. A pruned node is asked as far down as it reaches.
+   * Reads blocks only if one of the inputs is missing in the node's set of unspent outputs: from the tip downwards, some hundred at a
+   * time, and each only once. A pruned node is asked as far down as it reaches.
    */
   async conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     await this.#node.identify(signal);
+    // Before its inputs: what a later block spends is searched for in that block the next time.
+    const state = await this.#node.state(signal);
     const spent = new Set(await this.#node.notUnspent(inputs, signal));
     if (spent.size === 0) return null;
-    const state = await this.#node.state(signal);
-    const lowest = Math.max(fromHeight, state.lowestBlock, state.height - BLOCKS_READ_MAX);
-    const before = this.#read.get(txid);
-    const pause = slices();
-    for (let height = state.height; height > lowest; height--) {
+    const lowest = Math.max(fromHeight, state.lowestBlock);
+    let before = this.#searched.get(txid);
+    for (let height = state.height, left = BLOCKS_READ_MAX; height > lowest && left > 0; height--, left--) {
       const [hash] = await this.#node.hashesAt([height], signal);
       if (!hash) throw new Unavailable(`${this.#setting}: the node's chain changed while it was read`, RETRY_SECONDS);
-      if (hash === before) break;
-      for (const transaction of transactionsOf(await this.#node.block(hash, signal), this.#chain)) {
-        const due = pause();
-        if (due) await due;
-        if (!transaction || transaction.coinbase || transaction.txid() === txid) continue;
-        if (transaction.inputs.some((input) => spent.has(`${input.txid}:${input.vout}`))) {
-          return { txid: transaction.txid(), block: { height, hash } };
-        }
+      if (hash === before?.top) {
+        height = before.low;
+        before = undefined;
+      } else {
+        const found = await this.#spenderIn(hash, txid, spent, signal);
+        if (found === 'pruned') break;
+        if (found !== null) return { txid: found, block: { height, hash } };
       }
+      // those that were read before count until nothing is left between them and the tip
+      if (before === undefined || left === 1 || height === lowest + 1)
+        this.#note(txid, { top: state.hash, low: height });
     }
-    if (this.#read.size >= REMEMBERED_MAX) this.#read.clear();
-    this.#read.set(txid, state.hash);
     return null;
+  }
+
+  /** Another transaction of a block that spends one of these outputs; null: none does. */
+  async #spenderIn(
+    hash: string,
+    txid: string,
+    spent: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<string | 'pruned' | null> {
+    const bytes = await this.#node.block(hash, signal).catch((error: unknown) => {
+      if (error instanceof PrunedBlock) return null;
+      throw error;
+    });
+    if (bytes === null) return 'pruned';
+    const pause = slices();
+    for (const transaction of transactionsOf(bytes, this.#chain)) {
+      const due = pause();
+      if (due) await due;
+      if (!transaction || transaction.coinbase || transaction.txid() === txid) continue;
+      if (transaction.inputs.some((input) => spent.has(`${input.txid}:${input.vout}`))) return transaction.txid();
+    }
+    return null;
+  }
+
+  #note(txid: string, searched: Searched): void {
+    if (!this.#searched.has(txid) && this.#searched.size >= REMEMBERED_MAX) this.#searched.clear();
+    this.#searched.set(txid, searched);
   }
 }
