@@ -232,6 +232,21 @@ describe('a history that is longer than what is read', () => {
     expect({ alerts, leftOut: leftOut.length }).toEqual({ alerts: [], leftOut: 1 });
   });
 
+  it('is no other one than a history with a transaction that is too large for the servers', async () => {
+    const large = 'ef'.repeat(32);
+    const server = await burdened(() => [{ tx_hash: large, height: 5 }]);
+    const { answer } = server;
+    server.answer = (method, params) => {
+      if (method !== 'blockchain.transaction.get' || params[0] !== large) return answer(method, params);
+      throw Object.assign(new Error('response too large (over 1,000,000 bytes)'), { code: -101 });
+    };
+    const { adapter, alerts, leftOut, sync } = open([server], { list });
+    await until(async () => (await sync(since))?.mempool === 'complete', 'a complete view');
+    expect(await adapter.areUsed([scripts[0]!, scripts[2]!], AbortSignal.timeout(SYNC_MS))).toEqual([true, false]);
+    expect({ alerts, leftOut: leftOut.length }).toEqual({ alerts: [], leftOut: 1 });
+    expect(adapter.servers()).toMatchObject([{ state: 'ready', failures: 0, error: null }]);
+  });
+
   it('is asked of another server first', async () => {
     const limit = await burdened(() => entries(COUNTS[0] as number));
     const able = await burdened(() => [{ tx_hash: txid, height: 0, fee: 1 }]);

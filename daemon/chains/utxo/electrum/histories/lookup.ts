@@ -8,7 +8,7 @@
 import { Unavailable } from '../../../../domain/errors.ts';
 import type { ListedScript } from '../../../adapter.ts';
 import type { HeaderSync } from '../headers/sync.ts';
-import { isOfServer, isPassing, ServerRefusal, TooLong } from '../servers/faults.ts';
+import { isOfServer, isTooLong, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
@@ -20,8 +20,6 @@ const ENTRIES_READ_MAX = 20;
 /** How long a server may name transactions that it does not prove, for example during a reorganisation. */
 const DOUBT_MS_MAX = 10_000;
 const RETRY_SECONDS = 2;
-/** Servers say so of a history that they do not give because of its length. */
-const TOO_LARGE = /too large/i;
 
 type Parts = { set: ServerSet; headerSync: HeaderSync; reader: HistoryReader };
 
@@ -87,21 +85,27 @@ export class Lookup {
 
   /** Throws `ServerRefusal` if a server names transactions that it does not prove now. */
   async #isUsed(server: Server, listed: ListedScript, hash: string): Promise<boolean> {
-    const history = await server.history(hash).catch((error: unknown) => {
-      if (!isTooLong(error)) throw error;
-      return null;
+    const found = await this.#read(server, listed, hash).catch((error: unknown) => {
+      // nobody has so many transactions, or so large ones, at an address that was never used
+      if (isTooLong(error)) return 'paid' as const;
+      throw error;
     });
-    // nobody has so many transactions at an address that was never used
-    if (history === null) return true;
+    if (found === 'paid') return true;
+    if (found !== null) throw this.#doubt(server, hash, found.unproved);
+    this.#doubtfulSinceMs.get(server)?.delete(hash);
+    return false;
+  }
+
+  /** `unproved`: a transaction that the server does not prove now; null: there is none, and no payment either. */
+  async #read(server: Server, listed: ListedScript, hash: string): Promise<'paid' | { unproved: string } | null> {
+    const history = await server.history(hash);
     let unproved: string | null = null;
     for (const entry of history.slice(0, ENTRIES_READ_MAX)) {
       const paid = await this.#parts.reader.paysIn(server, listed, entry);
-      if (paid === 'pays') return true;
+      if (paid === 'pays') return 'paid';
       if (paid === 'unknown') unproved ??= entry.txid;
     }
-    if (unproved !== null) throw this.#doubt(server, hash, unproved);
-    this.#doubtfulSinceMs.get(server)?.delete(hash);
-    return false;
+    return unproved === null ? null : { unproved };
   }
 
   #doubt(server: Server, hash: string, txid: string): Error {
@@ -115,6 +119,3 @@ export class Lookup {
     return server.caught(`it names transaction ${txid} in a history, and does not prove it`);
   }
 }
-
-const isTooLong = (error: unknown): boolean =>
-  error instanceof TooLong || (error instanceof ServerRefusal && !isPassing(error) && TOO_LARGE.test(error.message));

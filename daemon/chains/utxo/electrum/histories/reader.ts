@@ -18,7 +18,7 @@ import type { HeaderSync } from '../headers/sync.ts';
 import type { Header, Headers } from '../headers/types.ts';
 import type { Listener } from '../listener.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
-import { ServerRefusal } from '../servers/faults.ts';
+import { isTooLong, ServerRefusal } from '../servers/faults.ts';
 import type { Server, Tip } from '../servers/server.ts';
 import { type Belongs, belongs } from './belonging.ts';
 import type { Script, Scripts } from './scripts.ts';
@@ -84,7 +84,7 @@ export class HistoryReader {
   /**
    * Reads one script's history from a server whose chain ends at `tip`. The recorded status is computed from the
    * history that was read; if the server has announced another one since, the script stays dirty. Throws
-   * `ConnectionLost`, `Misbehaved`, and `ServerRefusal` if the server does not give the history.
+   * `ConnectionLost`, `Misbehaved`, and `ServerRefusal` if the server does not give the history, or a transaction of it for its size.
    */
   async take(server: Server, script: Script, tip: Tip): Promise<Outcome> {
     const { touches } = script;
@@ -263,14 +263,17 @@ export class HistoryReader {
     });
   }
 
-  /** `height`: of the block that must be proved; null if it is in none. */
+  /**
+   * `height`: of the block that must be proved; null if it is in none. Throws `ServerRefusal` where the server gives none of its size: who
+   * does not give a part of a history does not give the history.
+   */
   async #fetch(server: Server, txid: string, height: number | null): Promise<Fetched | 'left' | 'failed'> {
     let bytes: Buffer;
     try {
       bytes = await server.transaction(txid);
     } catch (error) {
       // it was in the history a moment ago: it was replaced or evicted, or the server lies repeatedly
-      if (error instanceof ServerRefusal) return 'failed';
+      if (error instanceof ServerRefusal && !isTooLong(error)) return 'failed';
       throw error;
     }
     // Parsing it takes long, so only a transaction in a block is parsed.

@@ -68,6 +68,10 @@ export function isCostly(error: unknown): boolean {
   return error instanceof ServerRefusal && COST_CODES.includes(error.code) && !TOO_LARGE.test(error.message);
 }
 
+/** Whether an answer is longer than what the server gives, or than what is read. */
+export const isTooLong = (error: unknown): boolean =>
+  error instanceof TooLong || (error instanceof ServerRefusal && TOO_LARGE.test(error.message));
+
 /** Whether the same question may be answered soon. */
 export const isPassing = (error: unknown): boolean => isCostly(error) || error instanceof Between;
 
