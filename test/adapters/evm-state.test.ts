@@ -15,6 +15,8 @@ import { testAccount } from './keys.ts';
 
 const signal = () => AbortSignal.timeout(25_000);
 const COIN = 10n ** 18n;
+/** Payments of an address, more than one search finds. */
+const SENT = 27;
 
 describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), () => {
   const pair = new EndpointPair();
@@ -147,6 +149,39 @@ describe.skipIf(!hasAnvil)(anvilTitle('what an anvil tells beside payments'), ()
     await pair.scene.anvil.send({ to: forger, data: callOf('Forger', 'forge', [address, 9n]), gas: 200_000 });
     expect(await step()).toMatchObject({ debits: [], spends: [], credits: [] });
     await pair.scene.anvil.rpc('anvil_stopImpersonatingAccount', [address]);
+  });
+
+  it.each([
+    ['below the checkpoint', 200],
+    ['where headers are not read', 1_300],
+  ])('reports all that left an address while nobody looked, %s', async (_, blocks) => {
+    const { adapter, address, id } = await watching();
+    await pair.scene.payCoins([{ address, units: COIN }]);
+    await step();
+    const { anvil } = pair.scene;
+    const [other = ''] = anvil.accounts.slice(8);
+    await anvil.rpc('anvil_impersonateAccount', [address]);
+    const sent: string[] = [];
+    for (let i = 0; i < SENT; i++) {
+      sent.push(await anvil.send({ from: address, to: other, value: 1_000n, gas: 21_000 }));
+      if (i % 3 === 0) await anvil.mine();
+    }
+    await anvil.mine(blocks);
+    await anvil.rpc('anvil_stopImpersonatingAccount', [address]);
+    await pair.book.catchUp(adapter);
+    const held = BigInt(await anvil.rpc<string>('eth_getBalance', [address, 'latest']));
+    await until(
+      async () => {
+        await pair.book.catchUp(adapter);
+        return pair.book.unitsAt(id, 'ETH') === held;
+      },
+      'the balance of the chain',
+      20_000,
+    );
+    const paid = [...pair.book.debits.values()].filter(({ kind }) => kind === 'paid');
+    expect(paid.map(({ txid }) => txid).sort()).toEqual([...sent].sort());
+    const uses = [...pair.book.spends.values()].map(({ outpoint }) => outpoint);
+    expect(new Set(uses)).toEqual(new Set(sent.map((_, nonce) => nonceKey(address, BigInt(nonce)))));
   });
 
   it('finds used accounts by balances, tokens and nonces alone, past gaps', async () => {

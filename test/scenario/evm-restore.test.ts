@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreBackup } from '../../daemon/app/backup/restore.ts';
-import { assetOf } from '../../daemon/domain/assets.ts';
+import { type AssetId, assetOf } from '../../daemon/domain/assets.ts';
 import { formatUnits } from '../../daemon/domain/money.ts';
 import { openByVault } from '../../daemon/wallet/backup-key.ts';
 import { openVault } from '../../daemon/wallet/vault.ts';
@@ -20,6 +20,8 @@ import { PASSPHRASE } from '../support/shop.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const UNIT = 10n ** 6n;
+/** More blocks than a checkpoint has. */
+const AWAY = 200;
 /** Instead of 10,000, which take a minute to derive. */
 const JUMP = 60;
 
@@ -53,10 +55,13 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
     ] as const) {
       await request(name, amount);
     }
+    await request('of the coin', '0.01', 'ETH');
     await first.operator.call('backup.make', { file: join(folder, 'now.backup') });
 
     await first.operator.approve(ids['asked for']!);
     await first.sent(ids['asked for']!);
+    await first.operator.approve(ids['of the coin']!);
+    await first.sent(ids['of the coin']!);
     await first.bury();
     // an invoice, its collection, and a withdrawal of which the backup knows nothing
     at.later = await first.invoicePaid(scene.asset, 50n * UNIT, 50);
@@ -66,6 +71,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
     await first.mining('it is paid', async () => (await first.operator.show(ids['made later']!)).state === 'completed');
     laterTxid = (await first.operator.show(ids['made later']!)).tx_id;
     await first.bury();
+    await scene.anvil.mine(AWAY);
     await first.operator.approve(ids['asked for, paid last']!);
     await first.sent(ids['asked for, paid last']!);
     await first.service.daemon.stop();
@@ -76,9 +82,9 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function request(name: string, amount: string): Promise<void> {
+  async function request(name: string, amount: string, asset: AssetId = scene.asset): Promise<void> {
     at[name] = freshAddress();
-    ids[name] = await first.request(scene.asset, amount, at[name]);
+    ids[name] = await first.request(asset, amount, at[name]);
   }
 
   const nonces = async (): Promise<[number, string]> => [
@@ -93,7 +99,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
     opened.close();
     const shop = await EvmShop.goOn(scene, config, { dataDir, key: first.key });
     try {
-      for (const name of ['sent', 'asked for']) {
+      for (const name of ['sent', 'asked for', 'of the coin']) {
         await until(`"${name}" is found`, async () => (await shop.operator.show(ids[name]!)).state === 'completed');
       }
       // the pool is not read: it is found once a block has it
@@ -123,6 +129,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
       for (const [name, amount] of Object.entries(paid)) {
         expect([name, await shop.tokensAt(at[name]!)]).toEqual([name, amount * UNIT]);
       }
+      expect(await shop.coinsAt(at['of the coin']!)).toBe(ETHER / 100n);
       await shop.bury();
       await until('the books are the chain', async () => (await shop.proof()).length === 0);
       expect((await shop.asset(scene.asset)).amount).toBe('85');

@@ -243,7 +243,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
           slices(),
           signal,
         );
-    await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
+    const left = await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
+    this.#native.takeAgain(left);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));
     // a balance explains itself at each look, so that one wrong explanation does not keep the right one away
@@ -260,7 +261,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const groups = [{ facts: credits, teller: endpoint }, ...(omitted ? [omitted] : [])];
     const finalized = atHead && this.#finality ? await this.#finality.height(endpoint, checkpoint, signal) : null;
     const unknownTransfers = atHead ? await this.#unknown.look(endpoint, checkpoint, signal) : [];
-    const handled = atHead ? tipOf(checkpoint).hash : null;
+    // a view without payments that are known to lack is not complete
+    const handled = atHead && left.length === 0 ? tipOf(checkpoint).hash : null;
     if (atHead) this.absence?.noteRead(checkpoint);
     const byHash = !step.isFar && again.length === 0 && step.headers.length <= ASKED_BY_HASH;
     return { checkpoint, byHash, told: groups, handled, finalized, unknownTransfers, ...sent };

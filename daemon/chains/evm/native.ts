@@ -15,7 +15,7 @@ import { highestId, tipOf } from '../adapter.ts';
 import type { Pause } from '../slices.ts';
 import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import { adoptedTo } from './older-sendings.ts';
+import { adoptedTo } from './missing-sendings.ts';
 import { isOneAccount } from './transfers.ts';
 
 /**
@@ -31,7 +31,8 @@ const NEW_AT_START_IDS = 200_000;
 const EXPLAINED_PER_LOOK_MAX = 50;
 /** Blocks of one address's difference. */
 const BLOCKS_PER_ADDRESS_MAX = 20;
-const SHORT_KEPT_MAX = 1_000;
+/** More than one look asks for. */
+const SHORT_KEPT_MAX = 5_000;
 /** Addresses that hold less than their books, whose transactions one step looks for. */
 const SHORT_PER_STEP_MAX = 20;
 /** Transactions that were not found, or not agreed, are looked for again. */
@@ -131,7 +132,8 @@ export class NativeCoin {
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
       // its wallet may have sent something before this came, which is looked for first
-      const isPostponed = movable.has(one.id) && this.#note(one, balance);
+      const isWaiting = this.#short.some(({ id }) => id === one.id);
+      const isPostponed = movable.has(one.id) && (isWaiting || this.#note(one, balance));
       if (isPostponed) this.#isPostponed = true;
       if (isPostponed || explained === EXPLAINED_PER_LOOK_MAX) {
         isWhole = false;
@@ -155,6 +157,11 @@ export class NativeCoin {
   /** Addresses that hold less than their books. Each is returned once for each balance, and again after a while. */
   takeShort(): ListedScript[] {
     return this.#short.splice(0, SHORT_PER_STEP_MAX);
+  }
+
+  /** Returns addresses once more, of which the next step finds more. */
+  takeAgain(short: readonly ListedScript[]): void {
+    this.#short.unshift(...short);
   }
 
   /** Whether the same question would get the same answer. */

@@ -13,21 +13,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
 import { assert } from '../../domain/errors.ts';
-import { nonceKey } from '../../domain/spend.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { Malformed } from '../endpoints.ts';
-import { checksumAddress } from './address.ts';
 import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import { OlderSendings, sendingIn } from './older-sendings.ts';
+import { MissingSendings, sendingIn } from './missing-sendings.ts';
 import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
 import { isInReceipt, type LeavingLog } from './transfers.ts';
 
 /** Transactions whose receipts are held at a time. */
 const OUTGOING_PER_PAGE = 50;
-const NONCES_MAX = 20n;
 
 type View = {
   checkpoint: Checkpoint;
@@ -54,11 +51,11 @@ type Parts = {
 export class SentFinder {
   readonly #parts: Parts;
   readonly #agreement: Agreement<EvmEndpoint, Waiting>;
-  readonly #older: OlderSendings;
+  readonly #missing: MissingSendings;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#older = new OlderSendings(parts.native, parts.list);
+    this.#missing = new MissingSendings(parts.native, parts.list);
     this.#agreement = new Agreement(parts.endpoints, () => true, {
       areThere: (other, facts, signal) => haveSame(other, facts, signal),
       isStored: (fact) => this.#isStored(fact),
@@ -93,9 +90,8 @@ export class SentFinder {
   }
 
   /**
-   * Adds the transactions of addresses that hold less than their books, as far as the blocks of the checkpoint have them. An
-   * older one stays a difference, which the proof of the books names. Only those of another wallet are looked for below the checkpoint,
-   * because it sends while nobody looks.
+   * Adds the transactions of addresses that hold less than their books, or whose wallet may have sent something before more came, as far as the
+   * endpoint has the states of their blocks. Returns the addresses that must be searched again once the books have what was found.
    */
   async addMissing(
     sent: Outflow,
@@ -103,25 +99,16 @@ export class SentFinder {
     short: readonly ListedScript[],
     view: View,
     signal: AbortSignal,
-  ): Promise<void> {
-    const [first, last] = [view.checkpoint[0], view.checkpoint.at(-1)];
-    if (!first || !last) return;
+  ): Promise<ListedScript[]> {
     const found: Outgoing[] = [];
+    const again: ListedScript[] = [];
     for (const target of short) {
-      const address = hexOfScript(target.script);
-      const before = await endpoint.nonceAfter(address, first, signal);
-      const after = await endpoint.nonceAfter(address, last, signal);
-      if (before === null || after === null) continue;
-      if (this.#parts.list.isOutside?.(target.id)) {
-        found.push(...(await this.#older.missing(endpoint, target, { until: before, first }, signal)));
-      }
-      for (let nonce = before; nonce < after && nonce - before < NONCES_MAX; nonce++) {
-        const key = nonceKey(checksumAddress(target.script), nonce);
-        const one = await this.#search(endpoint, { target, key, nonce, txids: [], usedIn: null }, view, signal);
-        if (one && this.#isNew(sent, one, view)) found.push(one);
-      }
+      const missing = await this.#missing.find(endpoint, target, { ...view, debits: sent.debits }, signal);
+      for (const one of missing.found) found.push(one);
+      if (missing.hasMore) again.push(target);
     }
     if (found.length > 0) await this.#judge(sent, endpoint, found, view, signal);
+    return again.filter(({ id }) => sent.debits.some(({ targetId }) => targetId === id));
   }
 
   /** Adds what is agreed of these transactions, and of those that waited. */
@@ -154,13 +141,6 @@ export class SentFinder {
         .debitsAt(target.id, amount.asset)
         .some((stored) => stored.id === id && stored.block.hash === receipt.blockHash),
     );
-  }
-
-  /** Whether a transaction is neither in this step already nor stored in a block that is still on the chain. */
-  #isNew(sent: Outflow, { target, receipt }: Outgoing, { orphaned }: View): boolean {
-    if (sent.debits.some(({ txid }) => txid === receipt.txid)) return false;
-    const stored = this.#parts.list.debitsAt(target.id, this.#parts.native);
-    return !stored.some(({ id, block }) => id.startsWith(`${receipt.txid}:`) && !orphaned.has(block.hash));
   }
 
   /** The uses of nonces that open payments reserved. */
