@@ -15,7 +15,7 @@ const UNKNOWN_LINES_MAX = 64;
 const ENDS_MAX = 16;
 
 /** The kinds of lines that a second signer may have written: one that gives up earlier approvals, or begins, is not among them. */
-const BESIDE: ReadonlySet<Line['kind']> = new Set(['sign', 'grant', 'gas']);
+const BESIDE: ReadonlySet<Line['kind']> = new Set(['sign', 'grant', 'gas', 'forward']);
 
 export class Chain {
   readonly #key: Buffer;

@@ -35,6 +35,22 @@ const grant = (issuedAt: number, perDay: string): Line => ({
   grant: { network: 'regtest', accountNo: 0, asset: 'BTC', perWithdrawal: perDay, perDay, addresses: null, issuedAt },
 });
 
+const forward = (issuedAt: number, feeDay: string): Line => ({
+  kind: 'forward',
+  at: NOW,
+  grant: {
+    kind: 'forward',
+    network: 'regtest',
+    accountNo: 0,
+    asset: 'BTC',
+    address: 'bcrt1q',
+    feeSharePpm: null,
+    feeMax: feeDay,
+    feeDay,
+    issuedAt,
+  },
+});
+
 const text = (folder: string): Promise<string> => readFile(join(folder, JOURNAL_FILE), 'utf8');
 const linesIn = async (folder: string): Promise<number> => (await text(folder)).split('\n').length - 1;
 
@@ -120,6 +136,17 @@ describe('a journal with the lines of two signers', () => {
     await journal.append(grant(4, '7'));
     await journal.close();
     expect(await reading(crossed, perDay)).toBe('7');
+  });
+
+  it('forwards nothing by a grant of which one of the two did not know, until a newer one is made', async () => {
+    const feeDay = ({ memory }: Journal) => memory.forwardGrants.get(`forward/${SUBJECT}`)?.feeDay;
+    const folder = await forked([forward(1, '900')], [line(2)], [forward(2, '800')]);
+    expect(await reading(folder, feeDay)).toBe('0');
+    expect((await knownIn(folder)).uuids).toEqual(['w-2']);
+    const journal = await open(folder);
+    await journal.append(forward(3, '700'));
+    await journal.close();
+    expect(await reading(folder, feeDay)).toBe('700');
   });
 
   it.each<[string, () => Promise<string>]>([
