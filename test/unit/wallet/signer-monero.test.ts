@@ -142,10 +142,10 @@ let uuids = 0;
 type Wish = { address: string; units: bigint };
 
 /** An order that is right in every way: two coins, payments, and the change. */
-function order(wishes: Wish[], { sweep = false } = {}): MoneroOrder {
+function order(wishes: Wish[], { sweep = false, own = 0 } = {}): MoneroOrder {
   const places = [
     { branch: 0, index: 3 },
-    { branch: 1, index: 0 },
+    { branch: 1, index: own },
   ] as const;
   const coins = places.map(({ branch, index }) => paying(addressAt(account, branch, index, 'regtest').script, COIN));
   const paid = wishes.reduce((sum, { units }) => sum + units, 0n);
@@ -438,6 +438,15 @@ describe('an order is refused', () => {
     const asked = one();
     spoil(asked);
     expect(await codeOf(session.sign(asked))).toBe(code);
+  });
+
+  it('whose change goes to another address of ours, where no search by the words may look', async () => {
+    const wishes = [{ address: theirs().address, units: COIN }];
+    const asked = order(wishes, { own: 40 });
+    Object.assign(change(asked), addressAt(account, 1, 40, 'regtest'), { index: 40 });
+    expect(await codeOf(session.sign(asked))).toBe('signer.differs');
+    // a coin that is there already is spent
+    expect((await session.sign(order(wishes, { own: 40 }))).fee).toBe(FEE);
   });
 
   it('by the library, whatever it dislikes, and the next one is signed', async () => {

@@ -20,7 +20,7 @@ import { moneroFeeLimit } from '../limits.ts';
 import type { Witness } from '../permission.ts';
 import { ADDRESS_SELF, type MoneroOrder } from '../port.ts';
 import { destinationOf } from './destination.ts';
-import { signMonero } from './sign.ts';
+import { CHANGE_INDEX, signMonero } from './sign.ts';
 
 /** The ring size that all transactions have since 2022. */
 const RING_MEMBERS = 16;
@@ -28,7 +28,7 @@ const RING_MEMBERS = 16;
 const INPUTS_MAX = 150;
 /** Consensus: 16 outputs, of which one is the change. */
 const PAYOUTS_MAX = 15;
-/** A restore would not find a change address with a higher index. */
+/** Nobody gave out an address with a higher index. */
 const INDEX_MAX = 10_000_000;
 const HASH_CHARS = 64;
 const SPEND_KEY = { from: 1, to: 33 } as const;
@@ -153,8 +153,9 @@ function judgeOutputs({ plan, purpose, withdrawals }: MoneroOrder, { account, ne
     if (destinationOf(address, network) !== bytesToHex(script)) throw differs(`an output does not pay ${address}`);
   }
   for (const { index, script } of changes) {
-    const own = index <= INDEX_MAX && bytesToHex(addressAt(account, 1, index, network).script);
-    if (own !== bytesToHex(script)) throw differs('the change is not ours');
+    if (index !== CHANGE_INDEX) throw differs(`the change goes to address ${index}, where nobody looks for it`);
+    const own = addressAt(account, 1, CHANGE_INDEX, network).script;
+    if (bytesToHex(own) !== bytesToHex(script)) throw differs('the change is not ours');
   }
   const wanted = purpose === 'cancel' ? [] : withdrawals.map(({ intent }) => intent);
   const alone = wanted.length === 1 ? wanted[0] : undefined;

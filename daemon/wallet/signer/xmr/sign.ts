@@ -13,24 +13,23 @@ import { encodeUnsigned, SIGNED_MAGIC, UNSIGNED_MAGIC } from './unsigned-set.ts'
 
 /** The version of the signed file, the number of its transactions, and the version of the first. */
 const SIGNED_HEAD = Buffer.from([0, 1, 1]);
-/** The index of our address for change, for the second output of a transaction without change. */
-const FIRST = 0;
+/** Change returns to the account's standard address, as in Monero's own wallets: every search by the words finds it. */
+export const CHANGE_INDEX = 0;
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 /** The outputs of a plan; the last one is the change. There are two at least: one that pays 0 to ourselves is added. */
 function expectedOf({ outputs, network }: MoneroPlan, { account }: Owner): Expected[] {
-  const own = (units: bigint, index: number): Expected => {
-    const { script } = addressAt(account, 1, index, network);
+  const own = (units: bigint): Expected => {
+    const { script } = addressAt(account, 1, CHANGE_INDEX, network);
     return { address: script, isSubaddress: isSubaddress(script), units, isOwn: true };
   };
   const payouts = outputs.flatMap((output): Expected[] => {
     const { kind, script, units } = output;
     return kind === 'change' ? [] : [{ address: script, isSubaddress: isSubaddress(script), units, isOwn: false }];
   });
-  const change = outputs.find((output) => output.kind === 'change');
-  const rest = change?.kind === 'change' ? own(change.units, change.index) : own(0n, FIRST);
-  return payouts.length === 0 ? [own(0n, FIRST), rest] : [...payouts, rest];
+  const rest = own(outputs.find(({ kind }) => kind === 'change')?.units ?? 0n);
+  return payouts.length === 0 ? [own(0n), rest] : [...payouts, rest];
 }
 
 /**
