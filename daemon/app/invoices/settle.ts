@@ -38,7 +38,7 @@ import {
 import { inboxOfCredit } from '../../store/queries/policies.ts';
 import { refundLinksOfDeposit } from '../../store/queries/refund-links.ts';
 import type { Reader, Tx } from '../../store/store.ts';
-import { raiseIn } from '../alerts.ts';
+import { endIn, raiseIn } from '../alerts.ts';
 import { type App, graceMs } from '../app.ts';
 import { fiatValue } from '../chains/valuation.ts';
 import { followSale } from '../links/stock.ts';
@@ -60,6 +60,7 @@ const SMALL_SHARE = 100n;
 const ARRIVED_READ_MAX = 1_000;
 /** The interval at which a payment that waits for another chain is checked. */
 const OTHER_CHAIN_RETRY_MS = 60_000;
+const UNDONE = 'invoice.undone';
 
 /** Whether a deposit that is not stored yet may count for its invoice. */
 export function mayCount(
@@ -166,8 +167,10 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       news.push('invoice.undone');
     } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
-  // also an invoice that is paid again, after a reorganisation undid it
-  const isPaidNow = result.invoice === 'paid' && !result.undone && (invoice.status === 'unpaid' || terms.undone);
+  // a reorganisation undid it, and it is paid again
+  const isPaidAgain = invoice.status === 'paid' && terms.undone && !result.undone;
+  if (isPaidAgain) endIn(app, tx, UNDONE, invoice.slug);
+  const isPaidNow = isPaidAgain || (invoice.status === 'unpaid' && result.invoice === 'paid');
   if (isPaidNow && result.overpaid && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
     news.push('invoice.overpaid');
   }
@@ -254,6 +257,6 @@ export function takeFromInbox(
 
 function alertUndone(app: App, tx: Tx, invoice: InvoiceRow): void {
   const { network } = app.directory.business(invoice.business_id);
-  raiseIn(app, tx, network, 'invoice.undone', invoice.slug, message('invoice.undone', { invoice: invoice.slug }));
+  raiseIn(app, tx, network, UNDONE, invoice.slug, message(UNDONE, { invoice: invoice.slug }));
   app.log.error({ invoice: invoice.slug }, 'a reorganisation undid a paid invoice');
 }

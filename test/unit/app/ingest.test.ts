@@ -157,6 +157,10 @@ describe('a block that leaves', () => {
     expect(bench.row('again:0').claim).toBe('invoice');
     expect(bench.inbox()).toEqual([]);
     expect(bench.webhook(paid.id)).toBe('waiting');
+    expect(bench.alerts()).toEqual([]);
+    // the alarm is a new one the next time, or it would not be sent
+    await bench.tell({ orphan: 6, blocks: 7 });
+    expect(bench.alerts()).toEqual(['invoice.undone']);
   });
 });
 

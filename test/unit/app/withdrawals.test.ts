@@ -157,6 +157,7 @@ describe('a signed withdrawal', () => {
     expect(bench.alerts()).toEqual(['withdrawal.undone']);
     await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
     expect(row(id)).toMatchObject({ state: 'completed', txid: 'v1', held: false });
+    expect(bench.alerts()).toEqual([]);
   });
 
   it('fails only when what somebody else made of its coin is buried', async () => {
