@@ -163,7 +163,7 @@ export function settle(
   const needed = amountNeeded(terms);
   const graceEndsAt = terms.deadlineAt + graceMs;
   const abandonedAt = terms.abandonedAt ?? Number.POSITIVE_INFINITY;
-  const counted = new Set(credits.filter((credit) => countsFor(credit, terms, graceEndsAt)));
+  const counted = new Set(countedFor(credits, terms, needed, graceEndsAt));
   const sums = sum(counted);
 
   let invoice = terms.invoice;
@@ -223,13 +223,17 @@ export function settle(
   };
 }
 
-/** Whether a credit counts for the invoice: one that came in time while it was unpaid, or one claimed for it. */
-function countsFor(credit: CreditFact, terms: Terms, graceEndsAt: number): boolean {
-  if (credit.claim === 'invoice') return true;
-  if (credit.claim !== null) return false;
-  if (terms.invoice === 'unpaid') return credit.firstSeenAt <= graceEndsAt;
-  // a payment that replaces one removed by a reorganisation counts for the invoice, not the inbox
-  return terms.invoice === 'paid' && terms.undone;
+/**
+ * The credits that count for the invoice: those claimed for it, and new ones that came in time while it was unpaid. Once it is paid, new
+ * ones count while the claimed do not suffice: a payment that replaces one removed by a reorganisation is not for the inbox.
+ */
+function countedFor(credits: readonly CreditFact[], terms: Terms, needed: bigint, graceEndsAt: number): CreditFact[] {
+  const claimed = credits.filter(({ claim }) => claim === 'invoice');
+  const isShort = terms.invoice === 'paid' && !terms.markedPaid && sum(claimed).confirmedValue < needed;
+  if (!isShort && terms.invoice !== 'unpaid') return claimed;
+  const counts = ({ claim, firstSeenAt }: CreditFact): boolean =>
+    claim === null ? isShort || firstSeenAt <= graceEndsAt : claim === 'invoice';
+  return credits.filter(counts);
 }
 
 /** The claim that a deposit gets; null: it has one, or none yet. */

@@ -15,6 +15,7 @@ import {
   isSilent,
   type Settlement,
   settle,
+  type Terms,
   type Verdict,
 } from '../../domain/payment.ts';
 import {
@@ -135,7 +136,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
   const until = Math.min(ownUntil, ...others.map((target) => deadlinesUntil(app, target)));
   const payment = returnToPaidCoin(app, tx, invoice, stored, credits);
   const marked = decision === 'mark-paid' || (payment.flags & FLAG.markedPaid) !== 0;
-  const terms = {
+  const terms: Terms = {
     invoice: invoice.status,
     payment: payment.status,
     undone: (payment.flags & FLAG.undone) !== 0,
@@ -167,14 +168,19 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
       news.push('invoice.undone');
     } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
-  // a reorganisation undid it, and it is paid again
-  const isPaidAgain = invoice.status === 'paid' && terms.undone && !result.undone;
-  if (isPaidAgain) endIn(app, tx, UNDONE, invoice.slug);
-  const isPaidNow = isPaidAgain || (invoice.status === 'unpaid' && result.invoice === 'paid');
-  if (isPaidNow && result.overpaid && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
+  if (invoice.status === 'paid' && terms.undone && !result.undone) endIn(app, tx, UNDONE, invoice.slug);
+  if (isPaidByMore(terms, result) && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
     news.push('invoice.overpaid');
   }
   for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
+}
+
+/** Whether an invoice that got too much is paid only now, is paid again, or has its payment from another deposit now. */
+function isPaidByMore(before: Terms, { invoice, undone, overpaid, effects }: Settlement): boolean {
+  if (invoice !== 'paid' || undone || !overpaid) return false;
+  return (
+    before.invoice !== 'paid' || before.undone || effects.some((one) => one.kind === 'claim' && one.claim === 'invoice')
+  );
 }
 
 const deadlinesUntil = (app: App, { chain_key }: Pick<PaymentTarget, 'chain_key'>): number =>

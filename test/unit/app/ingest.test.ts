@@ -145,6 +145,18 @@ describe('a block that leaves', () => {
     });
   });
 
+  it('leaves an invoice paid whose payment another one replaces in the same update, and shows what is too much', async () => {
+    await inBlock(3);
+    await bench.tell({
+      orphan: 3,
+      blocks: 4,
+      credits: () => [bench.credit(paid.targetId, paid.units * 2n, 2, { txid: 'again' })],
+    });
+    expect(state()).toEqual(['paid', 'paid', paid.units * 2n, paid.units * 2n, paid.units * 2n]);
+    expect([bench.row('again:0').claim, bench.alerts()]).toEqual(['invoice', []]);
+    expect(bench.inbox()).toEqual([{ reason: 'overpaid', outpoint: 'again:0' }]);
+  });
+
   it('undoes a paid invoice with one alarm, and no second webhook when it is made good', async () => {
     await inBlock(3);
     expect(bench.invoiceStatus(paid.id)).toBe('paid');
