@@ -64,7 +64,7 @@ export function fileOverpaid(
   const units = excessUnits(invoice, payment, result, counted);
   if (!last || units <= 0n || tx.get(overpaidOf, { invoice_id: invoice.id })) return false;
   const usd = last.usd_value === null ? null : (last.usd_value * units) / last.units;
-  tx.run(insertInboxItem, {
+  const filed = tx.run(insertInboxItem, {
     credit_id: last.id,
     business_id: invoice.business_id,
     invoice_id: invoice.id,
@@ -74,6 +74,7 @@ export function fileOverpaid(
     units,
     created_at: app.now(),
   });
+  if (filed.changes === 0) return false;
   tx.afterCommit(() => app.operatorEvents.tell('inbox', `${last.id}`));
   return true;
 }

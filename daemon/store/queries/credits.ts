@@ -296,6 +296,10 @@ export const balancesOfAccount = find('balance', 'account_id');
 
 export const setBalance = insert('balance', columnsBut('balance'), ['account_id', 'asset']);
 
+/**
+ * Files a deposit. One that was counted for its invoice, and now is locked or turns out to be too much for it, is decided about
+ * once more; any other is filed once.
+ */
 export const insertInboxItem = statement(
   (p: {
     credit_id: number;
@@ -320,7 +324,19 @@ export const insertInboxItem = statement(
         created_at: p.created_at,
         updated_at: p.created_at,
       })
-      .onConflict((conflict) => conflict.doNothing()),
+      .onConflict((conflict) =>
+        conflict
+          .column('credit_id')
+          .doUpdateSet((eb) => ({
+            reason: eb.ref('excluded.reason'),
+            state: eb.ref('excluded.state'),
+            silent: eb.ref('excluded.silent'),
+            units: eb.ref('excluded.units'),
+            told: NO,
+            updated_at: eb.ref('excluded.updated_at'),
+          }))
+          .where('inbox.state', '=', sql.lit('accepted')),
+      ),
 );
 
 /** The deposits in blocks, with their confirmations, about which a business has to decide and hears by alerts. */

@@ -1,0 +1,64 @@
+/** Deposits of the inbox that the operator counts for their invoice. */
+import { beforeEach, expect, it } from 'vitest';
+import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
+import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
+import { invoiceById } from '../../../daemon/store/queries/invoices.ts';
+import { Bench, HOUR, type Paid } from './bench.ts';
+
+const DEEP = 6;
+
+let bench: Bench;
+let paid: Paid;
+beforeEach(async () => {
+  bench = await Bench.open();
+  paid = await bench.invoice({ dueAt: Date.UTC(2026, 0, 1, 23) });
+});
+
+const invoice = () => bench.app.store.get(invoiceById, { id: paid.id })!;
+const items = () => bench.app.store.all(inboxBelow, { id: Number.MAX_SAFE_INTEGER, limit: 10 });
+const accept = (id: number) => bench.app.store.write((tx) => acceptDeposit(bench.app, tx, id));
+const comes = (units: bigint, txid: string, back: number | null = DEEP - 1) =>
+  bench.tell({
+    ...(back !== null && { blocks: DEEP }),
+    credits: () => [bench.credit(paid.targetId, units, back, { txid })],
+  });
+
+/** The invoice is canceled because nothing came in time. */
+async function canceled(): Promise<void> {
+  bench.advance(60 * HOUR);
+  bench.rate('60000');
+  await bench.tell();
+  expect(bench.invoiceStatus(paid.id)).toBe('canceled');
+}
+
+it('one that is too much for a canceled invoice pays it, and what is too much can be sent back', async () => {
+  await canceled();
+  await comes(paid.units * 2n, 'late');
+  const [item] = items();
+  expect(item).toMatchObject({ reason: 'late', state: 'open', part: null });
+  await accept(item!.id);
+  expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  expect(items()).toMatchObject([{ id: item!.id, reason: 'overpaid', state: 'open', part: paid.units }]);
+  expect(openOverpaid(bench.app.store, invoice())).toMatchObject({ units: paid.units, isConfirmed: true });
+});
+
+it('one that suffices pays it, and is decided', async () => {
+  await canceled();
+  await comes(paid.units, 'late');
+  await accept(items()[0]!.id);
+  expect(bench.invoiceStatus(paid.id)).toBe('paid');
+  expect(items()).toMatchObject([{ reason: 'late', state: 'accepted', part: null }]);
+});
+
+it('one that becomes locked afterwards is shown as locked', async () => {
+  await canceled();
+  await comes(paid.units, 'late', null);
+  await accept(items()[0]!.id);
+  expect(bench.invoiceStatus(paid.id)).toBe('unpaid');
+  await bench.tell({
+    blocks: 1,
+    credits: () => [bench.credit(paid.targetId, paid.units, 0, { txid: 'late', locked: true })],
+  });
+  expect(items()).toMatchObject([{ reason: 'locked', state: 'open' }]);
+});
