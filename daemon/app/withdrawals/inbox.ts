@@ -5,15 +5,22 @@
 import { assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import { formatUnits } from '../../domain/money.ts';
+import { amountNeeded } from '../../domain/payment.ts';
 import { type CreditRow, creditById, setClaim } from '../../store/queries/credits.ts';
-import { type InvoiceRow, invoiceById, paymentOf, setInvoiceStatus } from '../../store/queries/invoices.ts';
+import {
+  type InvoiceRow,
+  invoiceById,
+  type PaymentRow,
+  paymentOf,
+  setInvoiceStatus,
+} from '../../store/queries/invoices.ts';
 import { type InboxRow, inboxById, stepInbox } from '../../store/queries/policies.ts';
 import { previousTx } from '../../store/queries/previous.ts';
 import { refundLinkOfDeposit } from '../../store/queries/refund-links.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
-import { quotedAt } from '../invoices/payment-targets.ts';
+import { creditsFor, quotedAt } from '../invoices/payment-targets.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { refundWanted, requestWanted } from './refund.ts';
 import { overpaidToRefund } from './refund-left.ts';
@@ -73,7 +80,8 @@ function needThere({ credit, item }: Deposit): void {
 }
 
 /**
- * Counts a deposit for the invoice at whose address it came. A canceled invoice becomes paid if the deposit suffices.
+ * Counts a deposit for the invoice at whose address it came. A canceled invoice becomes paid if it suffices with what was
+ * counted before, and stays canceled otherwise.
  * Throws `Rejected`: `inbox.not_found`, `.decided`, `.gone`, `.no_invoice`, `.asset`.
  */
 export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
@@ -98,12 +106,17 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   needNoLink(app, tx, item);
   decide(app, tx, item, 'accepted');
   tx.run(setClaim, { id: credit.id, claim: 'invoice' });
-  // an invoice canceled for lack of this money is judged again; if it does not suffice, it is canceled again at once
-  if (invoice.status === 'canceled') {
+  if (invoice.status === 'canceled' && maySuffice(tx, invoice, payment)) {
     tx.run(setInvoiceStatus, { id: invoice.id, status: 'unpaid', updated_at: app.now() });
   }
   settleInvoice(app, tx, invoice.id);
   return tx.get(invoiceById, { id: invoice.id }) ?? invoice;
+}
+
+/** Whether what was counted for an invoice pays it, confirmed or not, or may do so once it has a value. */
+function maySuffice(reader: Reader, invoice: InvoiceRow, payment: PaymentRow): boolean {
+  const values = creditsFor(reader, payment).flatMap(({ claim, value }) => (claim === 'invoice' ? [value] : []));
+  return values.includes(null) || values.reduce((sum, value) => sum + value!, 0n) >= amountNeeded(invoice);
 }
 
 /** Keeps a deposit without an invoice. Throws `Rejected`: `inbox.not_found`, `.decided`. */

@@ -1,5 +1,6 @@
 /** Deposits of the inbox that the operator counts for their invoice. */
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
 import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
@@ -61,4 +62,24 @@ it('one that becomes locked afterwards is shown as locked', async () => {
     credits: () => [bench.credit(paid.targetId, paid.units, 0, { txid: 'late', locked: true })],
   });
   expect(items()).toMatchObject([{ reason: 'locked', state: 'open' }]);
+});
+
+describe('too little for an invoice that the operator canceled before its deadline', () => {
+  beforeEach(async () => {
+    await bench.app.store.write((tx) => decideInvoice(bench.app, invoice(), 'cancel', tx));
+    await comes(paid.units / 2n, 'half');
+    await accept(items()[0]!.id);
+  });
+
+  it('leaves it canceled, and is counted', () => {
+    expect([bench.invoiceStatus(paid.id), bench.payment(paid.id).status]).toEqual(['canceled', 'overdue']);
+    expect(bench.payment(paid.id).received).toBe(paid.units / 2n);
+  });
+
+  it('pays it together with the rest', async () => {
+    await comes(paid.units - paid.units / 2n, 'rest');
+    await accept(items()[0]!.id);
+    expect(bench.invoiceStatus(paid.id)).toBe('paid');
+    expect(items().map(({ state }) => state)).toEqual(['accepted', 'accepted']);
+  });
 });
