@@ -239,7 +239,10 @@ export const creditsSpentUnconfirmed = statement((p: { chain_key: string; after:
     .limit(p.limit),
 );
 
-/** The credits that vanished first, up to a time. Own change, conflict keys of versions and decided deposits are excluded. */
+/**
+ * The credits that vanished first, up to a time. Own change, conflict keys of versions, decided deposits and those of refund links are
+ * excluded: the number of a deleted item of the inbox may be given again, and a link would pay out another one's deposit.
+ */
 export const vanishedCredits = statement((p: { chain_key: string; before: number; limit: number }) =>
   sqlite
     .selectFrom('credit')
@@ -264,7 +267,18 @@ export const vanishedCredits = statement((p: { chain_key: string; before: number
           selectFrom('inbox')
             .select('inbox.id')
             .whereRef('inbox.credit_id', '=', 'credit.id')
-            .where('inbox.state', '<>', sql.lit('open')),
+            .where((eb) =>
+              eb.or([
+                eb('inbox.state', '<>', sql.lit('open')),
+                eb.exists(
+                  eb
+                    .selectFrom('refund_link')
+                    .select('refund_link.id')
+                    .whereRef('refund_link.inbox_id', '=', 'inbox.id')
+                    .where('refund_link.inbox_id', 'is not', null),
+                ),
+              ]),
+            ),
         ),
       ),
     )

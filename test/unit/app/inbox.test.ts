@@ -1,10 +1,11 @@
-/** Deposits of the inbox that the operator counts for their invoice. */
+/** Deposits of the inbox: what becomes of those that the operator counts for their invoice, and of those that vanish. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
 import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
 import { invoiceById } from '../../../daemon/store/queries/invoices.ts';
+import { insertRefundLink } from '../../../daemon/store/queries/refund-links.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
 
 const DEEP = 6;
@@ -62,6 +63,32 @@ it('one that becomes locked afterwards is shown as locked', async () => {
     credits: () => [bench.credit(paid.targetId, paid.units, 0, { txid: 'late', locked: true })],
   });
   expect(items()).toMatchObject([{ reason: 'locked', state: 'open' }]);
+});
+
+it('one of a refund link keeps its number after it vanished, or the link would pay out the next one', async () => {
+  await comes(paid.units, 'full');
+  const later = (txid: string) => [bench.credit(paid.targetId, 5_000n, null, { txid })];
+  await bench.tell({ credits: () => later('first') });
+  const [first] = items();
+  const now = { created_at: bench.at, updated_at: bench.at, ends_at: bench.at + 90 * 24 * HOUR };
+  const open = {
+    state: 'open',
+    address: null,
+    given_at: null,
+    withdrawal_id: null,
+    problem: null,
+    units: null,
+  } as const;
+  const of = { business_id: bench.businessId, invoice_id: null, inbox_id: first!.id, asset: 'BTC' } as const;
+  await bench.app.store.write((tx) => tx.run(insertRefundLink, { slug: 'abcdefghijkl', ...of, ...open, ...now }));
+  await bench.tell();
+  bench.advance(25 * HOUR);
+  await bench.tell();
+  await bench.tell({ credits: () => later('second') });
+  expect(items().map(({ id, outpoint }) => [id - first!.id, outpoint])).toEqual([
+    [1, 'second:0'],
+    [0, 'first:0'],
+  ]);
 });
 
 describe('too little for an invoice that the operator canceled before its deadline', () => {
