@@ -12,6 +12,7 @@ import { freeName, needMarker, type Oddities, prepareFolder, rotate, sweepPartia
 import { sweepDataDir, sweepTemporary } from '../app/backup/leftovers.ts';
 import { type BackupJob, type BackupMade, needBackupKey, openWork, withRoom } from '../app/backup/make.ts';
 import { within } from '../app/deadline.ts';
+import { quarantineOf } from '../app/recovery/quarantine.ts';
 import { assert, Rejected, Unavailable } from '../domain/errors.ts';
 import { message, reasonOf } from '../domain/messages.ts';
 import type { RejectCode } from '../domain/rejections.ts';
@@ -144,7 +145,8 @@ export class Backups {
       await sweepPartials(folder);
       const { file, manifest } = await this.make(await freeName(folder, now));
       const { keep } = this.#app.config.backup;
-      const odd = await rotate(folder, { keep, made: file, fingerprint: manifest.fingerprint, now });
+      const until = quarantineOf(this.#app.store)?.since ?? null;
+      const odd = await rotate(folder, { keep, until, made: file, fingerprint: manifest.fingerprint, now });
       await this.#tellOddities(folder, odd);
       await end(this.#app, 'backup.failed', folder);
     } catch (error) {

@@ -2,7 +2,8 @@
  * The folder of scheduled backups: checks it, and deletes old backups.
  *
  * Invariant: only complete backups of this wallet with at least `keep` newer ones are deleted, and never the one just
- * made. The time of a backup is the one in its header, because names and dates of files may be wrong.
+ * made. The time of a backup is the one in its header, because names and dates of files may be wrong. During a quarantine none of
+ * before it is deleted: it may know more than the data of now.
  */
 import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -101,11 +102,14 @@ async function headerOf(file: string): Promise<{ header: SealedHeader | null; at
   return { header: Number.isNaN(at) ? null : header, at };
 }
 
-/** Deletes backups of a wallet behind the newest `keep`, which include `made`. `now`: milliseconds since 1970. */
-export async function rotate(
-  folder: string,
-  { keep, made, fingerprint, now }: { keep: number; made: string; fingerprint: string; now: number },
-): Promise<Oddities> {
+/**
+ * What is kept of the backups of a wallet: the newest `keep`, which include `made`, and those that were made up to `until`, milliseconds
+ * since 1970. Null: no others. `now`: milliseconds since 1970.
+ */
+type Kept = { keep: number; until: number | null; made: string; fingerprint: string; now: number };
+
+/** Deletes the other backups of a wallet. */
+export async function rotate(folder: string, { keep, until, made, fingerprint, now }: Kept): Promise<Oddities> {
   const past: { file: string; at: number }[] = [];
   const odd: Oddities = { future: [], broken: [] };
   for (const name of (await readdir(folder)).filter((each) => NAME.test(each)).sort()) {
@@ -115,7 +119,7 @@ export async function rotate(
     if (header === null) odd.broken.push(name);
     else if (header.fingerprint !== fingerprint) continue;
     else if (at > now + AHEAD_MS_MIN) odd.future.push(name);
-    else past.push({ file, at });
+    else if (until === null || at > until) past.push({ file, at });
   }
   past.sort((a, b) => b.at - a.at);
   for (const { file } of past.slice(keep - 1)) await rm(file, { force: true });

@@ -17,8 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import type { App } from '../../../daemon/app/app.ts';
 import { MARKER, prepareFolder } from '../../../daemon/app/backup/folder.ts';
+import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
+import { endQuarantine } from '../../../daemon/app/recovery/quarantine.ts';
 import { textOf } from '../../../daemon/domain/messages.ts';
 import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Backups } from '../../../daemon/workers/backup.ts';
@@ -174,6 +177,18 @@ describe('the scheduled backups', () => {
     await days(KEEP + 2);
     expect(names()).toEqual(expect.arrayContaining(made));
     expect(names()).toHaveLength(2 * KEEP);
+  });
+
+  it('made in a quarantine remove none of before it, which may know more, and it is rotated once that has ended', async () => {
+    const made = await days(KEEP);
+    await app.store.write((tx) => beginQuarantine(tx, { made_at: null }, app.now(), 10));
+    bench.at += DAY;
+    const since = await days(KEEP + 1);
+    expect(names()).toEqual([...made, ...since.slice(1)]);
+    for (const account of app.directory.accounts()) await deriveSkipped(app, account, () => false);
+    await app.store.write((tx) => endQuarantine(app, tx));
+    const [next] = await days(1);
+    expect(names()).toEqual([...since.slice(2), next]);
   });
 
   it('of the same second get a name of their own', async () => {
