@@ -37,16 +37,16 @@ type Page = { credits: CreditRow[]; booked: BookedSending[]; facts: number; next
 
 /** Goes on with a part of the facts, where the last night ended. */
 export async function reviewTonight(app: App, chain: ChainRuntime): Promise<void> {
-  const place = placeOf(app, chain.key);
+  const place = placeOf(app.store, chain.key);
   if (!chain.adapter.witnesses || place.left > 0) return;
-  await savePlace(app, chain.key, { ...place, left: FACTS_PER_NIGHT_MAX });
+  await savePlace(app, chain.key, place, { ...place, left: FACTS_PER_NIGHT_MAX });
   app.wake.chain(chain.key);
 }
 
 /** One step of what is to be asked about. Returns whether there is more to do now. */
 export async function reviewStep(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<boolean> {
   const { witnesses } = chain.adapter;
-  const place = placeOf(app, chain.key);
+  const place = placeOf(app.store, chain.key);
   if (!witnesses || place.left <= 0) return false;
   const page = pageAt(app, chain, place);
   try {
@@ -62,7 +62,7 @@ export async function reviewStep(app: App, chain: ChainRuntime, signal: AbortSig
     throw error;
   }
   const left = place.left === ALL ? ALL : Math.max(0, place.left - page.facts);
-  await savePlace(app, chain.key, page.next ? { ...page.next, left } : { ...BEGINNING, left: 0 });
+  await savePlace(app, chain.key, place, page.next ? { ...page.next, left } : { ...BEGINNING, left: 0 });
   return true;
 }
 

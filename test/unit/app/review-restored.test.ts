@@ -1,6 +1,7 @@
 /** Entries that are in restored data by the word of one operator: a restore asks two operators about all of them again. */
 import { afterEach, expect, it } from 'vitest';
 import { reviewStep } from '../../../daemon/app/books/review.ts';
+import { reviewAll } from '../../../daemon/app/books/review-place.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import type { BookedSending, SentAgain, StoredCoin, Witnesses } from '../../../daemon/chains/adapter.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
@@ -17,9 +18,12 @@ afterEach(() => bench.app.store.close());
 class Operators implements Witnesses {
   readonly asked: string[] = [];
   isDenying = false;
+  /** Happens while they are asked about something that was sent. */
+  meanwhile: (() => Promise<unknown>) | null = null;
 
   async sent(booked: readonly BookedSending[]): Promise<(SentAgain | null)[]> {
     for (const { txid } of booked) this.asked.push(txid);
+    if (booked.length > 0) await this.meanwhile?.();
     return booked.map(({ txid }) => (this.isDenying && txid === 'false out' ? { spends: [], debits: [] } : null));
   }
 
@@ -42,7 +46,8 @@ async function reviewed(): Promise<void> {
 
 const balances = (): bigint[] => [bench.balance('USDT_ERC20'), bench.balance('ETH')];
 
-it('are asked about again after a restore, and the false ones go, of money in and out', async () => {
+/** Two payments that came in, and one that went out. */
+async function booked(): Promise<Operators> {
   bench = await Bench.open('ETH');
   const operators = new Operators();
   Object.assign(bench.chain.adapter, { witnesses: operators });
@@ -64,6 +69,11 @@ it('are asked about again after a restore, and the false ones go, of money in an
     ],
   });
   await bench.tell({ blocks: BURIED_BLOCKS.ETH + 1, debits: () => [] });
+  return operators;
+}
+
+it('are asked about again after a restore, and the false ones go, of money in and out', async () => {
+  const operators = await booked();
   await reviewed();
   expect(operators.asked.sort()).toEqual(['false in', 'false out', 'true in']);
   expect(balances()).toEqual([30n * DOLLAR, 3n * ETHER]);
@@ -77,4 +87,15 @@ it('are asked about again after a restore, and the false ones go, of money in an
   await reviewed();
   expect(operators.asked.sort()).toEqual(['false in', 'false out', 'true in']);
   expect(balances()).toEqual([50n * DOLLAR, 0n]);
+});
+
+it('are asked about from their beginning on if a restore or a search begins while some are asked about', async () => {
+  const operators = await booked();
+  operators.meanwhile = () => {
+    operators.meanwhile = null;
+    return bench.app.store.write((tx) => reviewAll(tx, bench.chain.key));
+  };
+  await reviewed();
+  const twice = ['false in', 'false out', 'true in'].flatMap((txid) => [txid, txid]);
+  expect(operators.asked.sort()).toEqual(twice);
 });
