@@ -233,6 +233,8 @@ export const MESSAGES = {
   'warning.high_fee': 'The network fee is more than 5 % of the amount',
   'warning.left_behind': '{amount} {asset} stay on {count} other addresses, because {reason}',
   'warning.left_behind_one': '{amount} {asset} stay on 1 other address, because {reason}',
+  'warning.link_restored':
+    'The refund link of withdrawal {id} is older than the restore of this service: its payer may have got the refund after the backup already. See what the alerts say of unknown payments',
   'warning.lookalike': 'The address of withdrawal {id} begins and ends like {addresses}, and is another one',
   'warning.one_end':
     'The address of withdrawal {id} begins or ends like {addresses}, which may be chance: compare all of it',

@@ -246,6 +246,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'warning.high_fee': 'Die Netzgebühr ist mehr als 5 % des Betrags',
   'warning.left_behind': '{amount} {asset} bleiben auf {count} anderen Adressen, weil {reason}',
   'warning.left_behind_one': '{amount} {asset} bleiben auf 1 anderen Adresse, weil {reason}',
+  'warning.link_restored':
+    'Der Erstattungslink der Auszahlung {id} ist älter als die Wiederherstellung dieses Dienstes: Der Zahler kann die Erstattung nach der Sicherung schon bekommen haben. Sehen Sie nach, was die Meldungen über unbekannte Zahlungen sagen',
   'warning.lookalike': 'Die Adresse der Auszahlung {id} beginnt und endet wie {addresses} und ist eine andere',
   'warning.one_end':
     'Die Adresse der Auszahlung {id} beginnt oder endet wie {addresses}, was Zufall sein kann: Vergleichen Sie sie ganz',

@@ -33,6 +33,7 @@ import {
   feeWarnings,
   firstApproved,
   highFeeWarnings,
+  linkWarnings,
   ownAddressWarning,
   type Warning,
   warningsOf,
@@ -217,7 +218,7 @@ function describe(
     const report = reportAddress(app.store, { business: business.id, chain: assetOf(row.asset).chain }, row.address);
     return { row, report };
   });
-  const warnings = reports.flatMap(({ row, report }) => warningsOf(report, row));
+  const warnings = reports.flatMap(({ row, report }) => [...warningsOf(report, row), ...linkWarnings(app.store, row)]);
   warnings.push(...paid.flatMap((output) => ownAddressWarning(app.store, chain, output)));
   const refunds = rows.flatMap((row) => refundSaid(app.store, row) ?? []);
   for (const { excess } of refunds) if (excess !== null) warnings.push({ code: 'over_refund', said: excess });

@@ -5,10 +5,12 @@ import { type Message, message } from '../../domain/messages.ts';
 import { fiatFor, formatUnits } from '../../domain/money.ts';
 import { isFeeHigh } from '../../domain/policy.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
+import { refundLinkOfWithdrawal } from '../../store/queries/refund-links.ts';
 import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { ownTarget } from '../addresses/watch.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
+import { quarantineOf, restoredFrom } from '../recovery/quarantine.ts';
 import type { AddressReport } from './known-addresses.ts';
 import { feeAssetFor } from './request.ts';
 
@@ -93,6 +95,21 @@ export function warningsOf(
     warnings.push({ code: 'one_end', said: message('warning.one_end', { id, addresses: oneEnd.join(', ') }) });
   }
   return warnings;
+}
+
+/**
+ * Warns of a refund whose payer answered a link that an older state of the data has: the service before a restore may have refunded him
+ * at another address, of which this one knows nothing.
+ */
+export function linkWarnings(
+  reader: Reader,
+  { id, state, created_at }: Pick<WithdrawalRow, 'id' | 'state' | 'created_at'>,
+): Warning[] {
+  const since = (quarantineOf(reader) ?? restoredFrom(reader))?.since;
+  const link = since === undefined ? undefined : reader.get(refundLinkOfWithdrawal, { withdrawal_id: id });
+  if (since === undefined || !link || isSigned(state)) return [];
+  const isOlder = link.created_at <= since && created_at > since;
+  return isOlder ? [{ code: 'may_be_paid', said: message('warning.link_restored', { id }) }] : [];
 }
 
 /** When the operator first approved a payment to an address; nothing if never. The day is UTC's. */
