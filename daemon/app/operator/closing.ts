@@ -23,7 +23,7 @@ import { invoiceById, paymentOf } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { type Taxed, type TaxSums, taxedRefund, worthIn } from '../books/taxed.ts';
-import { creditsFor } from '../invoices/payment-targets.ts';
+import { creditsFor, unitsIn } from '../invoices/payment-targets.ts';
 import type { Business } from '../shops/directory.ts';
 
 /** More sales wait for the next closing. */
@@ -153,8 +153,7 @@ function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
   const payment = reader.get(paymentOf, { invoice_id: sale.invoice_id });
   if (!payment) return true;
   const booked = creditsFor(reader, payment).filter((row) => row.claim === 'invoice' && row.confirmed && !row.gone);
-  const units = booked.filter(({ asset }) => asset === payment.asset).reduce((sum, row) => sum + row.units, 0n);
-  return units === payment.confirmed;
+  return booked.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n) === payment.confirmed;
 }
 
 function reportOf(app: App, reader: Reader, business: Business): Findings {

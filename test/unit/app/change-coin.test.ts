@@ -5,9 +5,11 @@ import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { watchList } from '../../../daemon/app/addresses/watch.ts';
 import { COIN_CHANGES_PER_INVOICE_MAX, changeCoin } from '../../../daemon/app/invoices/payments.ts';
 import { type InvoiceView, readInvoice, view } from '../../../daemon/app/invoices/views.ts';
+import { nextClosing } from '../../../daemon/app/operator/closing.ts';
 import { refundWanted } from '../../../daemon/app/withdrawals/refund.ts';
 import type { AssetId } from '../../../daemon/domain/assets.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
+import { insertSale } from '../../../daemon/store/queries/counter.ts';
 import { formerTargets, invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { insertWithdrawal } from '../../../daemon/store/queries/withdrawals.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
@@ -269,6 +271,10 @@ describe('money for the coin that was left', () => {
     expect(btc.invoiceStatus(paid.id)).toBe('unpaid');
     await parts[two](DEEP - 1);
     expect(state()).toEqual(['paid', 'paid', first, half * 2n, 0]);
+    // were it a sale of the counter, its deposits would be what it got
+    const sale = { invoice_id: paid.id, business_id: btc.businessId, request: 'one', tip: 0n, closing_id: null };
+    await btc.app.store.write((tx) => tx.run(insertSale, sale));
+    expect(nextClosing(btc.app, business()).report.books).toEqual({ agree: 1, differ: [] });
     expect(btc.inbox()).toEqual([]);
   });
 
