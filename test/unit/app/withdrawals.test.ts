@@ -160,6 +160,17 @@ describe('a signed withdrawal', () => {
     expect(bench.alerts()).toEqual([]);
   });
 
+  it('is no longer said to be sent again once a reorganisation has undone it for good', async () => {
+    await usedElsewhere();
+    const { id } = await signed(coin, 'v1');
+    await bench.tell({ blocks: 1, spends: () => [spentBy('v1', 0)] });
+    await bench.tell({ orphan: 1, blocks: 2 });
+    expect(bench.alerts()).toContain('withdrawal.undone');
+    await bench.tell({ blocks: BURIED, spends: () => [spentBy('stranger', BURIED - 1)] });
+    expect(stateOf(id)).toBe('failed');
+    expect(bench.alerts()).not.toContain('withdrawal.undone');
+  });
+
   it('fails only when what somebody else made of its coin is buried', async () => {
     await usedElsewhere();
     const { id, spendId } = await signed(coin, 'v1');
