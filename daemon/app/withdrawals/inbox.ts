@@ -116,7 +116,8 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
 /** Whether what was counted for an invoice pays it, confirmed or not, or may do so once it has a value. */
 function maySuffice(reader: Reader, invoice: InvoiceRow, payment: PaymentRow): boolean {
   const values = creditsFor(reader, payment).flatMap(({ claim, value }) => (claim === 'invoice' ? [value] : []));
-  return values.includes(null) || values.reduce((sum, value) => sum + value!, 0n) >= amountNeeded(invoice);
+  const known = values.filter((value) => value !== null);
+  return known.length < values.length || known.reduce((sum, value) => sum + value, 0n) >= amountNeeded(invoice);
 }
 
 /** Keeps a deposit without an invoice. Throws `Rejected`: `inbox.not_found`, `.decided`. */
