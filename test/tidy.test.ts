@@ -66,6 +66,7 @@ const TOP_LEVEL = new Set([
   'README.md',
   // where their tools insist on finding them
   'Containerfile',
+  'compose.signer.yaml',
   'compose.yaml',
   'package-lock.json',
   'tsconfig.json',

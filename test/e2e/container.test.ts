@@ -4,12 +4,14 @@
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chown, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../support/daemon.ts';
+import { createWords } from '../../daemon/wallet/mnemonic.ts';
+import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { litecoinConfig, QUIET_CONFIG, until } from '../support/daemon.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const MIRROR = 'http://deb.debian.org/debian';
@@ -17,6 +19,17 @@ const PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
 const LIMIT_MS = 1_500_000;
 const READY_MS = 120_000;
 const USER = 8480;
+const PASSPHRASE = 'a passphrase of the operator';
+const SOCKET = '/run/countinghouse-signer/signer.sock';
+
+/** As whom a container runs, and what of root's rights it keeps. `network`: its own, without a way out, or this machine's. */
+type As = { uid: number; rights: readonly string[]; network: 'none' | 'host' };
+const SERVICE: As = { uid: USER, rights: [], network: 'host' };
+/** As `compose.signer.yaml` says. */
+const SIGNER: As = { uid: 8482, rights: [], network: 'none' };
+const OPERATOR: As = { uid: 0, rights: ['chown', 'dac_override', 'setgid', 'setuid'], network: 'none' };
+/** Folders of this machine by the place where a container has them. */
+type Volumes = Record<string, string>;
 
 const placeOf = (program: string): string | undefined =>
   PATH.split(':')
@@ -119,36 +132,52 @@ describe.skipIf(!isPossible)(TITLE, { timeout: LIMIT_MS }, () => {
     await rm(folder, { recursive: true, force: true });
   }, LIMIT_MS);
 
-  /** The command that runs `argv` as a runtime of containers would: the image's variables and user, and nothing to write but the volume. */
-  function inContainer(data: string, argv: string[], environment: Record<string, string>): string[] {
+  /** The command that runs `argv` as a runtime of containers would: the image's variables and user, and nothing to write but the volumes. */
+  function inContainer(volumes: Volumes, argv: string[], environment: Record<string, string>, as = SERVICE): string[] {
     const env = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     const inside = ['env', '-i', ...docker.config.Env, ...env, ...argv];
-    const as = [
+    const user = [
       'setpriv',
-      `--reuid=${USER}`,
-      `--regid=${USER}`,
+      `--reuid=${as.uid}`,
+      `--regid=${as.uid === 0 ? 0 : USER}`,
       '--clear-groups',
-      '--bounding-set=-all',
+      `--bounding-set=${['-all', ...as.rights.map((right) => `+${right}`)].join()}`,
       '--no-new-privs',
     ];
+    const mounts = Object.entries(volumes).map(([place, folder]) => `mount --bind '${folder}' "$1${place}"`);
     const script = `set -e
-      mount --rbind "$1" "$1"; mount --bind "$2" "$1/data"; mount -t tmpfs tmpfs "$1/tmp"; mount --rbind /dev "$1/dev"
-      mount -t proc proc "$1/proc"; mount -o remount,bind,ro "$1"; root="$1"; shift 2
-      exec chroot "$root" ${as.join(' ')} "$@"`;
+      mount --rbind "$1" "$1"; ${mounts.join('; ')}; mount -t tmpfs tmpfs "$1/tmp"; mount --rbind /dev "$1/dev"
+      mount -t proc proc "$1/proc"; mount -o remount,bind,ro "$1"; root="$1"; shift
+      exec chroot "$root" ${user.join(' ')} "$@"`;
     const alone = ['--mount', '--pid', '--fork', '--kill-child=SIGTERM', '--propagation', 'private'];
-    return ['unshare', ...alone, 'sh', '-c', script, 'sh', rootFs, data, ...inside];
+    const network = as.network === 'none' ? ['--net'] : [];
+    return ['unshare', ...alone, ...network, 'sh', '-c', script, 'sh', rootFs, ...inside];
   }
 
-  async function newVolume(): Promise<string> {
-    const data = await mkdtemp(join(folder, 'data-'));
-    await chown(data, USER, USER);
-    return data;
+  /** A new volume for a place: a runtime gives it the owner and the rights that the image's folder has. */
+  async function newVolume(place = '/data'): Promise<string> {
+    const volume = await mkdtemp(join(folder, 'volume-'));
+    const { uid, gid, mode } = await stat(join(rootFs, place));
+    await chown(volume, uid, gid);
+    await chmod(volume, mode);
+    return volume;
   }
 
-  async function start(data: string) {
-    const { Entrypoint, Cmd } = docker.config;
+  async function start(volumes: Volumes, environment: Record<string, string> = {}) {
     const ports = { COUNTINGHOUSE_PORT: '8480', COUNTINGHOUSE_CONSOLE_PORT: '0' };
-    const [program, ...args] = inContainer(data, [...Entrypoint, ...Cmd], ports);
+    return stays(volumes, docker.config.Cmd, { ...ports, ...environment }, 'Countinghouse is running');
+  }
+
+  /** A container that stays, once it has said that it is ready. */
+  async function stays(
+    volumes: Volumes,
+    command: readonly string[],
+    environment: Record<string, string>,
+    ready: string,
+    as = SERVICE,
+  ) {
+    const argv = [...docker.config.Entrypoint, ...command];
+    const [program, ...args] = inContainer(volumes, argv, environment, as);
     const child = spawn(program!, args, { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     child.stdout.on('data', (part) => (out += part));
@@ -164,12 +193,12 @@ describe.skipIf(!isPossible)(TITLE, { timeout: LIMIT_MS }, () => {
       },
     };
     running.push(one);
-    await until(`it is ready: ${out}`, async () => out.includes('Countinghouse is running'), READY_MS);
+    await until(`it says ${ready}`, async () => out.includes(ready), READY_MS);
     return one;
   }
 
   const command = (data: string, argv: string[]): string => {
-    const [program, ...args] = inContainer(data, argv, {});
+    const [program, ...args] = inContainer({ '/data': data }, argv, {});
     const { status, stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: { PATH } });
     return `${status} ${stdout}${stderr}`;
   };
@@ -192,7 +221,7 @@ describe.skipIf(!isPossible)(TITLE, { timeout: LIMIT_MS }, () => {
 
   it('serves from a read-only file system, is healthy, and keeps its data over a new container', async () => {
     const data = await newVolume();
-    const first = await start(data);
+    const first = await start({ '/data': data });
     expect(first.out()).toMatch(/http:\S+#sign-in=[\w-]{43}/);
     expect(command(data, ['sh', '-c', 'touch /opt/x'])).toMatch(/^1 .*Read-only file system/);
     const [kind, ...health] = docker.config.Healthcheck.Test;
@@ -209,11 +238,99 @@ describe.skipIf(!isPossible)(TITLE, { timeout: LIMIT_MS }, () => {
     expect(await first.stop()).toBe(0);
     expect(command(data, health)).not.toMatch(/^0/);
 
-    const second = await start(data);
+    const second = await start({ '/data': data });
     const found = await fetch(`http://127.0.0.1:8480/api/v1/merchant/invoice/${id}`, {
       headers: { 'mb-api-key': key },
     });
     expect([found.status, ((await found.json()) as { id: string }).id]).toEqual([200, id]);
     expect(await second.stop()).toBe(0);
+  });
+
+  it.skipIf(!hasLitecoind)(litecoindTitle('pays with a wallet that a second container has'), async () => {
+    const [data, wallet, sockets] = [await newVolume(), await newVolume('/signer'), await newVolume(dirname(SOCKET))];
+    const node = await Litecoind.start();
+    try {
+      await node.fund();
+      const config = join(data, 'countinghouse.toml');
+      await writeFile(config, `${QUIET_CONFIG}${litecoinConfig(`core_rpc = "${node.url}"`)}`);
+      await chown(config, USER, USER);
+      const signerCommand = ['signer', '--folder', '/signer', '--socket', SOCKET];
+      const signers = { '/signer': wallet, [dirname(SOCKET)]: sockets };
+      const signs = () => stays(signers, signerCommand, {}, 'is served on', SIGNER);
+      const signer = await signs();
+      const services = { '/data': data, [dirname(SOCKET)]: sockets };
+      const service = await start(services, { COUNTINGHOUSE_WALLET_SIGNER: SOCKET });
+
+      const words = await createWords(12);
+      /** A command of the operator's container, which has passphrase and words from stdin. */
+      const operator = <T>(...argv: string[]): T => {
+        const said =
+          'umask 77; read -r secret; printf %s "$secret" > /tmp/passphrase; cat > /tmp/words; exec countinghouse "$@"';
+        const asked = ['sh', '-c', said, 'sh', ...argv, '--json', '--yes'];
+        const signed = { COUNTINGHOUSE_SIGNER_DIR: '/signer', COUNTINGHOUSE_SIGNER_SOCKET: SOCKET };
+        const [program, ...args] = inContainer({ ...services, '/signer': wallet }, asked, signed, OPERATOR);
+        const { status, stdout, stderr } = spawnSync(program!, args, {
+          encoding: 'utf8',
+          env: { PATH },
+          input: `${PASSPHRASE}\n${words}`,
+        });
+        expect(status, stderr).toBe(0);
+        return JSON.parse(stdout) as T;
+      };
+      const secret = ['--passphrase-file', '/tmp/passphrase'];
+      const scopes = ['--scopes', 'invoices,balance,withdraw'];
+      const add = [
+        'business',
+        'add',
+        '--name',
+        'Shop',
+        '--network',
+        'regtest',
+        '--words-file',
+        '/tmp/words',
+        ...scopes,
+      ];
+      const { key } = operator<{ key: { key: string } }>(...add, ...secret).key;
+      operator('wallet', 'unlock', ...secret);
+      const shop = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+        const response = await fetch(`http://127.0.0.1:8480/api/v1/merchant${path}`, {
+          method,
+          headers: { 'mb-api-key': key, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        return (await response.json()) as T;
+      };
+      const invoice = await shop<{ id: string }>('POST', '/invoice', { amount: 800, crypto: 'LTC' });
+      const address = await until('the invoice has its address', async () => {
+        return (await shop<{ address?: string }>('POST', `/invoice/rp/${invoice.id}`)).address;
+      });
+      await node.pay([{ address, units: 1_000_000_000n }]);
+      await node.mine(12);
+      await until('the invoice is paid', async () => {
+        return (await shop<{ status: string }>('GET', `/invoice/${invoice.id}`)).status === 'paid';
+      });
+      const to = await node.newAddress();
+      const { id } = await shop<{ id: string }>('POST', '/withdraw', { amount: '1.5', crypto: 'LTC', address: to });
+      // a container of the signer that is replaced takes nothing with it
+      expect(await signer.stop()).toBe(0);
+      const next = await signs();
+      operator('wallet', 'unlock', ...secret);
+      operator('withdrawal', 'approve', id, '--to', to, '--amount', '1.5', ...secret);
+      await until('it is sent', async () => (await node.rpc<string[]>('getrawmempool', [])).length === 1);
+      await node.mine(1);
+      expect(await node.rpc<number>('getreceivedbyaddress', [to, 1])).toBe(1.5);
+
+      const refused = (place: string, as: As, volumes: Volumes): string => {
+        const [program, ...args] = inContainer(volumes, ['ls', place], {}, as);
+        return spawnSync(program!, args, { encoding: 'utf8', env: { PATH } }).stderr;
+      };
+      // even where a runtime gave it the volume
+      expect(refused('/signer', SERVICE, { ...services, '/signer': wallet })).toMatch(/Permission denied/);
+      expect(refused('/data', SIGNER, { ...signers, '/data': data })).toMatch(/Permission denied/);
+      expect(await service.stop()).toBe(0);
+      expect(await next.stop()).toBe(0);
+    } finally {
+      await node.remove();
+    }
   });
 });

@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const IMAGE = textOf('Containerfile');
 const COMPOSE = textOf('compose.yaml');
+const SIGNER = textOf('compose.signer.yaml');
 
 /** The service's variables: as the image sets them, then as compose.yaml does. */
 function variables(): Record<string, string> {
@@ -85,4 +86,30 @@ it('the image is built from named files alone, without settings, data or backups
 it('compose.yaml publishes ports by IPv4 alone, whose visitors keep their own addresses', () => {
   const [, ports] = /^ +ports: (\[.*\])$/m.exec(COMPOSE)!;
   expect(JSON.parse(ports!)).toEqual(['0.0.0.0:80:80', '0.0.0.0:443:443', '0.0.0.0:443:443/udp']);
+});
+
+/** What compose.signer.yaml says of one service. */
+function signerService(name: string): string {
+  const found = new RegExp(`^  ${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(SIGNER);
+  if (!found?.[1]) throw new Error(`compose.signer.yaml has no ${name}`);
+  return found[1];
+}
+
+it('compose.signer.yaml gives the wallet to a container of another user without a network, and to the operator', () => {
+  const socket = '/run/countinghouse-signer/signer.sock';
+  const signer = signerService('signer');
+  expect(signer).toContain(`command: [signer, --folder, /signer, --socket, ${socket}]`);
+  expect(signer).toContain('volumes: ["signer:/signer", "signer-socket:/run/countinghouse-signer"]');
+  for (const line of ['user: "8482:8480"', 'network_mode: none', 'read_only: true', 'cap_drop: [ALL]']) {
+    expect(signer).toContain(line);
+  }
+  const service = signerService('countinghouse');
+  expect(service).toContain(`COUNTINGHOUSE_WALLET_SIGNER: ${socket}`);
+  expect(service).not.toContain('/signer"');
+  const operator = signerService('operator');
+  expect(operator).toContain(`COUNTINGHOUSE_SIGNER_SOCKET: ${socket}`);
+  for (const line of ['user: "0:0"', 'network_mode: none', 'profiles: [operator]']) expect(operator).toContain(line);
+  // a new volume has the owner of the image's folder
+  expect(IMAGE).toMatch(/--mode 700 --owner 8482 --group 8480 \/signer/);
+  expect(IMAGE).toMatch(/--mode 750 --owner 8482 --group 8480 \/run\/countinghouse-signer/);
 });
