@@ -103,7 +103,7 @@ async function headerOf(file: string): Promise<{ header: SealedHeader | null; at
 }
 
 /**
- * What is kept of the backups of a wallet: the newest `keep`, which include `made`, and those that were made up to `until`, milliseconds
+ * The backups of a wallet that are kept: the newest `keep`, which include `made`, and those that were made up to `until`, milliseconds
  * since 1970. Null: no others. `now`: milliseconds since 1970.
  */
 type Kept = { keep: number; until: number | null; made: string; fingerprint: string; now: number };
