@@ -57,7 +57,7 @@ export async function request(world: AccountWorld): Promise<string> {
     const no = world.invoices.length;
     const address = row.address.toLowerCase() as Hex;
     for (const one of world.invoices.filter((before) => before.address === address)) {
-      const isPaid = world.payments.some((payment) => payment.address === address);
+      const isPaid = world.payments.some(({ id, address: to }) => to === address && world.network.placeOf(id) !== null);
       // nobody can know an address that no mark and no block shows
       if (!one.isLost || !world.isBlind || isPaid) throw new Fault(`${address} is given out twice`);
     }
