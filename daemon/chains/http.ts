@@ -4,6 +4,7 @@
  */
 import http from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 
 export type Answer = { status: number; headers: http.IncomingHttpHeaders; body: Buffer };
 
@@ -46,8 +47,12 @@ export async function post(request: PostRequest): Promise<Answer> {
   return second;
 }
 
+/** Connections that have carried a request: Node tells that of a kept one (`reusedSocket`), not of one that a request waited for. */
+const used = new WeakSet<Socket>();
+
 function once(options: PostRequest): Promise<Answer | 'stale connection'> {
   const { url, agent, signal } = options;
+  let isReused = false;
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request({
       agent,
@@ -74,12 +79,14 @@ function once(options: PostRequest): Promise<Answer | 'stale connection'> {
     };
     const fail = (error: Error) => {
       settled();
-      if (request.reusedSocket && codeOf(error) === 'ECONNRESET') resolve('stale connection');
+      if (isReused && codeOf(error) === 'ECONNRESET') resolve('stale connection');
       else reject(error);
     };
     signal.addEventListener('abort', abort, { once: true });
-    request.on('socket', () => {
-      if (!request.reusedSocket) options.onNewConnection();
+    request.on('socket', (socket) => {
+      isReused = used.has(socket);
+      used.add(socket);
+      if (!isReused) options.onNewConnection();
       if (options.beginMs !== undefined) beginning = setTimeout(late, options.beginMs);
     });
     request.on('error', fail);

@@ -55,6 +55,14 @@ describe('post', () => {
     expect(connections()).toBe(1);
   });
 
+  it('counts no connection that a request waited for', async () => {
+    const { request, connections } = await requestTo((received, response) => {
+      received.resume().on('end', () => response.end('{}'));
+    });
+    await Promise.all(Array.from({ length: 10 }, () => post(request)));
+    expect(connections()).toBe(2);
+  });
+
   it('sends again when the kept connection had been closed', async () => {
     let served = 0;
     const { request, connections } = await requestTo((received, response) => {
