@@ -13,24 +13,25 @@ const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
 /** What the product's client uses of a request. */
 class Request extends EventEmitter {
-  readonly reusedSocket: boolean;
   readonly #host: Host;
   readonly #time: Time;
   readonly #path: string;
+  readonly #connection: object;
   #over = false;
 
-  constructor(host: Host, time: Time, reused: boolean, path: string) {
+  /** `connection`: the same for all requests over it. */
+  constructor(host: Host, time: Time, path: string, connection: object) {
     super();
     this.#path = path;
     this.#host = host;
     this.#time = time;
-    this.reusedSocket = reused;
+    this.#connection = connection;
   }
 
   end(asked: string | Uint8Array): void {
     this.#time.deliver(() => {
       if (this.#over) return;
-      this.emit('socket');
+      this.emit('socket', this.#connection);
       const health = this.#host.health();
       if (health === 'silent') return;
       if (health === 'down') {
@@ -69,15 +70,13 @@ class Request extends EventEmitter {
 /** Answers requests to `NAME.simulated` from these hosts, for the rest of the process. */
 export function serveHosts(hostOf: (name: string) => Host | undefined, time: Time): void {
   const real = http.request;
-  const connected = new WeakSet<object>();
   const request = (options: http.RequestOptions, ...rest: []): http.ClientRequest => {
     const [name = '', domain] = String(options.hostname).split('.');
     const host = domain === 'simulated' ? hostOf(name) : undefined;
     if (!host) return real(options, ...rest);
-    const agent = options.agent as unknown as object;
-    const reused = connected.has(agent);
-    connected.add(agent);
-    return new Request(host, time, reused, String(options.path)) as unknown as http.ClientRequest;
+    // an agent has one connection, which nobody closes
+    const connection = options.agent as unknown as object;
+    return new Request(host, time, String(options.path), connection) as unknown as http.ClientRequest;
   };
   Object.assign(http, { request });
 }

@@ -154,23 +154,27 @@ export class BlockStream {
     return this.#ahead;
   }
 
-  /** Asks for further blocks, as far as there is room. The numbers of outputs are asked for once, after all blocks: these take longer. */
+  /** Asks for further blocks, as far as there is room. The numbers of outputs come first: all of these blocks wait for them, and they are short. */
   #ask(ahead: Ahead): void {
     const from = ahead.next;
-    const { promise: told, resolve, reject } = Promise.withResolvers<Told>();
-    // whoever waits for it is told
-    told.catch(() => undefined);
+    const further: Asked[] = [];
     while (ahead.next <= ahead.to && this.#hasRoom(ahead)) {
       const count = Math.min(this.#count, this.#blocksMax, ahead.to - ahead.next + 1);
       const asked: Asked = { from: ahead.next, count, bytes: null, failed: false, batch: Promise.resolve([]) };
       ahead.queue.push(asked);
+      further.push(asked);
       ahead.next += count;
+    }
+    if (further.length === 0) return;
+    const told = toldBy(ahead.node, from, ahead.next - 1, ahead.ended.signal);
+    // whoever waits for it is told
+    told.catch(() => undefined);
+    for (const asked of further) {
       asked.batch = this.#batches(ahead, asked, told);
       asked.batch.catch(() => {
         asked.failed = true;
       });
     }
-    if (ahead.next > from) toldBy(ahead.node, from, ahead.next - 1, ahead.ended.signal).then(resolve, reject);
   }
 
   #hasRoom({ queue }: Ahead): boolean {
