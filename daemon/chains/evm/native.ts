@@ -128,12 +128,13 @@ export class NativeCoin {
       const out = this.#leftBy(one.id, view);
       const came = balance + out.left(tip.height);
       const most = this.#known(one.id, view);
-      const known = came < sumOf(most) ? await this.#vouchedFor(endpoint, one, out, view, signal) : most;
+      const isLess = came < sumOf(most);
+      const known = isLess ? await this.#vouchedFor(endpoint, one, out, view, signal) : most;
       if (came < sumOf(known)) this.#note(one, balance);
       if (came <= sumOf(known)) continue;
-      // its wallet may have sent something before this came, which is looked for first
+      // its wallet may have sent something before this came, or out of what waits for another operator, which is looked for first
       const isWaiting = this.#short.some(({ id }) => id === one.id);
-      const isPostponed = movable.has(one.id) && (isWaiting || this.#note(one, balance));
+      const isPostponed = (isLess || movable.has(one.id)) && (isWaiting || this.#note(one, balance));
       if (isPostponed) this.#isPostponed = true;
       if (isPostponed || explained === EXPLAINED_PER_LOOK_MAX) {
         isWhole = false;

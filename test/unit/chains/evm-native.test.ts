@@ -150,6 +150,13 @@ describe('payments that wait for another operator, with false ones among them', 
   ];
   const late = { ...VIEW, checkpoint: [before, between] };
 
+  /** The credits once it was looked for what the address had sent, and nothing was found. */
+  async function afterSearch({ look, coin }: ReturnType<typeof scene>, held: Credit[]): Promise<Credit[] | null> {
+    expect(await look({ ...late, held } as never)).toEqual([]);
+    expect(coin.takeShort()).toHaveLength(1);
+    return look({ ...late, held } as never);
+  }
+
   it.each<[string, Credit[]]>([
     ['a payment that was invented in the checkpoint', [paidIn(6, 'aa'), paidIn(8, 'bb')]],
     ['a payment from inside a contract that was invented before it', [insideOf(0, 'cc'), paidIn(6, 'aa')]],
@@ -162,12 +169,25 @@ describe('payments that wait for another operator, with false ones among them', 
   it('are found in their blocks as long as the checkpoint has these', async () => {
     const chain = scene(1, [1]);
     const held = [paidIn(7, 'aa'), paidIn(8, 'bb')];
-    expect(await chain.look({ ...late, held } as never)).toMatchObject([{ block: before, amount: { units: UNITS } }]);
+    expect(await afterSearch(chain, held)).toMatchObject([{ block: before, amount: { units: UNITS } }]);
   });
 
   it('hide nothing that the balance has beside them', async () => {
     const chain = scene(1, [1]);
     const held = [paidIn(6, 'aa', UNITS / 4n), paidIn(8, 'bb', UNITS)];
-    expect(await chain.look({ ...late, held } as never)).toMatchObject([{ amount: { units: (UNITS * 3n) / 4n } }]);
+    expect(await afterSearch(chain, held)).toMatchObject([{ amount: { units: (UNITS * 3n) / 4n } }]);
+  });
+
+  it('do not hide that money left: its transaction is looked for before less is said to have come', async () => {
+    const chain = scene(1, [1]);
+    const held = [insideOf(7, '07', 3n * UNITS)];
+    expect(await chain.look({ ...late, held } as never)).toEqual([]);
+    expect(chain.coin.isDue()).toBe(true);
+    expect(chain.coin.takeShort()).toMatchObject([{ id: 1 }]);
+    // the search found what another machine has sent
+    const id = `0x${'f'.repeat(64)}:0`;
+    const sent = { id, targetId: 1, txid: id, block: between, amount: { asset: 'ETH', units: 2n * UNITS } };
+    expect(await chain.look({ ...late, held, debits: [sent] } as never)).toEqual([]);
+    expect(chain.coin.takeShort()).toEqual([]);
   });
 });
