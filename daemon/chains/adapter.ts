@@ -73,6 +73,8 @@ export interface ScriptList extends WatchList {
   /** Every coin that a target ever had. */
   coinsOf(targetId: number): StoredCoin[];
   coin(outpoint: string): StoredCoin | undefined;
+  /** Whether coins of a transaction are still missing, because the update that brought them is not stored to its end. Absent: none are. */
+  isPartial?(txid: string): boolean;
   /** The amount of a coin, present or not. It never changes. Absent: nothing is stored. */
   unitsOf?(outpoint: string): bigint | undefined;
   /** Pages of coins that are in no block, or whose spending transaction is in none. Absent: nothing is stored. */

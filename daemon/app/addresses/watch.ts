@@ -26,6 +26,7 @@ import {
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
+import { payingTx } from '../../store/queries/paying.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import {
   fundedAddresses,
@@ -109,6 +110,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       const row = store.get(creditByOutpoint, { outpoint, chain_key });
       return row && isThere(row) ? coinOf(row) : undefined;
     },
+    isPartial: (txid) => store.get(payingTx, { txid, chain_key })?.unread === true,
     unitsOf: (outpoint) => store.get(creditByOutpoint, { outpoint, chain_key })?.units,
     pending: () => pendingCoins(store, chain_key),
     unitsAt: (target_id, asset) => store.get(addressBalance, { target_id, asset })?.units ?? 0n,

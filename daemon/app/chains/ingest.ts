@@ -22,6 +22,7 @@ import {
 import { assert } from '../../domain/errors.ts';
 import {
   type CreditRow,
+  creditByOutpoint,
   creditsInBlock,
   creditsOfTransactionAfter,
   creditsSpentInBlock,
@@ -213,13 +214,29 @@ class Facts {
 
   spends(tipHeight: number): Phase {
     return (tx, at) => {
-      const page = this.update.spends.slice(at, at + PAGE);
+      const page = this.update.spends.slice(at, this.#endOfPage(tx, at + PAGE));
       if (page.length === 0) return null;
       this.inBook(tx, tipHeight, (credits) => {
         for (const spend of page) seeSpend({ app: this.app, chain: this.chain, tx, credits }, spend);
       });
-      return { at: at + PAGE };
+      return { at: at + page.length };
     };
+  }
+
+  /**
+   * The end of a page of spends, at `least` or behind it: it parts no two coins of one address that a transaction spends. By the half
+   * of them a source that is asked for addresses would take the transaction for stored (`chains/utxo/electrum/histories/reader.ts`).
+   */
+  #endOfPage(tx: Tx, least: number): number {
+    const { spends } = this.update;
+    const targetOf = (outpoint = ''): number | undefined =>
+      tx.get(creditByOutpoint, { outpoint, chain_key: this.chain.key })?.target_id;
+    const last = spends[least - 1];
+    const target = targetOf(last?.outpoint);
+    let end = least;
+    if (target !== undefined)
+      while (spends[end]?.txid === last?.txid && targetOf(spends[end]?.outpoint) === target) end++;
+    return end;
   }
 
   /** Computes the required confirmations again for credits of transactions whose value changed after they were written. */

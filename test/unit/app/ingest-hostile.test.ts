@@ -192,6 +192,31 @@ describe('an update that is applied in many transactions', () => {
     );
   });
 
+  it('stores what one transaction spends of one address at once', async () => {
+    bench = await Bench.open('LTC');
+    const [one, other] = [await bench.invoice(), await bench.invoice()];
+    const COINS = 40;
+    const coins = (who: Paid) => Array.from({ length: COINS }, (_, n) => ({ who, txid: `t${who.id} ${n}` }));
+    const all = [...coins(one), ...coins(other)];
+    await bench.tell({
+      blocks: 1,
+      credits: () => all.map(({ who, txid }) => bench.credit(who.targetId, 900_000n, 0, { txid })),
+    });
+    const spends = () => all.map(({ txid }) => ({ outpoint: `${txid}:0`, txid: 'sweep', block: bench.block() }));
+    const spent = ({ targetId }: Paid) =>
+      bench.creditsOf(targetId).filter(({ spent_txid }) => spent_txid !== null).length;
+    const { write } = bench.app.store;
+    const seen = new Set<string>();
+    bench.app.store.write = async (work) => {
+      const done = await write.call(bench.app.store, work);
+      seen.add(`${spent(one)} ${spent(other)}`);
+      return done as never;
+    };
+    await bench.tell({ blocks: 1, turnMs: 0, spends });
+    bench.app.store.write = write;
+    expect([...seen]).toEqual(['0 0', `${COINS} 0`, `${COINS} ${COINS}`]);
+  });
+
   it('broken off, and the chain took another way meanwhile: nothing of the first way is left', async () => {
     bench = await Bench.open('LTC');
     paid = await bench.invoice();

@@ -176,7 +176,7 @@ export class LightClient {
       listener,
       isWatched: (id) => this.#isWatched(id),
       hasExcess: () => this.#hasExcess(),
-      isKnown: (listed, txid, height) => this.reader.isStored(listed, txid, height),
+      isKnown: (listed, history) => this.reader.notStored(listed, history).length === 0,
     });
   }
 

@@ -57,7 +57,7 @@ export class Absence {
     const { reader } = this.#parts;
     try {
       const history = await server.history(scriptHashOf(listed.script));
-      const unknown = history.filter(({ txid, height }) => height > 0 && !reader.isStored(listed, txid, height));
+      const unknown = reader.notStored(listed, history).filter(({ height }) => height > 0);
       if (unknown.length > UNKNOWN_READ_MAX) return 'unknown';
       let answer: Answer = 'nothing';
       for (const entry of unknown) {

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inParallel } from '../../../../kit/async.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
-import type { ListedScript, ScriptList, StoredCoin } from '../../../adapter.ts';
+import type { ListedScript, ScriptList } from '../../../adapter.ts';
 import { slices } from '../../../slices.ts';
 import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
@@ -90,8 +90,7 @@ export class HistoryReader {
     const { touches } = script;
     const told = server.statuses.get(script.hash);
     if (told === undefined) return 'open';
-    const coins = told === null ? [] : this.#list.coinsOf(script.id);
-    const stored = storedHeights(coins, (height, blockHash) => this.#isOnChain(height, blockHash));
+    const stored = told === null ? new Map<string, number>() : this.#storedHeights(script.id);
     if (told !== null && script.txids.length === 0 && told === (await statusOfStored(stored))) {
       this.#accept(script, [], Math.max(...stored.values()));
       this.#scripts.settle(script, server, told, touches);
@@ -159,10 +158,30 @@ export class HistoryReader {
     return told;
   }
 
-  /** Whether the store has a transaction of a script in the block at a height. */
-  isStored({ id }: ListedScript, txid: string, height: number): boolean {
-    const stored = storedHeights(this.#list.coinsOf(id), (at, blockHash) => this.#isOnChain(at, blockHash));
-    return stored.get(txid) === height;
+  /** The entries of a script's history that the store does not have in the block at their height. */
+  notStored({ id }: ListedScript, history: readonly HistoryEntry[]): HistoryEntry[] {
+    const stored = this.#storedHeights(id);
+    return history.filter(({ txid, height }) => stored.get(txid) !== height);
+  }
+
+  /**
+   * The heights of a script's transactions that the store has in blocks of our chain, whole. One may be stored in part: an update that
+   * was broken off placed some of its coins and spends, and not the others.
+   */
+  #storedHeights(id: number): Map<string, number> {
+    const heights = new Map<string, number>();
+    const partial = new Set<string>();
+    const take = (txid: string | null, height: number | null, hash: string | null): void => {
+      if (txid === null) return;
+      if (height === null || hash === null || !this.#isOnChain(height, hash)) partial.add(txid);
+      else heights.set(txid, height);
+    };
+    for (const coin of this.#list.coinsOf(id)) {
+      take(coin.txid, coin.blockHeight, coin.blockHash);
+      take(coin.spentTxid, coin.spentBlockHeight, coin.spentBlockHash);
+    }
+    for (const txid of heights.keys()) if (partial.has(txid) || this.#list.isPartial?.(txid)) heights.delete(txid);
+    return heights;
   }
 
   /** Heights below the lowest held header cannot be reorganised any more. */
@@ -381,23 +400,6 @@ export class HistoryReader {
 }
 
 const namesOf = (history: readonly HistoryEntry[]): Named => new Map(history.map(({ txid, height }) => [txid, height]));
-
-/** The heights of a script's transactions that the store has in blocks of our chain. */
-function storedHeights(
-  coins: readonly StoredCoin[],
-  isOnChain: (height: number, hash: string) => boolean,
-): Map<string, number> {
-  const heights = new Map<string, number>();
-  const take = (txid: string | null, height: number | null, blockHash: string | null): void => {
-    if (txid !== null && height !== null && blockHash !== null && isOnChain(height, blockHash))
-      heights.set(txid, height);
-  };
-  for (const coin of coins) {
-    take(coin.txid, coin.blockHeight, coin.blockHash);
-    take(coin.spentTxid, coin.spentBlockHeight, coin.spentBlockHash);
-  }
-  return heights;
-}
 
 /** The status of a script with exactly these confirmed transactions; null if their order is unknown. */
 async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<string | null> {

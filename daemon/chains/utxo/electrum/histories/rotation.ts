@@ -11,6 +11,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { MS_PER_DAY } from '../../../../domain/time.ts';
 import { highestId, type ListedScript, type ScriptList } from '../../../adapter.ts';
 import type { Listener } from '../listener.ts';
+import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, ServerRefusal } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
@@ -46,8 +47,8 @@ type RotationParts = {
   isWatched: (id: number) => boolean;
   /** Whether more scripts are listed than servers watch. */
   hasExcess: () => boolean;
-  /** Whether the store has a transaction of a script in the block at a height. */
-  isKnown: (listed: ListedScript, txid: string, height: number) => boolean;
+  /** Whether the store has every transaction of a script's history in its block. */
+  isKnown: (listed: ListedScript, history: readonly HistoryEntry[]) => boolean;
   listener: Listener;
 };
 
@@ -139,7 +140,7 @@ export class Rotation {
     try {
       const history = await server.history(scriptHashOf(listed.script), 'passing');
       const script = this.#parts.scripts.byId(listed.id);
-      if (history.every(({ txid, height }) => this.#parts.isKnown(listed, txid, height))) {
+      if (this.#parts.isKnown(listed, history)) {
         if (script) script.isSeen = true;
         return true;
       }

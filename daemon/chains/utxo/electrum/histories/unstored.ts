@@ -176,9 +176,16 @@ export class UnstoredTransactions {
     return isOnChain(block) ? { block } : null;
   }
 
+  #targetOf(outpoint: string): number {
+    return this.coin(outpoint)?.targetId ?? this.#list.coin(outpoint)?.targetId ?? 0;
+  }
+
+  /** In the order of their addresses: those of one address are stored together, as `ingest` does with such that follow each other. */
   #spendsOf(held: UnstoredTransaction): string[] {
     if (held.spendsAsOf !== this.#coinChanges) {
-      held.spends = held.inputs.filter((outpoint) => this.#coins.has(outpoint) || this.#list.isOurCoin(outpoint));
+      const ours = held.inputs.filter((outpoint) => this.#coins.has(outpoint) || this.#list.isOurCoin(outpoint));
+      const target = new Map(ours.map((outpoint) => [outpoint, this.#targetOf(outpoint)]));
+      held.spends = ours.sort((a, b) => (target.get(a) ?? 0) - (target.get(b) ?? 0));
       held.spendsAsOf = this.#coinChanges;
     }
     return held.spends;
