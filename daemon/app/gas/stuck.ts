@@ -1,6 +1,6 @@
 /**
- * Replaces payments to ourselves that no block includes, because gas became more expensive or their tip is too low: with the same
- * nonce and higher fees. Later nonces of the address wait for them.
+ * Replaces payments to ourselves that no block includes or that nodes refuse, because gas became more expensive or their tip is too low: with
+ * the same nonce and higher fees. Later nonces of the address wait for them.
  */
 
 import { assert } from '../../domain/errors.ts';
@@ -13,6 +13,7 @@ import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
+import { isRefused } from '../withdrawals/refusals.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
 import { readPlan } from '../withdrawals/stored-plan.ts';
 import type { Desk } from './finds.ts';
@@ -43,8 +44,10 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
     const age = app.now() - (newest?.created_at ?? 0);
-    if (!newest?.sent_at || age < afterMs) continue;
+    if (!newest?.txid || age < afterMs) continue;
     const known = versionFacts(app.store, chain, spend);
+    // what nodes refuse is replaced once it is known to be in no block
+    if (newest.sent_at === null && !isRefused(chain, known)) continue;
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
     if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;

@@ -4,6 +4,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { NOBODY } from '../../../daemon/app/addresses/skipped.ts';
 import { ownTarget, watchList } from '../../../daemon/app/addresses/watch.ts';
+import { ownSpends, replaceStuck } from '../../../daemon/app/gas/stuck.ts';
 import { fundsOf } from '../../../daemon/app/withdrawals/address-funds.ts';
 import { previewWithdrawal } from '../../../daemon/app/withdrawals/approve.ts';
 import { tankOf } from '../../../daemon/app/withdrawals/change-address.ts';
@@ -17,7 +18,7 @@ import { nonceOf } from '../../../daemon/domain/spend.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ZERO_ADDRESS } from '../../../daemon/sandbox/simulated-accounts.ts';
 import { inboxBelow, insertTarget, targetById } from '../../../daemon/store/queries/credits.ts';
-import { insertSpend } from '../../../daemon/store/queries/withdrawals.ts';
+import { insertSpend, versionsOf } from '../../../daemon/store/queries/withdrawals.ts';
 import type { PayBench } from './pay-bench.ts';
 import { ETH, TOKEN } from './pay-families.ts';
 
@@ -251,6 +252,51 @@ describe.each([ETH, TOKEN])('$name: a withdrawal to an address of the same walle
     expect(pay.available()).toBe(before - fee);
     expect([pay.bench.invoiceStatus(invoice.id), pay.bench.payment(invoice.id).received]).toEqual(['unpaid', 0n]);
     expect(pay.bench.inbox()).toEqual(inbox);
+  });
+});
+
+describe('a payment to ourselves that nodes refuse', () => {
+  const MINUTES = 60_000;
+  const BLOCKS = 96;
+
+  it('gives way to one with a higher fee once no block has it, so that later ones of its address go on', async () => {
+    const pay = await ETH.openUsual();
+    const { app, bench, chain } = pay;
+    await pay.deposits([chain.coin], BLOCKS);
+    const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+    const business = app.directory.business(bench.businessId);
+    const holder = { business, account, chain: bench.chain, asset: chain.asset };
+    const [largest] = fundsOf(app.store, holder, { settledOnly: true }).balances();
+    const transfer = { purpose: 'collect' as const, at: ownTarget(app.store, bench.chain.key, largest!)! };
+    const feeRate = await pay.feeRate();
+    const planned = await prepareOwn(app, holder, transfer, { feeRate, feeMax: 10n ** 18n });
+    const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: `${planned.plan.fee}`, coins: null });
+    const approved = { intent, approval: { by: 'gas' as const } };
+    await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
+    const bad = new Set<string>();
+    chain.refuses = ({ txid }) => {
+      if (bad.size === 0) bad.add(txid);
+      return bad.has(txid) ? 'transaction underpriced' : null;
+    };
+    const [spend] = ownSpends(app.store, holder);
+    const versions = () => app.store.all(versionsOf, { spend_id: spend!.id });
+    const hurry = () => {
+      const budget = { spends: ownSpends(app.store, holder), feeMaxOf: () => 10n ** 18n, use: () => {} };
+      return replaceStuck(app, holder, budget, feeRate);
+    };
+    await pay.round();
+    bench.advance(16 * MINUTES);
+    await hurry();
+    // a block may have it, although the node says otherwise
+    expect(versions()).toHaveLength(1);
+    for (let i = 0; i < 2; i++) await pay.round();
+    await hurry();
+    await pay.round();
+    const [first, second, ...more] = versions();
+    expect(more).toEqual([]);
+    expect([first!.sent_at, second!.fee > first!.fee]).toEqual([null, true]);
+    expect(chain.waiting()).toEqual([second!.txid]);
+    expect(pay.alerts()).toEqual([]);
   });
 });
 
