@@ -105,6 +105,14 @@ const price = (base: bigint, tip: bigint): GasPrice => ({ base, tip });
 const fair = price(GWEI, GWEI);
 
 describe('the next nonce', () => {
+  it('is not given once more in place of a transaction that blocks have', async () => {
+    const used = { price: fair, nonce: 7n };
+    const cancel = { payouts: [], from: { script: evmScript(TANK) }, conflictKeys: [nonceKey(TANK, 6n)] };
+    await expect(planned(sourceOf(used, used), 7n, cancel)).rejects.toMatchObject({ code: 'spend.nonce' });
+    const lag = { price: fair, nonce: 6n };
+    expect((await planned(sourceOf(lag, lag), 7n, cancel)).nonce).toBe(6n);
+  });
+
   it('is not one endpoint’s word alone while the other operator is silent, unless the books explain it', async () => {
     const source = (nonce: bigint) => sourceOf({ price: fair, nonce }, null);
     expect((await planned(source(7n), 7n)).nonce).toBe(7n);

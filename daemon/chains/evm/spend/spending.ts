@@ -134,6 +134,7 @@ export class EvmSpending extends OfSource implements Spending {
     const isExplained = (count: bigint): boolean => count === 0n || isUsedOrReserved(count - 1n);
     const lowestNonce = await this.#source.nonce(hexOfScript(sender.script), isExplained, limit());
     const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
+    if (nonce < lowestNonce) throw isUsed(address, nonce);
     if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
     if (!reserved) await this.#needNoOther(sender, nonce, limit);
     return {
@@ -387,6 +388,9 @@ export class EvmSpending extends OfSource implements Spending {
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof Rejected && error.code === 'spend.refused';
+
+const isUsed = (address: string, nonce: bigint): Rejected =>
+  new Rejected('spend.nonce', `A block has transaction ${nonce} of ${address} already: nothing can take its place`);
 
 const tooFarAhead = (address: string, nonce: bigint, lowest: bigint): Rejected =>
   new Rejected('spend.nonce', `It would be transaction ${nonce} of ${address}, and blocks have ${lowest} of them`);
