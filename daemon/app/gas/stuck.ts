@@ -3,7 +3,7 @@
  * the same nonce and higher fees. Later nonces of the address wait for them.
  */
 
-import { assert } from '../../domain/errors.ts';
+import { assert, Rejected } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
 import type { SpendPlan } from '../../domain/spend.ts';
 import { seenOf } from '../../domain/spend-state.ts';
@@ -36,10 +36,14 @@ export type Budget = {
   use(tx: Tx, more: bigint): void;
 };
 
-/** Replaces what is stuck, within what is left of its plan. Throws `Rejected`, `Overtaken` and `Unavailable`. */
+/**
+ * Replaces what is stuck, within what is left of its plan. One that cannot be replaced keeps the others from nothing. Throws `Rejected` then,
+ * `Overtaken` and `Unavailable`.
+ */
 export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRate: bigint): Promise<void> {
   const { chain, business } = payer;
   const afterMs = business.network === 'regtest' ? STUCK_MS_LOCAL : STUCK_MS;
+  let refusal: Rejected | null = null;
   for (const spend of budget.spends) {
     const versions = app.store.all(versionsOf, { spend_id: spend.id });
     const newest = versions.at(-1);
@@ -51,8 +55,14 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
     if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;
-    await replaceOne(app, payer, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), budget });
+    try {
+      await replaceOne(app, payer, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), budget });
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      refusal ??= error;
+    }
   }
+  if (refusal) throw refusal;
 }
 
 /** The open payments to ourselves of an account: collections and fundings, also those of forwarding plans. */

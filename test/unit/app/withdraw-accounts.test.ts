@@ -259,44 +259,64 @@ describe('a payment to ourselves that nodes refuse', () => {
   const MINUTES = 60_000;
   const BLOCKS = 96;
 
-  it('gives way to one with a higher fee once no block has it, so that later ones of its address go on', async () => {
+  /** Collections of so many addresses, which the node refuses. */
+  async function refused(count: number) {
     const pay = await ETH.openUsual();
     const { app, bench, chain } = pay;
-    await pay.deposits([chain.coin], BLOCKS);
+    for (let i = 0; i < count; i++) await pay.deposits([chain.coin], BLOCKS);
     const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
     const business = app.directory.business(bench.businessId);
     const holder = { business, account, chain: bench.chain, asset: chain.asset };
-    const [largest] = fundsOf(app.store, holder, { settledOnly: true }).balances();
-    const transfer = { purpose: 'collect' as const, at: ownTarget(app.store, bench.chain.key, largest!)! };
     const feeRate = await pay.feeRate();
-    const planned = await prepareOwn(app, holder, transfer, { feeRate, feeMax: 10n ** 18n });
-    const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: `${planned.plan.fee}`, coins: null });
-    const approved = { intent, approval: { by: 'gas' as const } };
-    await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
+    for (const address of fundsOf(app.store, holder, { settledOnly: true }).balances()) {
+      const transfer = { purpose: 'collect' as const, at: ownTarget(app.store, bench.chain.key, address)! };
+      const planned = await prepareOwn(app, holder, transfer, { feeRate, feeMax: 10n ** 18n });
+      const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: `${planned.plan.fee}`, coins: null });
+      const approved = { intent, approval: { by: 'gas' as const } };
+      await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
+    }
     const bad = new Set<string>();
     chain.refuses = ({ txid }) => {
-      if (bad.size === 0) bad.add(txid);
+      if (bad.size < count) bad.add(txid);
       return bad.has(txid) ? 'transaction underpriced' : null;
     };
-    const [spend] = ownSpends(app.store, holder);
-    const versions = () => app.store.all(versionsOf, { spend_id: spend!.id });
-    const hurry = () => {
-      const budget = { spends: ownSpends(app.store, holder), feeMaxOf: () => 10n ** 18n, use: () => {} };
-      return replaceStuck(app, holder, budget, feeRate);
-    };
+    const spends = ownSpends(app.store, holder);
+    const budget = { spends, feeMaxOf: () => 10n ** 18n, use: () => {} };
+    const hurry = () => replaceStuck(app, holder, budget, feeRate);
+    const versions = (at: number) => app.store.all(versionsOf, { spend_id: spends[at]!.id });
     await pay.round();
     bench.advance(16 * MINUTES);
+    return { pay, hurry, versions };
+  }
+
+  it('gives way to one with a higher fee once no block has it, so that later ones of its address go on', async () => {
+    const { pay, hurry, versions } = await refused(1);
     await hurry();
     // a block may have it, although the node says otherwise
-    expect(versions()).toHaveLength(1);
+    expect(versions(0)).toHaveLength(1);
     for (let i = 0; i < 2; i++) await pay.round();
     await hurry();
     await pay.round();
-    const [first, second, ...more] = versions();
+    const [first, second, ...more] = versions(0);
     expect(more).toEqual([]);
     expect([first!.sent_at, second!.fee > first!.fee]).toEqual([null, true]);
-    expect(chain.waiting()).toEqual([second!.txid]);
+    expect(pay.chain.waiting()).toEqual([second!.txid]);
     expect(pay.alerts()).toEqual([]);
+  });
+
+  it('keeps no other one waiting that can be replaced', async () => {
+    const { pay, hurry, versions } = await refused(2);
+    for (let i = 0; i < 2; i++) await pay.round();
+    const spending = pay.bench.chain.spending;
+    const plan = spending.plan.bind(spending);
+    let isFirst = true;
+    spending.plan = async (request, limit) => {
+      if (!isFirst) return plan(request, limit);
+      isFirst = false;
+      throw new Rejected('spend.nonce', 'a block has its nonce');
+    };
+    await expect(hurry()).rejects.toMatchObject({ code: 'spend.nonce' });
+    expect([versions(0).length, versions(1).length]).toEqual([1, 2]);
   });
 });
 
