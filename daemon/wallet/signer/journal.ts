@@ -55,6 +55,8 @@ export class Journal {
   #bytes = 0;
   /** The head's text as it was read or written last. */
   #head: string | null;
+  /** Whether the head does not name the newest line yet, as when the disk took the line and not the head. */
+  #isBehind = false;
   /** Whether heads have a MAC of their own since some line. */
   #sealed = false;
   /** Set while the end of the file is unknown: an incomplete line may be there. */
@@ -142,7 +144,8 @@ export class Journal {
     }
     await this.#needWritten(text);
     this.#take(line, this.#chain.add(line, mac), text.length);
-    // if this fails, the line stays but its signature was not given out; the next head covers both lines
+    // if this fails, the line stays and its signature is not given out before a head covers it
+    this.#isBehind = true;
     await this.#writeHead();
   }
 
@@ -150,6 +153,7 @@ export class Journal {
   async needOurs(): Promise<void> {
     await this.#needCurrent();
     await this.#beforeWrite();
+    if (this.#isBehind) await this.#writeHead();
   }
 
   /** Throws `StaleJournal` unless both files are as they were read or written last. */
@@ -224,6 +228,7 @@ export class Journal {
     const text = `${JSON.stringify(head)}\n`;
     await replaceFile(join(this.#folder, HEAD_FILE), text);
     this.#head = text;
+    this.#isBehind = false;
   }
 }
 

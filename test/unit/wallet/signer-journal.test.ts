@@ -1,7 +1,7 @@
 /** The signer's memory: what survives a crash, and what is noticed when its files are not as it left them. */
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -201,6 +201,25 @@ describe('after a crash', () => {
   it('between line and head, the line is known', async () => {
     expect(await linesOf(await folderWith(last().journal, states[2]!.head))).toEqual(['w-1', 'w-2', 'w-3']);
     expect(await linesOf(await folderWith(states[0]!.journal, null))).toEqual([]);
+  });
+
+  it('of the disk between line and head, nothing is given out before a head names the line', async () => {
+    const folder = await folderOf();
+    const away = `${folder}-away`;
+    let isGone = false;
+    const beforeWrite = async (): Promise<void> => (isGone ? rename(folder, away) : undefined);
+    const journal = await Journal.open(folder, KEY, '73c5da0a', NOW, { beforeWrite });
+    isGone = true;
+    await expect(journal.append(line(1))).rejects.toThrow('ENOENT');
+    isGone = false;
+    await rename(away, folder);
+    const named = async () => JSON.parse(await readFile(join(folder, HEAD_FILE), 'utf8')) as { lines: number };
+    expect([(await named()).lines, [...journal.memory.signed.keys()]]).toEqual([1, ['w-1']]);
+    // the same is asked for again, and its line is there already
+    await journal.needOurs();
+    expect((await named()).lines).toBe(2);
+    await journal.close();
+    expect(await linesOf(folder)).toEqual(['w-1']);
   });
 
   it('that left zeros where a line was to be, all before it is known', async () => {
