@@ -8,6 +8,7 @@ import { accountKey } from '../../daemon/wallet/accounts.ts';
 import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import type { Memory } from '../../daemon/wallet/signer/permission.ts';
 import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
+import { SignedChanges } from '../../daemon/wallet/signer/signed-changes.ts';
 import { judgeMonero } from '../../daemon/wallet/signer/xmr/judge.ts';
 import { Monerod } from '../nodes/monerod.ts';
 import { MonerodProxy } from '../nodes/monerod-proxy.ts';
@@ -25,7 +26,7 @@ const NOTHING_SIGNED: Memory = {
   tanks: new Map(),
   gasUsed: new Map(),
   policySpends: [],
-  changes: new Map(),
+  changes: new SignedChanges(),
   policyFees: new FeeCover(),
   gasFunded: new Map(),
   fundedBefore: new Map(),

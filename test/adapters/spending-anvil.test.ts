@@ -9,6 +9,7 @@ import { judgeEvm } from '../../daemon/wallet/signer/evm.ts';
 import { FeeCover } from '../../daemon/wallet/signer/fee-cover.ts';
 import { gasSubjectOf } from '../../daemon/wallet/signer/gas.ts';
 import { ADDRESS_SELF, type Intent } from '../../daemon/wallet/signer/port.ts';
+import { SignedChanges } from '../../daemon/wallet/signer/signed-changes.ts';
 import { callOf, hasAnvil } from '../nodes/evm/anvil.ts';
 import { EvmScene } from './evm-controls.ts';
 import { type SpendingControls, spendingConformance } from './spending-conformance.ts';
@@ -75,7 +76,7 @@ async function controls(chain: 'ETH' | 'BSC', isToken: boolean): Promise<Spendin
         policyFees: new FeeCover(),
         gasFunded: new Map(),
         fundedBefore: new Map(),
-        changes: new Map(),
+        changes: new SignedChanges(),
         isFresh: false,
         epochs: [null],
         signed: new Map(isCancel ? [[intent.uuid, known]] : []),

@@ -8,8 +8,9 @@ import { forwardGasOf, forwardSubjectOf } from './forward.ts';
 import { ForwardIndices } from './forward-index.ts';
 import { gasSubjectOf } from './gas.ts';
 import type { Line, SignLine } from './journal-line.ts';
-import { type Memory, type PolicySpend, type SignatureRecord, type SignedChange, subjectOf } from './permission.ts';
+import { type Memory, type PolicySpend, type SignatureRecord, subjectOf } from './permission.ts';
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
+import { type SignedChange, SignedChanges } from './signed-changes.ts';
 
 /** More are kept if they are of the last two days. */
 const SPENDS_KEPT = 1_000;
@@ -19,7 +20,7 @@ type Place = { isBeside: boolean; epoch: Epoch };
 
 export class JournalMemory implements Memory {
   readonly signed = new Map<string, SignatureRecord>();
-  readonly changes = new Map<string, SignedChange>();
+  readonly changes = new SignedChanges();
   readonly grants = new Map<string, PolicyGrant>();
   readonly gasGrants = new Map<string, GasGrant>();
   readonly forwardGrants = new Map<string, ForwardGrant>();
@@ -137,8 +138,8 @@ export class JournalMemory implements Memory {
     if (forwardGas) this.#reach(forwardGas.account, forwardGas.index);
     if (line.change) {
       const { account, index } = line.change;
-      const highest = Math.max(index, this.changes.get(account)?.index ?? 0);
-      this.changes.set(account, { index: highest, epochs: this.epochs.length });
+      const uuids = line.entries.map(({ uuid }) => uuid);
+      this.changes.take(account, { index, epochs: this.epochs.length, uuids });
     }
     // all withdrawals of a batch share it
     const version = { txid: line.txid, keys: line.inputs, epoch };

@@ -25,6 +25,7 @@ import {
   type SignOrder,
   type SignPurpose,
 } from './port.ts';
+import type { SignedChange, SignedChanges } from './signed-changes.ts';
 
 /** One transaction that was signed for a withdrawal: to pay it, or to cancel it. */
 type SignedVersion = {
@@ -51,15 +52,13 @@ export type SignatureRecord = {
   forwarded?: string;
 };
 
-export type SignedChange = { index: number; epochs: number };
-
 /** One use of a grant by a policy: when (milliseconds since 1970), the grant's subject, and the amount. */
 export type PolicySpend = { at: number; subject: string; units: bigint };
 
 /** The content of the signer's journal. */
 export type Memory = {
-  /** By account (`accountOf`): the highest change index signed for, and how many epochs there were then. */
-  changes: ReadonlyMap<string, SignedChange>;
+  /** By account (`accountOf`). */
+  changes: Pick<SignedChanges, 'furthest'>;
   /** Whether the journal is as old as the words, so that no other wallet of these words signed before. */
   isFresh: boolean;
   signed: ReadonlyMap<string, SignatureRecord>;

@@ -8,7 +8,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
 import type { PlannedOutput, UtxoPlan } from '../../domain/spend.ts';
 import { destination, dustLimit, ownScript } from './destination.ts';
 import { judgePayments } from './forward.ts';
@@ -19,6 +18,7 @@ import type { Witness } from './permission.ts';
 import { ADDRESS_SELF, type Intent, type UtxoOrder } from './port.ts';
 import { type PreviousOutput, previousOutputs } from './previous.ts';
 import { signPlan } from './sign.ts';
+import { reachOf } from './signed-changes.ts';
 import { isUtxo, type UtxoChain } from './wire.ts';
 
 /** About the number that fits into a transaction that nodes relay: 100,000 virtual bytes. */
@@ -80,16 +80,12 @@ function judge(order: UtxoOrder, facts: Facts): Omit<Judged, 'sign'> {
 
 const accountOf = ({ network, chain, accountNo }: UtxoPlan): string => `${network}/${chain}/${accountNo}`;
 
-/**
- * The highest index to which change may go. A search by the words finds what is at most GAP above a used one; only a
- * restore goes further, and begins an epoch.
- */
-function changeMax(plan: UtxoPlan, { memory }: Facts): number {
+/** The highest index to which change may go, so that a search by the words finds it. */
+function changeMax({ plan, withdrawals }: UtxoOrder, { memory }: Facts): number {
+  const versions = withdrawals.map(({ intent }) => intent.uuid).filter((uuid) => memory.signed.has(uuid));
   const first = memory.isFresh ? { index: -1, epochs: 1 } : undefined;
-  const last = memory.changes.get(accountOf(plan)) ?? first;
-  if (!last) return FIRST_CHANGE_MAX;
-  const restores = memory.epochs.length - last.epochs;
-  return last.index + GAP + restores * (jumpAfter(EARLIER_RESTORES_MAX) + GAP);
+  const last = memory.changes.furthest(accountOf(plan), versions, first);
+  return last ? reachOf(last, memory.epochs.length) : FIRST_CHANGE_MAX;
 }
 
 const feeTooHigh = (fee: bigint, max: bigint): Rejected =>
@@ -125,7 +121,7 @@ function judgeOutputs(order: UtxoOrder, plan: UtxoPlan, chain: UtxoChain, facts:
     if (destination(address, chain, network) !== bytesToHex(script)) throw differs(`an output does not pay ${address}`);
   }
   for (const { index, script } of changes) {
-    if (index > changeMax(plan, facts)) {
+    if (index > changeMax(order, facts)) {
       throw differs(`the change goes to address ${index}, which is further than a search by the words looks`);
     }
     if (bytesToHex(script) !== facts.ownScript(1, index)) throw differs('the change is not ours');

@@ -23,9 +23,8 @@ afterEach(async () => {
   await wallet.remove();
 });
 
-/** Signs a payment whose change goes to this index. */
-function signed(index: number) {
-  const order = payment('LTC', [`payment ${paid++}`]);
+/** Signs a payment whose change goes to this index; a version of `order` if it is given. */
+function signed(index: number, order = payment('LTC', [`payment ${paid++}`])) {
   const change = order.plan.outputs.find(({ kind }) => kind === 'change');
   Object.assign(change ?? {}, own('LTC', 1, index), { index });
   return session.sign(order);
@@ -51,6 +50,32 @@ describe('change', () => {
     await signed(17);
     expect(await codeOf(signed(7_001))).toBe('signer.differs');
     await signed(7_000);
+  });
+
+  it('goes no further in other versions of the same payment, since one of them confirms at most', async () => {
+    await signed(5_000);
+    const order = payment('LTC', ['versions']);
+    await signed(6_000, order);
+    expect(await codeOf(signed(6_001, order))).toBe('signer.differs');
+    await signed(5_999, order);
+    await session.close();
+    session = await Session.open(wallet.folder, PASSPHRASE, Date.now);
+    expect(await codeOf(signed(7_000, order))).toBe('signer.differs');
+    // another payment can confirm beside it, and the two lead each other no further
+    const other = payment('LTC', ['versions of another']);
+    await signed(7_000, other);
+    expect(await codeOf(signed(6_001, order))).toBe('signer.differs');
+    expect(await codeOf(signed(7_001, other))).toBe('signer.differs');
+    await signed(7_000, other);
+  });
+
+  it('of a payment that waits goes as far as others have led meanwhile', async () => {
+    const order = payment('LTC', ['waits']);
+    await signed(11, order);
+    expect(await codeOf(signed(1_012, order))).toBe('signer.differs');
+    for (const index of [12, 600, 1_500]) await signed(index);
+    expect(await codeOf(signed(2_501, order))).toBe('signer.differs');
+    await signed(2_500, order);
   });
 
   it('still knows that index after the signer was started again', async () => {

@@ -5,6 +5,7 @@ import { identityText, intentMac } from '../../../daemon/wallet/signer/approval.
 import { FeeCover } from '../../../daemon/wallet/signer/fee-cover.ts';
 import { judgeWithdrawals, type Memory, type Moved, subjectOf } from '../../../daemon/wallet/signer/permission.ts';
 import type { Intent, PolicyGrant, SandboxOrder, SignOrder } from '../../../daemon/wallet/signer/port.ts';
+import { SignedChanges } from '../../../daemon/wallet/signer/signed-changes.ts';
 import { judgeSimulated } from '../../../daemon/wallet/signer/simulated.ts';
 import { codeOf } from './signer-kit.ts';
 
@@ -56,7 +57,7 @@ function judged(grants: PolicyGrant[], spent: Memory['policySpends'] = [], given
     forwardIndices: { next: (_key: string, from: number) => from },
     tanks: new Map(),
     gasUsed: new Map(),
-    changes: new Map(),
+    changes: new SignedChanges(),
     isFresh: false,
     policyFees: new FeeCover(),
     gasFunded: new Map(),
