@@ -110,9 +110,16 @@ const beforeWriteOf = (taken: Hold) => async (): Promise<void> => {
 async function endIfAsked(opened: Session): Promise<void> {
   if (!(await exists(ended))) return;
   isEnding = true;
-  await opened.endApprovals();
+  await endApprovals(opened);
   await rm(ended, { force: true });
   isEnding = false;
+}
+
+/** Ends every approval. A box that somebody kept would be approved in the new epoch, so none opens any more. */
+async function endApprovals(opened: Session): Promise<null> {
+  await opened.endApprovals();
+  pair = sealPair();
+  return null;
 }
 
 async function openSession(passphrase: string): Promise<Session> {
@@ -235,8 +242,7 @@ async function carryOut(request: Request): Promise<object | string | null> {
     case 'revoke':
       return revoke(request.next, request.mac);
     case 'end':
-      await unlocked().endApprovals();
-      return null;
+      return endApprovals(unlocked());
     case 'sign':
       return encodeSigned(await unlocked().sign(decodeOrder(request.order)));
     case 'images':

@@ -14,7 +14,7 @@ import { sealedKeyholder } from '../../../daemon/operator/keyholder.ts';
 import { authorized, revocation } from '../../../daemon/wallet/operator-keys.ts';
 import { SignerClient, type SignerOptions } from '../../../daemon/wallet/signer/client.ts';
 import { ATTEMPTS_FILE, ENDED_FILE, JOURNAL_FILE } from '../../../daemon/wallet/signer/files.ts';
-import { SEAL_CHANGE, SEAL_UNLOCK, type Sealed } from '../../../daemon/wallet/signer/port.ts';
+import { SEAL_AUTHORIZE, SEAL_CHANGE, SEAL_UNLOCK, type Sealed } from '../../../daemon/wallet/signer/port.ts';
 import { seal } from '../../../daemon/wallet/signer/seal.ts';
 import { fence } from '../../../daemon/wallet/signer/spawn.ts';
 import { sealPair, unseal } from '../../../daemon/wallet/signer/unseal.ts';
@@ -236,6 +236,9 @@ describe('the process', () => {
       };
       const before = await approved('before');
       if (state === 'unlocked') await unlock(signer);
+      const kept = { passphrase: PASSPHRASE, approvals: [], change: null, grants: [] };
+      const box = await seal(await signer.sealKey(), SEAL_AUTHORIZE, JSON.stringify(kept));
+      expect(await signer.authorize(box)).toEqual({ approvals: [], grants: [] });
       await signer.endApprovals();
       expect((await signer.status()).state).toBe(state);
       if (state === 'locked') {
@@ -244,6 +247,8 @@ describe('the process', () => {
       }
       expect(await readdir(own.folder)).not.toContain(ENDED_FILE);
       expect(await codeOf(signer.sign(before))).toBe('signer.approval');
+      // a service that kept the box could have its approvals made anew
+      expect(await codeOf(signer.authorize(box))).toBe('seal');
       expect((await signer.sign(await approved('after'))).fee).toBe(2_000n);
       await signer.close();
       await own.remove();
