@@ -7,7 +7,7 @@ import { UNKNOWN_TOKENS_MS } from '../../daemon/chains/evm/unknown-tokens.ts';
 import type { AssetId, Network } from '../../daemon/domain/assets.ts';
 import { chainIdOf, type EvmChain } from '../../daemon/domain/evm.ts';
 import { Anvil, callOf, type Hardfork, type Json } from '../nodes/evm/anvil.ts';
-import { behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
+import { type Behaviour, behindAt, EndpointProxy } from '../nodes/evm/endpoint-proxy.ts';
 import type { ChainControls } from './conformance.ts';
 import { FactBook } from './fact-book.ts';
 import { testAccount } from './keys.ts';
@@ -15,6 +15,10 @@ import { testAccount } from './keys.ts';
 type Payment = { address: string; units: bigint };
 type Connecting = { needsAgreement?: () => boolean; pollMs?: number | undefined; secondLookMs?: number };
 type Known = { from: string; to: string | null; value: string; input: string; gas: string };
+
+const NO_STATE = { error: { code: -32_000, message: 'missing trie node' } };
+/** Calls that need the state of a block. */
+const ASK_STATES: ReadonlySet<string> = new Set(['eth_getBalance', 'eth_call', 'eth_getTransactionCount']);
 
 /** A node with its payer's contracts, an endpoint before it, and what connects an adapter to it. */
 export class EvmScene {
@@ -58,6 +62,20 @@ USDT = "1"
     await anvil.send({ to: token, data: callOf('Standard', 'mint', [anvil.payer, 10n ** 30n]) });
     await anvil.mine();
     return new EvmScene(anvil, chain, await EndpointProxy.start(anvil.url), { token, payer });
+  }
+
+  /** An endpoint that has the states of its newest blocks, as a pruned node does. */
+  pruned(states: number): Behaviour {
+    return {
+      instead: async ({ method, params }) => {
+        const { blockHash } = (params.at(-1) ?? {}) as { blockHash?: Json };
+        if (!ASK_STATES.has(method) || !blockHash) return undefined;
+        const block = await this.anvil.rpc<{ number: string } | null>('eth_getBlockByHash', [blockHash, false]);
+        if (!block) return { error: { code: -32_000, message: 'header not found' } };
+        const newest = Number(await this.anvil.rpc<string>('eth_blockNumber', []));
+        return newest - Number(block.number) >= states ? NO_STATE : undefined;
+      },
+    };
   }
 
   get asset(): AssetId {

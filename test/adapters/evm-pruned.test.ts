@@ -4,8 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Credit } from '../../daemon/domain/chain.ts';
-import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
-import type { Behaviour } from '../nodes/evm/endpoint-proxy.ts';
+import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
 import { EndpointPair } from './evm-controls.ts';
 
 const COIN = 10n ** 18n;
@@ -16,22 +15,8 @@ type Block = { number: string; hash: string; timestamp: string };
 
 describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), () => {
   const pair = new EndpointPair();
-  const refused = { error: { code: -32_000, message: 'missing trie node' } };
-
-  /** Has the state of its newest blocks, as a pruned node does. */
-  const pruned = (): Behaviour => ({
-    async instead({ method, params }) {
-      const { blockHash } = (params.at(-1) ?? {}) as { blockHash?: Json };
-      if (!['eth_getBalance', 'eth_call', 'eth_getTransactionCount'].includes(method) || !blockHash) return undefined;
-      const { anvil } = pair.scene;
-      const block = await anvil.rpc<Block | null>('eth_getBlockByHash', [blockHash, false]);
-      if (!block) return { error: { code: -32_000, message: 'header not found' } };
-      const newest = Number(await anvil.rpc<string>('eth_blockNumber', []));
-      return newest - Number(block.number) >= STATES ? refused : undefined;
-    },
-  });
   const watching = async () => {
-    pair.scene.proxy.behaviour = pruned();
+    pair.scene.proxy.behaviour = pair.scene.pruned(STATES);
     return pair.watching([pair.scene.proxy.url]);
   };
   /** Pays in a block of its own. Returns how the books should have it. */
@@ -96,7 +81,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), ()
   it('reads no whole blocks while it has no outage behind it', async () => {
     const { adapter, address, id } = await watching();
     let whole = 0;
-    const { instead } = pruned();
+    const { instead } = pair.scene.pruned(STATES);
     pair.scene.proxy.behaviour = {
       instead(request) {
         if (request.method === 'eth_getBlockByNumber' && request.params[1] === true) whole++;
