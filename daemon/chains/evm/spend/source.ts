@@ -2,6 +2,7 @@
  * The requests to endpoints of Ethereum and BNB Smart Chain that paying out needs: prices, simulations, nonces, and
  * broadcasts.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { assert, Rejected, Unavailable } from '../../../domain/errors.ts';
 import { maxOf, minOf } from '../../../domain/money.ts';
@@ -100,8 +101,7 @@ export class EvmSource implements SpendingSource {
    */
   async nonceInPools(address: string, signal: AbortSignal): Promise<bigint> {
     const ask = (endpoint: EvmEndpoint, limit: AbortSignal) => endpoint.nonceInPool(address, limit);
-    const isEnough = (told: readonly bigint[]): boolean => told.length >= OPERATORS_MAX;
-    return lowerOf(await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal));
+    return lowerOf(await this.#endpoints.several(ask, areSame, OTHERS_MS, signal));
   }
 
   /**
@@ -135,10 +135,7 @@ export class EvmSource implements SpendingSource {
       if (isUntold) throw new Unavailable('An endpoint does not tell the balances of its newest block', RETRY_SECONDS);
       return { coin, token: token ?? null };
     };
-    const isEnough = ([first, ...others]: readonly { coin: bigint; token: bigint | null }[]) =>
-      others.length + 1 >= OPERATORS_MAX ||
-      (others.length > 0 && others.every(({ coin, token }) => coin === first?.coin && token === first.token));
-    const told = await this.#endpoints.several(ask, isEnough, OTHERS_MS, signal);
+    const told = await this.#endpoints.several(ask, areSame, OTHERS_MS, signal);
     const tokens = told.flatMap(({ token }) => token ?? []);
     return { coin: lowerOf(told.map(({ coin }) => coin)), token: contract === null ? null : lowerOf(tokens) };
   }
@@ -218,6 +215,10 @@ function areDecided(told: readonly Trial[]): boolean {
     told.length >= OPERATORS_MAX || (gas.length === 0 ? told.length > 1 : gas.length === told.length && areEnough(gas))
   );
 }
+
+/** Whether a further operator changes nothing: two say the same, or as many as count were asked. */
+const areSame = (told: readonly unknown[]): boolean =>
+  told.length >= OPERATORS_MAX || (told.length > 1 && told.every((one) => isDeepStrictEqual(one, told[0])));
 
 /** The middle one of what three operators tell; the higher one of two, because what is too low fails, and costs its fee. */
 const agreedOf = (told: readonly bigint[]): bigint => ranked(told, Math.floor(told.length / 2));
