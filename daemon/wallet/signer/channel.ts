@@ -14,6 +14,8 @@ export type Channel = {
   said: Readable | null;
   /** The message of every request that was open when the connection ended. */
   lost: string;
+  /** Whether an exit code of 0 tells that the wallet locked itself, and that no open request was carried out. */
+  locksItself: boolean;
   /** Ends it at once. */
   kill(): void;
   onEnd(told: (code: number | null, why?: string) => void): void;
@@ -25,6 +27,7 @@ export function childChannel(child: ChildProcess): Channel {
     output: child.stdout,
     said: child.stderr,
     lost: 'The process that holds the wallet ended',
+    locksItself: true,
     kill: () => child.kill('SIGKILL'),
     onEnd(told) {
       child.once('close', (code) => told(code));
@@ -49,6 +52,7 @@ export function socketChannel(path: string): Channel {
     output: socket,
     said: null,
     lost: SIGNER_AWAY,
+    locksItself: false,
     kill: () => socket.destroy(),
     onEnd: (told) => socket.once('close', () => (why === undefined ? told(0) : told(null, why))),
   };
@@ -72,6 +76,7 @@ export function streamChannel(stream: Duplex): Channel {
     output: stream,
     said: null,
     lost: HOME_LOST,
+    locksItself: false,
     kill: () => stream.destroy(),
     onEnd: (told) => stream.once('close', () => told(0)),
   };

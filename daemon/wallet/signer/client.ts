@@ -28,6 +28,7 @@ import {
   type Signer,
   type SignerStatus,
   type SignOrder,
+  walletLocked,
 } from './port.ts';
 import { spawnSigner } from './spawn.ts';
 import { sealedBy, type UnlockSource } from './unlock.ts';
@@ -301,7 +302,7 @@ export class SignerClient implements Signer {
       });
       await this.#unlocking;
     }
-    if (!this.#unlocked) throw new Rejected('signer.locked', 'The wallet is locked');
+    if (!this.#unlocked) throw walletLocked();
   }
 
   async #unlockBySource(source: Exclude<UnlockSource, { kind: 'prompt' }>): Promise<void> {

@@ -9,6 +9,7 @@ import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RejectCode } from '../../domain/rejections.ts';
 import type { Channel } from './channel.ts';
 import { readLines } from './lines.ts';
+import { walletLocked } from './port.ts';
 import { Answer, LINE_BYTES_MAX, type Request } from './wire.ts';
 
 const STOP_MS = 5_000;
@@ -20,7 +21,15 @@ const WAITING_MAX = 400;
 /** A request without its number. */
 export type Call = Request extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
 
-type Waiting = { resolve(result: unknown): void; reject(error: Error): void; timer: NodeJS.Timeout };
+/** The calls that a locked wallet refuses. */
+const NEEDS_UNLOCKED: ReadonlySet<Call['call']> = new Set(['sign', 'images', 'grant', 'revoke', 'end']);
+
+type Waiting = {
+  call: Call['call'];
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+  timer: NodeJS.Timeout;
+};
 
 export class Peer {
   /** Settles when the process has ended. */
@@ -65,7 +74,7 @@ export class Peer {
       this.#log('the signer did not answer in time and was ended');
       this.#channel.kill();
     }, ms);
-    this.#waiting.set(this.#id, { resolve, reject, timer });
+    this.#waiting.set(this.#id, { call: call.call, resolve, reject, timer });
     this.#channel.input?.write(line);
     return promise;
   }
@@ -103,9 +112,11 @@ export class Peer {
 
   #end(code: number | null): void {
     const asked = this.#waiting.size > 0;
-    for (const { reject, timer } of this.#waiting.values()) {
+    const hasLocked = this.#channel.locksItself && code === 0;
+    for (const { call, reject, timer } of this.#waiting.values()) {
       clearTimeout(timer);
-      reject(new Unavailable(this.#channel.lost, RETRY_SECONDS));
+      const isLocked = hasLocked && NEEDS_UNLOCKED.has(call);
+      reject(isLocked ? walletLocked() : new Unavailable(this.#channel.lost, RETRY_SECONDS));
     }
     this.#waiting.clear();
     if (!this.#stopping && (code !== 0 || asked)) {

@@ -1,12 +1,13 @@
 /**
  * The interface between the daemon and the signer. The signer is the only process that holds the merchant's secrets.
- * This module has types and their type guards.
+ * This module has types, their type guards and the refusal of a locked wallet.
  *
  * Invariant: no secret crosses this boundary. Passphrases are sealed to the signer's key; transactions leave signed.
  * The signer decodes everything that it is asked to sign, and refuses any difference from the intents.
  */
 import type { AssetId, ChainId, Network } from '../../domain/assets.ts';
 import type { AccountKey, Branch } from '../../domain/chain.ts';
+import { Rejected } from '../../domain/errors.ts';
 import type { EvmChain } from '../../domain/evm.ts';
 import type {
   EvmUnsigned,
@@ -288,6 +289,9 @@ export interface Signer {
   endApprovals(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Told of what needs the wallet's keys while it is locked. */
+export const walletLocked = (): Rejected => new Rejected('signer.locked', 'The wallet is locked');
 
 /** The purposes of sealed secrets: a secret sealed for one does not open for another. */
 export const SEAL_UNLOCK = 'unlock';

@@ -29,6 +29,7 @@ import {
   SEAL_UNLOCK,
   type Sealed,
   type SignerStatus,
+  walletLocked,
 } from './port.ts';
 import { Session } from './session.ts';
 import { sealPair, unseal } from './unseal.ts';
@@ -57,8 +58,9 @@ let lockAt: number | null = null;
 /** The same by the clock of this process, milliseconds. */
 let endsAt = 0;
 let timer: NodeJS.Timeout | undefined;
-/** Set by a request to lock: the process answers and ends. */
+/** Set by a request to lock, and when its time is over: the process answers the request that is under way, no further one, and ends. */
 let isOver = false;
+let isBusy = false;
 /** Set while every approval is ended: this alone is written then. */
 let isEnding = false;
 
@@ -68,7 +70,7 @@ function used(): void {
   const afterMs = session ? autoLockMs : UNUSED_MS;
   lockAt = session && afterMs > 0 ? Date.now() + afterMs : null;
   endsAt = performance.now() + afterMs;
-  if (afterMs > 0) timer = setTimeout(end, afterMs);
+  if (afterMs > 0) timer = setTimeout(timeIsOver, afterMs);
 }
 
 /** Carries out a call that may be a use. The timer stands still meanwhile. */
@@ -81,8 +83,14 @@ async function using(request: Request): Promise<object | string | null> {
     return answer;
   } finally {
     clearTimeout(timer);
-    if (session === null || autoLockMs > 0) timer = setTimeout(end, Math.max(0, endsAt - performance.now()));
+    if (session === null || autoLockMs > 0) timer = setTimeout(timeIsOver, Math.max(0, endsAt - performance.now()));
   }
+}
+
+/** A request under way would go on with wiped keys, so it is answered first. */
+function timeIsOver(): void {
+  isOver = true;
+  if (!isBusy) void end();
 }
 
 /** Wipes the secrets and ends the process. */
@@ -215,7 +223,7 @@ async function revoke(next: string, mac: string): Promise<null> {
 
 function unlocked(): Session {
   if (session) return session;
-  throw new Rejected('signer.locked', 'The wallet is locked');
+  throw walletLocked();
 }
 
 /** Each request has an answer: the return type has no `undefined`, so that the compiler finds a call that is left out. */
@@ -254,7 +262,10 @@ process.on('uncaughtException', () => process.exit(1));
 used();
 // one at a time, so that each order is judged by a complete journal
 for await (const line of readLines(process.stdin, LINE_BYTES_MAX)) {
+  if (isOver) break;
+  isBusy = true;
   const answer = await answerLine(line, (request) => (USES.has(request.call) ? using(request) : carryOut(request)));
+  isBusy = false;
   process.stdout.write(`${JSON.stringify(answer)}\n`);
   if (isOver) break;
 }

@@ -18,6 +18,7 @@ function signer() {
     output,
     said: null,
     lost: 'it ended',
+    locksItself: true,
     kill() {
       seen.killed += 1;
       told(null);
@@ -30,6 +31,7 @@ function signer() {
   return {
     peer: new Peer(channel, () => {}),
     seen,
+    end: (code: number | null) => told(code),
     answer: () => output.write(`${JSON.stringify({ id: next++, end: 'ok', result: null })}\n`),
   };
 }
@@ -48,4 +50,22 @@ it('gives a request its whole time from when the one before it was answered, and
   vi.advanceTimersByTime(1);
   expect(seen.killed).toBe(1);
   await last;
+});
+
+it.each<[string, number | null, string]>([
+  ['locked itself', 0, 'The wallet is locked'],
+  ['failed', 1, 'it ended'],
+  ['was killed', null, 'it ended'],
+])('tells a request that was open when the process %s', async (_, code, message) => {
+  const { peer, end } = signer();
+  const [revoking, looking] = [
+    peer.ask({ call: 'revoke', next: '', mac: '' }, LIMIT_MS),
+    peer.ask({ call: 'status' }, LIMIT_MS),
+  ];
+  const both = Promise.all([
+    expect(revoking).rejects.toThrow(message),
+    expect(looking, 'which a locked wallet answers').rejects.toThrow('it ended'),
+  ]);
+  end(code);
+  await both;
 });

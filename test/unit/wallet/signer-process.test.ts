@@ -528,4 +528,18 @@ describe('without anybody', () => {
     expect([answers.has(first.txid), answers.has('signer.differs')]).toEqual([true, true]);
     await signer.close();
   }, 90_000);
+
+  it('answers all that was asked when its time is over: as before, or that it is locked', async () => {
+    const signer = client({ autoLockMinutes: 2 / 60 });
+    await unlock(signer);
+    const unapproved = payment('LTC', ['never-approved']);
+    unapproved.withdrawals[0]!.intent.address = 'elsewhere';
+    const answers = new Set<string>();
+    const askOn = async (): Promise<void> => {
+      while (!answers.has('signer.locked')) answers.add(await codeOf(signer.sign(unapproved)));
+    };
+    await Promise.all(Array.from({ length: 20 }, askOn));
+    expect([...answers]).toEqual(['signer.differs', 'signer.locked']);
+    await signer.close();
+  });
 });
