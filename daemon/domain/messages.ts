@@ -269,6 +269,8 @@ export const MESSAGES = {
   'advice.look': "see the other findings and the service's log",
   'advice.maintenance': 'free some room; `countinghouse maintenance` says what is stored',
   'advice.mounted': 'is its disk mounted?',
+  'advice.nonce_used':
+    'A block has another transaction with its nonce, so that nothing can replace or cancel it. It ends by itself once that transaction is found. If that takes long, add an endpoint of another operator that keeps the states of old blocks (an archive node) to `rpc`',
   'advice.proxies': 'see resources/docs/run-a-server.md',
   'advice.public_url': 'set public_url',
   'advice.restart_service': 'see that memory is free, and start the service again',

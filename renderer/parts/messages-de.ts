@@ -283,6 +283,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'advice.look': 'Sehen Sie die anderen Befunde und das Protokoll des Dienstes an',
   'advice.maintenance': 'Schaffen Sie Platz; `countinghouse maintenance` sagt, was gespeichert ist',
   'advice.mounted': 'Ist der Datenträger eingehängt?',
+  'advice.nonce_used':
+    'Ein Block hat eine andere Transaktion mit ihrer Nonce, sodass nichts sie ersetzen oder abbrechen kann. Sie endet von selbst, sobald jene Transaktion gefunden ist. Wenn das lange dauert, fügen Sie `rpc` einen Endpunkt eines anderen Betreibers hinzu, der die Zustände alter Blöcke behält (einen Archivknoten)',
   'advice.proxies': 'Siehe resources/docs/run-a-server.md',
   'advice.public_url': 'Setzen Sie public_url',
   'advice.restart_service': 'Prüfen, ob Speicher frei ist, und den Dienst neu starten',

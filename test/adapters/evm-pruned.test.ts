@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Credit } from '../../daemon/domain/chain.ts';
+import { nonceKey } from '../../daemon/domain/spend.ts';
 import { anvilTitle, hasAnvil } from '../nodes/evm/anvil.ts';
 import { EndpointPair } from './evm-controls.ts';
 
@@ -77,6 +78,36 @@ describe.skipIf(!hasAnvil)(anvilTitle('an endpoint that forgets old states'), ()
       },
     ]);
   });
+
+  it.each([
+    ['an endpoint of another operator has', 1_000, true],
+    ['nobody has', STATES, false],
+  ])(
+    'finds the stranger that used a reserved nonce in an outage, if its state is one that %s',
+    async (_, kept, isFound) => {
+      pair.scene.proxy.behaviour = pair.scene.pruned(STATES);
+      pair.second.behaviour = pair.scene.pruned(kept);
+      const { adapter, address, id } = await pair.watching(pair.urls, { needsAgreement: () => true });
+      await pay(address, COIN);
+      await pair.book.catchUp(adapter);
+      const { script } = pair.book.page(0, 1)[0] as { script: Uint8Array };
+      const key = nonceKey(address, 0n);
+      pair.book.nonces.push({ target: { id, script }, key, nonce: 0n, txids: [`0x${'ab'.repeat(32)}`], usedIn: null });
+      await pair.scene.anvil.rpc('anvil_impersonateAccount', [address]);
+      const txid = await pair.scene.anvil.send({ from: address, to: address, value: 1n, gas: 21_000 });
+      await pair.scene.anvil.mine();
+      const height = Number(await pair.scene.anvil.rpc<string>('eth_blockNumber', []));
+      await pair.scene.anvil.mine(260);
+      await pair.book.catchUp(adapter);
+      expect(pair.book.spentBy(key)).toEqual(isFound ? [{ txid, height }] : []);
+      expect(
+        [...pair.book.debits.values()]
+          .filter((debit) => debit.txid === txid)
+          .map(({ kind }) => kind)
+          .sort(),
+      ).toEqual(isFound ? ['fee', 'moved'] : []);
+    },
+  );
 
   it('reads no whole blocks while it has no outage behind it', async () => {
     const { adapter, address, id } = await watching();

@@ -2,6 +2,7 @@
 
 import { networkOf } from '../../domain/chain.ts';
 import { type Message, message } from '../../domain/messages.ts';
+import { isNonceKey } from '../../domain/spend.ts';
 import {
   type SpendRow,
   setVersionProblem,
@@ -18,6 +19,8 @@ import type { SignedVersion } from './facts.ts';
 import { noteProblem } from './sign.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
+/** How nodes (Nethermind last) say that a block has a transaction with the same nonce. */
+const NONCE_USED = /nonce too low|nonce is too low|OldNonce/i;
 
 /** Whether no node has a version of a spend, and the newest one that can be sent is refused. */
 export function isRefused(chain: ChainRuntime, known: readonly SignedVersion[]): boolean {
@@ -38,7 +41,9 @@ export function noteRefusal(
   // a long chain of our own change is accepted once its beginning confirms
   if (!isKnown || reason.includes('too-long-mempool-chain')) return;
   const { transaction, advice } = wordsFor(app, tx, version, spend);
-  const text = message('withdrawal.not_sent', { transaction, reason, advice });
+  const isUsed = isNonceKey(`${spend.conflict_key}`) && NONCE_USED.test(reason);
+  const useful = isUsed ? message('advice.nonce_used') : advice;
+  const text = message('withdrawal.not_sent', { transaction, reason, advice: useful });
   raiseIn(app, tx, networkOf(version.chain_key), NOT_SENT, version.txid ?? `${version.id}`, text);
 }
 

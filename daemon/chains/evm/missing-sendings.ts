@@ -8,7 +8,7 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
-import { type ListedScript, type ScriptList, tipOf } from '../adapter.ts';
+import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Sending } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
@@ -23,15 +23,33 @@ const STEP_BLOCKS = 8;
 export const adoptedTo = (debits: readonly { id: string; block: BlockId }[]): number =>
   debits.reduce((most, { id, block }) => (id.includes(':adopted:') ? Math.max(most, block.height) : most), -1);
 
-/** The transaction of an address with a nonce in a block; null: it is not there. */
-export async function sendingIn(
+/** The transaction that used a nonce up to the tip of a checkpoint; null: none did, or the endpoint does not have the states that show it. */
+export async function userOf(
   endpoint: EvmEndpoint,
-  target: ListedScript,
-  nonce: bigint,
-  block: BlockId,
+  { target, nonce }: Pick<OpenNonce, 'target' | 'nonce'>,
+  checkpoint: Checkpoint,
   signal: AbortSignal,
 ): Promise<Outgoing | null> {
-  const [found = null] = await sendingsIn(endpoint, target, block, (sending) => sending.nonce === nonce, signal);
+  const isUsedAt = async (height: number): Promise<boolean> => {
+    const block = await blockAt(endpoint, checkpoint, height, signal);
+    const count = block && (await endpoint.nonceAfter(hexOfScript(target.script), block, signal));
+    return (count ?? 0n) > nonce;
+  };
+  let high = tipOf(checkpoint).height;
+  if (!(await isUsedAt(high))) return null;
+  let low = Math.max(0, high - STEP_BLOCKS);
+  for (let step = 2 * STEP_BLOCKS; low > 0 && (await isUsedAt(low)); step *= 2) {
+    high = low;
+    low = Math.max(0, high - step);
+  }
+  while (low + 1 < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isUsedAt(middle)) high = middle;
+    else low = middle;
+  }
+  const block = await blockAt(endpoint, checkpoint, high, signal);
+  const isWanted = (sending: Sending): boolean => sending.nonce === nonce;
+  const [found = null] = block ? await sendingsIn(endpoint, target, block, isWanted, signal) : [];
   return found;
 }
 
@@ -51,6 +69,18 @@ async function sendingsIn(
     const receipt = receipts[i];
     return receipt ? [{ target, receipt, sending }] : [];
   });
+}
+
+async function blockAt(
+  endpoint: EvmEndpoint,
+  checkpoint: Checkpoint,
+  height: number,
+  signal: AbortSignal,
+): Promise<BlockId | null> {
+  const listed = checkpoint[height - (checkpoint[0]?.height ?? 0)];
+  if (listed?.height === height) return listed;
+  const [header] = await endpoint.headers([height], signal);
+  return header ? idOf(header) : null;
 }
 
 /** `hasMore`: the search ended at its limit. */
@@ -173,12 +203,9 @@ class Search {
     return sent === null ? null : sent - this.#bookedTo(height);
   }
 
-  async #blockAt(height: number): Promise<BlockId | null> {
+  #blockAt(height: number): Promise<BlockId | null> {
     const { endpoint, checkpoint, signal } = this.#parts;
-    const listed = checkpoint[height - (checkpoint[0]?.height ?? 0)];
-    if (listed?.height === height) return listed;
-    const [header] = await endpoint.headers([height], signal);
-    return header ? idOf(header) : null;
+    return blockAt(endpoint, checkpoint, height, signal);
   }
 
   #bookedTo(height: number): bigint {

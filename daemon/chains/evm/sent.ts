@@ -12,19 +12,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
 import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
-import { assert } from '../../domain/errors.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { Malformed } from '../endpoints.ts';
 import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import { MissingSendings, sendingIn } from './missing-sendings.ts';
+import { MissingSendings, userOf } from './missing-sendings.ts';
 import { nothingSent, type Outflow, type Outgoing, type OutgoingReader } from './outgoing.ts';
 import { isInReceipt, type LeavingLog } from './transfers.ts';
 
 /** Transactions whose receipts are held at a time. */
 const OUTGOING_PER_PAGE = 50;
+/** How often other operators are asked who used a nonce: some dozens of requests each time, and often nobody has the old states. */
+const OTHERS_EVERY_MS = 10 * 60_000;
 
 type View = {
   checkpoint: Checkpoint;
@@ -35,6 +36,8 @@ type View = {
 
 /** `waiting`: what the asked endpoint says of open payments, and no other operator has said yet. */
 type OutflowSearch = Outflow & { waiting: Debit[] };
+
+type Told = { outgoing: Outgoing; teller: EvmEndpoint };
 
 /** A transaction that waits for the word of another operator, or for the books. */
 type Waiting = Fact & Outgoing;
@@ -52,6 +55,7 @@ export class SentFinder {
   readonly #parts: Parts;
   readonly #agreement: Agreement<EvmEndpoint, Waiting>;
   readonly #missing: MissingSendings;
+  readonly #othersNotBefore = new Map<string, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -158,13 +162,15 @@ export class SentFinder {
       const receipt = one.txids.map((txid) => found.get(txid)).find((each) => each !== null && each !== undefined);
       const sending = receipt && (await endpoint.sending(receipt.txid, signal));
       const isOurs = sending?.from === hexOfScript(one.target.script) && sending.nonce === one.nonce;
-      let outgoing: Outgoing | null = null;
-      if (receipt && sending && isOurs) outgoing = { target: one.target, receipt, sending };
-      else if ((counts.get(one.target.id) ?? 0n) > one.nonce) {
-        outgoing = await this.#search(endpoint, one, view, signal);
+      let told: Told | null = null;
+      if (receipt && sending && isOurs) {
+        told = { outgoing: { target: one.target, receipt, sending }, teller: endpoint };
+      } else if ((counts.get(one.target.id) ?? 0n) > one.nonce) {
+        told = await this.#search(endpoint, one, view, signal);
       }
-      if (!outgoing) continue;
-      if (await this.#isAgreed(endpoint, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal)) {
+      if (!told) continue;
+      const { outgoing, teller } = told;
+      if (await this.#isAgreed(teller, outgoing, isOurs && this.#isSmallSuccess(outgoing), signal)) {
         await this.#take(sent, known, endpoint, outgoing, view, signal);
       } else await this.#take(waiting, known, endpoint, outgoing, view, signal);
     }
@@ -183,25 +189,23 @@ export class SentFinder {
     return new Map(listed.map(({ id }, i) => [id, counts[i] ?? 0n]));
   }
 
-  /** The transaction that used a nonce in the blocks of the checkpoint; null: none was found. */
-  async #search(endpoint: EvmEndpoint, one: OpenNonce, view: View, signal: AbortSignal): Promise<Outgoing | null> {
-    const address = hexOfScript(one.target.script);
-    const { checkpoint } = view;
-    const isUsedBy = async (at: number): Promise<boolean> => {
-      const block = checkpoint[at];
-      assert(block, 'a block of the checkpoint');
-      return ((await endpoint.nonceAfter(address, block, signal)) ?? 0n) > one.nonce;
+  /** The transaction that used a nonce, and who told it; null: none was found. Others are asked where the endpoint lacks old states. */
+  async #search(
+    endpoint: EvmEndpoint,
+    one: OpenNonce,
+    { checkpoint }: View,
+    signal: AbortSignal,
+  ): Promise<Told | null> {
+    const told = async (teller: EvmEndpoint): Promise<Told | false> => {
+      const outgoing = await userOf(teller, one, checkpoint, signal);
+      return outgoing ? { outgoing, teller } : false;
     };
-    let low = 0;
-    let high = checkpoint.length - 1;
-    if (!(await isUsedBy(high))) return null;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if (await isUsedBy(middle)) high = middle;
-      else low = middle + 1;
-    }
-    const block = checkpoint[low];
-    return block ? sendingIn(endpoint, one.target, one.nonce, block, signal) : null;
+    const own = await told(endpoint);
+    if (own) return own;
+    const now = performance.now();
+    if (now < (this.#othersNotBefore.get(one.key) ?? now)) return null;
+    this.#othersNotBefore.set(one.key, now + OTHERS_EVERY_MS);
+    return (await this.#parts.endpoints.other(endpoint, told, signal)) || null;
   }
 
   /** Whether it is a payment that succeeded, and that may count by the word of one operator. */

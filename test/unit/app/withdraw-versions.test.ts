@@ -8,7 +8,7 @@ import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { openSpends } from '../../../daemon/store/queries/withdrawals.ts';
 import { SyncLoop } from '../../../daemon/workers/sync.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
-import { BCH, FAMILIES, LTC, type PayFamily, XMR } from './pay-families.ts';
+import { BCH, ETH, FAMILIES, LTC, type PayFamily, XMR } from './pay-families.ts';
 
 /** Smallest units per 1,000 virtual bytes. */
 const HIGH = 200_000n;
@@ -266,6 +266,22 @@ it.each(FAMILIES)('$name: a refusal is over once the node takes it after all, or
     await pay.app.store.close();
   }
 });
+
+it.each(['nonce too low: next nonce 5, tx nonce 3', 'OldNonce, Current nonce: 5, nonce of rejected tx: 3'])(
+  'says of a refusal for a used nonce (%s) what finds its user, as nothing can cancel it',
+  async (reason) => {
+    const pay = await ETH.open();
+    await pay.deposits([pay.chain.coin], 1 + ETH.lockBlocks);
+    pay.chain.refuses = () => reason;
+    await pay.withdraw(pay.chain.coin / 2n);
+    for (let i = 0; i < 3; i++) await pay.round();
+    const [alert, ...more] = pay.alerts();
+    expect(more).toEqual([]);
+    expect(alert).toMatchObject({ kind: 'withdrawal.not_sent', message: expect.stringContaining('an archive node') });
+    expect(alert!.message).not.toContain('To give it up, cancel it');
+    await pay.app.store.close();
+  },
+);
 
 describe('paying for a parent', () => {
   it('is possible through the change of what a node keeps in place of a faster version', async () => {
