@@ -81,6 +81,8 @@ export const MESSAGES = {
   'ledger.differs_missed': '{found}. If another program with the same words received it, this finds it: {command}',
   'ledger.late': 'The nightly proof of the books was not made after {done}, and is late since {due}. The log says why',
   'ledger.unproved': 'The books of {chain} could not be proved: {reason}',
+  'ledger.unreviewed':
+    'For a day no server of {chain} has answered what the nightly review asks about older entries of the books: {reason}. It goes on once one does. If none will, add an endpoint of another operator to `rpc`',
   'mail.ended': 'The service ended while the message was sent, so it may have arrived',
   'mail.failed': '{server} failed ({reason})',
   'mail.host': '{server} has no address',

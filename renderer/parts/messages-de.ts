@@ -85,6 +85,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
   'ledger.late':
     'Seit {done} wurden die Bücher nicht mehr geprüft; die nächste nächtliche Prüfung war am {due} fällig. Das Protokoll sagt, warum',
   'ledger.unproved': 'Die Bücher von {chain} konnten nicht geprüft werden: {reason}',
+  'ledger.unreviewed':
+    'Seit einem Tag hat kein Server von {chain} beantwortet, was die nächtliche Durchsicht zu älteren Einträgen der Bücher fragt: {reason}. Sie geht weiter, sobald einer es tut. Wenn es keiner tun wird, fügen Sie `rpc` einen Endpunkt eines anderen Betreibers hinzu',
   'mail.ended': 'Der Dienst endete beim Senden. Die Nachricht kann angekommen sein',
   'mail.failed': '{server} meldet einen Fehler ({reason})',
   'mail.host': '{server} hat keine Adresse',

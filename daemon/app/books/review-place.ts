@@ -4,8 +4,11 @@ import { dropSetting, saveSetting, settingOf } from '../../store/queries/setting
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 
-/** Where the next step begins. `after`: the last id, or the last conflict key. `left`: the facts that are still to be asked about. */
-export type Place = { part: 'credits' | 'debits' | 'uses'; after: number | string; left: number };
+/**
+ * Where the next step begins. `after`: the last id, or the last conflict key. `left`: the facts that are still to be asked about.
+ * `waitsFrom`: when nobody answered there first, or when that was told last; milliseconds since 1970.
+ */
+export type Place = { part: 'credits' | 'debits' | 'uses'; after: number | string; left: number; waitsFrom?: number };
 
 export const BEGINNING = { part: 'credits', after: 0 } as const;
 /** Every fact up to the last one. */

@@ -9,6 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type BookedSending, type StoredCoin, tipOf, type Witnesses } from '../../chains/adapter.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { evmScript } from '../../domain/evm.ts';
+import { message } from '../../domain/messages.ts';
 import { nonceOf } from '../../domain/spend.ts';
 import { BURIED_BLOCKS } from '../../domain/withdrawal.ts';
 import { debitsInBlocksOf, usedKeysAbove } from '../../store/queries/corrections.ts';
@@ -18,6 +19,7 @@ import { creditsOfChain } from '../../store/queries/ledger.ts';
 import { newestCredit } from '../../store/queries/operator.ts';
 import type { UsedKeyRow } from '../../store/queries/used-keys.ts';
 import { ownTarget } from '../addresses/watch.ts';
+import { end, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { checkpointOf } from '../chains/checkpoint.ts';
@@ -32,8 +34,14 @@ const FACTS_PER_STEP = 20;
 const CREDITS_PER_LOOK = 200;
 const FACTS_PER_NIGHT_MAX = 2_000;
 const FACTS_PER_TARGET_MAX = 500;
+const WAIT_MS_MAX = 24 * 60 * 60_000;
 
-type Page = { credits: CreditRow[]; booked: BookedSending[]; facts: number; next: Omit<Place, 'left'> | null };
+type Page = {
+  credits: CreditRow[];
+  booked: BookedSending[];
+  facts: number;
+  next: Pick<Place, 'part' | 'after'> | null;
+};
 
 /** Goes on with a part of the facts, where the last night ended. */
 export async function reviewTonight(app: App, chain: ChainRuntime): Promise<void> {
@@ -58,12 +66,30 @@ export async function reviewStep(app: App, chain: ChainRuntime, signal: AbortSig
     if (changed > 0) await takeOutUnbacked(app, chain, [...targets], signal);
   } catch (error) {
     // the next pass asks again
-    if (error instanceof Unavailable) return false;
-    throw error;
+    if (!(error instanceof Unavailable)) throw error;
+    await noteWait(app, chain, place, error);
+    return false;
   }
+  await end(app, 'ledger.unproved', subjectOf(chain));
   const left = place.left === ALL ? ALL : Math.max(0, place.left - page.facts);
   await savePlace(app, chain.key, place, page.next ? { ...page.next, left } : { ...BEGINNING, left: 0 });
   return true;
+}
+
+const subjectOf = ({ key }: ChainRuntime): string => `${key} review`;
+
+/** Alerts once nobody has answered at the same place for long, and again after as long. */
+async function noteWait(app: App, chain: ChainRuntime, place: Place, { message: reason }: Unavailable): Promise<void> {
+  const now = app.now();
+  const { waitsFrom = now } = place;
+  const isLong = now - waitsFrom >= WAIT_MS_MAX;
+  if (isLong) {
+    const text = message('ledger.unreviewed', { chain: chain.key, reason });
+    await raise(app, chain.adapter.network, 'ledger.unproved', subjectOf(chain), text);
+  }
+  if (isLong || place.waitsFrom === undefined) {
+    await savePlace(app, chain.key, place, { ...place, waitsFrom: now });
+  }
 }
 
 /** Asks about everything that the books have of some addresses. Returns how many entries were changed. */

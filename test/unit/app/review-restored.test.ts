@@ -4,11 +4,14 @@ import { reviewStep } from '../../../daemon/app/books/review.ts';
 import { reviewAll } from '../../../daemon/app/books/review-place.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
 import type { BookedSending, SentAgain, StoredCoin, Witnesses } from '../../../daemon/chains/adapter.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
+import { openAlerts } from '../../../daemon/store/queries/effects.ts';
 import { Bench } from './bench.ts';
 
 const ETHER = 10n ** 18n;
 const DOLLAR = 10n ** 6n;
+const DAY = 24 * 60 * 60_000;
 const STEPS_MAX = 20;
 
 let bench: Bench;
@@ -87,6 +90,30 @@ it('are asked about again after a restore, and the false ones go, of money in an
   await reviewed();
   expect(operators.asked.sort()).toEqual(['false in', 'false out', 'true in']);
   expect(balances()).toEqual([50n * DOLLAR, 0n]);
+});
+
+it('raise an alert if nobody has answered about them for a day, until somebody does', async () => {
+  const operators = await booked();
+  const page = { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 9 };
+  const raised = () => bench.app.store.all(openAlerts, page).map(({ kind, message }) => [kind, message.code]);
+  const waits = async (ms: number) => {
+    bench.advance(ms);
+    await reviewed();
+  };
+  operators.meanwhile = () => Promise.reject(new Unavailable('no server has it', 1));
+  await waits(0);
+  await waits(DAY - 1);
+  expect(raised()).toEqual([]);
+  await waits(1);
+  expect(raised()).toEqual([['ledger.unproved', 'ledger.unreviewed']]);
+  operators.meanwhile = null;
+  await waits(1);
+  expect(raised()).toEqual([]);
+  // the next page that waits has not waited before
+  await bench.app.store.write((tx) => reviewAll(tx, bench.chain.key));
+  operators.meanwhile = () => Promise.reject(new Unavailable('no server has it', 1));
+  await waits(DAY);
+  expect(raised()).toEqual([]);
 });
 
 it('are asked about from their beginning on if a restore or a search begins while some are asked about', async () => {
