@@ -90,6 +90,13 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
     return [...this.#held.values()].map(({ fact }) => fact);
   }
 
+  /** Those of them that this endpoint reported, and that nobody else has affirmed. */
+  waitingOf(endpoint: E): F[] {
+    return [...this.#held.values()].flatMap(({ fact, teller, isAgreed }) =>
+      teller === endpoint && !isAgreed ? [fact] : [],
+    );
+  }
+
   /** The same without those that another operator denies. */
   undenied(): F[] {
     return [...this.#held.values()].filter(({ isDenied }) => !isDenied).map(({ fact }) => fact);

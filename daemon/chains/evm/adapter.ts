@@ -243,7 +243,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
           slices(),
           signal,
         );
-    const left = await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), view, signal);
+    const left = await this.#sent.addMissing(sent, endpoint, this.#native.takeShort(), { ...view, held }, signal);
     this.#native.takeAgain(left);
     if (coins === null && atHead) throw new Unavailable('the endpoint does not have the state of its newest block', 1);
     credits.push(...(coins ?? []));

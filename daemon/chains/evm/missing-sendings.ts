@@ -7,7 +7,7 @@
  * of the books names, and which the operator can adopt.
  */
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import { idOf } from '../checkpoint.ts';
 import type { Sending } from './answers.ts';
@@ -86,8 +86,16 @@ async function blockAt(
 /** `hasMore`: the search ended at its limit. */
 type Missing = { found: Outgoing[]; hasMore: boolean };
 
-/** `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. */
-type View = { checkpoint: Checkpoint; orphaned: ReadonlySet<string>; debits: readonly Debit[] };
+/**
+ * `orphaned`: blocks that left the chain. `debits`: those of this step, which are not stored yet. `held`: credits that are known, and that
+ * the store does not have in their blocks yet.
+ */
+type View = {
+  checkpoint: Checkpoint;
+  orphaned: ReadonlySet<string>;
+  debits: readonly Debit[];
+  held: readonly Credit[];
+};
 
 export class MissingSendings {
   readonly #native: AssetId;
@@ -99,20 +107,23 @@ export class MissingSendings {
   }
 
   /**
-   * The transactions of an address that the books do not have, the newest first. Only those count that came after the first money of the
-   * books.
+   * The transactions of an address that the books do not have, the newest first. Only those count that came after the first money that is
+   * known.
    */
   async find(
     endpoint: EvmEndpoint,
     target: ListedScript,
-    { checkpoint, orphaned, debits }: View,
+    { checkpoint, orphaned, debits, held }: View,
     signal: AbortSignal,
   ): Promise<Missing> {
     const stored = this.#list.debitsAt(target.id, this.#native).filter(({ block }) => !orphaned.has(block.hash));
     const fresh = debits.flatMap(({ id, targetId, block }) =>
       targetId === target.id && block !== null ? [{ id, block }] : [],
     );
-    const heights = this.#list.coinsOf(target.id).flatMap(({ blockHeight }) => blockHeight ?? []);
+    const waiting = held.flatMap(({ targetId, block }) =>
+      targetId === target.id && block !== null ? [block.height] : [],
+    );
+    const heights = [...waiting, ...this.#list.coinsOf(target.id).flatMap(({ blockHeight }) => blockHeight ?? [])];
     const tip = tipOf(checkpoint).height;
     // a balance that was adopted contains what was sent before it
     const from = Math.max(heights.reduce((least, height) => Math.min(least, height), tip + 1) - 1, adoptedTo(stored));

@@ -11,7 +11,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AssetId } from '../../domain/assets.ts';
-import type { BlockId, Checkpoint, Debit } from '../../domain/chain.ts';
+import type { BlockId, Checkpoint, Credit, Debit } from '../../domain/chain.ts';
 import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../adapter.ts';
 import { Agreement, type Fact, type NeedsAgreement } from '../agreement.ts';
 import type { Endpoints } from '../endpoints.ts';
@@ -34,7 +34,7 @@ type View = {
   timeOf: (hash: string) => number | undefined;
 };
 
-/** `waiting`: what the asked endpoint says of open payments, and no other operator has said yet. */
+/** `waiting`: what the asked endpoint has said of this coin, and no other operator has said yet. */
 type OutflowSearch = Outflow & { waiting: Debit[] };
 
 type Told = { outgoing: Outgoing; teller: EvmEndpoint };
@@ -90,6 +90,7 @@ export class SentFinder {
       waiting.push(...(await outgoingOf(endpoint, fresh.slice(at, at + OUTGOING_PER_PAGE), signal)));
     }
     await this.#judge(sent, endpoint, waiting, view, signal);
+    for (const debit of this.#waitingFor(endpoint, view)) sent.waiting.push(debit);
     return sent;
   }
 
@@ -101,7 +102,7 @@ export class SentFinder {
     sent: Outflow,
     endpoint: EvmEndpoint,
     short: readonly ListedScript[],
-    view: View,
+    view: View & { held: readonly Credit[] },
     signal: AbortSignal,
   ): Promise<ListedScript[]> {
     const found: Outgoing[] = [];
@@ -128,6 +129,16 @@ export class SentFinder {
     for (const fact of await this.#agreement.judge([{ facts, teller }], view.checkpoint, signal)) {
       if (fact.block) await this.#take(sent, known, teller, fact, view, signal);
     }
+  }
+
+  /** The debits in blocks up to the tip of a checkpoint that wait for another operator. */
+  #waitingFor(endpoint: EvmEndpoint, { checkpoint }: View): Debit[] {
+    const { native, reader } = this.#parts;
+    const tip = tipOf(checkpoint).height;
+    return this.#agreement
+      .waitingOf(endpoint)
+      .filter(({ receipt }) => receipt.height <= tip)
+      .flatMap((one) => reader.taken(one, 0).debits.filter(({ amount }) => amount.asset === native));
   }
 
   #factOf(one: Outgoing): Waiting {
