@@ -26,7 +26,7 @@ import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { Phase } from '../chains/ingest.ts';
 import { type Beginning, beginQuarantine, jumpFarther } from './begin-quarantine.ts';
-import { endApprovals, OLDER, quarantineOf, restoredFrom, searchAgain, unendedSearch } from './quarantine.ts';
+import { endApprovals, noteLeft, OLDER, quarantineOf, restoredFrom, searchAgain, unendedSearch } from './quarantine.ts';
 
 /** Facts that one step looks at. */
 const PAGE = 32;
@@ -86,7 +86,10 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
     // payments that the service before a restore may have made are taken over without the operator
     const isTakenOver = tx.get(doubtedWithdrawal, { chain_key: chain.key }) !== undefined;
     const found = unknown.find((one) => !(isTakenOver && mayBeEarlier(tx, chain, one)));
-    if (!found) return { at: at + PAGE };
+    if (!found) {
+      if (unknown.length > 0) noteLeft(tx, chain.key, app.now());
+      return { at: at + PAGE };
+    }
     const reason = message('older.spend', { tx: found.txid, chain: chain.key });
     beginAsOlder(app, tx, reason, placeOf(tx, chain, seen));
     return null;

@@ -30,7 +30,8 @@ const RESTORED_SETTING = 'restored';
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
  * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `asked`: the chains whose
  * source was asked for addresses. `behind`: how often facts came behind the search for unknown spends, and by chain the height from
- * which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore does that by itself.
+ * which on it begins since then. `left`: by chain how often unknown spends were stored after it ended that nobody has checked yet.
+ * `approvals_ended`: the wallet has ended the approvals of before; a restore does that by itself.
  */
 export type QuarantineRecord = {
   since: number;
@@ -47,6 +48,7 @@ export type QuarantineRecord = {
   ended?: { version: number; invoice: number; chains?: readonly string[] };
   asked?: readonly string[];
   behind?: { times: number; heights: Readonly<Record<string, number>> };
+  left?: Readonly<Record<string, number>>;
   approvals_ended?: true;
 };
 
@@ -62,6 +64,10 @@ export function saveQuarantine(tx: Tx, record: QuarantineRecord, now: number): v
   tx.run(saveSetting, { key: QUARANTINE_SETTING, value: JSON.stringify(record), updated_at: now });
 }
 
+const saveRestored = (tx: Tx, record: QuarantineRecord, now: number): void => {
+  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify(record), updated_at: now });
+};
+
 /** The record of the restored backup once its quarantine has ended; null if there was none. */
 export function restoredFrom(reader: Reader): QuarantineRecord | null {
   const row = reader.get(settingOf, { key: RESTORED_SETTING });
@@ -70,13 +76,31 @@ export function restoredFrom(reader: Reader): QuarantineRecord | null {
 
 /**
  * The quarantine whose search for unknown spends is not over: the present one, or the last one while withdrawals wait that the machine
- * before it may have paid. Null: there is none.
+ * before it may have paid, or while spends that it left are not checked. Null: there is none.
  */
 export function unendedSearch(reader: Reader): QuarantineRecord | null {
   const present = quarantineOf(reader);
   if (present) return present;
   const isInDoubt = reader.all(chainStates, {}).some(({ chain_key }) => reader.get(doubtedWithdrawal, { chain_key }));
-  return isInDoubt ? restoredFrom(reader) : null;
+  const last = restoredFrom(reader);
+  return isInDoubt || Object.keys(last?.left ?? {}).length > 0 ? last : null;
+}
+
+/** How often unknown spends of a chain were left to the search since it last ended; 0: there are none. */
+export const leftOn = (reader: Reader, chainKey: string): number => restoredFrom(reader)?.left?.[chainKey] ?? 0;
+
+/** Notes unknown spends that are to be checked without a quarantine, also once no withdrawal waits that they may have paid. */
+export function noteLeft(tx: Tx, chainKey: string, now: number): void {
+  const record = restoredFrom(tx);
+  if (record) saveRestored(tx, { ...record, left: { ...record.left, [chainKey]: leftOn(tx, chainKey) + 1 } }, now);
+}
+
+/** Notes that all of them were checked. `times`: how often some had been left when the check began. */
+export function noteChecked(tx: Tx, chainKey: string, times: number, now: number): void {
+  const record = restoredFrom(tx);
+  if (!record?.left || leftOn(tx, chainKey) !== times) return;
+  const { [chainKey]: _, ...left } = record.left;
+  saveRestored(tx, { ...record, left }, now);
 }
 
 /** Where facts came: by chain the height below the first of them, and the ids below those of new rows. */
@@ -99,8 +123,8 @@ export function searchAgain(tx: Tx, place: Behind, now: number): void {
     ...(stored && { stored: { credit: Math.min(stored.credit, credit), debit: Math.min(stored.debit, debit) } }),
     behind: { times: times + 1, heights: { ...before, ...Object.fromEntries(lower) } },
   };
-  const key = quarantineOf(tx) ? QUARANTINE_SETTING : RESTORED_SETTING;
-  tx.run(saveSetting, { key, value: JSON.stringify(next), updated_at: now });
+  if (quarantineOf(tx)) saveQuarantine(tx, next, now);
+  else saveRestored(tx, next, now);
 }
 
 /** Notes that every address of a chain was looked at that joined the configuration after the quarantine. */
@@ -108,7 +132,7 @@ export function noteLooked(tx: Tx, chain_key: string, now: number): void {
   const record = restoredFrom(tx);
   if (!record?.ended) return;
   const ended = { ...record.ended, chains: [...(record.ended.chains ?? []), chain_key] };
-  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: now });
+  saveRestored(tx, { ...record, ended }, now);
 }
 
 /** Names the last jump of a quarantine. */
@@ -165,7 +189,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(newestInvoiceId, {})?.id ?? 0, chains };
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
   endIn(app, tx, OLDER, '');
-  tx.run(saveSetting, { key: RESTORED_SETTING, value: JSON.stringify({ ...record, ended }), updated_at: app.now() });
+  saveRestored(tx, { ...record, ended }, app.now());
   tx.afterCommit(() => {
     app.keys.clear();
     app.wake.pool();

@@ -32,6 +32,8 @@ import {
   endApprovals,
   endQuarantine,
   jumpOf,
+  leftOn,
+  noteChecked,
   noteLooked,
   type QuarantineRecord,
   quarantineOf,
@@ -181,7 +183,8 @@ function* unknownSpendsOfNews(reader: Reader, chain: ChainRuntime, record: Quara
 export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolean> {
   await noteSource(app, chain);
   const quarantine = quarantineOf(app.store);
-  const record = quarantine ?? (isInDoubt(app, chain) ? restoredFrom(app.store) : null);
+  const left = leftOn(app.store, chain.key);
+  const record = quarantine ?? (left > 0 || isInDoubt(app, chain) ? restoredFrom(app.store) : null);
   if (!record || !chain.adapter.spending) return true;
   // before that, coins and change may be missing in the store
   if (chain.syncedAt === 0 || !areSkippedWatched(app)) return false;
@@ -201,6 +204,9 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
         creditId: creditId ?? 0,
         debitId: unknown,
       });
+      if (quarantine === null && left > 0) {
+        await app.store.write((tx) => noteChecked(tx, chain.key, left, app.now()));
+      }
       if (quarantine === null && isWhole) await app.store.write((tx) => noteLooked(tx, chain.key, app.now()));
       return true;
     }
@@ -264,13 +270,15 @@ async function tellUnreadable(app: App, chain: ChainRuntime, txid: string): Prom
  * Null if they are, or if no withdrawal is in doubt.
  */
 export async function whyHeld(app: App, chain: ChainRuntime): Promise<Value | null> {
-  if (!isInDoubt(app, chain)) return null;
-  if (!chain.isCurrent) return message('wait.unsynced');
+  const isDoubted = isInDoubt(app, chain);
+  if (!isDoubted && leftOn(app.store, chain.key) === 0) return null;
+  if (!chain.isCurrent) return isDoubted ? message('wait.unsynced') : null;
   try {
-    return (await matchSpends(app, chain)) ? null : message('wait.unsynced');
+    return (await matchSpends(app, chain)) || !isDoubted ? null : message('wait.unsynced');
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    return message('wait.unread', { reason: reasonOf(error) });
+    // what nobody here waits to pay holds nothing up
+    return isDoubted ? message('wait.unread', { reason: reasonOf(error) }) : null;
   }
 }
 

@@ -1,8 +1,10 @@
 /** After a restore: what may have been paid before it is not signed again before that is known, and the operator sees why. */
 import { expect, it, vi } from 'vitest';
+import { leftOn } from '../../../daemon/app/recovery/quarantine.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { reportedDebitsAbove } from '../../../daemon/store/queries/debits.ts';
 import { saveSetting } from '../../../daemon/store/queries/settings.ts';
+import { versionByTxid } from '../../../daemon/store/queries/withdrawals.ts';
 import { COIN, PayBench } from './pay-bench.ts';
 import { ETH } from './pay-families.ts';
 
@@ -89,6 +91,25 @@ it.each([
   await pay.pass();
   await pay.sync();
   expect(pay.row(id)).toMatchObject({ state: 'completed', txid: paid.txid });
+});
+
+it('looks at it, too, once the withdrawal that it may have paid is no more, and nothing waits for that', async () => {
+  const { pay, id, paid } = await paidBefore();
+  const { app, chain, bench } = pay;
+  const isKnown = (): boolean =>
+    app.store.get(versionByTxid, { txid: paid.txid, chain_key: bench.chain.key }) !== undefined;
+  await pay.sync();
+  const reject = { sql: "UPDATE withdrawal SET state = 'rejected' WHERE id = ?", bind: () => [id] };
+  await app.store.write((tx) => tx.run(reject, {}));
+  const other = await pay.withdraw(COIN / 10n);
+  const spending = chain.adapter.spending!;
+  const { transaction } = spending;
+  spending.transaction = () => Promise.reject(new Unavailable('no server has it', 1));
+  await pay.pass();
+  expect([pay.row(other).state, isKnown(), leftOn(app.store, bench.chain.key)]).toEqual(['broadcast', false, 1]);
+  spending.transaction = transaction;
+  await pay.pass();
+  expect([isKnown(), leftOn(app.store, bench.chain.key)]).toEqual([true, 0]);
 });
 
 it('searches the debits of an account chain on from where it was, however many of its payments the backup knows nothing of', async () => {
