@@ -93,6 +93,8 @@ export const SEEDS: readonly Row[] = [
   },
   // small payments that count by what their block proves
   { seed: 51008, steps: 60, kind: 'accounts', without: WITHOUT_THIEF },
+  // what came and left while an older disk was away, by two operators of which one is down at first
+  { seed: 80010, steps: 300, kind: 'accounts' },
   // over Electrum, a quarantine lasts until the end: a payer paid the next addresses, or the signer knows a signature more
   { seed: 50111, steps: 150 },
   { seed: 50270, steps: 150 },
