@@ -54,10 +54,13 @@ export function indicesToWatch(used: number, gap: number, jumps: number): IndexR
 /**
  * The indices that a service watches and never gives out when it begins with a wallet that was used before. It begins
  * behind the last of them. They are one gap more than needed, so that a payment found within it requires no second
- * reading of the past.
+ * reading of the past. `known`: the jumps behind `used` that are known from elsewhere, as in `Searched`; everything up to them and one
+ * jump more.
  */
-export const indicesOfPast = (used: number, gap: number): IndexRange[] =>
-  indicesToWatch(used + gap, gap, JUMPS_WATCHED);
+export function indicesOfPast(used: number, gap: number, known = 0): IndexRange[] {
+  const ranges = indicesToWatch(used + gap, gap, JUMPS_WATCHED);
+  return known === 0 ? ranges : [{ from: 0, to: (ranges.at(-1)?.to ?? 0) + known * INDICES_JUMPED }];
+}
 
 /** The jumps of restores that lie between two used indices of an account, at the least. */
 export const jumpsBetween = (used: number, farther: number): number =>

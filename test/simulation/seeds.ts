@@ -106,6 +106,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 4001, steps: 150, also: 'cut:10,withdraw:10,approve:12' },
   // the same data comes back three times, and each run before it has jumped farther
   { seed: 71019, steps: 300 },
+  // three beginnings from the words alone; of what the first one gave out, the change is left and the payment vanished
+  { seed: 80034, steps: 300 },
   // after a restore, a second machine pays what was requested since, with money of before
   { seed: 76004, steps: 100, kind: 'core' },
   // an account chain's wallet is on a second machine, too, which pays what the first one was asked for

@@ -6,7 +6,7 @@
  * takes longer.
  */
 import type { Branch, DerivedAddress } from '../../domain/chain.ts';
-import { type IndexRange, indicesOfPast, without } from '../../domain/indices.ts';
+import { type IndexRange, indicesOfPast, jumpsBetween, without } from '../../domain/indices.ts';
 import { accountById } from '../../store/queries/businesses.ts';
 import { insertTarget, type TargetRow } from '../../store/queries/credits.ts';
 import {
@@ -43,9 +43,16 @@ export function skip(tx: Tx, account_id: number, branch: Branch, ranges: readonl
   }
 }
 
-/** Skips what a wallet with a past may have given out. `used`: the highest index known to be used; -1: none. */
-export function skipUsed(tx: Tx, account_id: number, branch: Branch, used: number, gap: number): void {
-  skip(tx, account_id, branch, indicesOfPast(used, gap));
+/**
+ * Skips what an account with a past may have given out, by its highest used indices. A restore moves both branches, so change tells of
+ * one also where no payer's payment is left behind it.
+ */
+export function skipUsed(tx: Tx, account_id: number): void {
+  const row = tx.get(accountById, { id: account_id });
+  if (!row || row.gap === null) return;
+  const { used_index, used_change, gap } = row;
+  skip(tx, account_id, 0, indicesOfPast(used_index, gap, jumpsBetween(used_index, used_change)));
+  skip(tx, account_id, 1, indicesOfPast(used_change, gap));
 }
 
 /** Records a coin at an address that this service did not give out. While a past is read, it belongs to that past. */
@@ -54,7 +61,7 @@ export function noteUsed(app: App, tx: Tx, { account_id, branch, idx }: TargetRo
   if (!row || row.rescan === null || row.gap === null) return;
   if (idx <= (branch === 0 ? row.used_index : row.used_change)) return;
   tx.run(raiseUsed, { account_id, used_index: branch === 0 ? idx : -1, used_change: branch === 1 ? idx : -1 });
-  skipUsed(tx, account_id, branch as Branch, idx, row.gap);
+  skipUsed(tx, account_id);
   // those behind it are to be watched, too
   tx.afterCommit(() => app.wake.pool());
 }

@@ -78,18 +78,15 @@ export async function noteSearched(
   used: Record<'receiving' | 'change', number>,
 ): Promise<void> {
   const { receiving: used_index, change: used_change } = used;
-  /** The gap, if there is news. */
-  const gapIn = (reader: Reader): number | null => {
+  const isNews = (reader: Reader): boolean => {
     const row = reader.get(accountById, { id: account.id });
-    return row && (used_index > row.used_index || used_change > row.used_change) ? row.gap : null;
+    return row !== undefined && row.gap !== null && (used_index > row.used_index || used_change > row.used_change);
   };
-  if (gapIn(app.store) === null) return;
+  if (!isNews(app.store)) return;
   await app.store.write((tx) => {
-    const gap = gapIn(tx);
-    if (gap === null) return;
+    if (!isNews(tx)) return;
     tx.run(raiseUsed, { account_id: account.id, used_index, used_change });
-    skipUsed(tx, account.id, 0, used_index, gap);
-    skipUsed(tx, account.id, 1, used_change, gap);
+    skipUsed(tx, account.id);
     tx.run(rescanAccount, { id: account.id });
     tx.afterCommit(() => {
       app.wake.pool();
@@ -132,8 +129,7 @@ export async function prepareRescan(app: App, { account }: Rescan): Promise<Read
     const { gap, used_index, used_change } = row;
     // words that were made here: no other wallet gave out addresses before
     if (gap === null) return { ready_index: used_index, ready_change: used_change };
-    skipUsed(tx, account.id, 0, used_index, gap);
-    skipUsed(tx, account.id, 1, used_change, gap);
+    skipUsed(tx, account.id);
     return { ready_index: used_index + gap, ready_change: used_change + gap };
   });
   if (!isBehind(app, account)) return ready;

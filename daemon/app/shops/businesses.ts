@@ -189,8 +189,7 @@ function watchPrimary(tx: Tx, account_id: number, network: Network, key: Account
 function addPast(tx: Tx, account_id: number, chain: ChainId, { gap, used }: Past): void {
   const { receiving, change } = used[chain] ?? { receiving: -1, change: -1 };
   tx.run(setPast, { account_id, gap, used_index: receiving, used_change: change });
-  skipUsed(tx, account_id, 0, receiving, gap);
-  skipUsed(tx, account_id, 1, change, gap);
+  skipUsed(tx, account_id);
 }
 
 /** Throws `Rejected`. */

@@ -132,6 +132,17 @@ it('is read again where a search of the words finds a use behind what was watche
   expect(app.store.get(nextOf, { id: accountId })).toEqual(next);
 });
 
+it('begins behind what a machine before it may have given out of which only the change is left', async () => {
+  const { app, accountId, account } = await openPast();
+  await noteSearched(app, account, { receiving: 0, change: -1 });
+  const { next_index: given, next_change: change } = app.store.get(nextOf, { id: accountId })!;
+  expect([given, change]).toEqual([10_151, 10_150]);
+  await noteSearched(app, account, { receiving: 0, change });
+  expect(app.store.get(nextOf, { id: accountId })).toMatchObject({ next_index: 20_151, next_change: 20_301 });
+  await deriveSkipped(app, account, () => false);
+  expect(app.store.get(targetAt, { account_id: accountId, branch: 0, idx: given })).toBeDefined();
+});
+
 it('has the addresses behind its last used one derived, although it is not read again', async () => {
   const { app, chain, account, rescan, checkpoint, creditsAt, update } = await openPast();
   let isWoken = false;

@@ -96,6 +96,27 @@ describe('the indices that may have been given out', () => {
     expect(holds(indicesToSearch(searched), second + gap - 1)).toBe(true);
   });
 
+  it('are all skipped behind a beginning from the words whose change alone was used, and what comes next is found by a search', () => {
+    const gap = 60;
+    const past = fc.record({
+      used: fc.integer({ min: -1, max: 9_000 }),
+      change: fc.integer({ min: -1, max: 9_000 }),
+      unpaid: fc.integer({ min: 0, max: gap - 1 }),
+      isSeen: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(past, ({ used, change, unpaid, isSeen }) => {
+        const given = indicesOfPast(used, gap).at(-1)!.to + unpaid;
+        const known = jumpsBetween(used, indicesOfPast(change, gap).at(-1)!.to);
+        const skipped = indicesOfPast(used, gap, known);
+        expect(holds(skipped, given)).toBe(true);
+        // the change that told of it may vanish, too
+        const searched = { used, gap, jumps: 1, known: isSeen ? known : 0, isUnused: false };
+        expect(holds(indicesToSearch(searched), skipped.at(-1)!.to + gap - 1)).toBe(true);
+      }),
+    );
+  });
+
   it('are few behind the jumps of an account without a payment', () => {
     const count = (isUnused: boolean): number =>
       indicesToSearch({ used: -1, gap: 1_000, jumps: JUMPS_SEARCHED, known: 0, isUnused }).reduce(
