@@ -76,7 +76,7 @@ export function judgeSigned(world: World, order: SignOrder, raw: string, invente
     }
   }
   if (byAddress.size > 0) throw new Fault(`${tx.txid} pays ${[...byAddress.keys()]}, whom nobody approved`);
-  const byPolicy = order.withdrawals.some(({ intent }) => !world.approvals.has(intent.uuid));
+  const byPolicy = order.withdrawals.some(({ approval }) => approval.by === 'policy');
   if (byPolicy) judgePolicy(world, network, order, tx);
   else if (network.feeOf(tx) > feeMax) {
     throw new Fault(`${tx.txid} pays a fee of ${network.feeOf(tx)}: ${feeMax} were approved`);
@@ -120,8 +120,8 @@ function isImpossible(network: Network, tx: Tx, depth = 6): boolean {
  */
 function judgePolicy(world: World, network: Network, order: SignOrder, tx: Tx): void {
   const now = world.time.truth;
-  const units = order.withdrawals.reduce((sum, { intent }) => {
-    return world.approvals.has(intent.uuid) || intent.units === 'all' ? sum : sum + BigInt(intent.units);
+  const units = order.withdrawals.reduce((sum, { intent, approval }) => {
+    return approval.by !== 'policy' || intent.units === 'all' ? sum : sum + BigInt(intent.units);
   }, network.feeOf(tx));
   if (world.policyEnded && !world.policySpends.has(tx.txid))
     throw new Fault(`a policy that was taken back let go ${units} ${network.name}, the fee included`);
