@@ -92,13 +92,15 @@ export const leftOn = (reader: Reader, chainKey: string): number => restoredFrom
 /** Notes unknown spends that are to be checked without a quarantine, also once no withdrawal waits that they may have paid. */
 export function noteLeft(tx: Tx, chainKey: string, now: number): void {
   const record = restoredFrom(tx);
-  if (record) saveRestored(tx, { ...record, left: { ...record.left, [chainKey]: leftOn(tx, chainKey) + 1 } }, now);
+  if (!record) return;
+  const { [chainKey]: times = 0, ...others } = record.left ?? {};
+  saveRestored(tx, { ...record, left: { ...others, [chainKey]: times + 1 } }, now);
 }
 
 /** Notes that all of them were checked. `times`: how often some had been left when the check began. */
 export function noteChecked(tx: Tx, chainKey: string, times: number, now: number): void {
   const record = restoredFrom(tx);
-  if (!record?.left || leftOn(tx, chainKey) !== times) return;
+  if (record?.left?.[chainKey] !== times) return;
   const { [chainKey]: _, ...left } = record.left;
   saveRestored(tx, { ...record, left }, now);
 }

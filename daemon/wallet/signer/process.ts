@@ -61,6 +61,7 @@ let timer: NodeJS.Timeout | undefined;
 /** Set by a request to lock, and when its time is over: the process answers the request that is under way, no further one, and ends. */
 let isOver = false;
 let isBusy = false;
+let ending: Promise<void> | undefined;
 /** Set while every approval is ended: this alone is written then. */
 let isEnding = false;
 
@@ -93,8 +94,13 @@ function timeIsOver(): void {
   if (!isBusy) void end();
 }
 
-/** Wipes the secrets and ends the process. */
-async function end(): Promise<void> {
+/** Wipes the secrets and ends the process, once: its time may be over while it reads the last request. */
+function end(): Promise<void> {
+  ending ??= wipe();
+  return ending;
+}
+
+async function wipe(): Promise<void> {
   await session?.close();
   await hold?.release();
   process.exit(0);
