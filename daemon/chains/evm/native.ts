@@ -263,18 +263,18 @@ export class NativeCoin {
   /** The amount that left an address up to a height, in wei, and by which transactions. */
   #leftBy(targetId: number, { orphaned, debits }: NativeView): Omit<Books, 'credits'> {
     const stored = this.#list.debitsAt(targetId, this.#asset).filter(({ block }) => !orphaned.has(block.hash));
-    const known = new Set(stored.map(({ id }) => id));
-    const fresh = debits.flatMap(({ id, block, amount, ...debit }) =>
-      debit.targetId === targetId && amount.asset === this.#asset && block && !known.has(id)
-        ? [{ id, block, units: amount.units }]
-        : [],
-    );
-    const txids = new Set([...stored, ...fresh].map(({ id }) => id.slice(0, id.indexOf(':'))));
+    const txids = new Set(stored.map(({ id }) => txidOf(id)));
     // an adopted balance contains what left before it, and gives it up once that is stored
     const adopted = adoptedTo(stored);
-    const all = [...stored, ...fresh.filter(({ block }) => block.height > adopted)];
+    // one that waits may be told twice: as the use of a reserved nonce, and by the search for what is missing
+    const all = new Map(stored.map(({ id, block, units }) => [id, { block, units }]));
+    for (const { id, block, amount, ...debit } of debits) {
+      if (debit.targetId !== targetId || amount.asset !== this.#asset || !block) continue;
+      txids.add(txidOf(id));
+      if (block.height > adopted && !all.has(id)) all.set(id, { block, units: amount.units });
+    }
     return {
-      left: (height) => all.reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
+      left: (height) => [...all.values()].reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
       hasLeft: (txid) => txids.has(txid),
     };
   }
@@ -374,6 +374,8 @@ export class NativeCoin {
 
 /** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
 export const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
+
+const txidOf = (debitId: string): string => debitId.slice(0, debitId.indexOf(':'));
 
 const sumOf = (known: ReadonlyMap<string, NativeFact>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);

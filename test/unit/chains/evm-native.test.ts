@@ -189,5 +189,7 @@ describe('payments that wait for another operator, with false ones among them', 
     const sent = { id, targetId: 1, txid: id, block: between, amount: { asset: 'ETH', units: 2n * UNITS } };
     expect(await chain.look({ ...late, held, debits: [sent] } as never)).toEqual([]);
     expect(chain.coin.takeShort()).toEqual([]);
+    // one that waits may be told by both searches
+    expect(await chain.look({ ...late, held, debits: [sent, sent] } as never)).toEqual([]);
   });
 });
