@@ -1,8 +1,10 @@
 /** Whether endpoints of two operators vouch for it that an address got nothing more, so that a deadline may end an invoice. */
 import { describe, expect, it } from 'vitest';
 import { ABSENCE_AHEAD } from '../../daemon/chains/evm/params.ts';
+import { CHECKPOINT_BLOCKS_MAX } from '../../daemon/domain/chain.ts';
 import { anvilTitle, hasAnvil, type Json } from '../nodes/evm/anvil.ts';
 import { type Behaviour, behindAt, type EndpointProxy, type Request } from '../nodes/evm/endpoint-proxy.ts';
+import { until } from './conformance.ts';
 import { EndpointPair } from './evm-controls.ts';
 
 const COIN = 10n ** 18n;
@@ -124,5 +126,24 @@ describe.skipIf(!hasAnvil)(anvilTitle('what endpoints show of an address of an i
     await mined();
     expect([pair.book.unitsAt(id, 'ETH'), pair.book.unitsAt(id, 'USDT_ERC20')]).toEqual([3n, 7_000n]);
     expect(await shown()).toEqual(names());
+  });
+
+  it('comes to the books when the proof has seen more than these', async () => {
+    const { adapter, address, id } = await watching();
+    pair.scene.proxy.behaviour = { changed: ({ method }, result) => (method === 'eth_getLogs' ? [] : result) };
+    await pair.pay(address, 7_000n);
+    await pair.scene.anvil.mine(CHECKPOINT_BLOCKS_MAX);
+    await pair.book.catchUp(adapter);
+    pair.scene.proxy.behaviour = {};
+    await pair.pay(address, 2n);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.unitsAt(id, 'USDT_ERC20')).toBe(2n);
+    const { held } = await adapter.balances.read(signal());
+    expect(held).toContainEqual(expect.objectContaining({ targetId: id, asset: 'USDT_ERC20', units: 7_002n }));
+    await until(async () => {
+      await pair.book.catchUp(adapter);
+      return pair.book.unitsAt(id, 'USDT_ERC20') === 7_002n;
+    }, 'the payment that was left out');
+    expect(pair.book.paid(id).map(({ units }) => units)).toEqual([2n, 7_000n]);
   });
 });

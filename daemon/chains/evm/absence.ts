@@ -8,6 +8,7 @@ import type { BlockId, Checkpoint } from '../../domain/chain.ts';
 import type { AbsenceSource, ListedScript, ScriptList } from '../adapter.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import type { Held } from './left-out.ts';
 import type { Token } from './params.ts';
 
 const WITNESSES = 2;
@@ -27,8 +28,8 @@ type Parts = {
   lag: number;
   /** The most blocks that an endpoint may be ahead of the newest one that was read. */
   ahead: number;
-  /** Called with an address where an endpoint has more. */
-  hasMore: (script: ListedScript) => void;
+  /** Called with an address where an endpoint has more, and what it has of those tokens. */
+  hasMore: (script: ListedScript, held: Held) => void;
 };
 
 export class EvmAbsence implements AbsenceSource {
@@ -54,7 +55,6 @@ export class EvmAbsence implements AbsenceSource {
       (answers) => silent(answers).length >= WITNESSES,
       signal,
     );
-    if (said.some(({ answer }) => answer === 'more')) this.#parts.hasMore(script);
     const names = silent(said);
     return names.length < WITNESSES ? null : names.slice(0, WITNESSES);
   }
@@ -65,7 +65,7 @@ export class EvmAbsence implements AbsenceSource {
     block: BlockId,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const { list, native, tokens, lag, ahead } = this.#parts;
+    const { list, native, tokens, lag, ahead, hasMore } = this.#parts;
     const head = await endpoint.head(signal);
     if (head.height - block.height > lag + ahead) return 'unknown';
     const address = hexOfScript(script);
@@ -82,10 +82,14 @@ export class EvmAbsence implements AbsenceSource {
       held.push([asset, (await endpoint.tokenBalances(contract, [address], block, signal))[0]]);
     }
     let answer: Answer = 'nothing';
+    const more = new Map<AssetId, bigint>();
     for (const [asset, units] of held) {
       if (units === null || units === undefined) answer = 'unknown';
-      else if (units > list.unitsAt(id, asset)) return 'more';
+      else if (units > list.unitsAt(id, asset)) more.set(asset, units);
     }
-    return answer;
+    if (more.size === 0) return answer;
+    more.delete(native);
+    hasMore({ id, script }, more);
+    return 'more';
   }
 }

@@ -138,8 +138,9 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     this.#proofs = new BlockProofs({ endpoints: this.endpoints, list, tokens, log });
     this.#heads = sockets.slice(0, SOCKETS_MAX).map((url) => new Heads(url, () => this.hurry()));
     this.assets = [NATIVE_COIN[chain], ...tokens.map(({ asset }) => asset)];
-    this.balances = new EvmBalances(this.endpoints, list, { native: NATIVE_COIN[chain], tokens });
     const native = NATIVE_COIN[chain];
+    const hasMore: SecondLook['pin'] = (script, held) => this.#secondLook.pin(script, held);
+    this.balances = new EvmBalances({ endpoints: this.endpoints, list, native, tokens, hasMore });
     this.witnesses = new EvmWitnesses({ endpoints: this.endpoints, list, reader, agreed, native, tokens });
     this.#transfers = new Transfers(tokens, list);
     this.#native = new NativeCoin(NATIVE_COIN[chain], list);
@@ -169,7 +170,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
         tokens,
         lag: ABSENCE_LAG[chain],
         ahead: ABSENCE_AHEAD[chain],
-        hasMore: (script) => this.#secondLook.pin(script),
+        hasMore,
       });
     }
     const unknownTokensMs = options.unknownTokensMs ?? (network === 'regtest' ? 0 : UNKNOWN_TOKENS_MS);

@@ -10,27 +10,35 @@ import { idOf } from '../checkpoint.ts';
 import type { Endpoints } from '../endpoints.ts';
 import { checksumAddress } from './address.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import type { Held } from './left-out.ts';
 import type { Token } from './params.ts';
 
 /** Addresses that are read together. */
 const PAGE = 250;
 const RETRY_SECONDS = 60;
 
+type Parts = {
+  endpoints: Endpoints<EvmEndpoint>;
+  list: ScriptList;
+  native: AssetId;
+  tokens: readonly Token[];
+  /** Called with an address that has more of tokens than the books, and what it has of them. */
+  hasMore: (script: ListedScript, held: Held) => void;
+};
+
 export class EvmBalances implements BalancesSource {
   readonly #endpoints: Endpoints<EvmEndpoint>;
   readonly #list: ScriptList;
   readonly #native: AssetId;
   readonly #tokens: readonly Token[];
+  readonly #hasMore: Parts['hasMore'];
 
-  constructor(
-    endpoints: Endpoints<EvmEndpoint>,
-    list: ScriptList,
-    assets: { native: AssetId; tokens: readonly Token[] },
-  ) {
+  constructor({ endpoints, list, native, tokens, hasMore }: Parts) {
     this.#endpoints = endpoints;
     this.#list = list;
-    this.#native = assets.native;
-    this.#tokens = assets.tokens;
+    this.#native = native;
+    this.#tokens = tokens;
+    this.#hasMore = hasMore;
   }
 
   /**
@@ -90,14 +98,29 @@ export class EvmBalances implements BalancesSource {
       const page = this.#list.page(after, PAGE);
       const listed = await this.#used(endpoint, page, tip, signal);
       const addresses = listed.map(({ script }) => hexOfScript(script));
+      const before = held.length;
       keep(held, listed, this.#native, await endpoint.balances(addresses, tip, signal));
       for (const { asset, contract } of this.#tokens) {
         keep(held, listed, asset, await endpoint.tokenBalances(contract, addresses, tip, signal));
       }
+      this.#compare(listed, held.slice(before));
       const last = page.at(-1);
       if (!last) return { tip, held };
       after = last.id;
       await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Looks for what an endpoint left out, where another one has more tokens than the books. */
+  #compare(listed: readonly ListedScript[], held: readonly HeldBalance[]): void {
+    const more = new Map<number, Map<AssetId, bigint>>();
+    for (const { targetId, asset, units } of held) {
+      if (asset === this.#native || units <= this.#list.unitsAt(targetId, asset)) continue;
+      more.set(targetId, (more.get(targetId) ?? new Map<AssetId, bigint>()).set(asset, units));
+    }
+    for (const script of listed) {
+      const there = more.get(script.id);
+      if (there) this.#hasMore(script, there);
     }
   }
 }

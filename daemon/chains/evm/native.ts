@@ -274,7 +274,8 @@ export class NativeCoin {
       if (block.height > adopted && !all.has(id)) all.set(id, { block, units: amount.units });
     }
     return {
-      left: (height) => [...all.values()].reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
+      left: (height) =>
+        [...all.values()].reduce((sum, { block, units }) => sum + (block.height <= height ? units : 0n), 0n),
       hasLeft: (txid) => txids.has(txid),
     };
   }

@@ -12,15 +12,13 @@ import { slices } from '../slices.ts';
 import type { Header } from './answers.ts';
 import type { BlockProofs } from './block-proofs.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
+import { type Held, LeftOut, type Range, type Window } from './left-out.ts';
 import type { NativeCoin } from './native.ts';
-import { confirmed, type Incoming, isTooMuch, type Transfers, urgent } from './transfers.ts';
+import { confirmed, type Transfers, urgent } from './transfers.ts';
 import type { TrueHeaders } from './true-headers.ts';
 
-/** Addresses at which an endpoint has more than the books: looked at beside the urgent ones, this far back. */
-const PINNED_MAX = 50;
-const PINNED_BLOCKS_MAX = 5_000;
-
-type Range = { from: number; to: number };
+/** `to`: the height up to which it looked. `searched`: the part of the window that it looked in. */
+type Told = { credits: Credit[]; to: number; searched: Range | null };
 
 export class SecondLook {
   readonly #endpoints: Endpoints<EvmEndpoint>;
@@ -33,7 +31,7 @@ export class SecondLook {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** The height up to which another endpoint was asked; null: it was not asked since the start. */
   #lookedTo: number | null = null;
-  #pinned = new Map<number, ListedScript>();
+  readonly #leftOut: LeftOut;
 
   constructor(parts: {
     endpoints: Endpoints<EvmEndpoint>;
@@ -51,6 +49,7 @@ export class SecondLook {
     this.#native = parts.native;
     this.#trueHeaders = parts.trueHeaders;
     this.#proofs = parts.proofs;
+    this.#leftOut = new LeftOut(parts.list, parts.transfers);
   }
 
   /** Begins at a height, unless it has begun: the first blocks that this process read. */
@@ -59,10 +58,8 @@ export class SecondLook {
   }
 
   /** Looks at an address at once, because an endpoint has more there than the books. */
-  pin(script: ListedScript): void {
-    if (this.#pinned.size >= PINNED_MAX) return;
-    this.#pinned.set(script.id, script);
-    this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+  pin(script: ListedScript, held: Held): void {
+    if (this.#leftOut.add(script, held)) this.#lookedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   isDue(): boolean {
@@ -81,17 +78,18 @@ export class SecondLook {
   ): Promise<Report<EvmEndpoint> | null> {
     if (!this.isDue()) return null;
     this.#lookedAtMs = performance.now();
-    const pinned = [...this.#pinned.values()];
+    const window = this.#leftOut.next(tipOf(checkpoint).height);
+    const recent = this.#missed(checkpoint)?.from ?? checkpoint[0]?.height ?? 0;
     const omitted = await this.#endpoints.other(
       asked,
-      async (teller) => ({ ...(await this.#toldBy(teller, checkpoint, { ...view, pinned }, signal)), teller }),
+      async (teller) => ({ ...(await this.#toldBy(teller, checkpoint, { ...view, window }, signal)), teller }),
       signal,
     );
     if (!omitted) return null;
     this.#lookedTo = omitted.to;
-    for (const { id } of pinned) this.#pinned.delete(id);
+    if (window && omitted.searched) this.#leftOut.note(window, omitted.searched);
     // the next look goes on at once
-    if (this.#missed(checkpoint)) this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#missed(checkpoint) || omitted.searched) this.#lookedAtMs = Number.NEGATIVE_INFINITY;
     const known = new Set(told.map(({ id }) => id));
     // The credits of this step already explain a part of a balance.
     const paid = new Set(told.map(({ targetId }) => targetId));
@@ -99,26 +97,10 @@ export class SecondLook {
       ({ id, targetId }) => !known.has(id) && !this.#list.coin(id) && !(id.endsWith(':0') && paid.has(targetId)),
     );
     if (credits.length === 0) return null;
-    this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');
+    // blocks further down may have been read from another endpoint
+    const isRecent = credits.some(({ block }) => block !== null && block.height >= recent);
+    if (isRecent) this.#endpoints.caught(asked, 'it left out payments that another endpoint has in the same blocks');
     return { facts: credits, teller: omitted.teller };
-  }
-
-  /** The events that pay pinned addresses, as far back as the endpoint tells them in one answer. */
-  async #toPinned(
-    teller: EvmEndpoint,
-    pinned: readonly ListedScript[],
-    tip: number,
-    signal: AbortSignal,
-  ): Promise<Incoming[]> {
-    const recipients = pinned.map(({ script }) => hexOfScript(script));
-    if (recipients.length === 0) return [];
-    for (let blocks = PINNED_BLOCKS_MAX; ; blocks = Math.ceil(blocks / 4)) {
-      try {
-        return await this.#transfers.findFor(teller, { from: Math.max(0, tip - blocks), to: tip }, recipients, signal);
-      } catch (error) {
-        if (!isTooMuch(error) || blocks <= 1) throw error;
-      }
-    }
   }
 
   /** The next blocks below a checkpoint that no look reached, as many as a checkpoint has; null: none. */
@@ -131,21 +113,23 @@ export class SecondLook {
   async #toldBy(
     teller: EvmEndpoint,
     checkpoint: Checkpoint,
-    { pinned, ...known }: { pinned: readonly ListedScript[]; held: readonly Credit[]; debits: readonly Debit[] },
+    { window, ...known }: { window: Window | null; held: readonly Credit[]; debits: readonly Debit[] },
     signal: AbortSignal,
-  ): Promise<{ credits: Credit[]; to: number }> {
+  ): Promise<Told> {
     const last = tipOf(checkpoint);
     const lowest = checkpoint[0]?.height ?? last.height;
     const missed = this.#missed(checkpoint);
     const to = missed && missed.to < lowest - 1 ? missed.to : last.height;
     const [tip] = await teller.headers([last.height], signal);
     // it says nothing about blocks that it does not have
-    if (!tip) return { credits: [], to: this.#lookedTo ?? last.height };
+    if (!tip) return { credits: [], to: this.#lookedTo ?? last.height, searched: null };
     const mostUrgent = urgent(this.#list);
-    const listed = [...new Map([...mostUrgent, ...pinned].map((one) => [one.id, one])).values()];
-    if (listed.length === 0) return { credits: [], to: last.height };
+    const listed = [...new Map([...mostUrgent, ...(window?.scripts ?? [])].map((one) => [one.id, one])).values()];
+    if (listed.length === 0) return { credits: [], to: last.height, searched: null };
     const recipients = mostUrgent.map(({ script }) => hexOfScript(script));
-    const incoming = await this.#toPinned(teller, pinned, last.height, signal);
+    const found = window && (await this.#leftOut.find(teller, window, signal));
+    const searched = found?.range ?? null;
+    const incoming = found?.incoming ?? [];
     for (const range of [...(missed ? [missed] : []), { from: lowest, to: last.height }]) {
       incoming.push(...(await this.#transfers.findFor(teller, range, recipients, signal)));
     }
@@ -160,12 +144,12 @@ export class SecondLook {
     const credits = await confirmed(teller, shared, byHash, new Map(), slices(), signal);
     await this.#trueHeaders.check(teller, credits, headers, signal);
     await this.#proofs.check(teller, credits, signal);
-    if (tip.hash !== last.hash) return { credits, to };
+    if (tip.hash !== last.hash) return { credits, to, searched };
     const timeOf = (hash: string) => byHash.get(hash)?.timeMs;
     const view = { checkpoint, atHead: true, orphaned: new Set<string>(), timeOf, ...known };
     const coins = (await this.#native.look(teller, view, slices(), signal, listed)) ?? [];
     await this.#trueHeaders.check(teller, coins, [], signal);
     await this.#proofs.check(teller, coins, signal);
-    return { credits: [...credits, ...coins], to };
+    return { credits: [...credits, ...coins], to, searched };
   }
 }

@@ -141,6 +141,8 @@ async function judgeBalance(world: AccountWorld, asset: AssetId): Promise<void> 
   for (const address of own) there += await world.unitsAt(address, asset);
   // what came while an endpoint hid it is found when the turn comes to its address, so many addresses a block
   for (let look = 0; balanceOf(world, asset) !== there && look < LOOKS_MAX; look++) {
+    // tokens at addresses that are not urgent are looked for when the proof of each night has seen them
+    if (look === 0) await problemsOf(world);
     await world.network.mine(1);
     await world.appliance.pass(10_000);
   }
