@@ -360,10 +360,11 @@ class Proof {
       .outputs.filter((output) => ((output.kind === 'change' && output.asset) || paid) === asset)
       .reduce((sum, { units }) => sum + units, 0n);
     const feeMax = (spending?.feeAsset ?? paid) === asset ? version.fee : 0n;
-    // an account chain charges what was needed of the highest fee, and a transaction that failed moves nothing
+    // An account chain charges what was needed of the highest fee, and a transaction that failed moves nothing. Of one that another machine
+    // made only what a block charged is known, and another block may charge more.
     const isReported = debits.every(({ target_id }) => target_id !== null);
     const charged = debits.reduce((sum, { kind, units }) => sum + (kind === 'fee' ? units : 0n), 0n);
-    const fee = isReported && charged <= feeMax ? charged : feeMax;
+    const fee = isReported && (charged <= feeMax || version.raw === null) ? charged : feeMax;
     const hasFailed = isReported && taken === fee && this.#hasFailed(version);
     if (outputs + fee !== taken && !hasFailed) {
       const say = (units: bigint): string => inCoins(units, asset);

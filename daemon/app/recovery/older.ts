@@ -87,7 +87,10 @@ export function unknownSpends(app: App, chain: ChainRuntime, update: ChainUpdate
     const isTakenOver = tx.get(doubtedWithdrawal, { chain_key: chain.key }) !== undefined;
     const found = unknown.find((one) => !(isTakenOver && mayBeEarlier(tx, chain, one)));
     if (!found) {
-      if (unknown.length > 0) noteLeft(tx, chain.key, app.now());
+      if (unknown.length > 0) {
+        noteLeft(tx, chain.key, app.now());
+        tx.afterCommit(() => app.wake.withdrawals(chain.key));
+      }
       return { at: at + PAGE };
     }
     const reason = message('older.spend', { tx: found.txid, chain: chain.key });

@@ -3,7 +3,7 @@ import { message } from '../../domain/messages.ts';
 import type { VersionRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { quarantineOf } from '../recovery/quarantine.ts';
+import { leftOn, quarantineOf } from '../recovery/quarantine.ts';
 import { learnKeyImages } from './key-images.ts';
 import { recogniseOutside } from './outside.ts';
 import { passWithdrawals } from './pass.ts';
@@ -33,5 +33,6 @@ export async function tendWithdrawals(
   const waits = await passWithdrawals(app, chain, { held, progress, isDue });
   const unread = await recogniseOutside(app, chain);
   await lookForConflicts(app, chain, progress.asked);
-  return held !== null || learns || waits || unread;
+  // spends that are left to the search are looked at although nothing else waits
+  return held !== null || learns || waits || unread || leftOn(app.store, chain.key) > 0;
 }

@@ -11,6 +11,7 @@ import { parseDecimal } from '../../../daemon/domain/money.ts';
 import { accountById } from '../../../daemon/store/queries/businesses.ts';
 import { allTargets, pastUntil, zoneOf } from './books-kit.ts';
 import { COIN, type CoinBench, PayBench } from './pay-bench.ts';
+import { ETH } from './pay-families.ts';
 
 const STEPS = 70;
 const BURIED = 13;
@@ -170,5 +171,27 @@ describe('the days of the export', () => {
     expect(exported(pay, { from: only, to: only })).toHaveLength(1);
     const before = { ...only, year: year - 1 };
     expect(exported(pay, { from: before, to: before })).toEqual([]);
+  });
+});
+
+describe('a payment that another machine made', () => {
+  it('is explained by what its block charged, though another block charged less before', async () => {
+    const pay = await ETH.open();
+    const { app, bench, chain } = pay;
+    await pay.deposits([chain.coin]);
+    await pay.withdraw(chain.coin / 10n);
+    await pay.round();
+    await chain.mine();
+    await pay.sync();
+    const prove = async () => (await reconcile(app, bench.chain, new AbortController().signal)).problems;
+    expect(await prove()).toEqual([]);
+    const change = (sql: string) => app.store.write((tx) => tx.run({ sql, bind: () => [] }, {}));
+    await change("UPDATE spend_version SET fee = '1'");
+    // what was signed here takes its own fee at most
+    expect(await prove()).toEqual([
+      expect.stringMatching(/took .* and pays 0.1 ETH with a fee of 0.000000000000000001 ETH/),
+    ]);
+    await change('UPDATE spend_version SET raw = NULL');
+    expect(await prove()).toEqual([]);
   });
 });

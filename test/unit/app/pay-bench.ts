@@ -207,9 +207,9 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     await this.#update();
   }
 
-  /** One pass of the worker; `due`: what was sent before is offered again. */
-  async pass(due = true): Promise<void> {
-    await tendWithdrawals(this.app, this.bench.chain, this.progress, () => due);
+  /** One pass of the worker; `due`: what was sent before is offered again. Returns whether something must be tried again. */
+  pass(due = true): Promise<boolean> {
+    return tendWithdrawals(this.app, this.bench.chain, this.progress, () => due);
   }
 
   /** Sync, pass, sync: what is to be sent is, and is seen. */

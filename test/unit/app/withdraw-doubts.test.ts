@@ -112,6 +112,23 @@ it('looks at it, too, once the withdrawal that it may have paid is no more, and 
   expect([isKnown(), leftOn(app.store, bench.chain.key)]).toEqual([true, 0]);
 });
 
+it('is asked for again until a source has it, although nothing else is to be done', async () => {
+  const { pay, id } = await paidBefore();
+  const { app, chain, bench } = pay;
+  let woken = 0;
+  app.wake.on({ withdrawals: () => woken++ });
+  await pay.sync();
+  expect(woken).toBeGreaterThan(0);
+  const reject = { sql: "UPDATE withdrawal SET state = 'rejected' WHERE id = ?", bind: () => [id] };
+  await app.store.write((tx) => tx.run(reject, {}));
+  const spending = chain.adapter.spending!;
+  const { transaction } = spending;
+  spending.transaction = () => Promise.reject(new Unavailable('no server has it', 1));
+  expect([await pay.pass(), leftOn(app.store, bench.chain.key)]).toEqual([true, 1]);
+  spending.transaction = transaction;
+  expect([await pay.pass(), leftOn(app.store, bench.chain.key)]).toEqual([false, 0]);
+});
+
 it('searches the debits of an account chain on from where it was, however many of its payments the backup knows nothing of', async () => {
   const PAYMENTS = 6;
   const pay = await ETH.open();
