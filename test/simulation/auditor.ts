@@ -192,7 +192,7 @@ export async function judgeEnd(world: World): Promise<void> {
 
 async function goOn(world: World, blocks = BLOCKS_PER_ROUND): Promise<void> {
   for (const network of world.networks.values()) {
-    mend(network);
+    mend(world, network);
     network.mine(blocks);
   }
   // what needs many answers of a distant server needs time without a leap

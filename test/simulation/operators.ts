@@ -346,7 +346,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   forgetSnapshots(world);
   const fresh = world.random.chance(0.6);
   for (const network of world.networks.values()) {
-    mend(network);
+    mend(world, network);
     if (fresh) forget(network);
   }
   const folder = world.newFolder();
@@ -401,7 +401,7 @@ export async function restoreWords(world: World): Promise<string> {
   await loseMachine(world);
   forgetSnapshots(world);
   for (const invoice of world.invoices) Object.assign(invoice, { lost: true, byWords: true });
-  for (const network of world.networks.values()) mend(network);
+  for (const network of world.networks.values()) mend(world, network);
   world.backups.length = 0;
   world.olderBackups.length = 0;
   await world.startOn(world.newFolder());

@@ -347,7 +347,7 @@ export function trouble(world: World): string {
     [2, 'forgets'],
     [1, 'refuses'],
   ] as const);
-  if (what === 'well') mend(network);
+  if (what === 'well') mend(world, network);
   else if (what === 'behind') network.catchesUp = true;
   else if (what === 'loads') {
     network.loads = true;
@@ -355,6 +355,7 @@ export function trouble(world: World): string {
   } else if (what === 'forgets') forget(network);
   else if (what === 'refuses') network.refuses = true;
   else network.health = what satisfies Health;
+  if (!seesAll(network) && !world.unseenSince.has(network.name)) world.unseenSince.set(network.name, world.time.truth);
   return `the node of ${network.name}: ${what}`;
 }
 
@@ -364,7 +365,13 @@ export function forget(network: ReturnType<World['network']>): void {
   network.own.forgetMempool();
 }
 
-export function mend(network: ReturnType<World['network']>): void {
+export function mend(world: World, network: ReturnType<World['network']>): void {
+  // what vanished meanwhile is noticed now
+  const since = world.unseenSince.get(network.name) ?? Number.POSITIVE_INFINITY;
+  world.unseenSince.delete(network.name);
+  for (const [txid, at] of world.vanished) {
+    if (at >= since && network.txs.has(txid)) world.vanished.set(txid, world.time.truth);
+  }
   network.health = 'well';
   network.catchesUp = false;
   network.loads = false;

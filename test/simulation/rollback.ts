@@ -40,7 +40,7 @@ export async function rollBack(world: World): Promise<string> {
   const kept = part === 'data directory' ? [] : part === 'database' ? ['vault', STAMP] : ['vault'];
   for (const name of kept) cpSync(join(world.appliance.folder, name), join(newer, name), { recursive: true });
   await loseMachine(world);
-  for (const network of world.networks.values()) mend(network);
+  for (const network of world.networks.values()) mend(world, network);
   const folder = world.newFolder();
   cpSync(made.folder, folder, { recursive: true });
   for (const name of kept) {
@@ -70,7 +70,7 @@ export async function heed(world: World, hasHours = false): Promise<string> {
   // whoever has read this looks whether a withdrawal was paid before it is approved
   world.isUnwarned = false;
   // no service takes over that has not caught up with its chains
-  for (const network of world.networks.values()) mend(network);
+  for (const network of world.networks.values()) mend(world, network);
   await confirm(world);
   // it has moved its addresses, as a restore does
   world.restoredAt.push(world.time.truth);

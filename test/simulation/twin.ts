@@ -36,7 +36,7 @@ async function goOn(world: World): Promise<void> {
 export async function twin(world: World): Promise<string> {
   if (world.electrum || world.isUnwarned) return '';
   await endOrphan(world);
-  for (const network of world.networks.values()) mend(network);
+  for (const network of world.networks.values()) mend(world, network);
   const first = world.appliance;
   // of two machines that run, neither stays behind unseen
   first.fuse = Number.POSITIVE_INFINITY;

@@ -92,6 +92,8 @@ export class World {
   readonly payments: Payment[] = [];
   /** Transactions that left the mempools, and when, in true time. */
   readonly vanished = new Map<string, number>();
+  /** Since when the appliance's node does not show what happens, by coin, in true time. */
+  readonly unseenSince = new Map<UtxoChain, number>();
   readonly pranks: { coin: UtxoChain; tx: Tx }[] = [];
   /** By address of the recipient: each withdrawal has its own. */
   readonly wanted = new Map<string, Wanted>();
