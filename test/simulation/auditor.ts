@@ -49,10 +49,10 @@ const isOwn = ({ wallet }: World, coin: UtxoChain, script: string): boolean =>
   wallet.placeOf(coin, script) !== undefined;
 
 /**
- * Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. `invented`: by a thief, who
- * may take the coins of other payments. Returns the transaction's id.
+ * Judges what the signer signed, whether or not it was sent: whoever has the bytes may send them. `altered`, `invented`: the order was, by a
+ * thief, who may take the coins of other payments; an invented one belongs to no payment. Returns the transaction's id.
  */
-export function judgeSigned(world: World, order: SignOrder, raw: string, invented?: 'invented'): string {
+export function judgeSigned(world: World, order: SignOrder, raw: string, byThief?: 'altered' | 'invented'): string {
   const coin = order.plan.chain as UtxoChain;
   const network = world.network(coin);
   const tx = network.read(Buffer.from(raw, 'hex'));
@@ -60,14 +60,14 @@ export function judgeSigned(world: World, order: SignOrder, raw: string, invente
   for (const { script, units } of tx.outputs) {
     if (!isOwn(world, coin, script)) byAddress.set(script, (byAddress.get(script) ?? 0n) + units);
   }
-  if (!invented) judgeUnshared(world, network, new Set(order.withdrawals.map(({ intent }) => intent.uuid)), tx);
+  if (!byThief) judgeUnshared(world, network, new Set(order.withdrawals.map(({ intent }) => intent.uuid)), tx);
   let feeMax = 0n;
   for (const { intent, approval } of order.withdrawals) {
     const approved = world.approvals.get(intent.uuid);
     const script = intent.address === 'self' ? null : world.script(coin, intent.address);
     const paid = script === null ? 0n : (byAddress.get(script) ?? 0n);
     if (script !== null) byAddress.delete(script);
-    if (!invented) judgeVersion(world, network, intent.uuid, tx);
+    if (byThief !== 'invented') judgeVersion(world, network, intent.uuid, tx);
     if (approval.by === 'policy' && !approved) continue;
     if (!approved) throw new Fault(`${tx.txid} is signed for ${intent.uuid}, which nobody approved`);
     feeMax += approved.feeMax;

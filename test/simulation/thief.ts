@@ -221,7 +221,7 @@ export async function steal(world: World, order: SignOrder, sign: Sign): Promise
   for (const alter of ALTERATIONS) {
     const wanted = alter(world, asked);
     const signed = wanted && (await tried(() => sign(wanted)));
-    if (signed) world.withheld.add(judgeSigned(world, wanted, signed.raw));
+    if (signed) world.withheld.add(judgeSigned(world, wanted, signed.raw, 'altered'));
   }
   // no draw of its own: seeds go on as before
   if (world.step % UNBATCHED_EVERY > 0) await unbatch(world, asked, sign);
