@@ -441,6 +441,13 @@ export class Network {
     return times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
   }
 
+  /** The median time of the blocks that the appliance's node had by then, in milliseconds of true time, if it has them still. */
+  medianSecondsAt(ms: number): number {
+    let block: Block = this.own.tip;
+    while (block.seconds * 1_000 > ms && block.previous) block = block.previous;
+    return this.medianSeconds(block);
+  }
+
   /**
    * The newest blocks are replaced by one more. `drops`: transactions that do not come back. `isEmpty`: the others are
    * unconfirmed again.

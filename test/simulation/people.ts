@@ -28,7 +28,7 @@ const MASS_OUTPUTS = 300;
 /** Fewer than half of what the appliance has ready at any time: what it never derived is not its own yet. */
 const PRANKED_MAX = 8;
 /** An address whose payment vanished is the last choice for a day, counted from when that was noticed, by the blocks' time. */
-const TOUCHED_MS = 36 * HOUR_MS;
+const TOUCHED_MS = 25 * HOUR_MS;
 /** How far the clock may be ahead of the median time of the newest blocks. */
 const BLOCKS_AHEAD_MS = 2 * HOUR_MS;
 const DECIMALS = 8;
@@ -149,8 +149,10 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   given.add(index);
   // what cannot be seen now is not expected to be known
   if (!seesAll(network) || world.electrum || world.clockWasWrong) return;
-  const medians = [...world.networks.values()].map((one) => one.medianSeconds(one.own.tip) * 1_000);
-  const now = Math.min(world.time.truth, Math.max(...medians) + BLOCKS_AHEAD_MS);
+  // vanished payments are forgotten once a day
+  const before = world.time.truth - DAY_MS;
+  const medians = [...world.networks.values()].map((one) => one.medianSecondsAt(before) * 1_000);
+  const now = Math.min(before, Math.max(...medians) + BLOCKS_AHEAD_MS);
   for (let other = Math.min(...given); other < index; other++) {
     if (given.has(other)) continue;
     const script = world.wallet.script(coin, 0, other);
