@@ -3,7 +3,7 @@
  * servers, of its own, and of what a server lets a client cost. No node is needed.
  */
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -286,5 +286,28 @@ describe('scripts of whatever age', () => {
     const perSecond = 10_000 / ((performance.now() - beganAtMs) / 1_000);
     expect(new Set(server.asked.get(HISTORY)).size).toBe(10_000);
     expect(perSecond).toBeGreaterThan(1_000);
+  });
+
+  it('are all looked at where a rescan was asked for before the first connection', async () => {
+    const server = await serve();
+    const { adapter } = open(new Numbers(0, 300), [server]);
+    adapter.rescan();
+    expect(adapter.rescanning()).toBe(true);
+    await adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    await until(() => !adapter.rescanning(), 'all are looked at', 60_000);
+    expect(new Set(server.asked.get(HISTORY)).size).toBe(300);
+  });
+});
+
+describe('the folder of the headers', () => {
+  it('is opened again after the disk refused it', async () => {
+    const server = await serve();
+    const inTheWay = join(folder, 'chains');
+    await writeFile(inTheWay, '');
+    const { adapter, complete } = open(new Numbers(3), [server], { folder: inTheWay });
+    await expect(adapter.begin(null, AbortSignal.timeout(SYNC_MS))).rejects.toThrow(Unavailable);
+    await rm(inTheWay);
+    expect(await adapter.begin(null, AbortSignal.timeout(SYNC_MS))).toEqual(checkpoint);
+    await complete();
   });
 });

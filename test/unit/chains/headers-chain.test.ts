@@ -1,4 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -513,4 +523,18 @@ it('tells of blocks that left the chain when the disk refuses those that take th
   expect(chain.tip).toEqual(tip);
   expect(left).toEqual([3]);
   await chain.close();
+});
+
+it.runIf(process.platform === 'linux')('lets go of its files when the disk refuses one of them', async () => {
+  const folder = freshFolder();
+  mkdirSync(join(folder, 'BTC-regtest.older-headers'));
+  await expect(open({ folder })).rejects.toMatchObject({ code: 'EISDIR' });
+  const held = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return []; // closed since it was listed
+    }
+  });
+  expect(held.filter((file) => file.startsWith(folder))).toEqual([]);
 });

@@ -79,6 +79,7 @@ export type ElectrumOptions = {
 const SERVERS_PER_SYNC_MAX = 3;
 const RETRY_SECONDS = 5;
 const HEADERS_RETRY_SECONDS = 1;
+const OPEN_RETRY_SECONDS = 60;
 /** The limit of one step. The next step continues. */
 const STEP_MS_MAX = 60_000;
 const SCRIPTS_PER_PAST_STEP = 2_000;
@@ -118,6 +119,8 @@ export class ElectrumAdapter implements ChainAdapter {
   #stepping: Promise<void> = Promise.resolve();
   /** The tips at which syncs of the present ended; another checkpoint belongs to a past. */
   #present: string[] = [];
+  /** Whether a rescan was asked for before there was a client. */
+  #isRescanDue = false;
   /** The last script searched for a past. */
   #pastCursor = 0;
   /** Whether the last sync found the servers behind the checkpoint. */
@@ -236,6 +239,7 @@ export class ElectrumAdapter implements ChainAdapter {
   }
 
   rescan(): void {
+    this.#isRescanDue = this.#client === null;
     this.#client?.rotation.rescan();
   }
 
@@ -263,7 +267,12 @@ export class ElectrumAdapter implements ChainAdapter {
 
   #open(): Promise<LightClient> {
     assert(!this.#closed, 'a closed adapter is not used');
-    this.#opening ??= this.#build();
+    this.#opening ??= this.#build().catch((error: NodeJS.ErrnoException) => {
+      this.#opening = null;
+      if (error.code === undefined) throw error;
+      const text = `${this.#setting}: the headers cannot be opened (${error.code}): is the disk full?`;
+      throw new Unavailable(text, OPEN_RETRY_SECONDS);
+    });
     return this.#opening;
   }
 
@@ -288,6 +297,7 @@ export class ElectrumAdapter implements ChainAdapter {
       rotationPath: join(folder, `${chain}-${network}.rotation.json`),
       listener: this.#listener(),
     });
+    if (this.#isRescanDue) this.rescan();
     return this.#client;
   }
 

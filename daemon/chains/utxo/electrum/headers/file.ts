@@ -28,15 +28,12 @@ export class HeaderFile {
     preamble.writeUInt32LE(base.height, MAGIC.length);
     preamble.set(base.hash, MAGIC.length + 4);
     const fd = openOrMake(path);
-    const found = Buffer.alloc(PREAMBLE_BYTES);
-    const { size } = fstatSync(fd);
-    readSync(fd, found, 0, PREAMBLE_BYTES, 0);
-    if (size < PREAMBLE_BYTES || !found.equals(preamble)) {
-      ftruncateSync(fd, 0);
-      writeSync(fd, preamble, 0, PREAMBLE_BYTES, 0);
-      return new HeaderFile(fd, 0);
+    try {
+      return new HeaderFile(fd, countOf(fd, preamble));
+    } catch (error) {
+      closeSync(fd);
+      throw error;
     }
-    return new HeaderFile(fd, Math.floor((size - PREAMBLE_BYTES) / HEADER_BYTES));
   }
 
   /** How many headers it holds. */
@@ -72,6 +69,17 @@ export class HeaderFile {
   close(): void {
     closeSync(this.#fd);
   }
+}
+
+/** How many headers an open file holds; none if it does not begin with this preamble, which it then gets. */
+function countOf(fd: number, preamble: Buffer): number {
+  const found = Buffer.alloc(PREAMBLE_BYTES);
+  const { size } = fstatSync(fd);
+  readSync(fd, found, 0, PREAMBLE_BYTES, 0);
+  if (size >= PREAMBLE_BYTES && found.equals(preamble)) return Math.floor((size - PREAMBLE_BYTES) / HEADER_BYTES);
+  ftruncateSync(fd, 0);
+  writeSync(fd, preamble, 0, PREAMBLE_BYTES, 0);
+  return 0;
 }
 
 function openOrMake(path: string): number {

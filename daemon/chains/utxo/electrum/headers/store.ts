@@ -47,11 +47,18 @@ export class HeaderStore {
   static async open(folder: string, name: string, base: BlockId, rules: HeaderRules): Promise<HeaderStore> {
     const on = { height: base.height, hash: fromReversedHex(base.hash) };
     const above = HeaderFile.open(join(folder, `${name}.headers`), on);
-    const below = HeaderFile.open(join(folder, `${name}.older-headers`), on);
-    const store = new HeaderStore(base, above, below);
-    await store.#checkBelow();
-    await store.#checkAbove(rules);
-    return store;
+    const files = [above];
+    try {
+      const below = HeaderFile.open(join(folder, `${name}.older-headers`), on);
+      files.push(below);
+      const store = new HeaderStore(base, above, below);
+      await store.#checkBelow();
+      await store.#checkAbove(rules);
+      return store;
+    } catch (error) {
+      for (const file of files) file.close();
+      throw error;
+    }
   }
 
   get tipHeight(): number {
