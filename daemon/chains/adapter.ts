@@ -303,8 +303,8 @@ export interface CoinSource extends SpendingSource {
 
   /**
    * Another transaction in a block that spends one of this one's inputs (outpoints), so that this one can never confirm.
-   * `fromHeight`: no such block is below it. Null when none was found. Throws `Unavailable`; a source with several servers
-   * needs the same answer from two of them.
+   * `fromHeight`: no such block is below it. Null when none was found so far: a long search goes on with the next call. Throws
+   * `Unavailable`; a source with several servers needs the same answer from two of them.
    */
   conflict(
     txid: string,

@@ -23,8 +23,10 @@ const RETRY_SECONDS = 10;
 /** All of these chains have eight decimals. */
 const COIN_DECIMALS = 8;
 const INPUTS_MAX = 500;
-/** The number of latest transactions that are read of a stranger's script. */
-const HISTORY_READ_MAX = 200;
+/** Transactions of strangers' scripts that one server is asked for in one search. The next search continues below them. */
+const READ_PER_SEARCH_MAX = 500;
+/** Transactions of all searches that are remembered, some 100 bytes each. */
+const REMEMBERED_MAX = 100_000;
 /** Concurrent requests for transactions to one server. */
 const READ_AT_ONCE_MAX = 16;
 /** JSON-RPC 2.0: the server itself failed. */
@@ -41,6 +43,8 @@ export class ElectrumSpending implements CoinSource {
   readonly #list: ScriptList;
   readonly #setting: string;
   readonly #with: WithClient;
+  /** By transaction: others that spend none of its inputs, whatever their place. */
+  readonly #searched = new Map<string, Set<string>>();
 
   constructor(parts: { chain: UtxoChain; list: ScriptList; setting: string; withClient: WithClient }) {
     this.#chain = parts.chain;
@@ -112,16 +116,17 @@ export class ElectrumSpending implements CoinSource {
   }
 
   /**
-   * The spender of an output is in the history of its script. Every connected server is asked, because one may hide it. Its block
-   * is proved, if possible by servers of two operators.
+   * The spender of an output is in the history of its script, which is read from the newest transaction on, some at a time. Every
+   * connected server is asked, because one may hide it. Its block is proved, if possible by servers of two operators.
    */
   conflict(txid: string, inputs: readonly string[], fromHeight: number, signal: AbortSignal) {
     return this.#with(signal, async (client, asked) => {
       const spent = new Set(inputs.slice(0, INPUTS_MAX));
+      const searched = this.#searchedFor(txid);
       let isUnproved: string | null = null;
       for (const server of [asked, ...client.set.others(asked)]) {
-        signal.throwIfAborted();
-        const entry = await this.#conflictAt(client, server, txid, { spent, fromHeight });
+        const search = { spent, fromHeight, searched, left: READ_PER_SEARCH_MAX, signal };
+        const entry = await this.#conflictAt(client, server, search);
         if (!entry) continue;
         const hash = client.headers.hashAt(entry.height);
         if (hash && (await this.#isProvedTwice(client, server, entry)))
@@ -134,17 +139,20 @@ export class ElectrumSpending implements CoinSource {
     });
   }
 
+  /** The transactions that need not be read again in search of what excludes this one; it itself is one of them. */
+  #searchedFor(txid: string): Set<string> {
+    const all = [...this.#searched.values()].reduce((sum, { size }) => sum + size, 0);
+    if (all >= REMEMBERED_MAX) this.#searched.clear();
+    const searched = this.#searched.get(txid) ?? new Set([txid]);
+    this.#searched.set(txid, searched);
+    return searched;
+  }
+
   /** A spender in a block, as one server shows and proves it. A server that fails meanwhile shows nothing. */
-  async #conflictAt(
-    client: LightClient,
-    server: Server,
-    txid: string,
-    wanted: Omit<SpenderQuery, 'read'>,
-  ): Promise<HistoryEntry | null> {
-    const read = new Set([txid]);
+  async #conflictAt(client: LightClient, server: Server, search: Search): Promise<HistoryEntry | null> {
     try {
-      for (const script of await this.#scriptsOf(server, wanted.spent)) {
-        const entry = await this.#spenderIn(server, script, { ...wanted, read });
+      for (const script of await this.#scriptsOf(server, search.spent)) {
+        const entry = await this.#spenderIn(server, script, search);
         if (entry && (await client.reader.proves(server, entry))) return entry;
       }
     } catch (error) {
@@ -175,27 +183,26 @@ export class ElectrumSpending implements CoinSource {
     return new Set(scripts);
   }
 
-  /**
-   * The entry of a confirmed transaction in a script's history that spends one of these outputs. `read`: transactions
-   * to skip.
-   */
-  async #spenderIn(
-    server: Server,
-    script: string,
-    { spent, fromHeight, read }: SpenderQuery,
-  ): Promise<HistoryEntry | null> {
+  /** The entry of a confirmed transaction in a script's history that spends one of the outputs. */
+  async #spenderIn(server: Server, script: string, search: Search): Promise<HistoryEntry | null> {
+    const { spent, fromHeight, searched, signal } = search;
     // a history too long for a server is no help, but the transaction's other inputs may be
     const history = (await answerOf(server.history(script))) ?? [];
-    const entries = history
-      .filter(({ height, txid }) => height > 0 && height >= fromHeight && !read.has(txid))
-      .slice(-HISTORY_READ_MAX);
-    for (const { txid } of entries) read.add(txid);
-    const found = await this.#read(
-      server,
-      entries.map(({ txid }) => txid),
-    );
+    const open = history.filter(({ height, txid }) => height > 0 && height >= fromHeight && !searched.has(txid));
     const isSpent = ({ txid, vout }: { txid: string; vout: number }): boolean => spent.has(`${txid}:${vout}`);
-    return entries.find(({ txid }) => found.get(txid)?.inputs.some(isSpent)) ?? null;
+    while (open.length > 0 && search.left > 0) {
+      signal.throwIfAborted();
+      const entries = open.splice(-Math.min(READ_AT_ONCE_MAX, search.left));
+      search.left -= entries.length;
+      const found = await this.#read(
+        server,
+        entries.map(({ txid }) => txid),
+      );
+      const spender = entries.find(({ txid }) => found.get(txid)?.inputs.some(isSpent));
+      if (spender) return spender;
+      for (const txid of found.keys()) searched.add(txid);
+    }
+    return null;
   }
 
   /** Transactions by id, fetched in batches; those that the server does not have are missing. */
@@ -229,8 +236,14 @@ export class ElectrumSpending implements CoinSource {
   }
 }
 
-/** Outputs whose spender is searched from a height on, among transactions that were not read yet. */
-type SpenderQuery = { spent: ReadonlySet<string>; fromHeight: number; read: Set<string> };
+/** Outputs whose spender is searched from a height on, and how many more transactions may be asked for. */
+type Search = {
+  spent: ReadonlySet<string>;
+  fromHeight: number;
+  searched: Set<string>;
+  left: number;
+  signal: AbortSignal;
+};
 
 type Refusal = { reason: string };
 type Outcome = 'taken' | 'unknown' | Refusal;
