@@ -68,6 +68,11 @@ export interface ScriptList extends WatchList {
   page(after: number, limit: number): ListedScript[];
   /** Scripts with a credit or a spend in this block. */
   inBlock(hash: string): ListedScript[];
+  /**
+   * The hashes of blocks above the checkpoint of which facts are stored, because an update is not stored to its end. They may have left
+   * the chain, and no checkpoint names them any more. Absent: there are none.
+   */
+  ahead?(): readonly string[];
   /** Whether a target ever had a coin, present or not. */
   hadMoney(targetId: number): boolean;
   /** Every coin that a target ever had. */

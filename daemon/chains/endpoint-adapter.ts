@@ -8,7 +8,6 @@
 import type { ChainId, Network } from '../domain/assets.ts';
 import type {
   AccountKey,
-  BlockId,
   Branch,
   ChainUpdate,
   Checkpoint,
@@ -76,8 +75,8 @@ export type StepStart<H> = {
   head: H;
   /** The blocks of the checkpoint that are on the endpoint's chain; at least one. */
   kept: Checkpoint;
-  /** The blocks of the checkpoint that left the chain. */
-  orphaned: readonly BlockId[];
+  /** The hashes of blocks that left the chain, or may have: those of an update that was broken off. */
+  orphaned: readonly string[];
   /**
    * The blocks of the checkpoint to be read again: all of `kept` in the first step after the start, because credits
    * without agreement are kept in memory only.
@@ -294,6 +293,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     if (common === null) return undefined;
     const kept = known.slice(0, common);
     const orphaned = known.slice(common);
+    const left = [...orphaned.map(({ hash }) => hash), ...(this.#list.ahead?.() ?? [])];
     const pending = this.#isReread ? [] : [...(this.#list.pending?.() ?? [])].flat();
     const {
       checkpoint,
@@ -306,7 +306,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       searched,
       byHash = false,
       tipHeader,
-    } = await this.read(endpoint, { head, kept, orphaned, again: again(kept), pending }, signal);
+    } = await this.read(endpoint, { head, kept, orphaned: left, again: again(kept), pending }, signal);
     const tip = tipOf(checkpoint);
     this.#shared ??= kept[0]?.height ?? 0;
     await this.#needShared(endpoint, checkpoint, this.#shared, signal);

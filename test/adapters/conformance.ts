@@ -297,6 +297,27 @@ export function conformance(harness: Harness): void {
       expect(book.paid(target.id)).toEqual([{ units: 230_000n, height: book.tip.height - 2 }]);
     });
 
+    it.each(['after a restart', 'by the same process'])(
+      'follows a reorg of which only the beginning was stored, %s',
+      async (by) => {
+        const target = await newTarget();
+        await chain.pay([{ address: target.address, units: 235_000n }]);
+        await chain.mine(2);
+        await book.catchUp(adapter);
+        await chain.reorg(2, false);
+        await chain.mine(1);
+        const sync = () => adapter.sync(book.checkpoint, signal());
+        await until(async () => (await sync())?.orphaned.length === 2, 'the blocks to leave');
+        book.breakOff(2);
+        if (by === 'after a restart') {
+          await adapter.close();
+          adapter = open();
+        }
+        await book.catchUp(adapter);
+        expect(book.paid(target.id)).toEqual([{ units: 235_000n, height: book.tip.height }]);
+      },
+    );
+
     if (!harness.confirmedOnly)
       it('loses an unconfirmed payment that was replaced', async () => {
         const target = await newTarget();

@@ -13,6 +13,7 @@ import { ElectrumAdapter, type ElectrumOptions } from '../../daemon/chains/utxo/
 import { Connection, TIMEOUTS } from '../../daemon/chains/utxo/electrum/servers/connection.ts';
 import { ConnectionLost } from '../../daemon/chains/utxo/electrum/servers/faults.ts';
 import { Pins } from '../../daemon/chains/utxo/electrum/servers/pins.ts';
+import type { ChainUpdate, Checkpoint } from '../../daemon/domain/chain.ts';
 import { Unavailable } from '../../daemon/domain/errors.ts';
 import { CostAccount, type CostLimits, ELECTRUMX_LIMITS } from '../nodes/cost-limit.ts';
 import { type Answer, SILENCE, StubServer } from '../nodes/stub-server.ts';
@@ -309,5 +310,51 @@ describe('the folder of the headers', () => {
     await rm(inTheWay);
     expect(await adapter.begin(null, AbortSignal.timeout(SYNC_MS))).toEqual(checkpoint);
     await complete();
+  });
+});
+
+describe('a reorganisation that is stored in part', () => {
+  const old = branch(REGTEST_GENESIS, 10, 3);
+  const next = [...old.slice(0, 8), ...branch(old[7] as Buffer, 3, 7)];
+  const checkpointOf = (blocks: readonly Buffer[]) =>
+    [REGTEST_GENESIS, ...blocks].map((header, height) => ({ height, hash: hashOf(header) }));
+  const sync = async ({ adapter }: ReturnType<typeof open>, since: Checkpoint) => {
+    let update: ChainUpdate | null = null;
+    await until(async () => {
+      update = await adapter.sync(since, AbortSignal.timeout(SYNC_MS)).catch((error: unknown) => {
+        if (error instanceof Unavailable) return null;
+        throw error;
+      });
+      return update !== null;
+    }, 'an update');
+    return update as unknown as ChainUpdate;
+  };
+
+  it('goes on from below it as from the present, and looks through no past', async () => {
+    const server = await serve();
+    const opened = open(new Numbers(3, 5_000), [server]);
+    await opened.complete();
+    server.headers = [REGTEST_GENESIS, ...next.slice(0, -1)];
+    server.mined(next.at(-1) as Buffer);
+    await until(() => opened.adapter.health().tip?.hash === server.tip.hash, 'the other branch');
+    expect((await sync(opened, checkpoint)).orphaned).toEqual(checkpoint.slice(9));
+    const update = await sync(opened, checkpoint.slice(0, 9));
+    expect(update.checkpoint).toEqual(checkpointOf(next));
+    expect(update.mempool).toBe('complete');
+  });
+
+  it('asks after a restart about the addresses of the blocks that left', async () => {
+    const server = await serve();
+    server.headers = [REGTEST_GENESIS, ...next];
+    const list = new Numbers(3, 5_000);
+    const held: Record<string, number> = { [hashOf(old[9] as Buffer)]: 4_000, [hashOf(next[9] as Buffer)]: 3_000 };
+    Object.assign(list, {
+      ahead: () => Object.keys(held),
+      inBlock: (hash: string) => (held[hash] === undefined ? [] : list.page(held[hash] - 1, 1)),
+    });
+    const opened = open(list, [server]);
+    const update = await sync(opened, checkpoint.slice(0, 9));
+    expect(update.mempool).toBe('complete');
+    expect(server.asked.get(SUBSCRIBE)?.toSorted()).toEqual([1, 2, 3, 4_000].map(hashOfId).toSorted());
   });
 });

@@ -54,6 +54,7 @@ export class FactBook implements ScriptList {
   readonly nonces: OpenNonce[] = [];
   readonly #targets = new Map<string, number>();
   readonly #scripts: ListedScript[] = [];
+  #ahead: string[] = [];
 
   watch(target: DerivedAddress): number {
     const id = this.#targets.size + 1;
@@ -152,14 +153,25 @@ export class FactBook implements ScriptList {
     return [all.filter((one) => !one.blockHash || (one.spentTxid && !one.spentBlockHash))];
   }
 
+  ahead(): string[] {
+    return this.#ahead;
+  }
+
   get tip(): BlockId {
     return tipOf(this.checkpoint);
+  }
+
+  /** The last `blocks` are to leave by an update that is broken off before it has undone a fact of theirs. */
+  breakOff(blocks: number): void {
+    this.#ahead = this.checkpoint.splice(-blocks).map(({ hash }) => hash);
   }
 
   apply(update: ChainUpdate): void {
     expect(update.since).toEqual(this.tip);
     this.#checkCheckpoint(update);
-    const gone = new Set(update.orphaned.map(({ hash }) => hash));
+    const gone = new Set([...update.orphaned.map(({ hash }) => hash), ...this.#ahead]);
+    for (const { hash } of update.checkpoint) gone.delete(hash);
+    this.#ahead = [];
     for (const fact of [...this.credits.values(), ...this.spends.values(), ...this.debits.values()]) {
       if (fact.block && gone.has(fact.block.hash)) fact.block = null;
     }

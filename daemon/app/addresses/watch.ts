@@ -25,6 +25,7 @@ import {
   unconfirmedCredits,
 } from '../../store/queries/credits.ts';
 import { debitsOfTarget } from '../../store/queries/debits.ts';
+import { chainState } from '../../store/queries/effects.ts';
 import { coinOfKeyImage, unsearched } from '../../store/queries/key-images.ts';
 import { payingTx } from '../../store/queries/paying.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
@@ -104,6 +105,7 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       ].filter((row) => row.chain_key === chain_key);
       return [...new Set(rows.map((row) => row.target_id))].flatMap((id) => store.get(targetById, { id }) ?? []);
     },
+    ahead: () => store.get(chainState, { chain_key })?.ahead ?? [],
     hadMoney: (target_id) => store.get(anyCreditOfTarget, { target_id }) !== undefined,
     coinsOf: (target_id) => store.all(creditsOfTarget, { target_id }).filter(isThere).map(coinOf),
     coin(outpoint) {

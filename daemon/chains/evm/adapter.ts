@@ -3,7 +3,7 @@
  * by their events, the native coin by balances. The mempool is not read: a payment is seen in its block.
  */
 import type { AssetId, Network } from '../../domain/assets.ts';
-import type { AccountKey, BlockId, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
+import type { AccountKey, Branch, Checkpoint, Credit, DerivedAddress } from '../../domain/chain.ts';
 import { Unavailable } from '../../domain/errors.ts';
 import { type EvmChain, NATIVE_COIN } from '../../domain/evm.ts';
 import { type ScriptList, tipOf } from '../adapter.ts';
@@ -337,11 +337,12 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
 }
 
 /** A step in the form that the finders of balances and of sent money need. */
-function viewOf(checkpoint: Checkpoint, orphaned: readonly BlockId[], { headers }: Step) {
+function viewOf(checkpoint: Checkpoint, orphaned: readonly string[], { headers }: Step) {
   const times = new Map(headers.map(({ hash, timeMs }) => [hash, timeMs]));
+  const here = new Set(checkpoint.map(({ hash }) => hash));
   return {
     checkpoint,
-    orphaned: new Set(orphaned.map(({ hash }) => hash)),
+    orphaned: new Set(orphaned.filter((hash) => !here.has(hash))),
     timeOf: (hash: string) => times.get(hash),
   };
 }

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { watchList } from '../../../daemon/app/addresses/watch.ts';
 import { cancelForgotten, createInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { takeParts, totalOf } from '../../../daemon/domain/inheritance.ts';
@@ -238,6 +239,22 @@ describe('an update that is applied in many transactions', () => {
     expect(bench.row('x:0').block_hash).toBeNull();
     expect(bench.balance()).toBe(0n);
     expect(bench.invoiceStatus(paid.id)).toBe('unpaid');
+  });
+
+  it('broken off, the blocks that it was about to undo are told to the source until they are', async () => {
+    const list = watchList(bench.app.store, bench.chain.key);
+    await bench.tell({ blocks: 1, credits: () => [bench.credit(paid.targetId, paid.units, 0)] });
+    const { hash } = bench.tip;
+    const { write } = bench.app.store;
+    let writes = 0;
+    bench.app.store.write = (work) =>
+      ++writes > 1 ? Promise.reject(new Error('the power failed')) : (write.call(bench.app.store, work) as never);
+    const told = { orphan: 1, blocks: 2, turnMs: 0 };
+    await expect(bench.tell(told)).rejects.toThrow('power');
+    bench.app.store.write = write;
+    expect(list.ahead?.()).toEqual([hash]);
+    await bench.retell({ turnMs: 0 }, 1);
+    expect(list.ahead?.()).toEqual([]);
   });
 });
 

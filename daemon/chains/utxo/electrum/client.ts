@@ -225,11 +225,13 @@ export class LightClient {
     }
   }
 
-  /**
-   * Our credits and spends by a server at `tip`, which is on the chain. `orphaned`: blocks about to be reported as
-   * orphaned.
-   */
-  async view(server: Server, tip: Tip, orphaned: readonly BlockId[]): Promise<View> {
+  /** Watches the scripts with a fact in a block that left the chain. */
+  watchBlock(hash: string): void {
+    for (const listed of this.#options.list.inBlock(hash)) this.scripts.pin(listed);
+  }
+
+  /** Our credits and spends by a server at `tip`, which is on the chain. */
+  async view(server: Server, tip: Tip): Promise<View> {
     if (this.#viewed !== server) this.scripts.compare(server);
     this.#viewed = server;
     this.#forgetStored();
@@ -237,9 +239,6 @@ export class LightClient {
       for (const script of this.#early) this.scripts.touch(script);
       this.#early.clear();
       this.#lastTip = tip.hash;
-    }
-    for (const { hash } of orphaned) {
-      for (const listed of this.#options.list.inBlock(hash)) this.scripts.pin(listed);
     }
     await this.#refresh();
     this.#refusals.retry(tip, this.#at(tip));

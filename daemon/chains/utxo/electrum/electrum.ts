@@ -411,8 +411,12 @@ export class ElectrumAdapter implements ChainAdapter {
       ...this.#ownTime(tipOf(checkpoint).height, headers),
     };
     this.#present.push(tipOf(checkpoint).hash);
+    // where the next sync begins if this update is stored in part
+    const fork = since.at(-1 - orphaned.length);
+    if (fork) this.#present.push(fork.hash);
+    for (const hash of this.#leftBy(update)) client.watchBlock(hash);
     if (!atTip) return update;
-    const { complete, unsettled, found } = await client.view(server, tip, orphaned);
+    const { complete, unsettled, found } = await client.view(server, tip);
     if (unsettled) await sleep(UNSETTLED_MS, signal);
     // without a block for hours, the server's own node is probably behind
     const isOld = this.#isOld(client, tip);
@@ -420,6 +424,13 @@ export class ElectrumAdapter implements ChainAdapter {
     // reorganised meanwhile: what was found is of another chain than the checkpoint
     if (!headerSync.isOnChain(tip)) return null;
     return { ...update, ...found, mempool: complete && !isOld ? 'complete' : 'unknown' };
+  }
+
+  /** The hashes of blocks with stored facts that are not on the chain of an update. */
+  #leftBy({ checkpoint, orphaned }: ChainUpdate): string[] {
+    const here = new Set(checkpoint.map(({ hash }) => hash));
+    const known = [...orphaned.map(({ hash }) => hash), ...(this.#options.list.ahead?.() ?? [])];
+    return known.filter((hash) => !here.has(hash));
   }
 
   /** Whether the newest block is older than is likely by chance. */
