@@ -46,8 +46,11 @@ type Fetched = { transaction: ParsedTransaction; bytes: Buffer };
 /** The heights of a history's transactions, by id. */
 type Named = ReadonlyMap<string, number>;
 
-/** `held`: the ids of transactions of the history that are kept. */
-type Reading = { tip: Tip; named: Named; held: Set<string> };
+/**
+ * `held`: the ids of transactions of the history that are kept. `judged`: by id, how many spends of our coins cannot be judged by the
+ * transaction's bytes.
+ */
+type Reading = { tip: Tip; named: Named; held: Set<string>; judged: Map<string, number> };
 
 type Failed = HistoryEntry & { why: string };
 type Standing = 'held' | 'left' | 'failed' | 'stray' | 'full';
@@ -101,16 +104,22 @@ export class HistoryReader {
     const failed: Failed[] = [];
     let isFull = false;
     const held = new Set<string>();
-    const named = namesOf(entries);
+    const reading = { tip, held, named: namesOf(entries), judged: new Map<string, number>() };
     try {
       await inParallel(open, FETCHED_AT_ONCE, async (entry) => {
-        const one = await this.#hold(server, script, entry, { tip, held, named });
+        const one = await this.#hold(server, script, entry, reading);
         if (one === 'full') isFull = true;
         else if (one === 'stray') failed.push({ ...entry, why: 'has nothing to do with the address' });
         // a block above the server's own tip: its announcement is about to come, or it is false
         else if (one === 'failed' || entry.height > (server.tip?.height ?? 0))
           failed.push({ ...entry, why: 'is not proved, and neither is its block' });
       });
+      // a coin may be known only since a transaction was read that came after the one that spends it
+      for (const entry of open) {
+        const one = held.has(entry.txid) && this.#unstored.get(entry.txid);
+        if (one && !(await this.#checkSpends(server, one, claimedHeight(entry, tip), reading.judged, null)))
+          failed.push({ ...entry, why: 'spends a coin of ours, and is not given again' });
+      }
     } catch (error) {
       // transactions of a history that was not accepted are not kept
       for (const txid of held) if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
@@ -213,12 +222,12 @@ export class HistoryReader {
   async #hold(
     server: Server,
     script: Script,
-    { txid, height }: HistoryEntry,
-    { tip, named, held }: Reading,
+    entry: HistoryEntry,
+    { tip, named, held, judged }: Reading,
   ): Promise<Standing> {
+    const { txid } = entry;
     let one = this.#unstored.get(txid);
-    // a block above the tip being reported counts as unconfirmed until it is the tip
-    const claimed = height > 0 && height <= tip.height ? height : 0;
+    const claimed = claimedHeight(entry, tip);
     let bytes: Buffer | null = null;
     if (!one || !this.#isKnownIn(one, script, named)) {
       if (!one && this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
@@ -237,7 +246,7 @@ export class HistoryReader {
       if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
       return 'failed';
     }
-    return (await this.#checkSpends(server, one, claimed, bytes)) ? 'held' : 'failed';
+    return (await this.#checkSpends(server, one, claimed, judged, bytes)) ? 'held' : 'failed';
   }
 
   /** Looks at the spends of our coins. False if the server does not give the transaction's bytes again. */
@@ -245,13 +254,16 @@ export class HistoryReader {
     server: Server,
     held: UnstoredTransaction,
     height: number,
+    judged: Map<string, number>,
     known: Buffer | null,
   ): Promise<boolean> {
-    if (this.#unstored.unchecked(held).length === 0) return true;
+    const open = this.#unstored.unchecked(held).length;
+    if (open === 0 || open === judged.get(held.txid)) return true;
     // of bytes that another server gave, this one knows nothing
     const fetched = known ? { bytes: known } : await this.#fetch(server, held.txid, height > 0 ? height : null);
     if (typeof fetched === 'string') return fetched === 'left';
     await this.#spends.check(server, held, height > 0, fetched.bytes);
+    judged.set(held.txid, this.#unstored.unchecked(held).length);
     return true;
   }
 
@@ -398,6 +410,9 @@ export class HistoryReader {
     }
   }
 }
+
+/** The height at which an entry is to be proved. A block above the tip being reported counts as unconfirmed until it is the tip. */
+const claimedHeight = ({ height }: HistoryEntry, tip: Tip): number => (height > 0 && height <= tip.height ? height : 0);
 
 const namesOf = (history: readonly HistoryEntry[]): Named => new Map(history.map(({ txid, height }) => [txid, height]));
 
