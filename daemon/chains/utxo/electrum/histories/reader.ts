@@ -23,7 +23,7 @@ import type { Server, Tip } from '../servers/server.ts';
 import { type Belongs, belongs } from './belonging.ts';
 import type { Script, Scripts } from './scripts.ts';
 import { SpendCheck } from './spends.ts';
-import { TRANSACTIONS_MAX, type UnstoredTransaction, type UnstoredTransactions } from './unstored.ts';
+import type { UnstoredTransaction, UnstoredTransactions } from './unstored.ts';
 
 /** Concurrent fetches for one history. */
 const FETCHED_AT_ONCE = 8;
@@ -230,7 +230,7 @@ export class HistoryReader {
     const claimed = claimedHeight(entry, tip);
     let bytes: Buffer | null = null;
     if (!one || !this.#isKnownIn(one, script, named)) {
-      if (!one && this.#unstored.size >= TRANSACTIONS_MAX) return 'full';
+      if (!one && !this.#unstored.hasRoom(claimed > 0)) return 'full';
       const fetched = await this.#fetch(server, txid, claimed > 0 ? claimed : null);
       if (typeof fetched === 'string') return fetched;
       const belonging = await this.#belongs(server, script, fetched.transaction, named);

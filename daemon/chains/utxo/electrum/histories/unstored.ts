@@ -59,6 +59,11 @@ export class UnstoredTransactions {
     return this.#held.size;
   }
 
+  /** Whether one more is taken. Those in no block, which a server can invent, leave half of the room to the others. */
+  hasRoom(isInBlock: boolean): boolean {
+    return this.#held.size < (isInBlock ? TRANSACTIONS_MAX : TRANSACTIONS_MAX / 2);
+  }
+
   get(txid: string): UnstoredTransaction | undefined {
     return this.#held.get(txid);
   }

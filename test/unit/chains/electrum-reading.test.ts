@@ -1,0 +1,101 @@
+/** What is told of a history, whatever else a server has told before and in whatever order it answers. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import type { ScriptList } from '../../../daemon/chains/adapter.ts';
+import { parseTransaction } from '../../../daemon/chains/utxo/block.ts';
+import type { HeaderSync } from '../../../daemon/chains/utxo/electrum/headers/sync.ts';
+import type { Headers } from '../../../daemon/chains/utxo/electrum/headers/types.ts';
+import { HistoryReader } from '../../../daemon/chains/utxo/electrum/histories/reader.ts';
+import type { Script, Scripts } from '../../../daemon/chains/utxo/electrum/histories/scripts.ts';
+import { TRANSACTIONS_MAX, UnstoredTransactions } from '../../../daemon/chains/utxo/electrum/histories/unstored.ts';
+import type { Server, Tip } from '../../../daemon/chains/utxo/electrum/servers/server.ts';
+import type { MatchResult } from '../../../daemon/chains/utxo/match.ts';
+import { fromReversedHex, reversedHex, sha256d } from '../../../daemon/kit/bytes.ts';
+import { payerScript, payFrom, strangerScript } from '../../../daemon/sandbox/signed.ts';
+
+const TARGET = 1;
+const COINBASE = 'cc'.repeat(32);
+const BLOCK = { height: 7, hash: 'block 7' };
+const script = Buffer.from(payerScript('BTC'));
+const parsed = (raw: Uint8Array) => ({ raw: Buffer.from(raw), txid: parseTransaction(Buffer.from(raw), 'BTC').txid() });
+const parent = parsed(payFrom('BTC', { outpoint: `${'aa'.repeat(32)}:0`, units: 9_000n }, [{ script, units: 8_000n }]));
+const spender = parsed(
+  payFrom('BTC', { outpoint: `${parent.txid}:0`, units: 8_000n }, [{ script: strangerScript('BTC'), units: 7_000n }]),
+);
+const bytesOf = (txid: string): Buffer | undefined => [parent, spender].find((one) => one.txid === txid)?.raw;
+
+const list = {
+  targetIdOf: (one: Uint8Array) => (script.equals(one) ? TARGET : undefined),
+  isOurCoin: () => false,
+  coin: () => undefined,
+  coinsOf: () => [],
+  page: () => [{ id: TARGET, script }],
+} as unknown as ScriptList;
+/** With a block of a coinbase and the parent. */
+const headers = {
+  lowest: 0,
+  at: () => ({
+    hash: BLOCK.hash,
+    timeSeconds: 1,
+    merkleRoot: reversedHex(sha256d(Buffer.concat([COINBASE, parent.txid].map(fromReversedHex)))),
+  }),
+  hashAt: () => BLOCK.hash,
+} as unknown as Headers;
+
+let unstored: UnstoredTransactions;
+beforeEach(() => {
+  unstored = new UnstoredTransactions('BTC', list);
+});
+
+/** Reads the script's history from a server, and tells what is known then. */
+async function told(history: { txid: string; height: number }[], over: Partial<Server> = {}): Promise<MatchResult> {
+  const server = {
+    statuses: new Map([['hash', 'status']]),
+    tip: { height: 10 },
+    isOrdered: false,
+    history: async () => history,
+    transaction: async (txid: string) => bytesOf(txid),
+    merkle: async () => ({ branch: [COINBASE], position: 1 }),
+    ...over,
+  } as unknown as Server;
+  const reader = new HistoryReader({
+    chain: 'BTC',
+    list,
+    headers,
+    headerSync: {} as HeaderSync,
+    unstored,
+    scripts: { settle: () => {} } as unknown as Scripts,
+    listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
+  });
+  const watched = { id: TARGET, hash: 'hash', txids: [], news: 0, touches: 0 } as unknown as Script;
+  await reader.take(server, watched, { height: 10 } as Tip);
+  const found: MatchResult = { credits: [], spends: [] };
+  for (const held of unstored.all()) unstored.tell(held, ({ hash }) => hash === BLOCK.hash, found);
+  return found;
+}
+
+it.each([
+  ['coin', parent, spender],
+  ['spender', spender, parent],
+])('a spend of our coin, though the answer about the %s comes last', async (_, late, early) => {
+  let asked = 0;
+  const transaction = async (txid: string): Promise<Buffer> => {
+    if (txid === late.txid && asked++ === 0) while (!unstored.get(early.txid)?.mentions.size) await nextTurn();
+    return bytesOf(txid) as Buffer;
+  };
+  const history = [parent, spender].map(({ txid }) => ({ txid, height: 0 }));
+  const { spends } = await told(history, { transaction });
+  expect(spends).toEqual([{ outpoint: `${parent.txid}:0`, txid: spender.txid, block: null }]);
+});
+
+it('a payment in a block, however many unconfirmed ones a server invented before', async () => {
+  const output = `e803000000000000${script.length.toString(16)}${script.toString('hex')}`;
+  const inventedRaw = (n: number): Buffer =>
+    Buffer.from(`0100000001${n.toString(16).padStart(64, '0')}0000000000ffffffff01${output}00000000`, 'hex');
+  const raws = new Map<string, Buffer>();
+  for (let n = 0; n < TRANSACTIONS_MAX; n++) raws.set(reversedHex(sha256d(inventedRaw(n))), inventedRaw(n));
+  const invented = [...raws.keys()].map((txid) => ({ txid, height: 0 }));
+  await told(invented, { transaction: async (txid: string) => raws.get(txid) as Buffer });
+  const { credits } = await told([{ txid: parent.txid, height: BLOCK.height }]);
+  expect(credits.filter(({ txid }) => !raws.has(txid))).toMatchObject([{ id: `${parent.txid}:0` }]);
+});
