@@ -15,7 +15,7 @@ import { payerScript, payFrom, strangerScript } from '../../../daemon/sandbox/si
 
 const TARGET = 1;
 const COINBASE = 'cc'.repeat(32);
-const BLOCK = { height: 7, hash: 'block 7' };
+const HEIGHT = 7;
 const script = Buffer.from(payerScript('BTC'));
 const parsed = (raw: Uint8Array) => ({ raw: Buffer.from(raw), txid: parseTransaction(Buffer.from(raw), 'BTC').txid() });
 const parent = parsed(payFrom('BTC', { outpoint: `${'aa'.repeat(32)}:0`, units: 9_000n }, [{ script, units: 8_000n }]));
@@ -35,15 +35,17 @@ const list = {
 const headers = {
   lowest: 0,
   at: () => ({
-    hash: BLOCK.hash,
+    hash: blockHash,
     timeSeconds: 1,
     merkleRoot: reversedHex(sha256d(Buffer.concat([COINBASE, parent.txid].map(fromReversedHex)))),
   }),
-  hashAt: () => BLOCK.hash,
+  hashAt: () => blockHash,
 } as unknown as Headers;
 
 let unstored: UnstoredTransactions;
+let blockHash: string;
 beforeEach(() => {
+  blockHash = 'a block';
   unstored = new UnstoredTransactions('BTC', list);
 });
 
@@ -70,7 +72,7 @@ async function told(history: { txid: string; height: number }[], over: Partial<S
   const watched = { id: TARGET, hash: 'hash', txids: [], news: 0, touches: 0 } as unknown as Script;
   await reader.take(server, watched, { height: 10 } as Tip);
   const found: MatchResult = { credits: [], spends: [] };
-  for (const held of unstored.all()) unstored.tell(held, ({ hash }) => hash === BLOCK.hash, found);
+  for (const held of unstored.all()) unstored.tell(held, ({ hash }) => hash === blockHash, found);
   return found;
 }
 
@@ -88,6 +90,17 @@ it.each([
   expect(spends).toEqual([{ outpoint: `${parent.txid}:0`, txid: spender.txid, block: null }]);
 });
 
+it('a payment that left its block needs the word of a second server again', async () => {
+  const blocks = async (height: number) =>
+    (await told([{ txid: parent.txid, height }])).credits.map(({ block }) => block?.hash);
+  expect(await blocks(HEIGHT)).toEqual([undefined]);
+  for (const held of unstored.all()) held.agreed = true;
+  expect(await blocks(HEIGHT)).toEqual(['a block']);
+  expect(await blocks(0)).toEqual([undefined]);
+  blockHash = 'another block';
+  expect(await blocks(HEIGHT)).toEqual([undefined]);
+});
+
 it('a payment in a block, however many unconfirmed ones a server invented before', async () => {
   const output = `e803000000000000${script.length.toString(16)}${script.toString('hex')}`;
   const inventedRaw = (n: number): Buffer =>
@@ -96,6 +109,6 @@ it('a payment in a block, however many unconfirmed ones a server invented before
   for (let n = 0; n < TRANSACTIONS_MAX; n++) raws.set(reversedHex(sha256d(inventedRaw(n))), inventedRaw(n));
   const invented = [...raws.keys()].map((txid) => ({ txid, height: 0 }));
   await told(invented, { transaction: async (txid: string) => raws.get(txid) as Buffer });
-  const { credits } = await told([{ txid: parent.txid, height: BLOCK.height }]);
+  const { credits } = await told([{ txid: parent.txid, height: HEIGHT }]);
   expect(credits.filter(({ txid }) => !raws.has(txid))).toMatchObject([{ id: `${parent.txid}:0` }]);
 });

@@ -389,9 +389,7 @@ export class LightClient {
   #reorganised(forkHeight: number): void {
     this.scripts.markAbove(forkHeight);
     for (const held of this.#unstored.all()) {
-      if (!held.place || held.place.block.height <= forkHeight) continue;
-      held.place = null;
-      held.agreed = false;
+      if (held.place && held.place.block.height > forkHeight) this.#unstored.unplace(held);
     }
   }
 

@@ -240,7 +240,7 @@ export class HistoryReader {
     }
     one.mentions.add(script.hash);
     held.add(txid);
-    if (claimed === 0) one.place = null;
+    if (claimed === 0) this.#unstored.unplace(one);
     else if (!(await this.#place(server, one, claimed))) {
       held.delete(txid);
       if (!script.txids.includes(txid)) this.#unstored.unmention(txid, script.hash);
@@ -330,7 +330,7 @@ export class HistoryReader {
   async #place(server: Server, held: UnstoredTransaction, height: number): Promise<boolean> {
     const at = held.place?.block;
     if (at && at.height === height && this.#headers.hashAt(height) === at.hash) return true;
-    held.place = null;
+    this.#unstored.unplace(held);
     const header = await this.#proved(server, held.txid, height, held.raw);
     if (header) held.place = { block: { height, hash: header.hash }, blockTime: header.timeSeconds * 1000 };
     return header !== null;

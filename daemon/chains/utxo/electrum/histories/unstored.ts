@@ -112,6 +112,12 @@ export class UnstoredTransactions {
     return held;
   }
 
+  /** Puts a transaction into no block. In the next one it needs the word of a second server again. */
+  unplace(held: UnstoredTransaction): void {
+    held.place = null;
+    held.agreed = false;
+  }
+
   /** Records that a script's history no longer mentions a transaction. Without mentions it is removed. */
   unmention(txid: string, scriptHash: string): void {
     const held = this.#held.get(txid);
