@@ -14,7 +14,7 @@ import type { HistoryEntry } from '../servers/answers.ts';
 import { isOfServer, isPassing, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
-import type { HistoryReader } from './reader.ts';
+import { type HistoryReader, statusOf } from './reader.ts';
 import type { Script, Scripts } from './scripts.ts';
 
 const LOOK_MS = 1_000;
@@ -152,9 +152,13 @@ export class Auditor {
     difference.straySinceMs = 0;
     // Neither server omits anything, but one may have dropped its subscription without notice.
     const [status] = await Promise.all([primary.subscribe(script.hash), other.subscribe(script.hash)]);
+    const mined = one.find(({ height }) => height > 0 && height <= tip.height);
+    if (status === null && mined && primary.tip?.hash === tip.hash)
+      throw primary.caught(`it announces no history of an address, and names transaction ${mined.txid} in it`);
     difference.sinceMs = performance.now();
     difference.compared = statuses;
-    if (status === script.status) return;
+    // what was announced falsely has to be read as well
+    if (status === script.status && status === (await statusOf(one))) return;
     this.#scripts.dirty.add(script);
     this.#listener.wake();
   }

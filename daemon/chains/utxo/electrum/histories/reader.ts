@@ -423,7 +423,7 @@ async function statusOfStored(heights: ReadonlyMap<string, number>): Promise<str
 }
 
 /** The status of a history by the protocol documents ("Status"); null for an empty history. */
-async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
+export async function statusOf(entries: readonly HistoryEntry[]): Promise<string | null> {
   if (entries.length === 0) return null;
   const hash = createHash('sha256');
   for (let at = 0; at < entries.length; at += HASHED_PER_TURN_MAX) {
