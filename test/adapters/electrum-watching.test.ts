@@ -289,6 +289,23 @@ describe('scripts of whatever age', () => {
     expect(perSecond).toBeGreaterThan(1_000);
   });
 
+  it('are all looked at in a rescan, although the disk refused to tell them once', async () => {
+    const server = await serve();
+    const list = new Numbers(0, 300);
+    const { page } = list;
+    let refusals = 0;
+    list.page = (after, limit) => {
+      if (limit > 1 && refusals++ === 0) throw new Error('disk I/O error');
+      return page(after, limit);
+    };
+    const { adapter } = open(list, [server]);
+    adapter.rescan();
+    await adapter.begin(null, AbortSignal.timeout(SYNC_MS));
+    await until(() => !adapter.rescanning(), 'all are looked at', 60_000);
+    expect(refusals).toBeGreaterThan(1);
+    expect(new Set(server.asked.get(HISTORY)).size).toBe(300);
+  });
+
   it('are all looked at where a rescan was asked for before the first connection', async () => {
     const server = await serve();
     const { adapter } = open(new Numbers(0, 300), [server]);

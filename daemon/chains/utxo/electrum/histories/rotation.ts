@@ -12,7 +12,7 @@ import { MS_PER_DAY } from '../../../../domain/time.ts';
 import { highestId, type ListedScript, type ScriptList } from '../../../adapter.ts';
 import type { Listener } from '../listener.ts';
 import type { HistoryEntry } from '../servers/answers.ts';
-import { isOfServer, ServerRefusal } from '../servers/faults.ts';
+import { isOfServer, ServerRefusal, unlessOfServer } from '../servers/faults.ts';
 import type { Server } from '../servers/server.ts';
 import type { ServerSet } from '../servers/server-set.ts';
 import { spread } from '../servers/spread.ts';
@@ -29,6 +29,8 @@ const PAGE_MS_MAX = 10_000;
 /** The pause between two rounds. */
 const REST_MS = 30 * 60 * 1000;
 const AWAY_MS = 2_000;
+/** The pause after an error that is no server's. */
+const FAULT_MS = 10_000;
 const KEPT_EVERY_MS = 30_000;
 /** The interval of progress messages about a rescan in the log. */
 const TOLD_EVERY_MS = 10_000;
@@ -178,11 +180,16 @@ export class Rotation {
           await this.#pause(Math.max(0, beganAtMs + this.#pauseAfter(from, last, hurried) - performance.now()));
         }
       } catch (error) {
-        if (!isOfServer(error)) throw error;
-        await this.#pause(AWAY_MS);
+        this.#tell(error);
+        await this.#pause(isOfServer(error) ? AWAY_MS : FAULT_MS);
       }
     }
     await this.#keep(true);
+  }
+
+  /** An error that is no server's, such as one of the disk, ends no round either. */
+  #tell(error: unknown): void {
+    unlessOfServer(this.#parts.listener)(error);
   }
 
   #tellProgress(): void {
@@ -226,7 +233,7 @@ export class Rotation {
           if (this.#stop.signal.aborted) return;
         }
       } catch (error) {
-        if (!isOfServer(error)) throw error;
+        this.#tell(error);
       }
       await this.#pause(looked > 0 ? AWAY_MS : EXCESS_REST_MS);
     }
