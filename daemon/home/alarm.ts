@@ -4,19 +4,18 @@
  * Invariants: while the file of an alarm is there, whatever it holds, this computer signs nothing for that server. The operator alone
  * ends it. It outlives restarts: it is on the disk before anything is said about it.
  */
-import { appendFile, readFile, rename, rm } from 'node:fs/promises';
+import { appendFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Alarm, Foreign } from '../contract/signing-machine.ts';
 import { Rejected } from '../domain/errors.ts';
 import { exists, isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
+import { holdFolder } from '../wallet/signer/holder.ts';
 import { wordsOf } from '../wallet/wallet.ts';
 import { walletFolderIn } from './place.ts';
 
 const FILE = 'foreign-address.json';
 /** A line for each foreign address that the operator has looked at. */
 const LOOKED_FILE = 'foreign-addresses-looked-at.jsonl';
-/** The alarm while it is ended. */
-const ENDED_FILE = 'foreign-address-ended.json';
 const NOTHING_KNOWN: Alarm = { seen: [], more: 0 };
 /** More are counted, and not kept. */
 const SEEN_MAX = 50;
@@ -31,23 +30,31 @@ export const isStopped = (folder: string): Promise<boolean> => exists(join(folde
 /** The alarm of a server; null: there is none. A damaged file is an alarm of which nothing is known. */
 export async function readAlarm(folder: string): Promise<Alarm | null> {
   try {
-    return alarmIn(await readFile(join(folder, FILE), 'utf8'));
+    return Alarm.parse(JSON.parse(await readFile(join(folder, FILE), 'utf8')));
   } catch (error) {
     return isMissing(error) ? null : NOTHING_KNOWN;
   }
 }
 
-function alarmIn(text: string): Alarm {
-  try {
-    return Alarm.parse(JSON.parse(text));
-  } catch {
-    return NOTHING_KNOWN;
-  }
+/** By folder: the last change that this process began, since it may hold a folder several times. */
+const changes = new Map<string, Promise<unknown>>();
+
+/** Makes a change of an alarm while no other one is made, here or by another process. */
+function alone<T>(folder: string, change: () => Promise<T>): Promise<T> {
+  const held = async (): Promise<T> => {
+    const hold = await holdFolder(folder);
+    return change().finally(() => hold.release());
+  };
+  const changed = (changes.get(folder) ?? Promise.resolve()).then(held, held);
+  changes.set(folder, changed);
+  return changed;
 }
 
 /** Raises the alarm, or adds to it. Returns those that are new: neither in it nor looked at before. */
-export async function raiseAlarm(folder: string, found: readonly Foreign[]): Promise<Foreign[]> {
-  if (found.length === 0) return [];
+export const raiseAlarm = async (folder: string, found: readonly Foreign[]): Promise<Foreign[]> =>
+  found.length === 0 ? [] : alone(folder, () => add(folder, found));
+
+async function add(folder: string, found: readonly Foreign[]): Promise<Foreign[]> {
   const alarm = await readAlarm(folder);
   const known = new Set([...(await lookedAt(folder)), ...(alarm?.seen ?? []).map(subjectOf)]);
   const fresh = found.filter((one) => {
@@ -78,33 +85,29 @@ export async function signAgain(folder: string, passphrase: string, looked: Look
 }
 
 /**
- * The operator has looked: what was seen is remembered, and does not raise the alarm again. Another process may add to the alarm
- * meanwhile, which stands then. Throws `Rejected('signer.foreign_address')` if more were seen than he was shown.
+ * The operator has looked: what was seen is remembered, and does not raise the alarm again. Throws
+ * `Rejected('signer.foreign_address')` if more were seen than he was shown.
  */
-export async function endAlarm(folder: string, { shown, now }: Looked): Promise<void> {
+export const endAlarm = (folder: string, looked: Looked): Promise<void> => alone(folder, () => end(folder, looked));
+
+async function end(folder: string, { shown, now }: Looked): Promise<void> {
   const alarm = await readAlarm(folder);
   if (!alarm) return;
   if (countIn(alarm) > shown) {
     throw new Rejected('signer.foreign_address', 'More foreign addresses were seen meanwhile: look at them, too');
   }
   const lines = alarm.seen.map((one) => `${JSON.stringify({ looked_at: now, ...one })}\n`);
-  await appendFile(join(folder, LOOKED_FILE), lines.join(''), { mode: 0o600 });
+  await appendFile(join(folder, LOOKED_FILE), lines.join(''), { mode: 0o600, flush: true });
+  await rm(join(folder, FILE));
   await syncFolder(folder);
-  const ended = join(folder, ENDED_FILE);
-  await rename(join(folder, FILE), ended);
-  const last = alarmIn(await readFile(ended, 'utf8'));
-  await raiseAlarm(folder, last.seen);
-  await rm(ended);
 }
 
 const subjectOf = ({ where, invoice, shown }: Pick<Foreign, 'where' | 'invoice' | 'shown'>): string =>
   JSON.stringify([where, invoice, shown]);
 
 async function lookedAt(folder: string): Promise<string[]> {
-  const text = await readFile(join(folder, LOOKED_FILE), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return '';
-    throw error;
-  });
+  // one that cannot be read, as another user's, is as none: the addresses raise the alarm again
+  const text = await readFile(join(folder, LOOKED_FILE), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
     try {
       return [subjectOf(Foreign.parse(JSON.parse(line)))];

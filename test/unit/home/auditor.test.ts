@@ -1,5 +1,5 @@
 /** The check of addresses at home: what an honest server shows, and each way in which a server that was taken over lies. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -220,21 +220,23 @@ describe('the list of addresses', () => {
     expect(await audit()).toMatchObject({ checked: 1, notes: [] });
   });
 
+  const seen = (index: number): Foreign => ({
+    at: 'now',
+    where: 'list',
+    invoice: null,
+    network: 'regtest',
+    chain: 'LTC',
+    account_no: 0,
+    index,
+    shown: `foreign ${index}`,
+    own: null,
+  });
+  const indexes = async () => (await readAlarm(folder))?.seen.map(({ index }) => index);
+
   it('keeps what is seen while the operator ends the alarm about others', async () => {
-    const seen = (index: number): Foreign => ({
-      at: 'now',
-      where: 'list',
-      invoice: null,
-      network: 'regtest',
-      chain: 'LTC',
-      account_no: 0,
-      index,
-      shown: `foreign ${index}`,
-      own: null,
-    });
     await raiseAlarm(folder, [seen(0), seen(1)]);
     expect(await codeOf(endAlarm(folder, { shown: 1, now: 'now' }))).toBe('signer.foreign_address');
-    expect((await readAlarm(folder))?.seen).toHaveLength(2);
+    expect(await indexes()).toEqual([0, 1]);
     await endAlarm(folder, { shown: 2, now: 'now' });
     expect(await isStopped(folder)).toBe(false);
     for (let index = 2; index < 102; index += 2) {
@@ -245,10 +247,40 @@ describe('the list of addresses', () => {
       );
       await raiseAlarm(folder, [seen(index + 1)]);
       await ended;
-      expect((await readAlarm(folder))?.seen.map((one) => one.index)).toContain(index + 1);
+      expect(await indexes()).toContain(index + 1);
       await endAlarm(folder, { shown: 2, now: 'now' });
       expect(await isStopped(folder)).toBe(false);
     }
+  });
+
+  it('loses no address that is seen beside many others, whoever comes first', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => seen(index));
+    await raiseAlarm(folder, many);
+    const raised = raiseAlarm(folder, [seen(50)]);
+    const ended = endAlarm(folder, { shown: 50, now: 'now' });
+    expect((await raised).map(({ index }) => index)).toEqual([50]);
+    expect(await codeOf(ended)).toBe('signer.foreign_address');
+    expect(await readAlarm(folder)).toEqual({ seen: many, more: 1 });
+    await Promise.all([raiseAlarm(folder, [seen(51)]), raiseAlarm(folder, [seen(52)])]);
+    expect(await readAlarm(folder)).toEqual({ seen: many, more: 3 });
+  });
+
+  it('ends once, though the operator ends it twice at once', async () => {
+    await raiseAlarm(folder, [seen(0)]);
+    const looked = { shown: 1, now: 'now' };
+    await Promise.all([endAlarm(folder, looked), endAlarm(folder, looked)]);
+    expect(await isStopped(folder)).toBe(false);
+    expect((await readFile(join(folder, 'foreign-addresses-looked-at.jsonl'), 'utf8')).trim().split('\n')).toHaveLength(
+      1,
+    );
+    expect(await raiseAlarm(folder, [seen(0)])).toEqual([]);
+  });
+
+  it('stops signing though what the operator looked at cannot be read', async () => {
+    await mkdir(join(folder, 'foreign-addresses-looked-at.jsonl'));
+    server.add('LTC', 1, [foreign('LTC')]);
+    expect((await audit()).found).toHaveLength(1);
+    expect(await isStopped(folder)).toBe(true);
   });
 
   it('stops signing if the file of an alarm is damaged', async () => {
