@@ -40,6 +40,7 @@ import type { App } from '../app.ts';
 import { Entries } from '../books/entries.ts';
 import { settleInvoice } from '../invoices/settle.ts';
 import { tellDepth } from '../notifications/news.ts';
+import { noteView } from '../recovery/first-view.ts';
 import { unknownAddresses, unknownSpends } from '../recovery/older.ts';
 import { noteSearched } from '../withdrawals/key-images.ts';
 import { reopenSpends, settleSpends } from '../withdrawals/settle.ts';
@@ -466,7 +467,9 @@ class Ingestion extends Facts {
     const { app, chain, update } = this;
     const { height } = tipOf(update.checkpoint);
     settleSpends(app, tx, chain, height);
-    tellStalled(app, tx, chain, { height, finalized: update.finalized ?? null });
+    const finalized = update.finalized ?? null;
+    tellStalled(app, tx, chain, { height, finalized });
+    if (this.#complete) noteView(tx, chain.key, { height, finalized, at: app.now() });
     if (update.searched) noteSearched(app, tx, chain.key, update.searched);
     const syncedAt = this.#complete ? this.#beganAt : chain.syncedAt;
     const synced_at = this.#complete ? this.#beganAt : storedSyncedAt;

@@ -45,6 +45,7 @@ import { fiatValue } from '../chains/valuation.ts';
 import { followSale } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { queueWebhook } from '../notifications/webhooks.ts';
+import { firstViews } from '../recovery/first-view.ts';
 import { abandonedAt, releaseAddress } from '../shops/clients.ts';
 import { fileOverpaid } from './overpaid.ts';
 import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } from './payment-targets.ts';
@@ -162,7 +163,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     followSale(tx, invoice, result.invoice);
   }
   for (const effect of result.effects) {
-    if (effect.kind === 'paid') queueWebhook(app, tx, invoice);
+    if (effect.kind === 'paid') queueWebhook(app, tx, invoice, wasPaid(app, tx, terms, { facts, credits }));
     else if (effect.kind === 'undone') {
       alertUndone(app, tx, invoice);
       news.push('invoice.undone');
@@ -173,6 +174,19 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     news.push('invoice.overpaid');
   }
   for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
+}
+
+/** Whether an invoice that is unpaid here was paid before this machine had its first view after a restore. */
+function wasPaid(
+  app: App,
+  reader: Reader,
+  terms: Terms,
+  { facts, credits }: { facts: readonly CreditFact[]; credits: readonly CreditRow[] },
+): boolean {
+  const isShown = firstViews(reader);
+  if (!isShown) return false;
+  const before = facts.map((fact, at) => ({ ...fact, confirmed: fact.confirmed && isShown(credits[at]!) }));
+  return settle(terms, { graceMs: graceMs(app) }, before, 0).invoice === 'paid';
 }
 
 /** Whether an invoice that got too much is paid only now, is paid again, or has its payment from another deposit now. */

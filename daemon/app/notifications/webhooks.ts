@@ -45,14 +45,15 @@ export type WebhookAttempt = {
   fromMerchant: boolean;
 };
 
-/** Queues the notification of a paid invoice that asked for one. */
-export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow): void {
+/** Queues the notification of a paid invoice that asked for one. `isTold`: it may have been sent before a restore, and is skipped. */
+export function queueWebhook(app: App, tx: Tx, invoice: InvoiceRow, isTold = false): void {
   if (invoice.webhook_url === null || invoice.deleted_at !== null) return;
   const { network } = app.directory.business(invoice.business_id);
   const lane: Lane = madeByAnybody(invoice) || network === 'sandbox' ? 'public' : 'shop';
   const url = invoice.webhook_url;
   const turn = { host: hostOf(url), business_id: invoice.business_id, live: network !== 'sandbox' };
-  tx.run(insertWebhook, { invoice_id: invoice.id, url, created_at: app.now(), lane, ...turn });
+  const state = isTold ? 'skipped' : 'waiting';
+  tx.run(insertWebhook, { invoice_id: invoice.id, url, state, created_at: app.now(), lane, ...turn });
   tx.afterCommit(() => app.wake.webhooks());
 }
 

@@ -34,6 +34,7 @@ import { skip } from '../addresses/skipped.ts';
 import { insertIn } from '../alerts.ts';
 import { reviewAll } from '../books/review-place.ts';
 import { endPlan } from '../gas/plans.ts';
+import { beginViews } from './first-view.ts';
 import { type QuarantineRecord, quarantineOf, saveQuarantine, unendedSearch } from './quarantine.ts';
 import { beginUnknownSpends } from './unknown-spends.ts';
 
@@ -93,6 +94,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
   };
   saveQuarantine(tx, record, now);
   tx.run(skipWebhooks, {});
+  beginViews(tx, now);
   tx.run(forgetReceipts, { before: Number.MAX_SAFE_INTEGER });
   // what a backup has, an earlier version may have stored by the word of one operator
   for (const { chain_key } of tx.all(chainStates, {})) reviewAll(tx, chain_key);

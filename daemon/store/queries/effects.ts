@@ -8,7 +8,7 @@ export type WebhookAttemptRow = Row<'webhook_attempt'>;
 export type AlertRow = Row<'alert'>;
 
 /** Once per invoice: the unique key makes a second notification impossible. */
-type NewWebhook = Pick<WebhookRow, 'invoice_id' | 'url' | 'created_at' | 'lane' | 'host' | 'business_id' | 'live'>;
+type NewWebhook = Omit<WebhookRow, 'id'>;
 
 export const insertWebhook = statement((p: NewWebhook) =>
   sqlite
@@ -16,7 +16,7 @@ export const insertWebhook = statement((p: NewWebhook) =>
     .values({
       invoice_id: p.invoice_id,
       url: p.url,
-      state: 'waiting',
+      state: p.state,
       created_at: p.created_at,
       lane: p.lane,
       host: p.host,
