@@ -73,6 +73,7 @@ import { FORWARDING_GAS } from './migrations/0083-forwarding-gas.ts';
 import { OUTSIDE_FEES } from './migrations/0085-outside-fees.ts';
 import { LISTED } from './migrations/0088-listed.ts';
 import { ADOPTED } from './migrations/0092-adopted.ts';
+import { SPENDS_LEFT } from './migrations/0093-spends-left.ts';
 
 type Migration = readonly [name: string, statements: readonly string[]];
 
@@ -144,6 +145,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ['0085-outside-fees', OUTSIDE_FEES],
   ['0088-listed', LISTED],
   ['0092-adopted', ADOPTED],
+  ['0093-spends-left', SPENDS_LEFT],
 ];
 
 /** Release 0.1.0 ran the statements of these without a transaction around them. */

@@ -30,8 +30,7 @@ const RESTORED_SETTING = 'restored';
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
  * ended, 0 for none, and the chains that were looked at; absent in records of earlier releases. `asked`: the chains whose
  * source was asked for addresses. `behind`: how often facts came behind the search for unknown spends, and by chain the height from
- * which on it begins since then. `left`: by chain how often unknown spends were stored after it ended that nobody has checked yet.
- * `approvals_ended`: the wallet has ended the approvals of before; a restore does that by itself.
+ * which on it begins since then. `approvals_ended`: the wallet has ended the approvals of before; a restore does that by itself.
  */
 export type QuarantineRecord = {
   since: number;
@@ -48,7 +47,6 @@ export type QuarantineRecord = {
   ended?: { version: number; invoice: number; chains?: readonly string[] };
   asked?: readonly string[];
   behind?: { times: number; heights: Readonly<Record<string, number>> };
-  left?: Readonly<Record<string, number>>;
   approvals_ended?: true;
 };
 
@@ -81,28 +79,27 @@ export function restoredFrom(reader: Reader): QuarantineRecord | null {
 export function unendedSearch(reader: Reader): QuarantineRecord | null {
   const present = quarantineOf(reader);
   if (present) return present;
-  const isInDoubt = reader.all(chainStates, {}).some(({ chain_key }) => reader.get(doubtedWithdrawal, { chain_key }));
-  const last = restoredFrom(reader);
-  return isInDoubt || Object.keys(last?.left ?? {}).length > 0 ? last : null;
+  const isUnended = reader
+    .all(chainStates, {})
+    .some(({ chain_key }) => reader.get(doubtedWithdrawal, { chain_key }) || leftOn(reader, chain_key) > 0);
+  return isUnended ? restoredFrom(reader) : null;
 }
 
+const leftSetting = (chainKey: string): string => `spends_left:${chainKey}`;
+
 /** How often unknown spends of a chain were left to the search since it last ended; 0: there are none. */
-export const leftOn = (reader: Reader, chainKey: string): number => restoredFrom(reader)?.left?.[chainKey] ?? 0;
+export const leftOn = (reader: Reader, chainKey: string): number =>
+  Number(reader.get(settingOf, { key: leftSetting(chainKey) })?.value ?? 0);
 
 /** Notes unknown spends that are to be checked without a quarantine, also once no withdrawal waits that they may have paid. */
 export function noteLeft(tx: Tx, chainKey: string, now: number): void {
-  const record = restoredFrom(tx);
-  if (!record) return;
-  const { [chainKey]: times = 0, ...others } = record.left ?? {};
-  saveRestored(tx, { ...record, left: { ...others, [chainKey]: times + 1 } }, now);
+  if (!tx.get(settingOf, { key: RESTORED_SETTING })) return;
+  tx.run(saveSetting, { key: leftSetting(chainKey), value: `${leftOn(tx, chainKey) + 1}`, updated_at: now });
 }
 
 /** Notes that all of them were checked. `times`: how often some had been left when the check began. */
-export function noteChecked(tx: Tx, chainKey: string, times: number, now: number): void {
-  const record = restoredFrom(tx);
-  if (record?.left?.[chainKey] !== times) return;
-  const { [chainKey]: _, ...left } = record.left;
-  saveRestored(tx, { ...record, left }, now);
+export function noteChecked(tx: Tx, chainKey: string, times: number): void {
+  if (leftOn(tx, chainKey) === times) tx.run(dropSetting, { key: leftSetting(chainKey) });
 }
 
 /** Where facts came: by chain the height below the first of them, and the ids below those of new rows. */
@@ -190,6 +187,7 @@ export function endQuarantine(app: App, tx: Tx): void {
   const chains = app.chains.all().flatMap(({ key, dormant }) => (dormant ? [] : [key]));
   const ended = { version: tx.get(lastVersion, {})?.id ?? 0, invoice: tx.get(newestInvoiceId, {})?.id ?? 0, chains };
   tx.run(dropSetting, { key: QUARANTINE_SETTING });
+  for (const { chain_key } of tx.all(chainStates, {})) tx.run(dropSetting, { key: leftSetting(chain_key) });
   endIn(app, tx, OLDER, '');
   saveRestored(tx, { ...record, ended }, app.now());
   tx.afterCommit(() => {

@@ -205,7 +205,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
         debitId: unknown,
       });
       if (quarantine === null && left > 0) {
-        await app.store.write((tx) => noteChecked(tx, chain.key, left, app.now()));
+        await app.store.write((tx) => noteChecked(tx, chain.key, left));
       }
       if (quarantine === null && isWhole) await app.store.write((tx) => noteLooked(tx, chain.key, app.now()));
       return true;

@@ -351,3 +351,22 @@ it('invoices keep every value and their slugs, and the next one gets a slug that
     await store.close();
   }
 });
+
+it('the spends that a restore left to its search are kept by chain, and the rest of its record as it was', () => {
+  const before = MIGRATIONS.findIndex(([name]) => name === '0093-spends-left');
+  const db = new Database(join(folder, FILE));
+  migrate(db, MIGRATIONS.slice(0, before));
+  const record = { since: 1_767_268_800_123, heights: { 'mainnet:BTC': 7 }, ended: { version: 1, invoice: 2 } };
+  const add = db.prepare('INSERT INTO setting (key, value, updated_at) VALUES (?, ?, 5)');
+  add.run('restored', JSON.stringify({ ...record, left: { 'mainnet:BTC': 3, 'mainnet:ETH': 1 } }));
+  add.run('quarantine', '{"since":6}');
+  migrate(db);
+  const rows = db.prepare('SELECT key, value, updated_at FROM setting WHERE updated_at = 5 ORDER BY key').raw().all();
+  expect(rows).toEqual([
+    ['quarantine', '{"since":6}', 5],
+    ['restored', JSON.stringify(record), 5],
+    ['spends_left:mainnet:BTC', '3', 5],
+    ['spends_left:mainnet:ETH', '1', 5],
+  ]);
+  db.close();
+});
