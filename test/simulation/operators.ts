@@ -16,7 +16,7 @@ import { parseDecimal } from '../../daemon/domain/money.ts';
 import { Crashed, PRICES } from './appliance.ts';
 import { approvalsOf, expectedOf, grantsOf } from './approving.ts';
 import { endOrphan } from './orphan.ts';
-import { type Action, forget, mend, refused } from './people.ts';
+import { type Action, forget, forgetUnshown, mend, refused } from './people.ts';
 import { isPossible, judgeRequested, judgeWhole } from './reserved.ts';
 import { takeBack } from './taking-back.ts';
 import { type Ask, type Backup, Fault, START, type Wanted, type World } from './world.ts';
@@ -402,6 +402,7 @@ export async function restoreWords(world: World): Promise<string> {
   forgetSnapshots(world);
   for (const invoice of world.invoices) Object.assign(invoice, { lost: true, byWords: true });
   for (const network of world.networks.values()) mend(world, network);
+  forgetUnshown(world);
   world.backups.length = 0;
   world.olderBackups.length = 0;
   await world.startOn(world.newFolder());

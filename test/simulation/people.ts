@@ -165,6 +165,22 @@ function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   }
 }
 
+/**
+ * Of a jump in which no block pays the wallet, neither from payers nor as its change, the words alone tell nothing: what was given out there
+ * may be given out again.
+ */
+export function forgetUnshown(world: World): void {
+  for (const [coin, ever] of world.everGiven) {
+    const { txs, own } = world.network(coin);
+    const scripts = [...txs.values()].flatMap(({ txid, outputs }) => (own.blockOf(txid) ? outputs : []));
+    const shown = scripts.map(({ script }) => Number(world.wallet.placeOf(coin, script)?.split('/')[1] ?? 0));
+    const last = jumpOf(Math.max(0, ...shown));
+    for (const index of ever) if (jumpOf(index) > last) ever.delete(index);
+  }
+}
+
+const jumpOf = (index: number): number => Math.floor(index / JUMPED);
+
 /** Whether the appliance's node has and tells everything. */
 const seesAll = ({ health, catchesUp, loads }: Network): boolean => health === 'well' && !catchesUp && !loads;
 

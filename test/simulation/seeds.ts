@@ -108,6 +108,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 71019, steps: 300 },
   // three beginnings from the words alone; of what the first one gave out, the change is left and the payment vanished
   { seed: 80034, steps: 300 },
+  // the words begin twice, and nothing tells the second time what was given out in between
+  { seed: 22, steps: 40, kind: 'core', without: 'roll back,twin', also: 'words:60,request:40' },
   // after a restore, a second machine pays what was requested since, with money of before
   { seed: 76004, steps: 100, kind: 'core' },
   // an account chain's wallet is on a second machine, too, which pays what the first one was asked for
