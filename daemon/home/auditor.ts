@@ -85,8 +85,8 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * One look. `serverUrl`: as this computer joined it. Throws as `call`, and the disk's errors; foreign addresses until
- * then have raised the alarm.
+ * One look. `serverUrl`: as this computer joined it. Throws as `call`, and the disk's errors, unless the look has raised the alarm by
+ * then: a server that ends the connection keeps nobody from being told.
  */
 export async function look(call: Call, serverUrl: string, options: AuditOptions): Promise<Look> {
   const { folder, now } = options;
@@ -106,9 +106,14 @@ export async function look(call: Call, serverUrl: string, options: AuditOptions)
     result.found.push(...(await raiseAlarm(folder, judge.taken())));
     await replaceFile(join(folder, FILE), `${JSON.stringify({ ...memory, at }, null, 2)}\n`);
   };
-  await compareGiven(call, memory, judge, keep);
-  await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null });
-  await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(serverUrl) });
+  try {
+    await compareGiven(call, memory, judge, keep);
+    await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null });
+    await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(serverUrl) });
+  } catch (error) {
+    if (result.found.length === 0) throw error;
+    result.notes.push((error as Error).message);
+  }
   return result;
 }
 

@@ -4,11 +4,11 @@
  * Invariant: the private key by which a server knows this computer is in a file that its owner alone can read. It lets ask and answer, and
  * spends nothing: that needs the wallet's passphrase.
  */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Rejected } from '../domain/errors.ts';
-import { exists } from '../wallet/files.ts';
+import { exists, replaceFile } from '../wallet/files.ts';
 
 const FOLDER = 'servers';
 const FILE = 'server.json';
@@ -62,7 +62,7 @@ export async function readServer(folder: string): Promise<Server> {
 /** Keeps a server. The wallet in its folder, if there is one, stays. */
 export async function writeServer(folder: string, server: Server): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, FILE), `${JSON.stringify(server, null, 2)}\n`, { mode: 0o600 });
+  await replaceFile(join(folder, FILE), `${JSON.stringify(server, null, 2)}\n`);
 }
 
 /** Forgets how a server is reached. The wallet in its folder stays: its words may be the only ones there are. */

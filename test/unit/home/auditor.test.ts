@@ -43,6 +43,8 @@ class Fake {
   last: number | null = null;
   pages = 'http://127.0.0.1:9/pay/';
   asked = 0;
+  /** Whether the connection ends once the list was told. */
+  isCut = false;
 
   add(chain: ChainId, index: number, addresses = [own(chain, index)], more: Partial<Row> = {}): Row {
     const no = this.rows.length + 1;
@@ -52,6 +54,7 @@ class Fake {
   }
 
   readonly call = (async (method: string, params: { from: number; limit: number }) => {
+    if (method === 'address.open' && this.isCut) throw new Error('the connection ended');
     if (method === 'address.open') return { open: this.open, pages: this.pages, next: null };
     this.asked += 1;
     const { from, limit } = params;
@@ -274,6 +277,14 @@ describe('the list of addresses', () => {
       1,
     );
     expect(await raiseAlarm(folder, [seen(0)])).toEqual([]);
+  });
+
+  it('says what it found, though the server ends the connection as soon as it has named it', async () => {
+    server.add('LTC', 1, [foreign('LTC')]);
+    server.isCut = true;
+    expect(await audit()).toMatchObject({ found: [{ index: 1 }], notes: ['the connection ended'] });
+    server.rows = [];
+    expect(await audit().catch((error: Error) => error.message)).toBe('the connection ended');
   });
 
   it('stops signing though what the operator looked at cannot be read', async () => {

@@ -1,0 +1,28 @@
+/** The folder of a server at home. */
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readServer, writeServer } from '../../../daemon/home/place.ts';
+
+const SERVER = {
+  url: 'https://pay.shop.example',
+  service: 'key',
+  name: 'home',
+  machine: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' },
+};
+
+it.skipIf(process.platform === 'win32')('keeps the private key for its owner alone, whatever was there', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'place-'));
+  try {
+    const file = join(folder, 'server.json');
+    await writeFile(file, 'cut off');
+    await chmod(file, 0o644);
+    await writeServer(folder, SERVER);
+    expect(await readServer(folder)).toEqual(SERVER);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readdir(folder)).toEqual(['server.json']);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
