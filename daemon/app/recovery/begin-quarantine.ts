@@ -20,6 +20,7 @@ import {
   jumpWithdrawals,
   keepPaying,
   lastDebit,
+  lastKey,
   lastWithdrawal,
   leaveSpend,
   readyIndices,
@@ -79,6 +80,7 @@ export function beginQuarantine(tx: Tx, beginning: Beginning, now: number, jump:
     since: now,
     backup_made_at: made_at,
     last_withdrawal: tx.get(lastWithdrawal, {})?.id ?? 0,
+    last_key: tx.get(lastKey, {})?.id ?? 0,
     heights: Object.fromEntries(heights),
     last_debit: Math.min(beginning.lastDebit ?? stored.debit, unended ? (unended.last_debit ?? 0) : stored.debit),
     stored: {

@@ -22,9 +22,9 @@ export const OLDER = 'data.older';
 const RESTORED_SETTING = 'restored';
 
 /**
- * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `heights`: each chain's
- * height in the backup. `policies`: the businesses whose policies were suspended. `last_debit`: the newest debit in the
- * backup, 0 for none. `stored`: the newest credit and debit that were stored when it began, 0 for none: what is stored later is news at
+ * `since`: milliseconds since 1970. `last_withdrawal`: the newest in the backup, 0 for none. `last_key`: the newest API key, 0 for none; absent
+ * in records of earlier releases. `heights`: each chain's height in the backup. `policies`: the businesses whose policies were suspended.
+ * `last_debit`: the newest debit in the backup, 0 for none. `stored`: the newest credit and debit that were stored when it began, 0 for none: what is stored later is news at
  * whatever height; absent in records of earlier releases. `backup_made_at`: null if no restore was announced; then `why` says how it was
  * found out. `read_again`: the chains whose blocks are read again with the skipped addresses. `read_from`: where each chain was when the data was of its
  * time. `jumps`: how often the indices jumped once more since. `ended`: the newest version of a payment and the newest invoice when it
@@ -36,6 +36,7 @@ export type QuarantineRecord = {
   since: number;
   backup_made_at: string | null;
   last_withdrawal: number;
+  last_key?: number;
   heights: Record<string, number>;
   last_debit?: number;
   stored?: { credit: number; debit: number };

@@ -3,7 +3,7 @@
  * hands of a thief. So none that asks for withdrawals or refunds does that before the operator has seen it and kept it.
  */
 import type { Scope } from '../../domain/merchant.ts';
-import { keysUntil } from '../../store/queries/restore.ts';
+import { realKeys } from '../../store/queries/restore.ts';
 import type { Reader } from '../../store/store.ts';
 import { quarantineOf } from './quarantine.ts';
 
@@ -16,5 +16,9 @@ export function sleepingKeys(reader: Reader) {
   if (!record) return [];
   const isSleeping = ({ scopes }: { scopes: string }): boolean =>
     scopes.split(' ').some((scope) => (SLEEPING_SCOPES as readonly string[]).includes(scope));
-  return reader.all(keysUntil, { until: record.since }).filter(isSleeping);
+  const { since, last_key } = record;
+  // clocks may jump
+  const isOfBefore = ({ id, created_at }: { id: number; created_at: number }): boolean =>
+    last_key === undefined ? created_at <= since : id <= last_key;
+  return reader.all(realKeys, {}).filter((row) => isOfBefore(row) && isSleeping(row));
 }

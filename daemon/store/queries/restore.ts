@@ -70,16 +70,19 @@ export const doubtedWithdrawal = statement((p: { chain_key: string }) =>
     .limit(1),
 );
 
-/** The keys of real money's businesses that were made until a time and not revoked since. */
-export const keysUntil = statement((p: { until: number }) =>
+/** The keys of real money's businesses that are not revoked. */
+export const realKeys = statement((_: Nothing) =>
   sqlite
     .selectFrom('api_key')
     .innerJoin('business', 'business.id', 'api_key.business_id')
     .selectAll('api_key')
     .where('api_key.revoked_at', 'is', null)
-    .where('api_key.created_at', '<=', p.until)
     .where('business.network', '!=', word('sandbox'))
     .orderBy('api_key.id'),
+);
+
+export const lastKey = statement((_: Nothing) =>
+  sqlite.selectFrom('api_key').select('id').orderBy('id', 'desc').limit(1),
 );
 
 /** The businesses whose policy approved real withdrawals automatically. */
