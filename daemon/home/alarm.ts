@@ -102,8 +102,9 @@ async function end(folder: string, { shown, now }: Looked): Promise<void> {
   await syncFolder(folder);
 }
 
-const subjectOf = ({ where, invoice, shown }: Pick<Foreign, 'where' | 'invoice' | 'shown'>): string =>
-  JSON.stringify([where, invoice, shown]);
+/** The same for what was seen in the same place: what the operator says of one is not said of another. */
+const subjectOf = ({ where, invoice, network, chain, account_no, index, shown }: Foreign): string =>
+  JSON.stringify([where, invoice, network, chain, account_no, index, shown]);
 
 async function lookedAt(folder: string): Promise<string[]> {
   // one that cannot be read, as another user's, is as none: the addresses raise the alarm again

@@ -287,6 +287,18 @@ describe('the list of addresses', () => {
     expect(await audit().catch((error: Error) => error.message)).toBe('the connection ended');
   });
 
+  it('raises the alarm again for an address that the operator has looked at in another place', async () => {
+    const theirs = foreign('LTC');
+    server.add('LTC', 1, [theirs], { invoice: '' });
+    await audit();
+    await endAlarm(folder, { shown: 1, now: 'now' });
+    server.add('LTC', 2, [theirs], { invoice: '' });
+    expect((await audit()).found).toMatchObject([{ index: 2, shown: theirs }]);
+    await endAlarm(folder, { shown: 1, now: 'now' });
+    server.rows = server.rows.slice(0, 1);
+    expect((await audit()).found).toEqual([]);
+  });
+
   it('stops signing though what the operator looked at cannot be read', async () => {
     await mkdir(join(folder, 'foreign-addresses-looked-at.jsonl'));
     server.add('LTC', 1, [foreign('LTC')]);
