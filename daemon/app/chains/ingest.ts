@@ -484,6 +484,7 @@ class Ingestion extends Facts {
         chain.latestNow = this.#latestNow;
         chain.away = false;
         chain.syncs++;
+        if (chain.syncs === 1) app.wake.webhooks();
       }
       chain.tipHeight = height;
     });

@@ -25,6 +25,7 @@ import {
 import type { Row } from '../../store/schema.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
+import { quarantineOf } from '../recovery/quarantine.ts';
 
 const ASKED_MAX = 3;
 const HOURLY_MAX = 60;
@@ -91,8 +92,9 @@ export function forgetOldReceipts(app: App, tx: Tx): void {
   tx.run(forgetReceipts, { before: sendsReceipts(app) ? before : Number.MAX_SAFE_INTEGER });
 }
 
-/** Those that are to be sent now. */
+/** Those that are to be sent now; none during the quarantine. */
 export function nextReceipts(app: App): Receipt[] {
+  if (quarantineOf(app.store)) return [];
   const now = app.now();
   return app.store.all(dueReceipts, { now, putOffUntil: putOffUntil(now), limit: DUE_MAX });
 }

@@ -7,6 +7,7 @@
 import { Rejected } from '../../domain/errors.ts';
 import { STATUS_FAILED_MIN } from '../../domain/merchant.ts';
 import { message, type Value } from '../../domain/messages.ts';
+import { FLAG } from '../../domain/payment.ts';
 import { MS_PER_HOUR } from '../../domain/time.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import {
@@ -22,8 +23,8 @@ import {
   webhookById,
   webhooksOfTurn,
 } from '../../store/queries/effects.ts';
-import { type InvoiceRow, invoiceById } from '../../store/queries/invoices.ts';
-import type { Tx } from '../../store/store.ts';
+import { type InvoiceRow, invoiceById, paymentOf } from '../../store/queries/invoices.ts';
+import type { Reader, Tx } from '../../store/store.ts';
 import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
@@ -92,13 +93,25 @@ export class WebhookTurns {
         this.#last.set(key, turn);
         if (isFull(turn.host) || (counts.get(turn.host) ?? 0) > 0) continue;
         const [row] = tx.all(webhooksOfTurn, { ...turn, lane, live, limit: 1 });
-        if (!row || tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
+        if (!row || isHeld(app, tx, row)) continue;
+        if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
         counts.set(turn.host, 1);
         taken.push(beginAttempt(app, tx, row, false));
       }
     }
     return taken;
   }
+}
+
+/**
+ * A chain's first view since the start may show that the data came back older, and then a notification may have been sent: it waits for
+ * that view, unless the operator has decided the invoice.
+ */
+function isHeld(app: App, reader: Reader, { invoice_id }: WebhookRow): boolean {
+  const payment = reader.get(paymentOf, { invoice_id });
+  if (!payment || (payment.flags & FLAG.markedPaid) !== 0) return false;
+  const chain = app.chains.find(payment.chain_key);
+  return chain !== undefined && !chain.dormant && chain.syncs === 0;
 }
 
 /** An operator's resend. Throws `Rejected('webhook.not_found')`. */

@@ -2,10 +2,12 @@
 import { expect, it } from 'vitest';
 import { deriveSkipped } from '../../../daemon/app/addresses/skipped.ts';
 import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
+import { nextReceipts } from '../../../daemon/app/notifications/receipts.ts';
 import { WebhookTurns } from '../../../daemon/app/notifications/webhooks.ts';
 import { beginQuarantine } from '../../../daemon/app/recovery/begin-quarantine.ts';
-import { endQuarantine } from '../../../daemon/app/recovery/quarantine.ts';
+import { endQuarantine, quarantineOf } from '../../../daemon/app/recovery/quarantine.ts';
 import { invoiceById } from '../../../daemon/store/queries/invoices.ts';
+import { saveReceipt } from '../../../daemon/store/queries/receipts.ts';
 import { Bench, HOUR } from './bench.ts';
 
 const JUMP = 20;
@@ -84,4 +86,58 @@ it('one that the operator decides is paid is told', async () => {
   const { app } = bench;
   await app.store.write((tx) => decideInvoice(app, tx.get(invoiceById, { id })!, 'mark-paid', tx));
   expect(bench.webhook(id)).toBe('waiting');
+});
+
+it('one is not told while the view that shows that the data is older is being stored', async () => {
+  const bench = await Bench.open();
+  const { app, chain } = bench;
+  const [told, spent] = [await bench.invoice(), await bench.invoice()];
+  await bench.tell({ blocks: 1, credits: () => [bench.credit(spent.targetId, spent.units, 0)] });
+  const turns = new WebhookTurns();
+  const take = () => app.store.write((tx) => turns.take(app, tx, 'shop', 10, () => false));
+  expect(await take()).toHaveLength(1);
+  // the disk of before comes back
+  Object.assign(chain, { syncs: 0, syncedAt: 0, startedFrom: bench.block() });
+  const taken: Promise<unknown[]>[] = [];
+  app.wake.on({ webhooks: () => taken.push(take()) });
+  await bench.tell({
+    blocks: 2,
+    credits: () => [bench.credit(told.targetId, told.units, 1)],
+    spends: () => [{ outpoint: `tx${spent.targetId}:0`, txid: 'another machine', block: bench.block() }],
+    turnMs: 0,
+  });
+  expect(quarantineOf(app.store)).not.toBe(null);
+  expect(bench.invoiceStatus(told.id)).toBe('paid');
+  expect((await Promise.all(taken)).flat()).toEqual([]);
+  expect(bench.webhook(told.id)).toBe('skipped');
+});
+
+it('one that waited when the service ended is told after the first view of its coin, and at once if the operator decides it', async () => {
+  const bench = await Bench.open();
+  const { app, chain } = bench;
+  const [paid, decided] = [await bench.invoice(), await bench.invoice({ webhookUrl: 'https://other.example/paid' })];
+  await bench.tell({ blocks: 1, credits: () => [bench.credit(paid.targetId, paid.units, 0)] });
+  expect(bench.webhook(paid.id)).toBe('waiting');
+  Object.assign(chain, { syncs: 0, syncedAt: 0 });
+  await app.store.write((tx) => decideInvoice(app, tx.get(invoiceById, { id: decided.id })!, 'mark-paid', tx));
+  const turns = new WebhookTurns();
+  const take = () => app.store.write((tx) => turns.take(app, tx, 'shop', 10, () => false));
+  expect((await take()).map(({ host }) => host)).toEqual(['other.example']);
+  const taken: Promise<{ host: string }[]>[] = [];
+  app.wake.on({ webhooks: () => taken.push(take()) });
+  await bench.tell();
+  expect((await Promise.all(taken)).flat().map(({ host }) => host)).toEqual(['shop.example']);
+});
+
+it('a receipt that a payer asks for in a quarantine is sent once it is over', async () => {
+  const bench = await Bench.open();
+  const { app, at } = bench;
+  const { id } = await bench.invoice();
+  await restored(bench);
+  const asked = { asked: 1, asked_at: at, tries: 0, next_at: at };
+  const mail = { invoice_id: id, email: 'a@example.com', subject: 's', body: 'b', ...asked };
+  await app.store.write((tx) => tx.run(saveReceipt, mail));
+  expect(nextReceipts(app)).toEqual([]);
+  await app.store.write((tx) => endQuarantine(app, tx));
+  expect(nextReceipts(app)).toMatchObject([{ invoice_id: id }]);
 });
