@@ -1,4 +1,4 @@
-/** Stands between a shop and the service: it can lose answers, and be away. */
+/** Stands between a shop and the service: it can lose answers, keep questions waiting, and be away. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,11 +8,21 @@ export type Between = {
   lose: number;
   /** Whether everything is answered with 502. */
   away: boolean;
+  /** Keeps questions waiting; they are handed on once the function that it returns is called. */
+  hold(): () => void;
+  /** How many questions wait. */
+  held: number;
   stop(): void;
 };
 
 export async function standBetween(target: () => string): Promise<Between> {
-  const self = { url: '', lose: 0, away: false, stop: () => server.close() };
+  let gate = Promise.resolve();
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    return resolve;
+  };
+  const self = { url: '', lose: 0, away: false, held: 0, hold, stop: () => server.close() };
   const server: Server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const { method = 'GET', url = '/' } = request;
@@ -21,6 +31,9 @@ export async function standBetween(target: () => string): Promise<Between> {
       response.writeHead(502).end();
       return;
     }
+    self.held += 1;
+    await gate;
+    self.held -= 1;
     const headers = { 'mb-api-key': `${request.headers['mb-api-key']}`, 'content-type': 'application/json' };
     const answer = await fetch(new URL(url, target()), {
       method,

@@ -25,6 +25,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
   let service: TestDaemon;
   let between: Between;
   let admin: Visitor;
+  let endpoint: number;
   let secret: string;
   let operate: ReturnType<typeof strictCaller>;
   let operator: Operator;
@@ -54,7 +55,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     admin = new Visitor(shop);
     await admin.logIn();
     const url = shop.rest('/countinghouse/v1/events');
-    secret = (await operate('endpoint.add', { business: 'Sandbox', url, types: [] })).endpoint.secret;
+    ({ id: endpoint, secret } = (await operate('endpoint.add', { business: 'Sandbox', url, types: [] })).endpoint);
     await save({});
   });
   afterAll(async () => {
@@ -100,6 +101,34 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     await reaches(made.order, 'processing');
     return made;
   }
+
+  /** An order with what another one has noted of its invoice, as a renewal gets it. */
+  async function copied(from: number, total?: string): Promise<number> {
+    const order = await create(total);
+    await shop.run(`
+      list($from, $to) = array(wc_get_order(${from}), wc_get_order(${order}));
+      foreach (array('invoice', 'invoices', 'state', 'payment', 'paid_by') as $name) {
+        $to->update_meta_data('_countinghouse_' . $name, $from->get_meta('_countinghouse_' . $name));
+      }
+      $to->save();`);
+    return order;
+  }
+  /** An order that is paid, of which the shop has not heard: the service sends nothing until the endpoint is enabled. */
+  async function paidUnheard(): Promise<{ order: number; id: string; received_url: string }> {
+    await operate('endpoint.pause', { id: endpoint });
+    const made = await requested();
+    await pay(made.id);
+    await mine(12);
+    await until('it is paid', async () => (await read(made.id)).status === 'paid');
+    await until('nothing is asked', async () => between.held === 0);
+    return { ...made, received_url: (await shop.order(made.order)).received_url };
+  }
+  /** Until a request waits for its turn with an order. */
+  const queued = () =>
+    until('a request waits for an order', async () => {
+      const code = `global $wpdb; echo count(preg_grep('/^SELECT GET_LOCK/', $wpdb->get_col('SHOW PROCESSLIST', 7)));`;
+      return (await shop.run(code)) === '1';
+    });
 
   /** Sends an event that is signed with a secret. */
   async function send(type: string, data: object, { key = secret, at = new Date(), id = `evt_${Math.random()}` } = {}) {
@@ -306,6 +335,56 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       expect((await shop.order(order)).notes.join()).toContain('can still be paid');
     });
 
+    it('is completed once when the payer comes back while an event completes it', async () => {
+      const { order, id, received_url } = await paidUnheard();
+      const goOn = between.hold();
+      const event = send('invoice.paid', about(order, id));
+      await until('the event asks for it', async () => between.held === 1);
+      const visit = new Visitor(shop).go(received_url);
+      await queued();
+      goOn();
+      expect(await event).toBe(204);
+      expect((await visit).text).not.toContain('not paid');
+      const done = await shop.order(order);
+      expect(done).toMatchObject({ status: 'processing', completed: 1 });
+      expect(done.notes.filter((note) => note.includes('is paid with'))).toHaveLength(1);
+      await operate('endpoint.enable', { id: endpoint });
+    });
+
+    it('is not paid by the invoice of the order that it is a copy of', async () => {
+      const { order, id } = await requested();
+      const copy = await copied(order);
+      await pay(id);
+      await mine(12);
+      await reaches(order, 'processing');
+      await new Visitor(shop).go((await shop.order(copy)).received_url);
+      expect(await change(copy, { action: 'countinghouse_refresh' })).toMatchObject({
+        status: 'pending',
+        completed: 0,
+      });
+      const { redirect } = (await checkout(copy)).answer;
+      expect(redirect).toMatch(/\/pay\//);
+      expect(redirect).not.toContain(id);
+      expect(await shop.order(copy)).toMatchObject({ status: 'pending', completed: 0, notes: [] });
+    });
+
+    it('that is a copy is paid by its own invoice, and leaves that of the other order alone', async () => {
+      const order = await create();
+      const first = (await checkout(order)).answer.redirect;
+      await change(await copied(order), { status: 'cancelled' });
+      const copy = await copied(order, '95.00');
+      const { redirect } = (await checkout(copy)).answer;
+      expect((await invoicesOf(order)).map(({ invoice_url }) => invoice_url)).toEqual([first]);
+      const { order: former } = await paid();
+      const again = await copied(former);
+      const id = (await checkout(again)).answer.redirect!.split('/').at(-1)!;
+      await service.call('POST', `/invoice/rp/${id}`, { crypto: 'LTC' });
+      await pay(id);
+      await mine(12);
+      expect(await reaches(again, 'processing')).toMatchObject({ transaction_id: id });
+      expect(redirect).not.toBe(first);
+    });
+
     it('catches up by the order action when events were missed', async () => {
       const { order, id } = await requested();
       between.away = true;
@@ -416,6 +495,25 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       await notes(order, `Refund ${refund!.id} failed: nothing was sent`, 'processing');
     });
 
+    it('is booked once, though the event of its payment comes twice at a time, and again after another', async () => {
+      const { order, id } = await paidUnheard();
+      await change(order, { action: 'countinghouse_refresh' });
+      await submit(admin, await filledIn(order, id, { amount: '0.25' }));
+      const [refund] = await asked(id);
+      const data = { id: refund!.id, address: ADDRESS, amount: '0.25', crypto: 'LTC', tx_id: 'tx' };
+      const goOn = between.hold();
+      const first = send('withdrawal.completed', data);
+      await until('it is asked what it is worth', async () => between.held === 1);
+      const second = send('withdrawal.completed', data);
+      await queued();
+      goOn();
+      expect(await Promise.all([first, second])).toEqual([204, 204]);
+      expect((await shop.order(order)).refunds).toEqual(['20.00']);
+      for (const type of ['withdrawal.failed', 'withdrawal.completed']) expect(await send(type, data)).toBe(204);
+      expect((await shop.order(order)).refunds).toEqual(['20.00']);
+      await operate('endpoint.enable', { id: endpoint });
+    });
+
     it('is refused without the form, to strangers, and for what is no address, amount or invoice of the order', async () => {
       const { order, id } = await paid();
       const values = await filledIn(order, id);
@@ -431,6 +529,8 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
       for (const own of wrong) {
         expect((await submit(admin, { ...values, ...own })).status, JSON.stringify(own)).toBe(400);
       }
+      const copy = await copied(order);
+      expect((await submit(admin, await filledIn(copy, id))).text).toContain('the order that this one is a copy of');
       expect(await asked(id)).toEqual([]);
       expect((await new Visitor(shop).go(form(order))).status).toBe(302);
     });

@@ -128,6 +128,11 @@ final class Gateway extends \WC_Payment_Gateway {
 	public function page_for( \WC_Order $order ): string {
 		$former = (string) $order->get_meta( Orders::INVOICE );
 		$known  = '' === $former ? null : self::known( $former );
+		if ( null !== $known && ! Orders::is_of( $order, $known ) ) {
+			Orders::forget_copied( $order );
+			$former = '';
+			$known  = null;
+		}
 		if ( null !== $known && 'paid' === $known['status'] ) {
 			Orders::apply( $order, $known );
 			$order->save();

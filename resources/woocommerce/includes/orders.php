@@ -6,6 +6,8 @@
 
 namespace Countinghouse;
 
+use Automattic\WooCommerce\Caches\OrderCache;
+
 defined( 'ABSPATH' ) || exit;
 
 final class Orders {
@@ -75,12 +77,39 @@ final class Orders {
 			throw new Failure( __( 'The order is being worked on. Try again.', 'countinghouse' ) );
 		}
 		try {
-			// what this request read before it had the lock may be old
-			clean_post_cache( $order_id );
+			self::forget_read( $order_id );
 			$order = wc_get_order( $order_id );
 			return $order instanceof \WC_Order ? $work( $order ) : null;
 		} finally {
 			$wpdb->get_var( $wpdb->prepare( 'SELECT RELEASE_LOCK(%s)', $name ) );
+		}
+	}
+
+	/** What was read of an order before the lock was had may be old, be it a post or of tables of its own (HPOS). */
+	private static function forget_read( int $order_id ): void {
+		clean_post_cache( $order_id );
+		if ( class_exists( OrderCache::class ) ) {
+			wc_get_container()->get( OrderCache::class )->remove( $order_id );
+		}
+		$store = \WC_Data_Store::load( 'order' );
+		if ( $store->has_callable( 'clear_cached_data' ) ) {
+			$store->clear_cached_data( array( $order_id ) );
+		}
+	}
+
+	/**
+	 * Whether an invoice was made for this order. A copy of an order, such as the renewal of a subscription, has all that was noted
+	 * of the invoice of the other one.
+	 */
+	public static function is_of( \WC_Order $order, array $invoice ): bool {
+		return ( $invoice['metadata'][ self::METADATA ] ?? '' ) === (string) $order->get_id();
+	}
+
+	/** Takes what was noted of another order's invoice away from its copy. The caller saves the order. */
+	public static function forget_copied( \WC_Order $order ): void {
+		$copied = array( self::INVOICE, self::INVOICES, self::STATE, self::PAID_BY, self::BEFORE_UNDONE, self::TOLD );
+		foreach ( array_merge( $copied, array( Payer::PAYMENT, Refunds::SENT_BACK ) ) as $name ) {
+			$order->delete_meta_data( $name );
 		}
 	}
 
@@ -133,6 +162,9 @@ final class Orders {
 
 	/** Moves an order on; call it within `alone`, and save the order afterwards. */
 	public static function apply( \WC_Order $order, array $invoice, string $type = '', string $event_id = '' ): void {
+		if ( ! self::is_of( $order, $invoice ) ) {
+			return;
+		}
 		$payment  = is_array( $invoice['payment'] ?? null ) ? $invoice['payment'] : array();
 		$received = (float) ( $payment['received'] ?? 0 ) > 0;
 		$present  = $order->get_meta( self::INVOICE ) === $invoice['id'];
@@ -302,7 +334,9 @@ final class Orders {
 			return;
 		}
 		try {
-			Client::delete_invoice( $invoice );
+			if ( self::is_of( $order, Client::invoice( $invoice ) ) ) {
+				Client::delete_invoice( $invoice );
+			}
 		} catch ( Failure $failure ) {
 			/* translators: 1: an invoice, 2: the reason */
 			$text = __( 'Invoice %1$s could not be ended, so that it can still be paid: %2$s', 'countinghouse' );

@@ -7,7 +7,7 @@ defined( 'ABSPATH' ) || exit;
 
 final class Payer {
 	/** What was last read of the order's present invoice, as far as the payer needs it. */
-	private const PAYMENT = '_countinghouse_payment';
+	public const PAYMENT = '_countinghouse_payment';
 
 	public static function listen(): void {
 		add_action( 'woocommerce_thankyou_' . Settings::GATEWAY, array( self::class, 'show_fresh' ) );

@@ -15,7 +15,7 @@ final class Refunds {
 	/** Before an option's name: which order a withdrawal pays back. */
 	private const OPTION = 'countinghouse_withdrawal_';
 	/** How much of the payment was sent back, in its coin. */
-	private const SENT_BACK = '_countinghouse_sent_back';
+	public const SENT_BACK = '_countinghouse_sent_back';
 
 	private const ADDRESS = '/^[!-~]{10,255}$/';
 	private const AMOUNT  = '/^\d{1,30}(\.\d{1,30})?$/';
@@ -138,6 +138,9 @@ final class Refunds {
 		if ( '' !== $amount && 1 !== preg_match( self::AMOUNT, $amount ) ) {
 			throw new Failure( __( 'The amount must be a number such as 0.25.', 'countinghouse' ) );
 		}
+		if ( ! Orders::is_of( $order, Client::invoice( $invoice ) ) ) {
+			throw new Failure( __( 'That is an invoice of the order that this one is a copy of.', 'countinghouse' ) );
+		}
 		$asked = Client::refund( $invoice, $address, $amount, 'wc-refund-' . $key );
 		$id    = $asked['id'];
 		$kept  = array(
@@ -171,14 +174,21 @@ final class Refunds {
 		}
 		Orders::alone(
 			(int) $kept['order'],
-			static function ( \WC_Order $order ) use ( $type, $data, $name, $kept ) {
-				$told = $kept['told'] ?? '';
-				if ( $told === $type ) {
+			static function ( \WC_Order $order ) use ( $type, $data, $name ) {
+				// the same event may have come while this one waited for its turn
+				wp_cache_delete( $name, 'options' );
+				$kept = get_option( $name );
+				if ( ( $kept['told'] ?? '' ) === $type ) {
 					return;
 				}
 				$paid    = 'withdrawal.completed' === $type;
-				$invoice = $paid && ! $kept['whole'] && isset( $kept['invoice'] ) ? Client::invoice( $kept['invoice'] ) : array();
-				update_option( $name, array( 'told' => $type ) + $kept, false );
+				$booked  = ! empty( $kept['booked'] );
+				$invoice = $paid && ! $booked && ! $kept['whole'] && isset( $kept['invoice'] ) ? Client::invoice( $kept['invoice'] ) : array();
+				$now     = array(
+					'told'   => $type,
+					'booked' => $paid || $booked,
+				);
+				update_option( $name, $now + $kept, false );
 				if ( ! $paid ) {
 					/* translators: %s: a withdrawal's number */
 					$order->add_order_note( esc_html( sprintf( __( 'Refund %s failed: nothing was sent.', 'countinghouse' ), $data['id'] ) ) );
@@ -187,7 +197,9 @@ final class Refunds {
 				/* translators: 1: a withdrawal's number, 2: an amount, 3: a cryptocurrency, 4: a transaction */
 				$text = __( 'Refund %1$s is paid: %2$s %3$s, transaction %4$s.', 'countinghouse' );
 				$order->add_order_note( esc_html( sprintf( $text, $data['id'], $data['amount'] ?? '', $data['crypto'] ?? '', $data['tx_id'] ?? '' ) ) );
-				self::book( $order, $data, $kept['whole'] ? null : self::worth( $order, $invoice, $data['amount'] ?? '' ) );
+				if ( ! $booked ) {
+					self::book( $order, $data, $kept['whole'] ? null : self::worth( $order, $invoice, $data['amount'] ?? '' ) );
+				}
 			}
 		);
 	}
