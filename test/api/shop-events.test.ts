@@ -1,12 +1,14 @@
 /** Events for shops, taken by a receiver that verifies them with the library of the Standard Webhooks specification. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { EventType } from '../../daemon/domain/merchant.ts';
 import { dayFromNow, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { freePort } from '../woocommerce/shop.ts';
 import { refusal, strictCaller } from './operator-raw.ts';
 
 type Taken = { path: string; headers: IncomingHttpHeaders; body: string };
@@ -224,25 +226,32 @@ describe('an endpoint that refuses', () => {
 });
 
 describe('the receiver of the documentation', () => {
+  let child: ChildProcess | undefined;
+  afterEach(() => child?.kill());
+
+  /** Starts it on a port, and waits until it answers or has ended. */
+  async function receive(secret: string, own: number): Promise<ChildProcess> {
+    const path = join(import.meta.dirname, '../../resources/examples/receive-events.mjs');
+    const env = { ...process.env, SECRET: secret, PORT: `${own}` };
+    const started = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    child = started;
+    const body = { method: 'POST', body: '{}' };
+    await until('it listens or has ended', async () => {
+      return started.exitCode !== null || fetch(`http://127.0.0.1:${own}/`, body).catch(() => null);
+    });
+    return started;
+  }
+
   it('takes what is signed, and nothing else', async () => {
-    const { createServer: reserve } = await import('node:net');
-    const free = reserve().listen(0, '127.0.0.1');
-    await new Promise((resolve) => free.once('listening', resolve));
-    const { port: own } = free.address() as AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
+    const own = await freePort();
     const open = await startTestDaemon(`[webhook]\nallow_hosts = ["127.0.0.1:${own}"]\n`);
     const url = `http://127.0.0.1:${own}/`;
     const { endpoint } = await strictCaller(open.dataDir)('endpoint.add', { business: 'Sandbox', url });
-    const child = spawn(process.execPath, [join(import.meta.dirname, '../../resources/examples/receive-events.mjs')], {
-      env: { ...process.env, SECRET: endpoint.secret, PORT: `${own}` },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
     try {
       let printed = '';
-      child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      (await receive(endpoint.secret, own)).stdout!.setEncoding('utf8').on('data', (piece: string) => {
         printed += piece;
       });
-      await until('it listens', () => fetch(url, { method: 'POST', body: '{}' }).catch(() => null));
       const forged = {
         'webhook-id': 'x',
         'webhook-timestamp': `${Math.floor(Date.now() / 1_000)}`,
@@ -253,8 +262,29 @@ describe('the receiver of the documentation', () => {
       await until('it is told', async () => printed.includes(`invoice.created ${id} A-9 unpaid`));
       expect(printed.trim().split('\n')).toHaveLength(1);
     } finally {
-      child.kill();
       await open.stop();
+    }
+  });
+
+  it.each(['', 'whsec_', 'whsec_AAAA'])('does not begin with "%s", with which anybody could sign', async (secret) => {
+    expect((await receive(secret, await freePort())).exitCode).toBe(1);
+  });
+
+  it.each([
+    ['is cut off', 'abc', true],
+    ['has no end', 'x'.repeat(2_000_000), false],
+  ])('goes on after a request that %s', async (_what, begun, cut) => {
+    const own = await freePort();
+    const { exitCode } = await receive(`whsec_${Buffer.alloc(32, 1).toString('base64')}`, own);
+    expect(exitCode).toBeNull();
+    const socket = connect(own, '127.0.0.1').on('error', () => {});
+    const gone = new Promise((resolve) => socket.on('close', resolve));
+    socket.write('POST / HTTP/1.1\r\nHost: shop\r\nContent-Length: 9000000\r\nExpect: 100-continue\r\n\r\n');
+    await once(socket, 'data');
+    socket.write(begun, () => cut && socket.destroy());
+    await gone;
+    for (const _ of [1, 2]) {
+      expect((await fetch(`http://127.0.0.1:${own}/`, { method: 'POST', body: '{}' })).status).toBe(401);
     }
   });
 });
