@@ -3,11 +3,23 @@
  * launchd's file is checked for its form alone.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { launchAgent } from '../../daemon/cli/service/launchd.ts';
+import { checkPassphraseFile, checkProgram } from '../../daemon/cli/service/trusted.ts';
 import { daemonUnit, homeUnit, signerUnit } from '../../daemon/cli/service/units.ts';
 import { cli } from './cli-kit.ts';
 
@@ -179,6 +191,52 @@ describe('service install', () => {
     expect(told.code).toBe(1);
     expect(told.err).toMatch(/systemd does not run here|this needs root/);
   });
+});
+
+describe.runIf(process.getuid?.() === 0)('what root installs', () => {
+  const SERVICE_USER = 8480;
+  beforeEach(() => chmodSync(root, 0o755));
+  /** A file of root. */
+  function put(path: string, mode = 0o644): string {
+    const file = join(root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '');
+    chmodSync(file, mode);
+    return file;
+  }
+
+  it('takes no passphrase from a folder in which another user could put another file', () => {
+    const file = put('etc/pass/phrase', 0o600);
+    checkPassphraseFile(file);
+    for (const folder of ['etc/pass', 'etc']) {
+      chownSync(join(root, folder), SERVICE_USER, SERVICE_USER);
+      expect(() => checkPassphraseFile(file)).toThrow(`${join(root, folder)} can be changed by others than root`);
+      chownSync(join(root, folder), 0, 0);
+    }
+    chmodSync(file, 0o640);
+    expect(() => checkPassphraseFile(file)).toThrow('can be read by others than root');
+    const link = join(root, 'link');
+    symlinkSync(join(root, 'etc'), link);
+    expect(() => checkPassphraseFile(join(link, 'pass/phrase'))).toThrow('leads over a link');
+  });
+
+  it.each(['dist/daemon/cli.js', 'dist/daemon/chunk.js', 'node_modules/lib/index.js', 'node_modules/lib', 'dist'])(
+    'is no program of which another user could change %s',
+    (name) => {
+      const node = put('package/node_modules/node/bin/node', 0o755);
+      const script = put('package/dist/daemon/cli.js');
+      for (const other of ['dist/daemon/chunk.js', 'node_modules/lib/index.js']) put(`package/${other}`);
+      symlinkSync('../lib/index.js', join(root, 'package/node_modules/link'));
+      const check = () => checkProgram({ node, script, version: '1.2.3' }, join(root, 'package'));
+      check();
+      const path = join(root, 'package', name);
+      chownSync(path, SERVICE_USER, SERVICE_USER);
+      expect(check).toThrow(`${path} can be changed by others than root`);
+      chownSync(path, 0, 0);
+      chmodSync(path, 0o777);
+      expect(check).toThrow(`${path} can be changed by others than root`);
+    },
+  );
 });
 
 describe('launchd', () => {

@@ -4,25 +4,17 @@
  *
  * Invariant: everything is checked before anything is written, and another program's file is kept under another name.
  */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SERVICE_ENVIRONMENT } from '../../config/paths.ts';
-import { entryFile } from '../../kit/program.ts';
+import { entryFile, PACKAGE_FOLDER } from '../../kit/program.ts';
 import { VAULT_FILE } from '../../wallet/signer/files.ts';
 import { EXIT, Failure, FaultShown, usage } from '../io.ts';
 import { confirm } from '../prompt.ts';
 import type { Session } from '../session.ts';
 import { pairs } from '../table.ts';
 import { run, untilServing } from './system.ts';
+import { checkPassphraseFile, checkProgram } from './trusted.ts';
 import {
   CACHES,
   DAEMON_UNIT,
@@ -48,11 +40,7 @@ export type InstallOptions = {
 };
 export type UninstallOptions = { deleteData?: boolean; root?: string };
 
-const OTHERS_WRITE = 0o022;
-const OTHERS_READ = 0o077;
-const OTHERS_USE = { folder: 0o001, file: 0o004 };
-/** The folders that systemd hides from a service with `ProtectHome`. */
-const HOMES = /^\/(?:home|root|run\/user)(?:\/|$)/;
+const UNITS_UMASK = 0o022;
 /** If systemd does not state its version: the oldest one that the settings support. */
 const SYSTEMD_DEFAULT = 250;
 const UNITS = ['countinghouse.service', 'countinghouse-signer.service'];
@@ -67,40 +55,6 @@ export async function runningProgram(): Promise<Program> {
 function systemdRelease(): number {
   const [, release] = /^systemd (\d+)/.exec(run('systemctl', ['--version'], true)) ?? [];
   return release === undefined ? SYSTEMD_DEFAULT : Number(release);
-}
-
-/** Throws `Failure` if the service could not reach the program, or if other users could change it. */
-function checkProgram({ node, script }: Program): void {
-  for (const path of [node, script]) {
-    if (HOMES.test(path)) {
-      throw new Failure(
-        `${path} lies in a home directory, which services do not see: install the package with \`npm install --global\`, or move the clone to /opt/countinghouse`,
-      );
-    }
-    for (let at = path; ; at = dirname(at)) {
-      const found = lstatSync(at);
-      const { uid, mode } = found;
-      if ((mode & (found.isDirectory() ? OTHERS_USE.folder : OTHERS_USE.file)) === 0) {
-        throw new Failure(`${at} is closed to the user of the service: install the package again after \`umask 022\``);
-      }
-      const isSticky = (mode & 0o1000) !== 0;
-      if (uid !== 0 || ((mode & OTHERS_WRITE) !== 0 && !isSticky)) {
-        throw new Failure(
-          `${at} can be changed by others than root, and so could the service: chown it to root, and chmod go-w`,
-        );
-      }
-      if (dirname(at) === at) break;
-    }
-  }
-}
-
-function checkPassphraseFile(path: string): void {
-  if (!/^\/[^\s:%"'\\]+$/.test(path)) throw usage('the file of the passphrase needs an absolute path without spaces');
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile()) throw usage(`${path} is no file`);
-  if (found.uid !== 0 || (found.mode & OTHERS_READ) !== 0) {
-    throw new Failure(`${path} can be read by others than root: chown root and chmod 600 it`);
-  }
 }
 
 const isOurs = (path: string): boolean => readFileSync(path, 'utf8').startsWith(MARK);
@@ -157,9 +111,9 @@ export async function installSystemd(session: Session, options: InstallOptions):
     if (!existsSync('/run/systemd/system')) {
       throw new Failure('systemd does not run here: give --root FOLDER to have the files written below a folder');
     }
-    checkProgram(program);
+    checkProgram(program, realpathSync(PACKAGE_FOLDER));
     // units and folders that the service's user may read, whatever root's shell has
-    process.umask(OTHERS_WRITE);
+    process.umask(UNITS_UMASK);
     if (passphraseFile !== null) checkPassphraseFile(passphraseFile);
   }
   const service: ServiceOptions = { program, separateSigner, passphraseFile, signerOnly, systemd: systemdRelease() };
