@@ -73,17 +73,22 @@ export class Session {
   }
 
   /**
-   * Writes to the data directory of a service, as the service's user if root runs the command: the service could not read
-   * root's files. A separate signer has another folder (`handOver`).
+   * Works in the wallet's folder, as its user if root runs the command: the service or its separate signer could not read root's
+   * files, and a link that its user put there leads root no further than that user may go.
    */
-  async asOwner<T>(write: () => Promise<T>): Promise<T> {
-    return this.signerSocket === null ? this.asDataUser(write) : write();
+  asOwner<T>(work: () => Promise<T>): Promise<T> {
+    return this.#as(this.signerSocket === null ? this.dataDir : this.walletFolder, work);
   }
 
   /** Works as the data directory's user if root runs the command, who may read and write what the service may not. */
-  async asDataUser<T>(work: () => Promise<T>): Promise<T> {
-    const owner = process.getuid?.() === 0 ? await this.#owner() : null;
-    if (owner === null) return work();
+  asDataUser<T>(work: () => Promise<T>): Promise<T> {
+    return this.#as(this.dataDir, work);
+  }
+
+  /** Works as the user of a folder, unless it is root's or not there. A command that has a user already keeps it. */
+  async #as<T>(folder: string, work: () => Promise<T>): Promise<T> {
+    const owner = process.geteuid?.() === 0 ? await lstat(folder).catch(() => null) : null;
+    if (owner === null || owner.uid === 0) return work();
     process.setegid?.(owner.gid);
     process.seteuid?.(owner.uid);
     try {
@@ -92,12 +97,6 @@ export class Session {
       process.seteuid?.(0);
       process.setegid?.(process.getgid?.() ?? 0);
     }
-  }
-
-  /** The user of the data directory, unless it is root's or not there. */
-  async #owner(): Promise<{ uid: number; gid: number } | null> {
-    const found = await lstat(this.dataDir).catch(() => null);
-    return found === null || found.uid === 0 ? null : found;
   }
 
   /** Prints a result: as one line of JSON, in which messages are English, or as text. */

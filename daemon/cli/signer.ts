@@ -72,17 +72,23 @@ export async function grantDirectly(session: Session, signed: readonly { grant: 
  * After root made a wallet for a separate signer: gives the files to its user, and writes the public key of backups to
  * the service's data.
  */
-export async function handOver({ signerSocket, walletFolder, dataDir, server }: Session): Promise<void> {
+export async function handOver(session: Session): Promise<void> {
+  const { signerSocket, walletFolder, dataDir, server } = session;
   if (signerSocket === null || server !== null) return;
-  const keys: Record<string, string> = {};
-  for (const name of (await readdir(walletFolder)).filter((one) => BACKUP_KEY.test(one))) {
-    keys[name] = await readFile(join(walletFolder, name), 'utf8');
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = await lstat(walletFolder);
+    // the links themselves, never their targets
+    for (const name of await readdir(walletFolder)) await lchown(join(walletFolder, name), uid, gid);
   }
-  await writeAsOwner(dataDir, keys);
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await lstat(walletFolder);
-  // the links themselves, never their targets
-  for (const name of await readdir(walletFolder)) await lchown(join(walletFolder, name), uid, gid);
+  await writeAsOwner(dataDir, await session.asOwner(() => backupKeysIn(walletFolder)));
+}
+
+async function backupKeysIn(folder: string): Promise<Record<string, string>> {
+  const keys: Record<string, string> = {};
+  for (const name of (await readdir(folder)).filter((one) => BACKUP_KEY.test(one))) {
+    keys[name] = await readFile(join(folder, name), 'utf8');
+  }
+  return keys;
 }
 
 /** Writes files beside the data: `process.argv` has the data's folder, stdin the files by name. */
