@@ -113,7 +113,8 @@ async function make(session: Session, file: string): Promise<Result<'backup.make
     throw new Failure(`there is nothing to back up in ${session.dataDir}`, EXIT.failed, 'backup.nothing');
   }
   const job = { dataDir: session.dataDir, file, release: version(), now: Date.now() };
-  const { bytes, manifest } = await makeBackup(job);
+  // as the service would, which can put links into its folder
+  const { bytes, manifest } = await session.asDataUser(() => makeBackup(job));
   const { made_at, fingerprint, gap = GAP } = manifest;
   return { file, bytes, made_at, fingerprint, gap };
 }

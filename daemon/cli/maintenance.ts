@@ -26,8 +26,7 @@ export function maintenanceCommand(root: Command, io: Io): void {
 async function maintenance(session: Session, { free = false, compact = false }: Options): Promise<void> {
   if (free && compact) throw usage('give --free or --compact, not both');
   if (free) return freeNow(session);
-  if (compact) return compactNow(session);
-  return list(session);
+  return session.asDataUser(() => (compact ? compactNow(session) : list(session)));
 }
 
 async function freeNow(session: Session): Promise<void> {

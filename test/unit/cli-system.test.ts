@@ -1,8 +1,19 @@
 /** How the command line meets a machine with a service: users, and a service that does not come up. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { untilServing } from '../../daemon/cli/service/system.ts';
 import type { Session } from '../../daemon/cli/session.ts';
@@ -44,6 +55,25 @@ if (process.getuid?.() === 0) {
     const run = (text: string): string =>
       execFileSync(process.execPath, ['--input-type=module', '-e', text], { encoding: 'utf8' }).trim();
 
+    const cli = (...args: string[]) => {
+      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
+      return spawnSync(process.execPath, [entry, '--data-dir', folder, ...args], { encoding: 'utf8', env: {} });
+    };
+    /** What of the folder is not of the service's user, but for the words. */
+    const foreign = (): string[] =>
+      readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((name) => name !== 'words' && statSync(join(folder, name)).uid !== NOBODY);
+    /** A backup of root, and the command that restores it into the folder. */
+    function backedUp(): { backup: string; restore: string[] } {
+      const [words, backup] = [join(folder, 'words'), join(folder, 'shop.backup')];
+      writeFileSync(words, `${'abandon '.repeat(11)}about\n`);
+      copyFileSync(join(import.meta.dirname, '../releases/0.1.0.backup'), backup);
+      chmodSync(backup, 0o600);
+      chownSync(folder, NOBODY, NOBODY);
+      return { backup, restore: ['restore', backup, '--words-file', words, '--yes'] };
+    }
+
     it('write as its user, and are root again afterwards', () => {
       chownSync(folder, NOBODY, NOBODY);
       expect(run(script('return process.geteuid()'))).toBe(`${NOBODY} 0 0`);
@@ -55,9 +85,6 @@ if (process.getuid?.() === 0) {
       chownSync(folder, NOBODY, NOBODY);
       const config = join(folder, 'countinghouse.toml');
       writeFileSync(config, '', { mode: 0o600 });
-      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
-      const cli = (command: string) =>
-        spawnSync(process.execPath, [entry, '--data-dir', folder, command], { encoding: 'utf8', env: {} });
       expect(cli('status').stderr).toContain('`systemctl start countinghouse` starts it');
       expect(cli('doctor').stdout).toMatch(
         new RegExp(`PROBLEM +configuration +.*cannot be read: EACCES: \`chown nobody ${config}\``),
@@ -65,24 +92,37 @@ if (process.getuid?.() === 0) {
     });
 
     it('restore what its user can read and start with, from a file that this user may read', () => {
-      const entry = join(import.meta.dirname, '../../daemon/cli.ts');
-      const words = join(folder, 'words');
-      const backup = join(folder, 'shop.backup');
-      writeFileSync(words, `${'abandon '.repeat(11)}about\n`);
-      copyFileSync(join(import.meta.dirname, '../releases/0.1.0.backup'), backup);
-      chmodSync(backup, 0o600);
-      chownSync(folder, NOBODY, NOBODY);
-      const cli = (...args: string[]) =>
-        spawnSync(process.execPath, [entry, '--data-dir', folder, ...args], { encoding: 'utf8', env: {} });
-      const restore = ['restore', backup, '--words-file', words, '--yes'];
+      const { backup, restore } = backedUp();
       expect(cli(...restore)).toMatchObject({ status: 1, stderr: expect.stringContaining('cannot be read (EACCES)') });
       chownSync(backup, NOBODY, NOBODY);
       expect(cli(...restore)).toMatchObject({ status: 0, stderr: '' });
-      const restored = readdirSync(folder, { recursive: true })
-        .map(String)
-        .filter((name) => name !== 'words');
-      expect(restored).toContain('countinghouse.db');
-      expect(restored.filter((name) => statSync(join(folder, name)).uid !== NOBODY)).toEqual([]);
+      expect(readdirSync(folder)).toContain('countinghouse.db');
+      expect(foreign()).toEqual([]);
+    });
+
+    it('back it up and write it anew while the service does not answer, and follow none of its links', () => {
+      const { backup, restore } = backedUp();
+      chownSync(backup, NOBODY, NOBODY);
+      expect(cli(...restore)).toMatchObject({ status: 0, stderr: '' });
+      const again = join(folder, 'again.backup');
+      const [config, database] = ['toml', 'db'].map((end) => join(folder, `countinghouse.${end}`)) as [string, string];
+      const hidden = join(folder, '..', `${basename(folder)}-hidden`);
+      rmSync(config, { force: true });
+      writeFileSync(hidden, 'of root', { mode: 0o600 });
+      symlinkSync(hidden, config);
+      expect(cli('backup', again)).toMatchObject({ status: 1, stderr: expect.stringContaining('EACCES') });
+      rmSync(config);
+      expect(cli('backup', again)).toMatchObject({ status: 0, stderr: '' });
+      expect(cli('maintenance', '--compact', '--yes')).toMatchObject({ status: 0, stderr: '' });
+      expect(foreign()).toEqual([]);
+      renameSync(database, hidden);
+      chownSync(hidden, 0, 0);
+      symlinkSync(hidden, database);
+      for (const options of [[], ['--compact', '--yes']]) {
+        const { status, stderr } = cli('maintenance', ...options);
+        expect([status, stderr]).toEqual([1, expect.stringContaining('unable to open database file')]);
+      }
+      rmSync(hidden);
     });
 
     it('are root again after a failure, too', () => {
