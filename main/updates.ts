@@ -48,11 +48,19 @@ export function watchUpdates(
   updater.autoInstallOnAppQuit = false;
   updater.allowDowngrade = false;
   updater.on('error', (error) => log(`The update failed: ${error.message}`));
+  /** The version that would be fetched now: of the last answer, which a later one may have replaced. Null: unsigned. */
+  let offered: string | null = null;
   updater.on('update-available', (release) => {
     const { version } = release;
-    if (!isSigned(release, key)) return log(`The update ${version} is not signed by the maker of this program`);
+    const signed = isSigned(release, key);
+    offered = signed ? version : null;
+    if (!signed) return log(`The update ${version} is not signed by the maker of this program`);
     void asks(text('updateThere', { version }), text('updateFetch'), [text('later'), text('fetch')]).then(
-      (yes) => (yes ? updater.downloadUpdate() : undefined),
+      (yes) => {
+        if (yes && offered === version) return updater.downloadUpdate();
+        if (yes) log(`The update ${version} was not fetched: meanwhile another one is offered`);
+        return undefined;
+      },
       (error: Error) => log(`The update failed: ${error.message}`),
     );
   });

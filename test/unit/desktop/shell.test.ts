@@ -477,7 +477,7 @@ describe('links, notices and updates', () => {
       quitAndInstall: vi.fn(),
       on: (name: string, listener: never) => on.set(name, listener),
     };
-    let answer = false;
+    let answer: boolean | Promise<boolean> = false;
     const asks = vi.fn(async () => answer);
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const pem = (key: KeyObject, type: 'spki' | 'pkcs8') => key.export({ type, format: 'pem' }) as string;
@@ -497,13 +497,25 @@ describe('links, notices and updates', () => {
       { ...signed, files: [] },
       { ...release, signature: foreign },
       { ...release, signature: '' },
+      // what a web installer would fetch beside it
+      { ...signed, packages: { x64: { path: 'b.7z', sha512: 'abd' } } },
     ])
       on.get('update-available')!(forged);
     expect(asks).not.toHaveBeenCalled();
-    expect(logged.length).toBe(7);
+    expect(logged.length).toBe(8);
     on.get('update-available')!(signed);
     await until('the user was asked', async () => asks.mock.calls.length === 1);
     expect(updater.downloadUpdate).not.toHaveBeenCalled();
+    // the updater fetches what was offered last, not what the question named
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    answer = promise;
+    on.get('update-available')!(signed);
+    on.get('update-available')!({ ...release, version: '3.0.0' });
+    resolve(true);
+    const { calls } = updater.downloadUpdate.mock;
+    await until('the answer was heard', async () => logged.length === 10 || calls.length > 0);
+    expect(updater.downloadUpdate).not.toHaveBeenCalled();
+    expect(logged.at(-1)).toContain('2.0.0 was not fetched');
     answer = true;
     on.get('update-available')!(signed);
     await until('it is fetched', async () => updater.downloadUpdate.mock.calls.length === 1);
