@@ -82,6 +82,7 @@ export class ServerCalls {
   readonly #idle: { line: Line; timer: NodeJS.Timeout }[] = [];
   readonly #waiting: (() => void)[] = [];
   #used = 0;
+  #renewals = 0;
 
   constructor(folder: string, release: string) {
     this.#open = () => openLine(folder, release);
@@ -91,14 +92,15 @@ export class ServerCalls {
   readonly call: Call = async (method, params) => {
     while (this.#used >= LINES_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#used += 1;
+    const at = this.#renewals;
     try {
       const kept = this.#kept();
-      if (kept === null) return await this.#over(await this.#open(), method, params);
+      if (kept === null) return await this.#over(await this.#open(), at, method, params);
       try {
-        return await this.#over(kept, method, params);
+        return await this.#over(kept, at, method, params);
       } catch (error) {
         if (!(error instanceof Unavailable) || rulesOf(method).does !== 'reads') throw error;
-        return await this.#over(await this.#open(), method, params);
+        return await this.#over(await this.#open(), at, method, params);
       }
     } finally {
       this.#used -= 1;
@@ -106,8 +108,9 @@ export class ServerCalls {
     }
   };
 
-  /** Ends the connections that wait. The next call opens another, which tells the server of this computer anew. */
+  /** Ends the connections: those in use after their call. The next call opens another, which tells the server of this computer anew. */
   renew(): void {
+    this.#renewals += 1;
     for (const { line, timer } of this.#idle.splice(0)) {
       clearTimeout(timer);
       line.close();
@@ -122,11 +125,13 @@ export class ServerCalls {
     return null;
   }
 
-  async #over<M extends Method>(line: Line, method: M, params: Params<M>): Promise<Result<M>> {
+  /** `at`: how many renewals there had been when the call began. */
+  async #over<M extends Method>(line: Line, at: number, method: M, params: Params<M>): Promise<Result<M>> {
     try {
       return await line.call(method, params);
     } finally {
-      this.#keep(line);
+      if (at === this.#renewals) this.#keep(line);
+      else line.close();
     }
   }
 

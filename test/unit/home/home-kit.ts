@@ -4,6 +4,7 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterEach, beforeEach } from 'vitest';
 import { joinServer } from '../../../daemon/home/dial.ts';
 import { walletFolderIn, writeServer } from '../../../daemon/home/place.ts';
@@ -53,6 +54,7 @@ export async function serverIn(
   const dataDir = join(stage.root, name);
   await mkdir(dataDir);
   let woken = 0;
+  let greetings = 0;
   const machines = new Machines({
     dataDir,
     now: () => stage.clock,
@@ -63,7 +65,10 @@ export async function serverIn(
     writeOnce: write,
   });
   const http = createServer();
-  http.on('upgrade', (request, socket, head) => machines.upgrade(request, socket, head, answers));
+  http.on('upgrade', (request, socket, head) => {
+    greetings += 1;
+    machines.upgrade(request, socket, head, answers);
+  });
   const url = await listening(http);
   stage.undo.push(() => machines.close());
   const clientOf = () =>
@@ -77,12 +82,12 @@ export async function serverIn(
     });
   const signer = clientOf();
   stage.undo.push(() => signer.close());
-  return { dataDir, machines, signer, url, woken: () => woken };
+  return { dataDir, machines, signer, url, woken: () => woken, greetings: () => greetings };
 }
 
 /**
- * A tunnel that ends every connection once the home side has said so many bytes since `arm`. `turns`: how often the side that speaks has
- * changed: on a slow link each costs the time of one way.
+ * A tunnel that ends every connection once the home side has said so many bytes since `arm`, or at once by `cut`. `turns`: how often the
+ * side that speaks has changed: on a slow link each costs the time of one way.
  */
 export async function tunnel(to: string) {
   let left = Number.POSITIVE_INFINITY;
@@ -92,8 +97,11 @@ export async function tunnel(to: string) {
     if (side !== last) turns++;
     last = side;
   };
+  const open = new Set<Duplex>();
   const server = createTcp((near) => {
     const far = connect(Number(new URL(to).port), '127.0.0.1');
+    open.add(near);
+    near.once('close', () => open.delete(near));
     for (const side of [near, far]) side.on('error', () => {});
     far.pipe(near);
     far.on('data', () => spoke('server'));
@@ -110,6 +118,9 @@ export async function tunnel(to: string) {
   return {
     url,
     turns: () => turns,
+    cut: () => {
+      for (const one of open) one.destroy();
+    },
     arm: (bytes: number) => {
       left = bytes;
     },
