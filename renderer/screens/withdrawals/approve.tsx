@@ -205,6 +205,8 @@ function Body({ task, read, speed, chooseSpeed, busy, again }: BodyProps): React
         <Transaction view={view} raw={proposed.preview?.raw ?? null} verdicts={verdicts} />
       </div>
       <Decision
+        // what was compared and typed for the former proposal counts for no other one
+        key={busy ? 'former' : 'read'}
         task={task}
         request={request}
         verdicts={pays ? view.payments.map(({ address }) => verdicts[address] ?? null) : []}

@@ -1,0 +1,118 @@
+/** The console beside a service that lies, or whose answers are lost: what is shown is what is signed, and what was compared is what is paid. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumTitle, hasChromium } from '../support/chromium.ts';
+import { Lies } from './lying-kit.ts';
+
+const OURS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kkxkgs6';
+const THIEFS = 'rltc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qn2kq7e';
+
+const WITHDRAWAL = {
+  id: 7,
+  uuid: '018f0000-0000-7000-8000-000000000007',
+  business_id: 1,
+  business: 'Shop',
+  network: 'sandbox',
+  crypto: 'LTC',
+  origin: 'operator',
+  refund_of: null,
+  amount: '1.5',
+  sweep: false,
+  usd_value: null,
+  address: OURS,
+  state: 'requested',
+  reason: null,
+  problem: null,
+  approved_by: null,
+  approved_at: null,
+  deadline_at: null,
+  fee_max: '0.001',
+  fee: null,
+  fee_crypto: 'LTC',
+  tx_id: null,
+  canceling: false,
+  created_at: '2026-11-20T10:00:00.000Z',
+  updated_at: '2026-11-20T10:00:00.000Z',
+};
+
+const NOTHING_KNOWN = {
+  valid: true,
+  cost: null,
+  label: null,
+  since: null,
+  paid: 0,
+  unasked: 0,
+  last: null,
+  first_approved_at: null,
+  most: null,
+  lookalikes: [],
+};
+
+/** The proposal of a payment on the sandbox, whose transactions have no bytes. */
+const proposed = (address: string, amount = '1.5', speed = '0.0001') => ({
+  withdrawals: [WITHDRAWAL],
+  why: null,
+  collect: null,
+  preview: {
+    crypto: 'LTC',
+    purpose: 'pay',
+    intents: [
+      {
+        uuid: WITHDRAWAL.uuid,
+        network: 'sandbox',
+        accountNo: 0,
+        chain: 'LTC',
+        asset: 'LTC',
+        address,
+        units: `${BigInt(Number(amount) * 1e8)}`,
+        sweep: false,
+        coins: null,
+        feeMax: '100000',
+      },
+    ],
+    raw: null,
+    outputs: [{ address, groups: address, amount, usd_value: null, change: false, change_index: null }],
+    inputs: ['00'.repeat(32)],
+    fee: speed,
+    fee_crypto: 'LTC',
+    fee_usd: null,
+    fee_max: '0.001',
+    fee_max_usd: null,
+    usd_rate: null,
+    fee_rate: '1',
+    vsize: 141,
+    warnings: [],
+    notes: [],
+    outside: false,
+    until: Date.now() + 3_600_000,
+    speeds: ['slow', 'normal', 'fast'].map((one) => ({ speed: one, minutes: 10, fee: '0.0001', fee_usd: null })),
+  },
+});
+
+describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that lies'), () => {
+  let lies: Lies;
+  beforeAll(async () => {
+    lies = await Lies.open();
+  });
+  afterAll(async () => {
+    await lies?.close();
+  });
+
+  it('takes no comparison for a payment that came in the place of the compared one', async () => {
+    const fast = Promise.withResolvers<unknown>();
+    const page = await lies.show('withdrawals/7/approve', {
+      'withdrawal.propose': (input) => ('speed' in input && input.speed === 'fast' ? fast.promise : proposed(OURS)),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+    });
+    const compared = page.getByRole('checkbox', { name: /^I compared all/ });
+    const approve = page.getByRole('button', { name: /^Approve and send/ });
+    await compared.check();
+    expect(await approve.isEnabled()).toBe(true);
+    await page.getByRole('radio', { name: /^Fast/ }).check();
+    // the former one is still shown
+    await compared.check();
+    fast.resolve(proposed(THIEFS));
+    await page.getByText('33g0', { exact: true }).waitFor();
+    expect(await compared.isChecked()).toBe(false);
+    expect(await approve.isEnabled()).toBe(false);
+  });
+});
