@@ -223,9 +223,15 @@ export const WITHDRAWALS = {
     z.object({ withdrawals: z.array(WithdrawalShape), next: Id.nullable() }),
   ),
   'withdrawal.show': reads(z.strictObject({ id: WithdrawalNumber }), z.object({ withdrawal: WithdrawalDetailShape })),
-  /** `amount` null: everything, less the fee. */
+  /** `amount` null: everything, less the fee. `request`: the caller's own id of it: the same one gets the same withdrawal. */
   'withdrawal.add': changes(
-    z.strictObject({ business: Text, crypto: Text, address: Text, amount: PositiveDecimal.nullable() }),
+    z.strictObject({
+      business: Text,
+      crypto: Text,
+      address: Text,
+      amount: PositiveDecimal.nullable(),
+      request: z.uuid().optional(),
+    }),
     z.object({ withdrawal: WithdrawalShape }),
     { approves: ({ business }) => ({ by: 'policy', business }) },
   ),

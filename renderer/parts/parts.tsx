@@ -188,8 +188,11 @@ function Refusal({ error }: { error: Error }): ReactNode {
   return words === undefined ? <Said text={error.message} /> : `${words}.`;
 }
 
+/** `changes`: it is not known what became of the call if it was not answered. */
+type ProblemProps = { error: Error; means?: string; changes?: boolean; retry?: () => void };
+
 /** An error of a call in words. `means`: what it means for the money. */
-export function Problem({ error, means, retry }: { error: Error; means?: string; retry?: () => void }): ReactNode {
+export function Problem({ error, means, changes = false, retry }: ProblemProps): ReactNode {
   const t = useText(TEXTS);
   const offline = error instanceof NotConnected;
   const again = retry && (
@@ -199,8 +202,8 @@ export function Problem({ error, means, retry }: { error: Error; means?: string;
   );
   return (
     <Notice tone="bad" title={offline ? t('noAnswer') : t('failedTitle')} actions={again}>
-      {offline ? t('noAnswerMeans') : <Reason error={error} />}
-      {means && ` ${means}`}
+      {offline ? t(changes ? 'maybeDone' : 'noAnswerMeans') : <Reason error={error} />}
+      {means && !(offline && changes) && ` ${means}`}
     </Notice>
   );
 }

@@ -13,6 +13,7 @@ export default texts(
     loading: 'Loading',
     noAnswer: 'Countinghouse does not answer',
     noAnswerMeans: 'Payments are still watched if the service runs. No money moves from here until it answers.',
+    maybeDone: 'Whether it was done is not known: look before you ask for it again.',
     failedTitle: 'This did not work',
     more: 'Show more',
     table: 'Show as table',
@@ -54,6 +55,7 @@ export default texts(
     noAnswer: 'Countinghouse antwortet nicht',
     noAnswerMeans:
       'Zahlungen werden weiter beobachtet, wenn der Dienst läuft. Von hier bewegt sich kein Geld, bis er antwortet.',
+    maybeDone: 'Ob es geschehen ist, ist nicht bekannt: Sehen Sie nach, bevor Sie es noch einmal verlangen.',
     failedTitle: 'Das hat nicht geklappt',
     more: 'Mehr zeigen',
     table: 'Als Tabelle zeigen',

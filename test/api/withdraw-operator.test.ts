@@ -50,6 +50,24 @@ async function approval(id: string) {
   return { proposal: { kind: 'pay' as const, id }, approvals };
 }
 
+describe('asking', () => {
+  const same = '0b7c1d6e-5a51-4b5e-9b52-3f1d2c4b6a70';
+  const other = '0b7c1d6e-5a51-4b5e-9b52-3f1d2c4b6a71';
+
+  it('with the same id gets the same withdrawal, at once and one after the other; with another one, or none, another', async () => {
+    const asked = { business: BUSINESS, crypto: 'LTC', address: fresh(), amount: '0.25' };
+    const ask = async (request?: string): Promise<number> =>
+      (await operator.call('withdrawal.add', { ...asked, ...(request && { request }) })).withdrawal.id;
+    const [first, second] = await Promise.all([ask(same), ask(same)]);
+    const ids = [first, second, await ask(same), await ask(other), await ask(), await ask()];
+    expect(ids).toEqual([first, first, first, ...[1, 2, 3].map((more) => first + more)]);
+    const changed = operator.call('withdrawal.add', { ...asked, amount: '0.5', request: same });
+    expect(await refusal(changed)).toBe('idempotency.conflict');
+    for (const id of new Set(ids)) await operator.call('withdrawal.reject', { id: `${id}` });
+    expect(await ask(same)).toBe(first);
+  });
+});
+
 describe('deciding', () => {
   it('two who approve at once: one of them does, and the recipient is paid once', async () => {
     const address = fresh();

@@ -1,7 +1,7 @@
 /** The console beside a service that lies, or whose answers are lost: what is shown is what is signed, and what was compared is what is paid. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
-import { Lies } from './lying-kit.ts';
+import { Lies, Lost } from './lying-kit.ts';
 
 const OURS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kkxkgs6';
 const THIEFS = 'rltc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qn2kq7e';
@@ -114,5 +114,38 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await page.getByText('33g0', { exact: true }).waitFor();
     expect(await compared.isChecked()).toBe(false);
     expect(await approve.isEnabled()).toBe(false);
+  });
+
+  it('asks for a withdrawal once, however often the answer is lost, and says that it may have been asked for', async () => {
+    const page = await lies.show('withdrawals/new', {
+      'policy.show': () => ({ policy: { mode: 'automatic' } }),
+      'addressBook.list': () => ({ addresses: [] }),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+      'withdrawal.add': () => Promise.reject(new Lost()),
+    });
+    const send = page.getByRole('button', { name: 'Send it now' });
+    const amount = page.getByLabel('Amount in LTC');
+    const problem = page.getByRole('alert');
+    const press = async () => {
+      await send.click();
+      await problem.waitFor();
+    };
+    await amount.fill('1.5');
+    await page.getByLabel('LTC address of the recipient').fill(OURS);
+    await press();
+    expect(await problem.textContent()).toBe(
+      ' Countinghouse does not answerWhether it was done is not known: look before you ask for it again.',
+    );
+    await press();
+    await amount.fill('2');
+    await press();
+    await amount.fill('1.5');
+    await press();
+    const asked = lies.inputsOf('withdrawal.add') as { amount: string; request: string }[];
+    expect(asked.map((one) => one.amount)).toEqual(['1.5', '1.5', '2', '1.5']);
+    const [first, second, third, fourth] = asked.map(({ request }) => request);
+    expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect([second, fourth]).toEqual([first, first]);
+    expect(third).not.toBe(first);
   });
 });

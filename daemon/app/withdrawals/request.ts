@@ -20,6 +20,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
+import { once } from '../idempotency.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
@@ -184,12 +185,17 @@ function whyApprove(
   return why ?? (isPlain ? null : message('ask.not_plain'));
 }
 
-/** An operator's own withdrawal. `amount` null: everything, less the fee. Throws `Rejected`. */
+/**
+ * An operator's own withdrawal. `amount` null: everything, less the fee. `request`: the same one gets the same withdrawal; null: each call
+ * makes one. Throws `Rejected`.
+ */
 export async function requestByOperator(
   app: App,
   business: Business,
-  { crypto, address, amount }: { crypto: string; address: string; amount: string | null },
+  asked: { crypto: string; address: string; amount: string | null },
+  request: string | null,
 ): Promise<WithdrawalRow> {
+  const { crypto, address, amount } = asked;
   const asset = findAsset(crypto);
   // an asset that the business no longer takes may still have a balance
   if (!asset || !canSpend(app, business, asset)) {
@@ -202,7 +208,15 @@ export async function requestByOperator(
   }
   const wanted: NewWithdrawal = { asset, units, address, origin: 'operator' };
   const feeRate = await estimateHighestFee(app, business, () => wanted);
-  return app.store.write((tx) => requestWithdrawal(app, tx, business, wanted, feeRate));
+  const { id: businessId } = business;
+  return app.store.write((tx) => {
+    const repeatable = { businessId, route: 'operator.withdraw', key: request, body: asked, forever: true };
+    const { body } = once(app, tx, repeatable, () => {
+      const { id } = requestWithdrawal(app, tx, business, wanted, feeRate);
+      return { status: 200, body: `${id}` };
+    });
+    return withdrawalOf(tx, Number(body));
+  });
 }
 
 type Case = { business: Business; account: Account; chain: ChainRuntime; wanted: NewWithdrawal; feeRate: bigint };

@@ -94,8 +94,8 @@ export const WITHDRAWAL_METHODS: Methods = {
     const { row, spend, versions } = showWithdrawal(app, id);
     return { withdrawal: detailJson(app, row, spend, versions) };
   },
-  'withdrawal.add': async ({ app }, { business, crypto, address, amount }) => {
-    const row = await requestByOperator(app, findBusiness(app, business), { crypto, address, amount });
+  'withdrawal.add': async ({ app }, { business, request = null, ...asked }) => {
+    const row = await requestByOperator(app, findBusiness(app, business), asked, request);
     return { withdrawal: withdrawalJson(app, row) };
   },
   'withdrawal.recipient': async ({ app }, { business, crypto, address, amount }) => {

@@ -5,22 +5,13 @@
 import { useCallback, useEffect, useState } from 'react';
 import { CallError, type Params } from '../../bridge.ts';
 import { useChange } from '../../data.tsx';
+import { newRequest } from '../../parts/request.ts';
 
 const PENDING = 'countinghouse-till-pending';
-const UUID_BYTES = 16;
 const AGAIN_MS = 3_000;
 const SERVER_FAULT = 500;
 type SaleFields = Omit<Params<'counter.sell'>, 'request'>;
 type Pending = Params<'counter.sell'>;
-
-/** A random UUID (RFC 9562, version 4). Browsers give pages without TLS no function for it. */
-function newRequest(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(UUID_BYTES));
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
 
 function stored(): Pending | null {
   try {

@@ -174,7 +174,7 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
       {isReal && (
         <Passphrase label={t('passphrase')} value={passphrase} type={setPassphrase} error={error} wait={tries.wait} />
       )}
-      {error && !isWrongPassphrase(error) && <Problem error={error} means={t('notSaved')} />}
+      {error && !isWrongPassphrase(error) && <Problem error={error} means={t('notSaved')} changes />}
       <button type="submit" className="button filled large" disabled={!isReady}>
         {t(working ? 'saving' : 'save')}
       </button>

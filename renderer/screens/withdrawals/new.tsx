@@ -1,5 +1,5 @@
 /** A new withdrawal: what, how much, to whom. It moves nothing: it is approved on the next screen. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { findAsset } from '../../../daemon/domain/assets.ts';
 import { isMovedElsewhere } from '../../../daemon/domain/watch-only.ts';
 import { cellsOf } from '../../../daemon/operator/address.ts';
@@ -12,6 +12,7 @@ import { Field, Select } from '../../parts/controls.tsx';
 import { exact, isZero, typed } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
+import { newRequest } from '../../parts/request.ts';
 import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
 import { Practice, useAsks } from './practice.tsx';
@@ -40,6 +41,7 @@ function Form({ business }: { business: Business }): ReactNode {
   const [all, setAll] = useState(false);
   const [address, setAddress] = useState('');
   const add = useChange('withdrawal.add', 'withdrawal.', 'business.');
+  const requestOf = useRequests();
   const to = address.trim();
   const input = { business: `${business.id}`, crypto, address: to };
   const known = useCall('withdrawal.recipient', input, { enabled: to.length >= 14 && crypto !== '' });
@@ -50,7 +52,8 @@ function Form({ business }: { business: Business }): ReactNode {
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
     if (!isAmount || !isAddress) return;
-    const { withdrawal } = await add.mutateAsync({ ...input, amount: all ? null : amount });
+    const asked = { ...input, amount: all ? null : amount };
+    const { withdrawal } = await add.mutateAsync({ ...asked, request: requestOf(asked) });
     go(href('withdrawals', `${withdrawal.id}`, ...(withdrawal.state === 'requested' ? ['approve'] : [])));
   }
   return (
@@ -80,7 +83,7 @@ function Form({ business }: { business: Business }): ReactNode {
         <MovedElsewhere business={business} />
         {business.network === 'sandbox' && <Practice business={business} crypto={crypto} choose={setAddress} />}
         {isAddress && known.data && <Preview address={to} known={known.data} />}
-        {add.error && <Problem error={add.error} means={t('nothingMoved')} />}
+        {add.error && <Problem error={add.error} means={t('nothingMoved')} changes />}
         <div className="actions">
           <button
             type="submit"
@@ -95,6 +98,17 @@ function Form({ business }: { business: Business }): ReactNode {
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
     </div>
   );
+}
+
+/** What is asked for again, since its answer was lost, is the same request. */
+function useRequests(): (asked: object) => string {
+  const known = useRef(new Map<string, string>());
+  return (asked) => {
+    const key = JSON.stringify(asked);
+    const request = known.current.get(key) ?? newRequest();
+    known.current.set(key, request);
+    return request;
+  };
 }
 
 function NoFunds({ business }: { business: Business }): ReactNode {

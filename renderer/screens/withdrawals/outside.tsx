@@ -225,7 +225,7 @@ function SignedText({ take }: { take(text: string): void }): ReactNode {
 /** Why it is not sent, and the way out where somebody altered it: the same coins go to an address of the account first. */
 function Refused({ error, one }: { error: Error; one: Detail }): ReactNode {
   const t = useText(TEXTS);
-  if (!isAltered(error)) return <Problem error={error} means={t('refused')} />;
+  if (!isAltered(error)) return <Problem error={error} means={t('refused')} changes />;
   return (
     <>
       <Notice tone="bad" title={t('altered')}>

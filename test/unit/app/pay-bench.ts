@@ -266,7 +266,7 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     const business = app.directory.business(bench.businessId);
     const { asset } = this.chain;
     const amount = units === null ? null : formatUnits(units, assetOf(asset));
-    return (await requestByOperator(app, business, { crypto: asset, address, amount })).id;
+    return (await requestByOperator(app, business, { crypto: asset, address, amount }, null)).id;
   }
 
   approve(id: number, feeMax?: bigint, holdsMs = DAY_MS): Promise<WithdrawalRow> {
