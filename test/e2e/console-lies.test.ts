@@ -148,4 +148,47 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect([second, fourth]).toEqual([first, first]);
     expect(third).not.toBe(first);
   });
+
+  it.each([
+    { name: 'another address', lie: proposed(THIEFS), amount: '1.5' },
+    { name: 'another amount', lie: proposed(OURS, '3'), amount: '1.5' },
+    { name: 'another address for everything', lie: proposed(THIEFS), amount: null },
+  ])(
+    'shows no review of a withdrawal that was typed a moment ago, and comes back with $name',
+    async ({ lie, amount }) => {
+      const page = await lies.show('withdrawals/new', {
+        'policy.show': () => ({ policy: { mode: 'manual' } }),
+        'addressBook.list': () => ({ addresses: [] }),
+        'withdrawal.add': () => ({ withdrawal: WITHDRAWAL }),
+        'withdrawal.propose': () => lie,
+        // he says that it was paid before, so that nobody compares it
+        'withdrawal.recipient': ({ address }) => ({
+          ...NOTHING_KNOWN,
+          paid: 3,
+          last: { address, at: '2026-11-01T00:00:00.000Z' },
+          first_approved_at: '2026-10-01T00:00:00.000Z',
+        }),
+      });
+      if (amount === null) await page.getByRole('checkbox', { name: 'Send everything, less the fee' }).check();
+      else await page.getByLabel('Amount in LTC').fill(amount);
+      await page.getByLabel('LTC address of the recipient').fill(OURS);
+      await page.getByRole('button', { name: 'Go on to the review' }).click();
+      await page.getByText('Do not approve anything').waitFor();
+      expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
+    },
+  );
+
+  it('shows the review of a withdrawal that comes back as it was typed', async () => {
+    const page = await lies.show('withdrawals/new', {
+      'policy.show': () => ({ policy: { mode: 'manual' } }),
+      'addressBook.list': () => ({ addresses: [] }),
+      'withdrawal.add': () => ({ withdrawal: WITHDRAWAL }),
+      'withdrawal.propose': () => proposed(OURS),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+    });
+    await page.getByLabel('Amount in LTC').fill('01,50');
+    await page.getByLabel('LTC address of the recipient').fill(`  ${OURS} `);
+    await page.getByRole('button', { name: 'Go on to the review' }).click();
+    await page.getByRole('button', { name: 'Approve and send 1.5\u00a0LTC' }).waitFor();
+  });
 });

@@ -9,6 +9,7 @@ import { RefundState } from '../../parts/refund-state.tsx';
 import { go, href } from '../../router.ts';
 import { holds, RefundLinks, useMakeLink, useRefundLinks } from '../refunds/refund-links.tsx';
 import REFUNDS from '../refunds/texts.ts';
+import { keepTyped } from '../withdrawals/typed.ts';
 import { coinOf, type Item, isElsewhere, type T } from './item.ts';
 
 type Choice = 'link' | 'back' | 'count' | 'keep';
@@ -56,8 +57,12 @@ export function Decide({ item, t }: { item: Item; t: T }): ReactNode {
     else if (choice === 'count') accept.mutate({ id: item.id });
     else if (choice === 'keep') keep.mutate({ id: item.id });
     else if (address.trim() !== '') {
-      const sent = { id: item.id, address: address.trim() };
-      refund.mutate(sent, { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) });
+      const to = address.trim();
+      const review = ({ id }: { id: number }): void => {
+        keepTyped(id, { to });
+        go(href('withdrawals', `${id}`, 'approve'));
+      };
+      refund.mutate({ id: item.id, address: to }, { onSuccess: ({ withdrawal }) => review(withdrawal) });
     }
   };
   const field = (

@@ -9,6 +9,7 @@ import { Coin, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useMakeLink } from '../refunds/refund-links.tsx';
 import REFUNDS from '../refunds/texts.ts';
+import { keepTyped } from '../withdrawals/typed.ts';
 import type { T } from './invoices.tsx';
 import type { Detail } from './panel.tsx';
 
@@ -170,7 +171,12 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
     if (!isReady) return;
     refund.mutate(
       { invoice: invoice.slug, address: to, amount, crypto },
-      { onSuccess: ({ withdrawal }) => go(href('withdrawals', `${withdrawal.id}`, 'approve')) },
+      {
+        onSuccess: ({ withdrawal }) => {
+          keepTyped(withdrawal.id, { to, amount });
+          go(href('withdrawals', `${withdrawal.id}`, 'approve'));
+        },
+      },
     );
   };
   return (

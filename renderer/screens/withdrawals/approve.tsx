@@ -24,6 +24,7 @@ import { Recipient, type Verdict } from './recipient.tsx';
 import { isWaiting } from './state.tsx';
 import TEXTS from './texts.ts';
 import { Transaction } from './transaction.tsx';
+import { typedOf } from './typed.ts';
 import './approve.css';
 
 export type Task =
@@ -37,7 +38,7 @@ type ProposalQuery = { proposed: Proposed; request: ApprovalRequest | null };
 const proposalOf = (task: Task, speed: Speed): Proposal => (task.kind === 'pay' ? { ...task, speed } : task);
 
 function askedOf(task: Task): OperatorRequest {
-  if (task.kind === 'pay') return { kind: 'approve' };
+  if (task.kind === 'pay') return { kind: 'approve', expected: typedOf(task.id) };
   return task.kind === 'batch' ? { kind: 'batch', count: task.ids.length } : { kind: task.kind };
 }
 

@@ -17,6 +17,7 @@ import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
 import { Practice, useAsks } from './practice.tsx';
 import TEXTS from './texts.ts';
+import { keepTyped } from './typed.ts';
 import './withdrawals.css';
 
 const AMOUNT = /^\d{1,30}(\.\d{1,30})?$/;
@@ -54,6 +55,7 @@ function Form({ business }: { business: Business }): ReactNode {
     if (!isAmount || !isAddress) return;
     const asked = { ...input, amount: all ? null : amount };
     const { withdrawal } = await add.mutateAsync({ ...asked, request: requestOf(asked) });
+    keepTyped(withdrawal.id, { to, ...(all ? {} : { amount }) });
     go(href('withdrawals', `${withdrawal.id}`, ...(withdrawal.state === 'requested' ? ['approve'] : [])));
   }
   return (
