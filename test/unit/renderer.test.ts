@@ -24,7 +24,7 @@ import {
 } from '../../renderer/parts/format.ts';
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import KINDS from '../../renderer/screens/alerts/kind-texts.ts';
-import { amountOf, press, tipOn } from '../../renderer/screens/counter/amount.ts';
+import { amountOf, digitsOf, press, tipOn } from '../../renderer/screens/counter/amount.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 import { daysOfMonth, monthsUntil } from '../../renderer/screens/invoices/months.ts';
 import { SUBJECTS_DE } from '../../renderer/screens/sources/subjects-de.ts';
@@ -124,6 +124,20 @@ describe('the keypad', () => {
     expect([amountOf(''), amountOf('5'), amountOf('00')]).toEqual(['0.00', '0.05', '0.00']);
     expect(['0', '0', '5', 'Backspace', '7', '00'].reduce(press, '')).toBe('700');
     expect('1234567890'.split('').reduce(press, '')).toBe('123456789');
+  });
+
+  it.each([
+    ['12.4', 2, '12.40'],
+    ['12.40', 2, '12.40'],
+    ['500', 2, '500.00'],
+    ['007', 2, '7.00'],
+    // a currency without cents
+    ['500', 0, '500'],
+    ['12.00', 0, '12'],
+    ['12.40', 0, '0'],
+    ...['', '-5', '1,5', '1e3', '1 000', '１２', '1.234', '12345678', 'NaN'].map((text) => [text, 2, '0.00'] as const),
+  ] as const)('begins with the amount %s of a link, in a currency with %d decimals, as %s', (text, decimals, shown) => {
+    expect(amountOf(digitsOf(text, decimals), decimals)).toBe(shown);
   });
 });
 

@@ -10,6 +10,14 @@ export const amountOf = (digits: string, decimals = CENTS): string => {
   return `${padded.slice(0, -CENTS)}.${padded.slice(-CENTS)}`;
 };
 
+/** The digits of a decimal; none for a text that is no amount of a currency with so many decimals. */
+export function digitsOf(amount: string, decimals: number): string {
+  const [, whole = '', cents = ''] = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(amount) ?? [];
+  const part = cents.padEnd(CENTS, '0');
+  if (whole === '' || /[1-9]/.test(part.slice(decimals))) return '';
+  return `${whole}${part.slice(0, decimals)}`.replace(/^0+/, '');
+}
+
 export function press(digits: string, key: string): string {
   if (key === 'Backspace') return digits.slice(0, -1);
   const next = `${digits}${key}`.replace(/^0+/, '');

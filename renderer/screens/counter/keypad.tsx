@@ -9,7 +9,7 @@ import { Icon, type Shape } from '../../parts/icons.tsx';
 import { Fiat, State, type Tone } from '../../parts/parts.tsx';
 import PARTS from '../../parts/texts.ts';
 import { useHashRoute } from '../../router.ts';
-import { amountOf, CENTS, press } from './amount.ts';
+import { amountOf, CENTS, digitsOf, press } from './amount.ts';
 import type { Shop, T } from './counter.tsx';
 import { Pending } from './pending.tsx';
 import type { Selling } from './selling.ts';
@@ -19,11 +19,6 @@ const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
 const CURRENCY = 'countinghouse-till-currency';
 const NOTE_CHARS_MAX = 200;
 
-const fromAddress = (text: string | null): string => {
-  const [, whole = '', part = ''] = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(text ?? '') ?? [];
-  return `${whole}${whole === '' ? '' : part.padEnd(CENTS, '0')}`.replace(/^0+/, '');
-};
-
 const decimalsOf = (currency: string): number => FIAT[currency] ?? CENTS;
 
 type KeypadProps = { shop: Shop; selling: Selling; onSale(slug: string): void; t: T };
@@ -32,12 +27,12 @@ export function Keypad({ shop, selling, onSale, t }: KeypadProps): ReactNode {
   const language = useLanguage();
   const { up } = useConnection();
   const { query } = useHashRoute();
-  const [digits, setDigits] = useState(() => fromAddress(query.get('amount')));
   const [note, setNote] = useState('');
   const [currency, setCurrency] = useState(
     () => shop.currency ?? localStorage.getItem(CURRENCY) ?? shop.currencies[0] ?? 'EUR',
   );
   const decimals = decimalsOf(currency);
+  const [digits, setDigits] = useState(() => digitsOf(query.get('amount') ?? '', decimals));
   const { tip, field } = useTip(BigInt(digits || '0'), currency, decimals, t);
   const amount = amountOf(`${BigInt(digits || '0') + tip}`, decimals);
   const tipText = amountOf(`${tip}`, decimals);
