@@ -1,7 +1,7 @@
 /** The console beside a service that lies, or whose answers are lost: what is shown is what is signed, and what was compared is what is paid. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
-import { Lies, Lost } from './lying-kit.ts';
+import { BUSINESS, Lies, Lost } from './lying-kit.ts';
 
 const OURS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kkxkgs6';
 const THIEFS = 'rltc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qn2kq7e';
@@ -86,6 +86,31 @@ const proposed = (address: string, amount = '1.5', speed = '0.0001') => ({
     until: Date.now() + 3_600_000,
     speeds: ['slow', 'normal', 'fast'].map((one) => ({ speed: one, minutes: 10, fee: '0.0001', fee_usd: null })),
   },
+});
+
+const NONE = { count: 0, sum: '0', unvalued: 0 };
+const closing = (number: number, taken: string) => ({
+  number,
+  from: '2026-11-20T08:00:00.000Z',
+  to: '2026-11-20T18:00:00.000Z',
+  parts: [
+    {
+      currency: 'USD',
+      taken,
+      sales: { count: 1, sum: taken },
+      tips: '0',
+      kept_tips: '0',
+      refunds: NONE,
+      items: [],
+      coins: [],
+      taxes: [],
+      fees: [],
+      difference: '0',
+    },
+  ],
+  books: { agree: 1, differ: [] },
+  waiting: [],
+  mail: null,
 });
 
 describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that lies'), () => {
@@ -190,5 +215,40 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await page.getByLabel('LTC address of the recipient').fill(`  ${OURS} `);
     await page.getByRole('button', { name: 'Go on to the review' }).click();
     await page.getByRole('button', { name: 'Approve and send 1.5\u00a0LTC' }).waitFor();
+  });
+
+  it('closes no day of a business under the figures of another one, and shows the closing that was chosen', async () => {
+    const other = { ...BUSINESS, id: 2, name: 'Bar' };
+    const late = Promise.withResolvers<unknown>();
+    const page = await lies.show('closing', {
+      'business.list': () => ({ businesses: [BUSINESS, other] }),
+      'closing.next': ({ business }) => (business === '1' ? { closing: closing(4, '120'), mail_to: [] } : late.promise),
+      'closing.list': ({ business }) => ({ closings: business === '1' ? [closing(3, '90')] : [closing(4, '5')] }),
+      'closing.make': () => ({ closing: closing(4, '120') }),
+    });
+    const main = page.locator('main');
+    const close = page.getByRole('button', { name: 'Close the day' });
+    const taken = main.locator('.closing-sums dd').first();
+    await close.waitFor();
+    expect(await taken.textContent()).toBe('$120.00');
+    const shop = page.getByRole('combobox', { name: 'Business' });
+    await shop.selectOption('2');
+    await main.getByRole('link', { name: 'Number 4' }).waitFor();
+    expect([await close.count(), await taken.count()]).toEqual([0, 0]);
+    late.resolve({ closing: closing(5, '7'), mail_to: [] });
+    await close.waitFor();
+    expect(await taken.textContent()).toBe('$7.00');
+    await shop.selectOption('1');
+    await close.click();
+    await main.getByText('The day is closed, number 4').waitFor();
+    expect(await taken.textContent()).toBe('$120.00');
+    await main.getByRole('link', { name: 'Number 3' }).click();
+    await main.getByText('$90.00').first().waitFor();
+    expect(await taken.textContent()).toBe('$90.00');
+    expect(lies.inputsOf('closing.make')).toEqual([{ business: '1', number: 4, language: 'en' }]);
+    await shop.selectOption('2');
+    await main.getByRole('link', { name: 'Number 4' }).waitFor();
+    // it has no third one
+    expect([await close.count(), await taken.count()]).toEqual([0, 0]);
   });
 });

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react';
 import { type Closing, closingCsv } from '../../../daemon/contract/closing-table.ts';
 import { useCall, useChange, useConnection } from '../../data.tsx';
-import { useBusiness } from '../../frame/business.tsx';
+import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { type Translate, useLanguage, useText } from '../../i18n.ts';
 import { exact, fiat, foreign, useTimes } from '../../parts/format.ts';
@@ -28,20 +28,24 @@ const READ_EVERY_MS = 15_000;
 const NUMBER = (name: string) => [name, 'number'] as const;
 
 export default function ClosingScreen(): ReactNode {
-  const t = useText(TEXTS);
   const business = useBusiness();
+  return business && <Closings key={business.id} business={business} />;
+}
+
+function Closings({ business }: { business: Business }): ReactNode {
+  const t = useText(TEXTS);
   const { parts } = useHashRoute();
-  const ref = { business: `${business?.id}` };
-  const enabled = business !== undefined;
-  const next = useCall('closing.next', ref, { every: READ_EVERY_MS, enabled });
-  const list = useCall('closing.list', ref, { every: READ_EVERY_MS, enabled });
+  const ref = { business: `${business.id}` };
+  const next = useCall('closing.next', ref, { every: READ_EVERY_MS });
+  const list = useCall('closing.list', ref, { every: READ_EVERY_MS });
   const { up } = useConnection();
   const language = useLanguage();
   const make = useChange('closing.make', 'closing.');
   const [made, setMade] = useState<Closing | null>(null);
-  const chosen = list.data?.closings.find(({ number }) => `${number}` === (made ? `${made.number}` : parts[0]));
-  const shown = chosen ?? made ?? next.data?.closing;
-  const isOpen = chosen === undefined && made === null;
+  const wanted = parts[0] ?? (made && `${made.number}`);
+  const chosen = [...(list.data?.closings ?? []), ...(made ? [made] : [])].find(({ number }) => `${number}` === wanted);
+  const isOpen = wanted === null;
+  const shown = isOpen ? next.data?.closing : chosen;
   const mailTo = next.data?.mail_to ?? [];
   const close = (): void =>
     make.mutate(
@@ -56,8 +60,8 @@ export default function ClosingScreen(): ReactNode {
   return (
     <Page title={t('title')} back={{ to: href('counter'), name: t('counter') }} actions={actions}>
       {make.error && <Problem error={make.error} />}
-      {made && <Notice tone="good" title={t('closed', { n: made.number })} />}
-      {!isOpen && shown && <Mail closing={shown} canSend={mailTo.length > 0} t={t} />}
+      {made && chosen?.number === made.number && <Notice tone="good" title={t('closed', { n: made.number })} />}
+      {!isOpen && shown && <Mail business={business} closing={shown} canSend={mailTo.length > 0} t={t} />}
       <Answer of={next}>{() => shown && <Shown closing={shown} mailTo={isOpen ? mailTo : null} t={t} />}</Answer>
       <Earlier closings={list.data?.closings ?? []} t={t} />
       <p className="closing-files">
@@ -67,14 +71,15 @@ export default function ClosingScreen(): ReactNode {
   );
 }
 
+type MailProps = { business: Business; closing: Closing; canSend: boolean; t: T };
+
 /** The state of the e-mail about a closing, and the button that sends it again. */
-function Mail({ closing: { number, mail }, canSend, t }: { closing: Closing; canSend: boolean; t: T }): ReactNode {
-  const business = useBusiness();
+function Mail({ business, closing: { number, mail }, canSend, t }: MailProps): ReactNode {
   const language = useLanguage();
   const { full } = useTimes();
   const send = useChange('closing.mail', 'closing.');
   const isUnderWay = mail?.state === 'waiting' || mail?.state === 'sending';
-  const ask = (): void => send.mutate({ business: `${business?.id}`, number, language });
+  const ask = (): void => send.mutate({ business: `${business.id}`, number, language });
   const said = mail && MAILED[mail.state];
   return (
     <div className="closing-mail">
