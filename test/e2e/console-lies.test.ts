@@ -47,6 +47,9 @@ const NOTHING_KNOWN = {
   lookalikes: [],
 };
 
+const DAY = '2026-11-01T00:00:00.000Z';
+const PAID_BEFORE = { paid: 3, first_approved_at: '2026-10-01T00:00:00.000Z' };
+
 /** The proposal of a payment on the sandbox, whose transactions have no bytes. */
 const proposed = (address: string, amount = '1.5', speed = '0.0001') => ({
   withdrawals: [WITHDRAWAL],
@@ -251,4 +254,30 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     // it has no third one
     expect([await close.count(), await taken.count()]).toEqual([0, 0]);
   });
+
+  it.each([
+    { where: 'this computer', query: '', says: 'Same address as last time', asks: false },
+    {
+      where: 'a server',
+      query: '?server=shop',
+      says: 'The server says that you paid this address before',
+      asks: true,
+    },
+  ])(
+    'takes no server at its word that an address was paid before: on a page about $where',
+    async ({ query, says, asks }) => {
+      const page = await lies.show(
+        'withdrawals/7/approve',
+        {
+          'withdrawal.propose': () => proposed(THIEFS),
+          'withdrawal.recipient': ({ address }) => ({ ...NOTHING_KNOWN, ...PAID_BEFORE, last: { address, at: DAY } }),
+        },
+        query,
+      );
+      await page.locator('.finding').getByText(says).waitFor();
+      expect(await page.getByRole('checkbox', { name: /^I compared all/ }).count()).toBe(asks ? 1 : 0);
+      expect(await page.getByRole('button', { name: /^Approve and send/ }).isEnabled()).toBe(!asks);
+      expect(await page.locator('.checks .good').count()).toBe(asks ? 1 : 2);
+    },
+  );
 });

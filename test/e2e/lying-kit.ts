@@ -79,12 +79,12 @@ export class Lies {
     return lies;
   }
 
-  /** A screen as a program that was just started shows it. */
-  async show(screen: string, answers: Answers): Promise<Page> {
+  /** A screen as a program that was just started shows it. `query`: of a page about a server. */
+  async show(screen: string, answers: Answers, query = ''): Promise<Page> {
     this.#answers = answers;
     this.asked.length = 0;
     await this.page.goto('about:blank');
-    await this.page.goto(`${SHOWN}/index.html#/${screen}`);
+    await this.page.goto(`${SHOWN}/index.html${query}#/${screen}`);
     await this.page.locator('main').first().waitFor();
     return this.page;
   }

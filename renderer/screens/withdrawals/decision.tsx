@@ -2,19 +2,17 @@
 import { type ReactNode, useState } from 'react';
 import { isGroup } from '../../../daemon/operator/address.ts';
 import type { ApprovalRequest } from '../../../daemon/operator/request.ts';
-import type { ReviewView } from '../../../daemon/operator/view.ts';
 import { NotConnected, type Result } from '../../bridge.ts';
-import { useConnection, useData } from '../../data.tsx';
-import { useLanguage, useText } from '../../i18n.ts';
+import { useConnection, useData, useServerName } from '../../data.tsx';
+import { useText } from '../../i18n.ts';
 import { useKeyholder } from '../../keyholder.ts';
 import { Field } from '../../parts/controls.tsx';
 import { Elsewhere } from '../../parts/elsewhere.tsx';
-import { decimal, scaled, useTimes } from '../../parts/format.ts';
-import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
-import { Coin, Fiat, Hash, Problem, Reason, Told, type Tone, useCoinText } from '../../parts/parts.tsx';
+import { Coin, Fiat, Problem, Reason, useCoinText } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
 import type { Task } from './approve.tsx';
+import { Checks } from './checks.tsx';
 import { headlineSum } from './headline.tsx';
 import { KeptApproval } from './kept.tsx';
 import { Outcome } from './outcome.tsx';
@@ -76,110 +74,6 @@ export function Decision({ task, request, verdicts, left, busy }: DecisionProps)
       )}
     </aside>
   );
-}
-
-type Check = { shape: Shape; tone: Tone; text: ReactNode };
-
-function Checks({ view, verdicts }: { view: ReviewView; verdicts: readonly (Verdict | null)[] }): ReactNode {
-  const checks = useChecks(view, verdicts);
-  return (
-    <ul className="checks">
-      {checks.map(({ shape, tone, text }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the checks keep their places
-        <li key={at}>
-          <span className={tone}>
-            <ShapeIcon shape={shape} />
-          </span>
-          <span className={tone === 'bad' ? 'bad' : ''}>{text}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const OWN_CODES = ['new_address', 'lookalike', 'high_fee'];
-const OWN_NOTE = 'note.first_approved';
-
-const good = (text: ReactNode): Check => ({ shape: 'done', tone: 'good', text });
-const warn = (text: ReactNode): Check => ({ shape: 'warning', tone: 'warn', text });
-const told = (text: ReactNode): Check => ({ shape: 'seen', tone: 'main', text });
-
-function useChecks(view: ReviewView, verdicts: readonly (Verdict | null)[]): Check[] {
-  const t = useText(TEXTS);
-  const language = useLanguage();
-  const coinText = useCoinText();
-  const times = useTimes();
-  const first = ({ unasked }: Verdict): ReactNode => (
-    <>
-      <strong>{t('firstPayment')}</strong> {unasked > 0 && t('unasked', { n: unasked })}
-    </>
-  );
-  const checks = verdicts.flatMap((verdict): Check[] => {
-    if (!verdict) return [];
-    if (verdict.kind === 'lookalike') {
-      const name = verdict.label ?? t('aKnownAddress');
-      const before =
-        verdict.firstAt === null ? first(verdict) : t('firstApproved', { day: times.day(verdict.firstAt) });
-      return [{ shape: 'failed', tone: 'bad', text: t('looksLike', { name }) }, warn(before)];
-    }
-    if (verdict.kind === 'new') {
-      const isSimilar = view.warnings.some(({ code }) => code === 'one_end');
-      return [warn(first(verdict)), ...(isSimilar ? [] : [good(t('notSimilar'))])];
-    }
-    if (verdict.kind === 'listed') return [good(t('isInBook')), warn(first(verdict))];
-    if (verdict.kind === 'changed') return [warn(<strong>{t('addressChanged')}</strong>)];
-    const day = verdict.firstAt === null ? '' : times.day(verdict.firstAt);
-    return [...(verdict.label === null ? [] : [good(t('isInBook'))]), good(t('sameAddress', { day }))];
-  });
-  const most = verdicts.find((one) => one?.most)?.most ?? null;
-  if (most !== null && view.kind === 'payment' && scaled(headlineSum(view).text) > scaled(most)) {
-    checks.push(
-      warn(
-        <>
-          <strong>{t('moreThanEver')}</strong> {t('untilNow', { most: coinText(most, view.takes.asset) })}
-        </>,
-      ),
-    );
-  }
-  const share = shareOf(view);
-  // fee and amount in two coins cannot be compared
-  if (share !== null) {
-    const values = { share: decimal(share, language, PERCENT_DECIMALS) };
-    checks.push(view.isFeeHigh ? warn(t('feeHigh', values)) : good(t('feeShare', values)));
-  }
-  const { collect } = view;
-  if (collect) {
-    const most = coinText(collect.feeMax.text, collect.feeMax.asset);
-    checks.push(told(t('collectsFirst', { n: collect.addresses, most })));
-    if (collect.missing !== null) {
-      const amount = coinText(collect.missing.amount, collect.feeMax.asset);
-      checks.push(
-        warn(
-          <>
-            <strong>{t('sendGas', { amount })}</strong> <Hash text={collect.missing.address} />
-          </>,
-        ),
-      );
-    }
-  }
-  checks.push(view.decoded ? good(t(collect ? 'boundByApproval' : 'bytesRead')) : told(t('notRead')));
-  for (const { code, text } of view.warnings) {
-    if (!OWN_CODES.includes(code)) checks.push(warn(<Told said={text} />));
-  }
-  for (const note of view.notes) {
-    if (note.code !== OWN_NOTE) checks.push(told(<Told said={note} />));
-  }
-  return checks;
-}
-
-const PERCENT_DECIMALS = 2;
-
-/** The fee as a share of what is moved, in percent with two decimals, rounded up; null if they are of two coins. */
-function shareOf(view: ReviewView): string | null {
-  const moved = headlineSum(view).units;
-  if (view.fee.asset !== view.takes.asset || moved <= 0n) return null;
-  const hundredths = (view.fee.units * 10_000n + moved - 1n) / moved;
-  return `${hundredths / 100n}.${`${hundredths % 100n}`.padStart(2, '0')}`;
 }
 
 /** Two groups of a lookalike, as the recipient reads them out: from the middle, where it differs. */
@@ -286,7 +180,10 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
   const { needsPassphrase, view } = request;
   const amount = useCoinText()(headlineSum(view).text, view.takes.asset);
   const known = verdicts.every((one) => one !== null);
-  const open = verdicts.filter((one) => one && one.kind !== 'same' && one.kind !== 'lookalike') as Verdict[];
+  const isSaid = useServerName() !== null;
+  const open = verdicts.filter(
+    (one) => one && one.kind !== 'lookalike' && (one.kind !== 'same' || isSaid),
+  ) as Verdict[];
   const groups = open.reduce((sum, { cells }) => sum + cells.length, 0);
   const isTyped = !needsPassphrase || approval.passphrase !== '';
   const isFree = connection.up && !busy && !approval.working && approval.wait === 0;

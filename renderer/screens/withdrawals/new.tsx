@@ -102,7 +102,7 @@ function Form({ business }: { business: Business }): ReactNode {
   );
 }
 
-/** What is asked for again, since its answer was lost, is the same request. */
+/** The id of a request: the same one for what is asked for again, since its answer was lost. */
 function useRequests(): (asked: object) => string {
   const known = useRef(new Map<string, string>());
   return (asked) => {

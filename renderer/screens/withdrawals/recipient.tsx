@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useMemo } from 'react';
 import { type Cell, cellsOf } from '../../../daemon/operator/address.ts';
 import type { PaymentView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
-import { useData } from '../../data.tsx';
+import { useData, useServerName } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
 import { useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
@@ -181,12 +181,20 @@ export function Cells({ prefix, cells, compared, kind }: CellsProps): ReactNode 
   );
 }
 
+const FOUND = {
+  same: 'sameSaid',
+  changed: 'otherThanLast',
+  listed: 'nothingToCompare',
+  new: 'nothingToCompare',
+} as const;
+
 function Finding({ verdict, failed }: { verdict: Judged; failed: boolean }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
+  const isSaid = useServerName() !== null;
   const n = verdict.cells.length;
   if (verdict.kind === 'lookalike') return null;
-  if (verdict.kind === 'same') {
+  if (verdict.kind === 'same' && !isSaid) {
     return (
       <p className="finding good">
         <ShapeIcon shape="done" />
@@ -202,7 +210,7 @@ function Finding({ verdict, failed }: { verdict: Judged; failed: boolean }): Rea
     <div className="finding warn">
       <ShapeIcon shape="warning" />
       <div>
-        <p>{t(failed ? 'unknownHistory' : verdict.kind === 'changed' ? 'otherThanLast' : 'nothingToCompare')}</p>
+        <p>{t(failed ? 'unknownHistory' : FOUND[verdict.kind])}</p>
         {verdict.unasked > 0 && <p>{t('unasked', { n: verdict.unasked })}</p>}
         <p className="quiet">{t('compareHow', { n })}</p>
       </div>

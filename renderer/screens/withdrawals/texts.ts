@@ -88,6 +88,7 @@ export default texts(
     end: 'end',
     sameAsLast:
       'Same address as last time: all {n} groups equal what you paid on {day}. First approved by you on {first}.',
+    sameSaid: 'The server says that you paid this address before. Nothing on this computer confirms it.',
     unknownHistory: 'Your earlier payments could not be read.',
     otherThanLast: 'This is another address than last time.',
     nothingToCompare: 'There is no earlier payment to compare this address with.',
@@ -325,6 +326,8 @@ export default texts(
     end: 'Ende',
     sameAsLast:
       'Dieselbe Adresse wie zuletzt: Alle {n} Gruppen gleichen der Zahlung vom {day}. Zuerst von Ihnen genehmigt am {first}.',
+    sameSaid:
+      'Der Server sagt, dass Sie schon an diese Adresse gezahlt haben. Auf diesem Computer bestätigt das nichts.',
     unknownHistory: 'Frühere Zahlungen konnten nicht gelesen werden.',
     otherThanLast: 'Das ist eine andere Adresse als zuletzt.',
     nothingToCompare: 'Es gibt keine frühere Zahlung, mit der sich diese Adresse vergleichen ließe.',
