@@ -116,6 +116,23 @@ const closing = (number: number, taken: string) => ({
   mail: null,
 });
 
+const PREVIEW = {
+  crypto: 'LTC',
+  address: OURS,
+  addresses: [],
+  amount: null,
+  usd_value: null,
+  payments: 0,
+  fee: null,
+  fee_crypto: 'LTC',
+  fee_share: null,
+  gas: null,
+  kept: '0',
+  free: '0',
+  next_at: null,
+  problem: null,
+};
+
 describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that lies'), () => {
   let lies: Lies;
   beforeAll(async () => {
@@ -280,4 +297,38 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
       expect(await page.locator('.checks .good').count()).toBe(asks ? 1 : 2);
     },
   );
+
+  it('asks on a page about a server to compare the destination of a plan, anew after each change of it', async () => {
+    const book = [OURS, THIEFS].map((address, at) => ({
+      id: at + 1,
+      business_id: 1,
+      business: 'Shop',
+      chain: 'LTC',
+      address,
+      label: `Cold wallet ${at + 1}`,
+      created_at: DAY,
+    }));
+    const answers = {
+      'forwarding.list': () => ({ plans: [] }),
+      'addressBook.list': () => ({ addresses: book }),
+      'forwarding.preview': () => PREVIEW,
+      'forwarding.set': () => ({}),
+    };
+    const page = await lies.show('withdrawals/forwarding/new', answers, '?server=shop');
+    const choice = page.getByRole('combobox', { name: 'Address' });
+    const compared = page.getByRole('checkbox', {
+      name: 'I compared the destination with the wallet that gets the money',
+    });
+    const save = page.getByRole('button', { name: 'Save the plan' });
+    await choice.selectOption(OURS);
+    expect(await save.isEnabled()).toBe(false);
+    await compared.check();
+    expect(await save.isEnabled()).toBe(true);
+    await choice.selectOption(THIEFS);
+    expect([await compared.isChecked(), await save.isEnabled()]).toEqual([false, false]);
+    // on this computer the page and its service are one
+    await lies.show('withdrawals/forwarding/new', answers);
+    await choice.selectOption(OURS);
+    expect([await compared.count(), await save.isEnabled()]).toEqual([0, true]);
+  });
 });

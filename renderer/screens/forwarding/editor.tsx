@@ -1,7 +1,7 @@
 /** One plan: its terms, what it would send as of now, and the permission for the wallet. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { Asset } from '../../../daemon/domain/assets.ts';
-import { useCall, useConnection, useData } from '../../data.tsx';
+import { useCall, useConnection, useData, useServerName } from '../../data.tsx';
 import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Select } from '../../parts/controls.tsx';
@@ -134,6 +134,10 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
   const sign = useSigning();
   const isReal = business.network !== 'sandbox';
   const tries = useTries(isReal);
+  // a server, which may be in the hands of a thief, has the address book and the former plan
+  const asks = useServerName() !== null;
+  const destination = `${terms.address} ${terms.from}`;
+  const [compared, setCompared] = useState('');
   const [passphrase, setPassphrase] = useState('');
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error | null>(null);
@@ -162,7 +166,8 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
         setWorking(false);
       });
   };
-  const isReady = connection.up && !working && tries.wait === 0 && (!isReal || passphrase !== '');
+  const isFree = connection.up && !working && tries.wait === 0;
+  const isReady = isFree && (!isReal || passphrase !== '') && (!asks || compared === destination);
   return (
     <form className="form" onSubmit={submit}>
       <p>
@@ -171,6 +176,16 @@ function Permit({ business, asset, terms, name }: PermitProps): ReactNode {
           <Foreign text={t('allowText', { name })} />
         </strong>
       </p>
+      {asks && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={compared === destination}
+            onChange={({ target }) => setCompared(target.checked ? destination : '')}
+          />
+          <span>{t('compared')}</span>
+        </label>
+      )}
       {isReal && (
         <Passphrase label={t('passphrase')} value={passphrase} type={setPassphrase} error={error} wait={tries.wait} />
       )}
