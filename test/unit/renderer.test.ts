@@ -25,6 +25,7 @@ import {
 import { MESSAGES_DE } from '../../renderer/parts/messages-de.ts';
 import KINDS from '../../renderer/screens/alerts/kind-texts.ts';
 import { amountOf, digitsOf, press, tipOn } from '../../renderer/screens/counter/amount.ts';
+import { nextNight } from '../../renderer/screens/gas/night.ts';
 import { daysOf, monthsOf, totalOf } from '../../renderer/screens/home/periods.ts';
 import { daysOfMonth, monthsUntil } from '../../renderer/screens/invoices/months.ts';
 import { SUBJECTS_DE } from '../../renderer/screens/sources/subjects-de.ts';
@@ -217,6 +218,21 @@ describe('a month', () => {
     const months = monthsUntil('2026-01-31');
     expect(months.slice(0, 3)).toEqual(['2026-01', '2025-12', '2025-11']);
     expect(months.at(-1)).toBe('2025-01');
+  });
+});
+
+describe('the next night', () => {
+  it.each([
+    ['2026-11-22T12:00:00Z', 'UTC', '2026-11-23T03:00:00.000Z'],
+    ['2026-11-22T12:00:00Z', 'Asia/Tokyo', '2026-11-22T18:00:00.000Z'],
+    ['2026-11-22T07:59:59Z', 'America/New_York', '2026-11-22T08:00:00.000Z'],
+    ['2026-11-22T08:00:00Z', 'America/New_York', '2026-11-23T08:00:00.000Z'],
+    ['2026-12-31T12:00:00Z', 'UTC', '2027-01-01T03:00:00.000Z'],
+    // the clocks are put forward, and back
+    ['2026-03-28T12:00:00Z', 'Europe/Berlin', '2026-03-29T01:00:00.000Z'],
+    ['2026-10-24T12:00:00Z', 'Europe/Berlin', '2026-10-25T02:00:00.000Z'],
+  ])('after %s in %s begins at %s, wherever the browser is', (now, zone, night) => {
+    expect(new Date(nextNight(Date.parse(now), zone)).toISOString()).toBe(night);
   });
 });
 

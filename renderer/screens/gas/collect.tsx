@@ -6,7 +6,7 @@ import { NATIVE_COIN } from '../../../daemon/domain/evm.ts';
 import { formatUnits, parseDecimal } from '../../../daemon/domain/money.ts';
 import { MS_PER_DAY } from '../../../daemon/domain/time.ts';
 import { useConnection, useData } from '../../data.tsx';
-import { useLanguage, useText } from '../../i18n.ts';
+import { useLanguage, useText, useTimeZone } from '../../i18n.ts';
 import { Choices, Field, Select } from '../../parts/controls.tsx';
 import { Elsewhere } from '../../parts/elsewhere.tsx';
 import { fiat, useTimes } from '../../parts/format.ts';
@@ -14,10 +14,10 @@ import { useMoney } from '../../parts/money.ts';
 import { Problem } from '../../parts/parts.tsx';
 import { useTries } from '../../tries.ts';
 import { type Desk, type DeskForecast, MIN_USD, useSigning } from './desks.ts';
+import { nextNight } from './night.ts';
 import { isWrongPassphrase, Passphrase } from './passphrase.tsx';
 import TEXTS from './texts.ts';
 
-const NIGHT_HOUR = 3;
 const DAYS = ['1', '7', '28'] as const;
 type Days = (typeof DAYS)[number];
 type Begin = 'now' | 'night' | 'daily';
@@ -25,14 +25,6 @@ type Begin = 'now' | 'night' | 'daily';
 const NIGHTLY = { from: '02:00', to: '06:00' };
 /** The longest that the wallet can be granted is 31 days. */
 const DAILY_DAYS = 28;
-
-/** The next time that it is three o'clock here. */
-function nextNight(): number {
-  const night = new Date();
-  night.setHours(NIGHT_HOUR, 0, 0, 0);
-  if (night.getTime() <= Date.now()) night.setDate(night.getDate() + 1);
-  return night.getTime();
-}
 
 const daysOf = (begin: Begin, days: Days): number => (begin === 'daily' ? DAILY_DAYS : Number(days));
 
@@ -54,12 +46,13 @@ function useCollecting(
   ended: (isDone: boolean) => void,
 ): Collecting {
   const { bridge, client } = useData();
+  const timeZone = useTimeZone();
   const sign = useSigning();
   const tries = useTries(ready.some(({ desk }) => desk.network !== 'sandbox'));
   const [working, setWorking] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   async function collect(): Promise<void> {
-    const begins_at = begin === 'night' ? nextNight() : Date.now();
+    const begins_at = begin === 'night' ? nextNight(Date.now(), timeZone) : Date.now();
     const until = begins_at + daysOf(begin, days) * MS_PER_DAY;
     const daily = begin === 'daily' ? NIGHTLY : null;
     const limits = ready.map(({ desk }) => {
@@ -113,6 +106,7 @@ const commandOf = ({ desk }: DeskForecast): string => `gas collect ${desk.busine
 export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
+  const night = nextNight(Date.now(), useTimeZone());
   const connection = useConnection();
   const { session } = useData();
   const [highest, setHighest] = useHighest(ready);
@@ -128,7 +122,7 @@ export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNod
   if (isReal && !session.approvals) return <Elsewhere commands={ready.map(commandOf)} />;
   const isTyped = ready.every(({ desk }) => unitsOf(highest[desk.chain] ?? '', desk) !== null);
   const isReady = isTyped && connection.up && !working && wait === 0 && (!isReal || passphrase !== '');
-  const end = (begin === 'night' ? nextNight() : Date.now()) + daysOf(begin, days) * MS_PER_DAY;
+  const end = (begin === 'night' ? night : Date.now()) + daysOf(begin, days) * MS_PER_DAY;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) void collecting.run();
@@ -141,7 +135,7 @@ export function Collect({ ready }: { ready: readonly DeskForecast[] }): ReactNod
         value={begin}
         options={[
           { value: 'now', title: t('now') },
-          { value: 'night', title: t('night', { time: times.clock(nextNight()) }), text: t('nightText') },
+          { value: 'night', title: t('night', { time: times.clock(night) }), text: t('nightText') },
           { value: 'daily', title: t('daily', NIGHTLY), text: t('dailyText') },
         ]}
         onChange={setBegin}
