@@ -116,6 +116,16 @@ const closing = (number: number, taken: string) => ({
   mail: null,
 });
 
+const named = (address: string, at: number) => ({
+  id: at + 1,
+  business_id: 1,
+  business: 'Shop',
+  chain: 'LTC',
+  address,
+  label: `Cold wallet ${at + 1}`,
+  created_at: DAY,
+});
+
 const PREVIEW = {
   crypto: 'LTC',
   address: OURS,
@@ -299,18 +309,9 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
   );
 
   it('asks on a page about a server to compare the destination of a plan, anew after each change of it', async () => {
-    const book = [OURS, THIEFS].map((address, at) => ({
-      id: at + 1,
-      business_id: 1,
-      business: 'Shop',
-      chain: 'LTC',
-      address,
-      label: `Cold wallet ${at + 1}`,
-      created_at: DAY,
-    }));
     const answers = {
       'forwarding.list': () => ({ plans: [] }),
-      'addressBook.list': () => ({ addresses: book }),
+      'addressBook.list': () => ({ addresses: [OURS, THIEFS].map(named) }),
       'forwarding.preview': () => PREVIEW,
       'forwarding.set': () => ({}),
     };
@@ -330,5 +331,33 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await lies.show('withdrawals/forwarding/new', answers);
     await choice.selectOption(OURS);
     expect([await compared.count(), await save.isEnabled()]).toEqual([0, true]);
+  });
+
+  it('shows a name in which characters turn the text around without them', async () => {
+    const label = 'Sup\u202eplier\n\u200b';
+    const alike = { label, address: THIEFS, paid_at: DAY };
+    const answers = {
+      'policy.show': () => ({ policy: { mode: 'manual' } }),
+      'addressBook.list': () => ({ addresses: [{ ...named(OURS, 0), label }] }),
+      'withdrawal.propose': () => proposed(OURS),
+      'withdrawal.recipient': () => ({ ...NOTHING_KNOWN, lookalikes: [alike] }),
+      'forwarding.list': () => ({ plans: [] }),
+    };
+    const title = 'This is not Sup\ufffdplier \ufffd. It was made to look like it.';
+    const page = await lies.show('withdrawals/new', answers);
+    await page.getByLabel('LTC address of the recipient').fill(OURS);
+    const notice = page.locator('.notice-title');
+    await notice.waitFor();
+    expect((await notice.textContent())?.trim()).toBe(title);
+    await lies.show('withdrawals/7/approve', answers);
+    await notice.waitFor();
+    expect((await notice.textContent())?.trim()).toBe(title);
+    expect(await page.locator('.checks .bad').last().textContent()).toBe(
+      'Looks like Sup\ufffdplier \ufffd, and is not',
+    );
+    await lies.show('withdrawals/forwarding/new', answers);
+    expect(await page.getByRole('combobox', { name: 'Address' }).locator('option').nth(1).textContent()).toBe(
+      `Sup\ufffdplier \ufffd · ${OURS.slice(0, 10)}…`,
+    );
   });
 });

@@ -6,6 +6,7 @@ import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { Elsewhere } from '../../parts/elsewhere.tsx';
+import { foreign } from '../../parts/format.ts';
 import { Answer, coinName, Empty, Foreign, Problem } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
 import { useTries } from '../../tries.ts';
@@ -93,7 +94,7 @@ function Form({ business, asset, before, coin }: FormProps): ReactNode {
             value={typed.byKey ? BY_KEY : known ? typed.address : ''}
             options={[
               ['', t('chooseAddress')] as const,
-              ...own.map(({ address, label }) => [address, `${label} · ${address.slice(0, 10)}…`] as const),
+              ...own.map(({ address, label }) => [address, `${foreign(label)} · ${address.slice(0, 10)}…`] as const),
               ...(hasKeys ? [[BY_KEY, t('byKey')] as const] : []),
             ]}
             onChange={(chosen) => {

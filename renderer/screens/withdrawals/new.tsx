@@ -9,7 +9,7 @@ import { type Business, useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { Field, Select } from '../../parts/controls.tsx';
-import { exact, isZero, typed } from '../../parts/format.ts';
+import { exact, foreign, isZero, typed } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
 import { newRequest } from '../../parts/request.ts';
@@ -195,7 +195,10 @@ function Preview({ address, known }: { address: string; known: Result<'withdrawa
     <div className="address-preview">
       <p className="mono">{[prefix, ...cells.map(({ text }) => text)].filter(Boolean).join(' ')}</p>
       {alike ? (
-        <Notice tone="bad" title={t('lookalikeTitle', { name: alike.label ?? t('aKnownAddress') })}>
+        <Notice
+          tone="bad"
+          title={t('lookalikeTitle', { name: alike.label === null ? t('aKnownAddress') : foreign(alike.label) })}
+        >
           {t('lookalikeNew')}
         </Notice>
       ) : (

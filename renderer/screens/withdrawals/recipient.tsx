@@ -6,7 +6,7 @@ import type { PaymentView } from '../../../daemon/operator/view.ts';
 import type { Result } from '../../bridge.ts';
 import { useData, useServerName } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
-import { useTimes } from '../../parts/format.ts';
+import { foreign, useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Foreign, Notice } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
@@ -20,7 +20,7 @@ type RecipientReport = Result<'withdrawal.recipient'>;
  */
 export type Verdict = {
   kind: 'same' | 'listed' | 'changed' | 'lookalike' | 'new';
-  /** Of a lookalike: the other address's. */
+  /** The name in the address book, to stand in a sentence. Of a lookalike: the other address's. */
   label: string | null;
   cells: readonly Cell[];
   most: string | null;
@@ -30,11 +30,14 @@ export type Verdict = {
   unasked: number;
 };
 
+const nameIn = (label: string | null): string | null => label && foreign(label);
+
 function judge(
   address: string,
   known: RecipientReport | null,
 ): Verdict & { beside: string | null; besideAt: string | null } {
-  const { label = null, last = null, lookalikes = [], most = null, unasked = 0 } = known ?? {};
+  const { last = null, lookalikes = [], most = null, unasked = 0 } = known ?? {};
+  const label = nameIn(known?.label ?? null);
   const facts = { most, unasked, firstAt: known?.first_approved_at ?? null };
   const beside = (one: string, besideAt: string | null) => ({
     ...facts,
@@ -44,7 +47,7 @@ function judge(
   });
   const [alike] = lookalikes;
   // nothing speaks for an address that could be mistaken for another
-  if (alike) return { kind: 'lookalike', label: alike.label, ...beside(alike.address, alike.paid_at) };
+  if (alike) return { kind: 'lookalike', label: nameIn(alike.label), ...beside(alike.address, alike.paid_at) };
   if (last) return { kind: last.address === address ? 'same' : 'changed', label, ...beside(last.address, last.at) };
   const kind = label === null ? 'new' : 'listed';
   return { ...facts, kind, label, beside: null, besideAt: null, cells: cellsOf(address, null).cells };
