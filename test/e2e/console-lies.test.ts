@@ -1,6 +1,7 @@
 /** The console beside a service that lies, or whose answers are lost: what is shown is what is signed, and what was compared is what is paid. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
+import { PAID_INVOICE } from './lying-invoice.ts';
 import { BUSINESS, Lies, Lost } from './lying-kit.ts';
 
 const OURS = 'rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kkxkgs6';
@@ -359,5 +360,39 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect(await page.getByRole('combobox', { name: 'Address' }).locator('option').nth(1).textContent()).toBe(
       `Sup\ufffdplier \ufffd · ${OURS.slice(0, 10)}…`,
     );
+  });
+
+  it('refunds to no address and no amount by what was said of others', async () => {
+    const costOf = (missing: string) => ({
+      fee: '0.001',
+      fee_crypto: 'LTC',
+      fee_on_top: true,
+      available: '1.25',
+      missing,
+    });
+    const never = new Promise(() => {});
+    const page = await lies.show(`invoices/${PAID_INVOICE.slug}`, {
+      'invoice.show': () => ({ invoice: PAID_INVOICE }),
+      'refundLink.list': () => ({ links: [] }),
+      'withdrawal.recipient': ({ address, amount }) =>
+        address === OURS && amount === '1.25' ? { ...NOTHING_KNOWN, cost: costOf('0.001') } : never,
+    });
+    await page.getByRole('button', { name: 'Refund…' }).click();
+    await page.getByRole('radio', { name: /I have the customer’s address/ }).check();
+    const address = page.getByLabel('The customer’s LTC address');
+    const ask = page.getByRole('button', { name: 'Review the refund' });
+    const missing = page.getByRole('button', { name: /^Refund 1\.249/ });
+    await address.fill(` ${OURS} `);
+    await missing.waitFor();
+    const state = async () => [await ask.isEnabled(), await missing.count()];
+    expect(await state()).toEqual([true, 1]);
+    await address.fill(THIEFS);
+    expect(await state()).toEqual([false, 0]);
+    await address.fill('rltc1q');
+    expect(await state()).toEqual([false, 0]);
+    await address.fill(OURS);
+    expect(await state()).toEqual([true, 1]);
+    await page.getByLabel(/Amount/).fill('1');
+    expect(await state()).toEqual([false, 0]);
   });
 });

@@ -162,10 +162,12 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
   const [address, setAddress] = useState('');
   const to = address.trim();
   const place = { business: `${invoice.business_id}`, crypto, address: to, ...(AMOUNT.test(amount) ? { amount } : {}) };
-  const known = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
+  const found = useCall('withdrawal.recipient', place, { enabled: to.length >= ADDRESS_CHARS_MIN });
+  // the former answer, of another address or amount, says nothing of this one
+  const known = found.isPlaceholderData ? undefined : found.data;
   const refund = useChange('invoice.refund', 'invoice.', 'withdrawal.');
-  const isBad = known.data !== undefined && !known.data.valid && !known.isFetching && to !== '';
-  const isReady = up && AMOUNT.test(amount) && known.data?.valid === true && !refund.isPending;
+  const isBad = known?.valid === false && !found.isFetching;
+  const isReady = up && AMOUNT.test(amount) && known?.valid === true && !refund.isPending;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!isReady) return;
@@ -191,7 +193,7 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
         error={isBad ? t('refundBadAddress', { coin: crypto }) : undefined}
         onChange={(event) => setAddress(event.target.value)}
       />
-      {known.data?.valid && known.data.cost && <Cost cost={known.data.cost} crypto={crypto} take={take} t={t} />}
+      {known?.valid && known.cost && <Cost cost={known.cost} crypto={crypto} take={take} t={t} />}
       {refund.error && <Problem error={refund.error} />}
       <button type="submit" className="button filled large" disabled={!isReady}>
         {t('refundAsk')}
