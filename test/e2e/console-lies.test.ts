@@ -395,4 +395,23 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     await page.getByLabel(/Amount/).fill('1');
     expect(await state()).toEqual([false, 0]);
   });
+
+  it('offers no withdrawal before it is known whether that is reviewed or sent at once', async () => {
+    const policy = Promise.withResolvers<unknown>();
+    const page = await lies.show('withdrawals/new', {
+      'policy.show': () => policy.promise,
+      'addressBook.list': () => ({ addresses: [] }),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+    });
+    await page.getByLabel('Amount in LTC').fill('1.5');
+    await page.getByLabel('LTC address of the recipient').fill(OURS);
+    await page.locator('.address-preview').waitFor();
+    const button = page.locator('form button[type=submit]');
+    const state = async () => [await button.textContent(), await button.isEnabled()];
+    expect(await state()).toEqual(['Go on to the review', false]);
+    expect(await page.getByText('Nothing is sent yet.').count()).toBe(0);
+    policy.resolve({ policy: { mode: 'automatic' } });
+    await page.getByText('This business’s policy sends it without asking.').waitFor();
+    expect(await state()).toEqual(['Send it now', true]);
+  });
 });

@@ -15,7 +15,7 @@ import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } fro
 import { newRequest } from '../../parts/request.ts';
 import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
-import { Practice, useAsks } from './practice.tsx';
+import { Practice } from './practice.tsx';
 import TEXTS from './texts.ts';
 import { keepTyped } from './typed.ts';
 import './withdrawals.css';
@@ -35,7 +35,8 @@ export default function NewWithdrawal(): ReactNode {
 function Form({ business }: { business: Business }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
-  const asks = useAsks(business);
+  const policy = useCall('policy.show', { business: `${business.id}` });
+  const asks = policy.data && policy.data.policy.mode !== 'automatic';
   const funded = business.balances.filter(({ amount, crypto }) => !isZero(amount) && !isElsewhere(business, crypto));
   const [crypto, setCrypto] = useState(funded[0]?.crypto ?? '');
   const [amount, setAmount] = useState('');
@@ -83,19 +84,13 @@ function Form({ business }: { business: Business }): ReactNode {
           }
         />
         <MovedElsewhere business={business} />
-        {business.network === 'sandbox' && <Practice business={business} crypto={crypto} choose={setAddress} />}
+        {business.network === 'sandbox' && asks !== undefined && (
+          <Practice business={business} asks={asks} crypto={crypto} choose={setAddress} />
+        )}
         {isAddress && known.data && <Preview address={to} known={known.data} />}
+        {policy.error && asks === undefined && <Problem error={policy.error} retry={() => void policy.refetch()} />}
         {add.error && <Problem error={add.error} means={t('nothingMoved')} changes />}
-        <div className="actions">
-          <button
-            type="submit"
-            className="button filled large"
-            disabled={!isAmount || !isAddress || add.isPending || !connection.up}
-          >
-            {t(asks ? 'toReview' : 'sendNow')}
-          </button>
-          <span className="quiet">{t(asks ? 'toReviewNote' : 'atOnce')}</span>
-        </div>
+        <Submit asks={asks} isReady={isAmount && isAddress && !add.isPending && connection.up} />
       </form>
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
     </div>
@@ -111,6 +106,19 @@ function useRequests(): (asked: object) => string {
     known.current.set(key, request);
     return request;
   };
+}
+
+/** `asks`: whether it waits for an approval; undefined: not known yet. */
+function Submit({ asks, isReady }: { asks: boolean | undefined; isReady: boolean }): ReactNode {
+  const t = useText(TEXTS);
+  return (
+    <div className="actions">
+      <button type="submit" className="button filled large" disabled={!isReady || asks === undefined}>
+        {t(asks === false ? 'sendNow' : 'toReview')}
+      </button>
+      {asks !== undefined && <span className="quiet">{t(asks ? 'toReviewNote' : 'atOnce')}</span>}
+    </div>
+  );
 }
 
 function NoFunds({ business }: { business: Business }): ReactNode {

@@ -7,17 +7,12 @@ import { useText } from '../../i18n.ts';
 import { Problem } from '../../parts/parts.tsx';
 import TEXTS from './texts.ts';
 
-type PracticeProps = { business: Business; crypto: string; choose(address: string): void };
+/** `asks`: whether withdrawals wait for an approval. */
+type PracticeProps = { business: Business; asks: boolean; crypto: string; choose(address: string): void };
 
-/** Whether the business's withdrawals wait for an approval; true until that is known. */
-export function useAsks(business: Business): boolean {
-  return useCall('policy.show', { business: `${business.id}` }).data?.policy.mode !== 'automatic';
-}
-
-export function Practice({ business, crypto, choose }: PracticeProps): ReactNode {
+export function Practice({ business, asks, crypto, choose }: PracticeProps): ReactNode {
   const t = useText(TEXTS);
   const { up } = useConnection();
-  const asks = useAsks(business);
   const set = useChange('policy.set', 'policy.');
   const chain = findAsset(crypto)?.chain ?? null;
   const place = { business: `${business.id}`, limit: 1, ...(chain ? { chain } : {}) };
