@@ -53,6 +53,8 @@ export interface Holdings {
    * reserved by no open payment. So nonces have no gaps. `used`: how many transactions of the address blocks contain.
    */
   nextNonce(address: string, used: bigint): bigint;
+  /** Account chains: whether blocks, which contain `used` transactions of an address of ours, have one that the books lack. Absent: never. */
+  lacksSent?(own: OwnAddress & { address: string }, used: bigint): boolean;
 }
 
 /** The total fee and size of an unconfirmed transaction and its unconfirmed ancestors, in the unit of fees. */

@@ -11,12 +11,14 @@ import { Rejected } from '../../domain/errors.ts';
 import { maxOf } from '../../domain/money.ts';
 import { nonceKey, nonceOf } from '../../domain/spend.ts';
 import { addressBalance, addressesHolding } from '../../store/queries/address-balances.ts';
+import { accountById } from '../../store/queries/businesses.ts';
 import { unsettledCredits } from '../../store/queries/credits.ts';
-import { debitsOfTransaction } from '../../store/queries/debits.ts';
+import { debitsOfTarget, debitsOfTransaction } from '../../store/queries/debits.ts';
 import { usedKey } from '../../store/queries/used-keys.ts';
 import { keysOf, openSpends, spendsOfKey, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { Reader } from '../../store/store.ts';
 import { type OwnAddressRow, ownAddressOf, ownTarget } from '../addresses/watch.ts';
+import { isAdopted } from '../books/entries.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { reservedBy } from './keys.ts';
 import type { Holder } from './plan.ts';
@@ -73,6 +75,15 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
       return at(target);
     },
     nextNonce: (address: string, used: bigint) => nextNonce(reader, chain, address, used),
+    lacksSent(own: OwnAddress & { address: string }, used: bigint): boolean {
+      // what another program sent before the account came here is not in the books
+      if (used === 0n || reader.get(accountById, { id: account.id })?.gap !== null) return false;
+      if (nextNonce(reader, chain, own.address, used - 1n) >= used) return false;
+      const target = ownTarget(reader, chain.key, own);
+      const debits = target ? reader.all(debitsOfTarget, { target_id: target.id, asset: feeAsset }) : [];
+      const sent = new Set(debits.flatMap(({ kind, txid }) => (kind === 'fee' ? [txid] : [])));
+      return !debits.some(isAdopted) && BigInt(sent.size) < used;
+    },
   };
 }
 

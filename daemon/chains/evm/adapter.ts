@@ -152,7 +152,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
       proofs: this.#proofs,
       needsAgreement,
     });
-    this.spending = new EvmSpending({ chain, network, tokens }, new EvmSource(this.endpoints));
+    const suspect = (script: Uint8Array): void => this.#native.suspect(script);
+    this.spending = new EvmSpending({ chain, network, tokens, suspect }, new EvmSource(this.endpoints));
     this.#secondLook = new SecondLook({
       endpoints: this.endpoints,
       list,

@@ -37,6 +37,8 @@ const SHORT_KEPT_MAX = 5_000;
 const SHORT_PER_STEP_MAX = 20;
 /** Transactions that were not found, or not agreed, are looked for again. */
 const SHORT_AGAIN_MS = 600_000;
+/** Of an address that is not searched for its balance. */
+const UNKNOWN_BALANCE = -1n;
 
 /**
  * `atHead`: the checkpoint ends at the chain's tip. `orphaned`: blocks that left the chain. `debits`: those of this step, which are
@@ -153,6 +155,12 @@ export class NativeCoin {
     const isSettled = credits.length === 0 && explained === 0 && !this.#isPostponed;
     if (!only) this.#settled = isSettled ? { endpoint, hash: tip.hash } : null;
     return credits;
+  }
+
+  /** Has transactions of an address of ours looked for, of which blocks have more than the books. */
+  suspect(script: Uint8Array): void {
+    const id = this.#list.targetIdOf(script);
+    if (id !== undefined) this.#note({ id, script }, UNKNOWN_BALANCE);
   }
 
   /** Addresses that hold less than their books. Each is returned once for each balance, and again after a while. */

@@ -73,28 +73,39 @@ function sourceOf(...all: Answers[]): EvmSource {
   return new EvmSource(new Endpoints('a setting', urls, open, () => {}));
 }
 
-/** Plans a payment from the tank, of whose nonces the books know the first so many as used. */
-async function planned(source: EvmSource, known: bigint, over: Partial<PaymentRequest> = {}): Promise<EvmPlan> {
-  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER] }, source);
-  const tank = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
-  const funds = { ...tank, units: { ETH: COIN } };
+const OWN_TANK = { address: TANK, script: evmScript(TANK), branch: 1 as const, index: 0 };
+
+function holdingsWith(known: bigint): PaymentRequest['holdings'] {
+  const funds = { ...OWN_TANK, units: { ETH: COIN } };
   const nothing = (): never => {
     throw new Error('an account chain has no coins');
   };
   const nextNonce = (_: string, used: bigint) => (used > known ? used : known);
+  return { balances: () => [funds], balance: () => funds, nextNonce, coin: nothing, coins: () => [] };
+}
+
+/** Plans a payment from the tank, of whose nonces the books know the first so many as used. */
+async function planned(
+  source: EvmSource,
+  known: bigint,
+  over: Partial<PaymentRequest> = {},
+  suspect: (script: Uint8Array) => void = () => {},
+): Promise<EvmPlan> {
+  const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [TETHER], suspect }, source);
+  const holdings = holdingsWith(known);
   return spending.plan(
     {
       accountNo: 0,
       asset: 'ETH',
       payouts: [{ address: STRANGER, units: COIN / 10n }],
       conflictKeys: [],
-      change: tank,
+      change: OWN_TANK,
       feeRate: 3_000n * GWEI,
       feeMin: 0n,
       feeMax: COIN,
       inputsMax: null,
       tipHeight: 0,
-      holdings: { balances: () => [funds], balance: () => funds, nextNonce, coin: nothing, coins: () => [] },
+      holdings,
       ...over,
     },
     signal,
@@ -128,6 +139,24 @@ describe('the next nonce', () => {
   it('is any that two operators tell, and that the only one tells', async () => {
     expect((await planned(sourceOf({ price: fair, nonce: 9n }, { price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
     expect((await planned(sourceOf({ price: fair, nonce: 9n }), 7n)).nonce).toBe(9n);
+  });
+
+  it('is not given while blocks have a transaction that the books lack, which is looked for then', async () => {
+    const suspects: string[] = [];
+    const suspect = (script: Uint8Array) => suspects.push(Buffer.from(script).toString('hex'));
+    const at = { price: fair, nonce: 8n };
+    const lacksSent = (own: { address: string }, used: bigint) => own.address === TANK && used > 7n;
+    const lacking = { ...holdingsWith(7n), lacksSent };
+    const waits = /Blocks have 8 transactions of 0x\w+, and the books fewer/;
+    const refused = planned(sourceOf(at, at), 7n, { holdings: lacking }, suspect);
+    await expect(refused).rejects.toMatchObject({ code: 'spend.unknown', message: expect.stringMatching(waits) });
+    expect(suspects).toEqual([TANK.slice(2).toLowerCase()]);
+    const read = { price: fair, nonce: 7n };
+    expect((await planned(sourceOf(read, read), 7n, { holdings: lacking }, suspect)).nonce).toBe(7n);
+    expect(suspects).toHaveLength(1);
+    // what takes the place of a payment is of a nonce that no block has used
+    const cancel = { payouts: [], from: { script: evmScript(TANK) }, conflictKeys: [nonceKey(TANK, 8n)] };
+    expect((await planned(sourceOf(at, at), 7n, { ...cancel, holdings: lacking }, suspect)).nonce).toBe(8n);
   });
 
   it('is not given while pools have a transaction that the books do not have', async () => {

@@ -65,7 +65,13 @@ const NONCES_BEFORE_MAX = 1_000n;
 /** While the source is away: 10 gwei, 1 gwei. */
 const FALLBACK_RATE: Readonly<Record<EvmChain, bigint>> = { ETH: 10_000_000_000_000n, BSC: 1_000_000_000_000n };
 
-type EvmNetwork = { chain: EvmChain; network: Network; tokens: readonly Token[] };
+/** `suspect`: called with an address of which blocks have a transaction that the books lack. */
+type EvmNetwork = {
+  chain: EvmChain;
+  network: Network;
+  tokens: readonly Token[];
+  suspect?: (script: Uint8Array) => void;
+};
 type Limit = () => AbortSignal;
 type Fees = Pick<EvmPlan, 'maxFeePerGas' | 'maxPriorityFeePerGas'>;
 
@@ -77,10 +83,12 @@ export class EvmSpending extends OfSource implements Spending {
   readonly fallbackRate: bigint;
   readonly #network: EvmNetwork;
   readonly #source: EvmSource;
+  readonly #suspect: (script: Uint8Array) => void;
 
   constructor(network: EvmNetwork, source: EvmSource) {
     super(source);
     this.#network = network;
+    this.#suspect = network.suspect ?? (() => {});
     this.#source = source;
     this.feeAsset = NATIVE_COIN[network.chain];
     this.fallbackRate = FALLBACK_RATE[network.chain];
@@ -136,7 +144,10 @@ export class EvmSpending extends OfSource implements Spending {
     const nonce = reserved?.nonce ?? request.holdings.nextNonce(address, lowestNonce);
     if (nonce < lowestNonce) throw isUsed(address, nonce);
     if (nonce - lowestNonce > NONCES_BEFORE_MAX) throw tooFarAhead(address, nonce, lowestNonce);
-    if (!reserved) await this.#needNoOther(sender, nonce, limit);
+    if (!reserved) {
+      this.#needBooked(sender, lowestNonce, request.holdings);
+      await this.#needNoOther(sender, nonce, limit);
+    }
     return {
       kind: 'evm',
       network: this.#network.network,
@@ -160,6 +171,16 @@ export class EvmSpending extends OfSource implements Spending {
    */
   async #needNoOther({ address, script }: AddressFunds, nonce: bigint, limit: Limit): Promise<void> {
     if ((await this.#source.nonceInPools(hexOfScript(script), limit())) > nonce) throw unknownOf(address, nonce);
+  }
+
+  /**
+   * Throws `Rejected('spend.unknown')` while blocks have a transaction of the address that the books lack, for the same reason: none but a
+   * balance shows that coins left, and addresses are compared by turns.
+   */
+  #needBooked(sender: AddressFunds, used: bigint, holdings: Holdings): void {
+    if (!holdings.lacksSent?.(sender, used)) return;
+    this.#suspect(sender.script);
+    throw unbooked(sender.address, used);
   }
 
   /** A transfer of nothing: a token that blocks an address refuses that, too, whatever is there. */
@@ -400,6 +421,13 @@ const unknownOf = (address: string, nonce: bigint): Rejected =>
     'spend.unknown',
     `Transaction ${nonce} of ${address} waits for a block, and this machine did not make it: another one has the same words, or had them. ` +
       'Nothing is paid from there until a block has that transaction, or the network has dropped it',
+  );
+
+const unbooked = (address: string, used: bigint): Rejected =>
+  new Rejected(
+    'spend.unknown',
+    `Blocks have ${used} transactions of ${address}, and the books fewer: another machine has the same words, or had them. Nothing is paid ` +
+      'from there until the others were read',
   );
 
 const raised = (fee: bigint): bigint => (fee * REPLACEMENT_PERCENT) / 100n;
