@@ -96,8 +96,8 @@ export interface ScriptList extends WatchList {
   openNonces(): OpenNonce[];
   /** Account chains: whether another wallet has the keys of a target, which moves its money unasked. Absent: none has. */
   isOutside?(targetId: number): boolean;
-  /** Account chains: such targets that hold an asset by the stored entries, those with the most first. */
-  heldOutside?(asset: AssetId): ListedScript[];
+  /** Account chains: targets that hold an asset by the stored entries, of each account those with the most. `isOutside`: see there. */
+  holders?(asset: AssetId): (ListedScript & { isOutside: boolean })[];
   /** The outpoint of the coin of ours that a key image spends. Absent where no chain has key images. */
   coinOfKeyImage?(keyImage: string): string | undefined;
   /**

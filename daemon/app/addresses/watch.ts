@@ -55,6 +55,8 @@ const GIVEN_NEXT = 50;
 const USED_LATELY = 500;
 /** Addresses of a watch-only account of an account chain that are looked at after each block: a request or two. The others take turns. */
 const HELD_OUTSIDE_MAX = 500;
+/** Of an account whose keys are here: another machine with the same words pays from these first. */
+const HELD_MAX = 100;
 /** Addresses that get gas, which are looked at after each block. */
 const FUNDED_MAX = 500;
 
@@ -124,10 +126,13 @@ export function watchList(store: Store, chain_key: ChainKey): ScriptList {
       })),
     openNonces: () => openNonces(store, chain_key),
     isOutside: (id) => isOutside(store, store.get(targetById, { id })?.account_id),
-    heldOutside: (asset) =>
-      accounts()
-        .filter(({ id }) => isOutside(store, id))
-        .flatMap(({ id: account_id }) => store.all(addressesHolding, { account_id, asset, limit: HELD_OUTSIDE_MAX })),
+    holders: (asset) =>
+      accounts().flatMap(({ id: account_id }) => {
+        const isElsewhere = isOutside(store, account_id);
+        const limit = isElsewhere ? HELD_OUTSIDE_MAX : HELD_MAX;
+        const rows = store.all(addressesHolding, { account_id, asset, limit });
+        return rows.map(({ id, script }) => ({ id, script, isOutside: isElsewhere }));
+      }),
     coinOfKeyImage: (key_image) => store.get(coinOfKeyImage, { key_image, chain_key })?.outpoint,
     unsearched() {
       const { from_height: from = null, newest = null } = store.get(unsearched, { chain_key }) ?? {};

@@ -105,8 +105,8 @@ export class NativeCoin {
   ): Promise<Credit[] | null> {
     const fresh = only || !view.atHead ? [] : this.#fresh();
     const tip = tipOf(view.checkpoint);
-    const outside = only ? [] : (this.#list.heldOutside?.(this.#asset) ?? []);
-    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...outside, ...fresh]));
+    const holders = only ? [] : (this.#list.holders?.(this.#asset) ?? []);
+    const listed = only ?? (this.#isSettled(endpoint, tip, view) ? fresh : this.#chosen([...holders, ...fresh]));
     if (!only) this.#isPostponed = false;
     if (listed.length === 0) return [];
     const balances = await endpoint.balances(
@@ -119,7 +119,7 @@ export class NativeCoin {
     let explained = 0;
     let isWhole = true;
     let compared = fresh.at(-1)?.id ?? null;
-    const movable = new Set(outside.map(({ id }) => id));
+    const movable = new Set(holders.flatMap(({ id, isOutside }) => (isOutside ? [id] : [])));
     const addresses = new Set(listed.map(({ script }) => hexOfScript(script)));
     const dark = new DarkBlocks({ endpoint, checkpoint: view.checkpoint, addresses, pause, signal });
     for (const [i, one] of listed.entries()) {

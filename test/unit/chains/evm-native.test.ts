@@ -1,6 +1,6 @@
 /** Native coins at addresses that a restore or an import adds by the thousand, and that were paid long ago. */
 import { describe, expect, it } from 'vitest';
-import type { ListedScript, ScriptList } from '../../../daemon/chains/adapter.ts';
+import type { ListedScript, ScriptList, StoredCoin } from '../../../daemon/chains/adapter.ts';
 import { type EvmEndpoint, hexOfScript } from '../../../daemon/chains/evm/endpoint.ts';
 import { NativeCoin } from '../../../daemon/chains/evm/native.ts';
 import type { BlockId, Credit } from '../../../daemon/domain/chain.ts';
@@ -26,18 +26,35 @@ const listed = (id: number): ListedScript => {
   return { id, script };
 };
 
+const coinAt = (targetId: number): StoredCoin => ({
+  targetId,
+  outpoint: `${targetId}:0`,
+  txid: `${targetId}`,
+  asset: 'ETH',
+  units: UNITS,
+  blockHeight: OLD.height,
+  blockHash: OLD.hash,
+  locked: false,
+  spentTxid: null,
+  spentBlockHeight: null,
+  spentBlockHash: null,
+});
+
 /** Addresses 1 to `count`, of which none is urgent, and an endpoint with the balances of `funded`. */
 function scene(count: number, funded: readonly number[]) {
   const scripts = Array.from({ length: count }, (_, i) => listed(i + 1));
   const held = new Map(funded.map((id) => [hexOfScript(listed(id).script), UNITS]));
   const found = new Map<number, bigint>();
+  const coins: StoredCoin[] = [];
+  const holders: (ListedScript & { isOutside: boolean })[] = [];
   const parts: Partial<ScriptList> = {
     active: () => [],
     page: (after, limit) => scripts.slice(after, after + limit),
     unitsAt: (id) => found.get(id) ?? 0n,
-    coinsOf: () => [],
+    coinsOf: (id) => coins.filter(({ targetId }) => targetId === id),
     unitsOf: (outpoint) => stored.get(outpoint),
     debitsAt: () => [],
+    holders: () => holders,
   };
   const stored = new Map<string, bigint>();
   let stateless = 0;
@@ -62,6 +79,8 @@ function scene(count: number, funded: readonly number[]) {
     look,
     found,
     stored,
+    holders,
+    coins,
     add: (id: number) => held.set(hexOfScript(listed(id).script), UNITS),
     grow: (to: number) => {
       while (scripts.length < to) scripts.push(listed(scripts.length + 1));
@@ -90,6 +109,20 @@ it('are found within a few looks, wherever they are, and without new blocks', as
   expect(chain.coin.isDue()).toBe(true);
   expect(await looks(chain)).toBe(20);
   expect(chain.found.has(19_999)).toBe(true);
+});
+
+it('that hold money by the books are compared at each block, so that what left them is looked for at once', async () => {
+  const chain = scene(20_000, [19_000]);
+  await looks(chain);
+  chain.found.set(19_000, 3n * UNITS);
+  chain.coins.push({ ...coinAt(19_000), units: 3n * UNITS });
+  const lookAt = (height: number) =>
+    chain.look({ ...VIEW, checkpoint: [OLD, TIP, { height, hash: `0x${'03'.repeat(31)}0${height}` }] });
+  await lookAt(3);
+  expect(chain.coin.takeShort()).toEqual([]);
+  chain.holders.push({ ...listed(19_000), isOutside: false });
+  await lookAt(4);
+  expect(chain.coin.takeShort()).toMatchObject([{ id: 19_000 }]);
 });
 
 it('one address more waits for the next block', async () => {
