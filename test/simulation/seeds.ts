@@ -80,6 +80,8 @@ export const SEEDS: readonly Row[] = [
   // the accounts of three endpoints, of which one may lie
   { seed: 50023, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
   { seed: 50067, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
+  // a copy pays in coins from a deposit address, of which no event tells the first machine
+  { seed: 84005, steps: 230, kind: 'accounts' },
   // a token is paid on money that came a few blocks ago, before the same blocks come in another order
   { seed: 50060, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },
   { seed: 50083, steps: 150, kind: 'accounts', without: WITHOUT_THIEF },

@@ -40,7 +40,8 @@ describe('the secret of a public key', () => {
     fc.uint8Array({ minLength: 32, maxLength: 32 }),
     fc.constantFrom(0, 1, 0xec, 0xed, 0xee, 0xff).map((low) => Uint8Array.of(low, ...new Array(30).fill(255), 127)),
   );
-  const views = fc.bigInt({ min: 2n ** 126n, max: 2n ** 252n });
+  // X25519 knows no multiple of some that are close to 0 or to the order, of which no key at random ever is one
+  const views = fc.bigInt({ min: 2n ** 129n, max: 2n ** 252n - 2n ** 129n });
 
   it('is found exactly and is one of the possible ones, whatever key and view key are', () => {
     fc.assert(
