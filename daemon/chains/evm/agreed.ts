@@ -12,7 +12,7 @@ import { idOf } from '../checkpoint.ts';
 import type { Header, Receipt } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { isInside } from './native.ts';
-import type { OutgoingReader } from './outgoing.ts';
+import { type OutgoingReader, txidOf } from './outgoing.ts';
 import type { Token } from './params.ts';
 import { amountIn } from './transfers.ts';
 
@@ -241,7 +241,7 @@ class PaidInside {
   async #leftOf(targetId: number, asset: AssetId, height: number): Promise<bigint | null> {
     const [target] = this.#list.page(targetId - 1, 1);
     const debits = this.#list.debitsAt(targetId, asset).filter(({ block }) => block.height <= height);
-    const txids = [...new Set(debits.map(({ id }) => id.slice(0, id.indexOf(':'))))];
+    const txids = [...new Set(debits.map(({ id }) => txidOf(id)))];
     if (target?.id !== targetId || txids.length > DEBITS_ASKED_MAX) return null;
     const receipts = await this.#endpoint.receipts(txids, this.#signal);
     const sendings = await this.#endpoint.sendingsOf(txids, this.#signal);

@@ -4,8 +4,7 @@
  */
 import type { AssetId } from '../../domain/assets.ts';
 import type { ListedScript, ScriptList } from '../adapter.ts';
-import type { EvmEndpoint } from './endpoint.ts';
-import { hexOfScript } from './endpoint.ts';
+import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { type Incoming, isTooMuch, type Transfers } from './transfers.ts';
 
 const ADDRESSES_MAX = 50;

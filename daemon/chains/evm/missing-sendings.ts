@@ -12,7 +12,7 @@ import { type ListedScript, type OpenNonce, type ScriptList, tipOf } from '../ad
 import { idOf } from '../checkpoint.ts';
 import type { Sending } from './answers.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
-import type { Outgoing } from './outgoing.ts';
+import { type Outgoing, txidOf } from './outgoing.ts';
 
 /** Blocks with unknown transactions that one search finds, each with two requests for each halving. */
 const BLOCKS_MAX = 20;
@@ -150,7 +150,7 @@ class Search {
   constructor(parts: SearchParts) {
     this.#parts = parts;
     const own = parts.debits.filter(({ id }) => id.endsWith(':fee'));
-    this.#booked = new Map(own.map(({ id, block }) => [id.slice(0, id.indexOf(':')), block.height]));
+    this.#booked = new Map(own.map(({ id, block }) => [txidOf(id), block.height]));
   }
 
   /** The unknown ones up to a height. */

@@ -16,6 +16,7 @@ import type { Pause } from '../slices.ts';
 import { DarkBlocks, type OwnSending } from './dark-blocks.ts';
 import { type EvmEndpoint, hexOfScript } from './endpoint.ts';
 import { adoptedTo } from './missing-sendings.ts';
+import { txidOf } from './outgoing.ts';
 import { isOneAccount } from './transfers.ts';
 
 /**
@@ -383,8 +384,6 @@ export class NativeCoin {
 
 /** Whether a contract sent it from inside: then it has no transaction of its own, and its block's id stands for one. */
 export const isInside = ({ txid, block }: Credit): boolean => txid === block?.hash;
-
-const txidOf = (debitId: string): string => debitId.slice(0, debitId.indexOf(':'));
 
 const sumOf = (known: ReadonlyMap<string, NativeFact>): bigint =>
   [...known.values()].reduce((sum, { units }) => sum + units, 0n);

@@ -21,6 +21,9 @@ export type Outgoing = { target: ListedScript; receipt: Receipt; sending: Sendin
 /** Payments that left. */
 export type Outflow = { spends: SpendSeen[]; debits: Debit[] };
 
+/** The transaction of a debit, by the debit's id. */
+export const txidOf = (debitId: string): string => debitId.slice(0, debitId.indexOf(':'));
+
 export const nothingSent = (): Outflow => ({ spends: [], debits: [] });
 
 /** The transfer of a known token that a transaction asks for. */
