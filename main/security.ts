@@ -102,13 +102,16 @@ export function fenceContents(contents: WebContents, open: (address: string) => 
   });
 }
 
-/** Denies every permission but writing to the clipboard from the console's own pages, and every way to a network. */
+/** Denies the console's own pages every permission but writing to the clipboard and the camera, all others every one, and every way to a network. */
 export async function fenceSession(session: Session): Promise<void> {
-  session.setPermissionRequestHandler((contents, permission, decide) => {
-    decide(permission === 'clipboard-sanitized-write' && isOwnPage(contents.getURL()));
+  session.setPermissionRequestHandler((contents, permission, decide, details) => {
+    const media = 'mediaTypes' in details ? (details.mediaTypes ?? []) : [];
+    const isCamera = permission === 'media' && media.length === 1 && media[0] === 'video';
+    decide((isCamera || permission === 'clipboard-sanitized-write') && isOwnPage(contents.getURL()));
   });
-  session.setPermissionCheckHandler((_contents, permission, origin) => {
-    return permission === 'clipboard-sanitized-write' && isOwnPage(origin);
+  session.setPermissionCheckHandler((_contents, permission, origin, details) => {
+    const isCamera = permission === 'media' && details.mediaType === 'video';
+    return (isCamera || permission === 'clipboard-sanitized-write') && isOwnPage(origin);
   });
   session.setDevicePermissionHandler(() => false);
   // nothing is fetched from anywhere, not even by a page that was tampered with

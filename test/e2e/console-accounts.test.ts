@@ -2,9 +2,14 @@
  * Accounts of a hardware wallet or another wallet in the console: where the keys live, each key compared before it is taken, each wrong one told
  * with its reason, the key images of Monero, and a withdrawal that the other wallet alone can make.
  */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check, hex } from '@scure/base';
 import { HDKey } from '@scure/bip32';
+import { splitQRs } from 'bbqr';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../daemon/chains/derive.ts';
@@ -12,6 +17,7 @@ import { IMAGES_MAX } from '../../daemon/domain/key-images.ts';
 import { inGroups } from '../../daemon/domain/policy.ts';
 import { descriptorChecksum, readWatchOnly } from '../../daemon/wallet/watch-only.ts';
 import { readEvmWatchOnly } from '../../daemon/wallet/watch-only-evm.ts';
+import { cameraOf, showCodes } from '../support/camera.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { Console, englishIn, shown } from './console-kit.ts';
 import { faultsOf, overhangOf } from './page-kit.ts';
@@ -49,10 +55,16 @@ const changedAt = (text: string, index: number): string =>
 
 describe.skipIf(!hasChromium)(chromiumTitle('accounts of another wallet in the console'), () => {
   let shop: Console;
+  /** What the browser's camera shows. */
+  let seen = '';
   beforeAll(async () => {
-    shop = await Console.start();
+    seen = join(await mkdtemp(join(tmpdir(), 'camera-')), 'seen.y4m');
+    shop = await Console.start(undefined, cameraOf(seen));
   });
-  afterAll(() => shop.stop());
+  afterAll(async () => {
+    await shop.stop();
+    await rm(dirname(seen), { recursive: true, force: true });
+  });
 
   /** Looks at a page in both themes, wide and narrow: without faults, and no wider than the window. */
   async function looked(page: Page, name: string): Promise<void> {
@@ -129,6 +141,57 @@ describe.skipIf(!hasChromium)(chromiumTitle('accounts of another wallet in the c
     await looked(page, 'at-home');
     await page.getByRole('button', { name: 'Back' }).click();
     expect(await page.getByRole('radio', { name: 'On my computer at home' }).isChecked()).toBe(true);
+    await page.context().close();
+  });
+
+  it('reads the accounts of a file, and of the codes that a device shows', async () => {
+    const page = await accounts('Read Coffee');
+    const open = async (text: string): Promise<void> => {
+      const chooser = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Open a file' }).click();
+      await (await chooser).setFiles({ name: 'export.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+    };
+    await open('{"no": "key"}');
+    await page.getByText('There is no account of Bitcoin in it').waitFor();
+    await open('x'.repeat(1_000_001));
+    await page.getByText('The file is larger than a megabyte').waitFor();
+    await open(JSON.stringify({ bip44: { xprv: at("m/44'/0'/0'").privateExtendedKey }, bip84: { desc: DESCRIPTOR } }));
+    await page.getByText(SECRET).waitFor();
+    expect(await keyField(page).inputValue()).toBe('');
+
+    const nested = `sh(wpkh([73c5da0a/49h/0h/0h]${at("m/49'/0'/0'").publicExtendedKey}/<0;1>/*))`;
+    await open(JSON.stringify({ bip49: { desc: nested }, bip84: { _pub: ZPUB, desc: DESCRIPTOR } }));
+    const choice = page.getByLabel('The file has several accounts');
+    expect(await choice.locator('option').allTextContents()).toEqual([
+      'Choose one',
+      'nested segwit (P2SH-P2WPKH), m/49h/0h/0h',
+      'native segwit (P2WPKH), m/84h/0h/0h',
+    ]);
+    // what another file had is told no longer
+    expect(await page.getByText(SECRET).count()).toBe(0);
+    await looked(page, 'accounts-several');
+    await choice.selectOption('native segwit (P2WPKH), m/84h/0h/0h');
+    expect(await keyField(page).inputValue()).toBe(DESCRIPTOR);
+    await page.getByText('3 addresses are not compared yet').waitFor();
+
+    const exported = Buffer.from(JSON.stringify({ chain: 'BTC', padding: 'x'.repeat(2_000), bip49: { desc: nested } }));
+    const { parts } = splitQRs(exported, 'J', { encoding: '2', maxVersion: 15 });
+    expect(parts.length).toBeGreaterThan(2);
+    await showCodes(seen, parts);
+    await page.getByRole('button', { name: 'Scan a QR code' }).click();
+    await page.locator('video').waitFor();
+    await page.locator('video').waitFor({ state: 'detached' });
+    expect(await keyField(page).inputValue()).toBe(nested);
+    expect(await choice.count()).toBe(0);
+
+    await coin(page, 'XMR');
+    await showCodes(seen, [`monero_wallet:${XMR.address}?view_key=${XMR.viewKey}&height=3000000`]);
+    await page.getByRole('button', { name: 'Scan a QR code' }).click();
+    await page
+      .getByLabel('Private view key')
+      .and(page.locator(`[value="${XMR.viewKey}"]`))
+      .waitFor();
+    expect(await keyField(page).inputValue()).toBe(XMR.address);
     await page.context().close();
   });
 

@@ -40,10 +40,13 @@ export class Console {
     this.call = strictCaller(daemon.dataDir);
   }
 
-  /** `around`: wraps the start of the daemon. */
-  static async start(around = (start: () => Promise<TestDaemon>): Promise<TestDaemon> => start()): Promise<Console> {
+  /** `around`: wraps the start of the daemon. `more`: arguments of the browser. */
+  static async start(
+    around = (start: () => Promise<TestDaemon>): Promise<TestDaemon> => start(),
+    more: readonly string[] = [],
+  ): Promise<Console> {
     buildConsole();
-    const [daemon, browser] = await Promise.all([around(() => startTestDaemon(CONFIG)), launchChromium()]);
+    const [daemon, browser] = await Promise.all([around(() => startTestDaemon(CONFIG)), launchChromium(more)]);
     return new Console(daemon, browser);
   }
 

@@ -2,15 +2,18 @@
  * Withdrawals of an account whose keys are in another wallet, in the console: real Chromium, a real litecoind, and the wallet of another
  * node that signs. The PSBT goes there as a file and as pictures, and comes back as a file and as text; an altered one is refused.
  */
-import { readFile } from 'node:fs/promises';
-import { joinQRs } from 'bbqr';
-import jsqr from 'jsqr';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { joinQRs, splitQRs } from 'bbqr';
 import type { Page } from 'playwright-core';
+import decodeQR from 'qr/decode.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Result } from '../../daemon/contract/operator.ts';
 import type { Branch } from '../../daemon/domain/chain.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { otherWallet } from '../scenario/other-wallet.ts';
+import { cameraOf, showCodes } from '../support/camera.ts';
 import { chromiumTitle, hasChromium } from '../support/chromium.ts';
 import { litecoinConfig, startTestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
@@ -24,8 +27,6 @@ const SHOP = 'Corner Coffee';
 /** The addresses that the other wallet knows, of each branch. */
 const KEYS = 12;
 const COINS = 5;
-/** A module of the older kind, whose types promise the newer. */
-const readCode = jsqr as unknown as typeof jsqr.default;
 
 type Raw = {
   locktime: number;
@@ -38,12 +39,15 @@ describe.skipIf(!hasLitecoind || !hasChromium)(chromiumTitle(litecoindTitle('a P
   let node: Litecoind;
   let signer: Litecoind;
   let shop: Console;
+  /** What the browser's camera shows. */
+  let seen = '';
 
   beforeAll(async () => {
     [node, signer] = await Promise.all([Litecoind.start(), Litecoind.start()]);
     await node.fund();
     const config = `[console]\nport = 0\n${litecoinConfig(`core_rpc = "${node.url}"`)}`;
-    shop = await Console.start(() => startTestDaemon(config));
+    seen = join(await mkdtemp(join(tmpdir(), 'camera-')), 'seen.y4m');
+    shop = await Console.start(() => startTestDaemon(config), cameraOf(seen));
     const other = otherWallet(7, 'p2wpkh');
     for (const branch of [0, 1] satisfies Branch[]) {
       for (let index = 0; index < KEYS; index++) {
@@ -65,7 +69,7 @@ describe.skipIf(!hasLitecoind || !hasChromium)(chromiumTitle(litecoindTitle('a P
   });
   afterAll(async () => {
     await shop?.stop();
-    await Promise.all([node?.remove(), signer?.remove()]);
+    await Promise.all([node?.remove(), signer?.remove(), rm(dirname(seen), { recursive: true, force: true })]);
   });
 
   /** 2 LTC arrive in each of a few coins. */
@@ -185,7 +189,7 @@ describe.skipIf(!hasLitecoind || !hasChromium)(chromiumTitle(litecoindTitle('a P
         pixels.fill(0, at * 4, at * 4 + 3);
       }
     }
-    return readCode(pixels, size, size)?.data ?? '';
+    return decodeQR({ width: size, height: size, data: pixels });
   }
 
   const place = async (page: Page): Promise<[number, number]> => {
@@ -226,6 +230,29 @@ describe.skipIf(!hasLitecoind || !hasChromium)(chromiumTitle(litecoindTitle('a P
     await page.getByLabel('The signed text').fill(` ${await process(psbt)}\n`);
     await looked(page, 'text');
     await hand.click();
+    await inState(id, 'broadcast');
+    await node.mine(1);
+    await inState(id, 'completed');
+    await page.context().close();
+  });
+
+  it('comes back as the pictures that a device shows to the camera, and says why another kind is not read', async () => {
+    const { id, page } = await planned('0.4');
+    const signed = await process((await downloaded(page)).psbt);
+    await showCodes(seen, ['ur:crypto-psbt/1-3/lpadaxcfaocy']);
+    await page.getByText('Camera', { exact: true }).click();
+    await page.getByText('This is a code of the kind UR').waitFor();
+    await looked(page, 'camera');
+    await page.getByRole('button', { name: 'Close the camera' }).click();
+    expect(await page.locator('video').count()).toBe(0);
+
+    const { parts } = splitQRs(Buffer.from(signed, 'base64'), 'P', { maxVersion: 8 });
+    expect(parts.length).toBeGreaterThan(2);
+    await showCodes(seen, parts);
+    await page.getByText('Camera', { exact: true }).click();
+    await page.getByText(`It was read: ${Buffer.from(signed, 'base64').length} bytes`).waitFor();
+    expect(await page.locator('video').count()).toBe(0);
+    await page.getByRole('button', { name: 'Hand in and send' }).click();
     await inState(id, 'broadcast');
     await node.mine(1);
     await inState(id, 'completed');

@@ -27,6 +27,8 @@ import { ShapeIcon } from '../../parts/icons.tsx';
 import { chainName } from '../../parts/names.ts';
 import { CoinMark, Facts, Notice, Problem, Reason, State } from '../../parts/parts.tsx';
 import { useDoing } from '../wallet/doing.ts';
+import { Bring } from './account-bring.tsx';
+import { FORM_TEXTS } from './account-forms.ts';
 import { type Fault, readTyped, type Typed } from './account-reading.ts';
 import TEXTS from './account-texts.ts';
 import './accounts.css';
@@ -44,7 +46,6 @@ type Props = {
   onAdded(added: NewBusiness): void;
 };
 
-const FORM_TEXTS = { p2pkh: 'p2pkh', 'p2sh-p2wpkh': 'p2sh_p2wpkh', p2wpkh: 'p2wpkh', p2tr: 'p2tr' } as const;
 const BEGIN_CHARS = 4;
 
 /** The coin by whose colour a chain is known. */
@@ -157,6 +158,7 @@ function OneAccount({ chain, network, taken, onTyped, onTaken, t }: OneProps): R
   return (
     <>
       <KeyFields typed={typed} fault={found.fault} type={type} t={t} />
+      <Bring chain={chain} network={network} onFound={type} />
       {wasPrivate && <Refused fault="account.private" chain={chain} network={network} t={t} />}
       {found.fault && <Refused fault={found.fault} chain={chain} network={network} t={t} />}
       {key !== null && (

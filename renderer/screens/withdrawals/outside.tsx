@@ -10,8 +10,9 @@ import { base64Of, saveBytes } from '../../parts/save.ts';
 import { href } from '../../router.ts';
 import TEXTS from './outside-texts.ts';
 
-/** The library of the codes is as large as the screen, and few need it. */
+/** The libraries of the codes are as large as the screen, and few need them. */
 const Codes = lazy(() => import('./codes.tsx'));
+const Camera = lazy(() => import('../../parts/camera.tsx'));
 
 type Detail = Result<'withdrawal.show'>['withdrawal'];
 
@@ -134,7 +135,7 @@ function Shows({ one }: { one: Detail }): ReactNode {
   );
 }
 
-const WAYS = ['file', 'text'] as const;
+const WAYS = ['file', 'camera', 'text'] as const;
 /** Refusals of what was signed otherwise than planned: a signed copy of it may exist. */
 const ALTERED = ['amount', 'input', 'locktime', 'output', 'sequence', 'sighash', 'version'].map(
   (what) => `psbt.${what}`,
@@ -169,6 +170,7 @@ function Bring({ one }: { one: Detail }): ReactNode {
         value={way}
         options={[
           ['file', t('asFile')],
+          ['camera', t('asCamera')],
           ['text', t('asText')],
         ]}
         onChange={(chosen) => {
@@ -176,7 +178,7 @@ function Bring({ one }: { one: Detail }): ReactNode {
           take(null);
         }}
       />
-      {way === 'file' ? (
+      {way === 'file' && (
         <Field
           label={t('file')}
           hint={t('fileHint')}
@@ -184,9 +186,9 @@ function Bring({ one }: { one: Detail }): ReactNode {
           accept=".psbt,.txt,.txn,.hex"
           onChange={(event) => take(event.target.files?.[0] ?? null)}
         />
-      ) : (
-        <SignedText take={(text) => take(text.trim() === '' ? null : new File([text], 'signed'))} />
       )}
+      {way === 'camera' && <SignedCode signed={signed} take={take} close={() => setWay('file')} />}
+      {way === 'text' && <SignedText take={(text) => take(text.trim() === '' ? null : new File([text], 'signed'))} />}
       {upload.error && <Refused error={upload.error} one={one} />}
       <button
         type="submit"
@@ -196,6 +198,27 @@ function Bring({ one }: { one: Detail }): ReactNode {
         {t('hand')}
       </button>
     </form>
+  );
+}
+
+type CodeProps = { signed: File | null; take(file: File | null): void; close(): void };
+
+function SignedCode({ signed, take, close }: CodeProps): ReactNode {
+  const t = useText(TEXTS);
+  if (signed === null) {
+    return (
+      <Suspense fallback={<Still rows={1} />}>
+        <Camera onRead={(bytes) => take(new File([bytes], 'signed'))} onClose={close} />
+      </Suspense>
+    );
+  }
+  return (
+    <div>
+      <p role="status">{t('scanned', { bytes: signed.size })}</p>
+      <button type="button" className="link" onClick={() => take(null)}>
+        {t('again')}
+      </button>
+    </div>
   );
 }
 

@@ -255,16 +255,23 @@ describe('a page', () => {
     expect(open.mock.calls).toEqual([['https://example.com/']]);
 
     const asked = vi.fn();
-    let check: ((contents: null, permission: string, origin: string) => boolean) | undefined;
+    let check: ((contents: null, permission: string, origin: string, details: object) => boolean) | undefined;
     let download: ((event: { preventDefault(): void }, item: { getURL(): string }) => void) | undefined;
     let cancel: ((details: { url: string }, answer: (decision: { cancel: boolean }) => void) => void) | undefined;
     const setProxy = vi.fn(async () => {});
     await fenceSession({
       setProxy,
-      setPermissionRequestHandler: (handler: (contents: unknown, permission: string, decide: unknown) => void) => {
-        for (const permission of ['media', 'geolocation', 'notifications', 'openExternal', 'clipboard-read']) {
-          handler({ getURL: () => `${ORIGIN}/index.html` }, permission, asked);
+      setPermissionRequestHandler: (
+        handler: (contents: unknown, permission: string, decide: unknown, details: object) => void,
+      ) => {
+        for (const permission of ['geolocation', 'notifications', 'openExternal', 'clipboard-read']) {
+          handler({ getURL: () => `${ORIGIN}/index.html` }, permission, asked, {});
         }
+        const media = (page: string, mediaTypes: string[]): void =>
+          handler({ getURL: () => page }, 'media', asked, { mediaTypes });
+        for (const types of [[], ['audio'], ['video', 'audio']]) media(`${ORIGIN}/index.html`, types);
+        media('https://example.com', ['video']);
+        media(`${ORIGIN}/index.html`, ['video']);
       },
       setPermissionCheckHandler: (handler: never) => {
         check = handler;
@@ -284,9 +291,13 @@ describe('a page', () => {
       proxyRules: 'http://127.0.0.1:1',
       proxyBypassRules: '<-loopback>',
     });
-    expect(asked.mock.calls.flat()).toEqual([false, false, false, false, false]);
-    expect(check!(null, 'clipboard-sanitized-write', ORIGIN)).toBe(true);
-    expect(check!(null, 'clipboard-sanitized-write', 'https://example.com')).toBe(false);
+    // the camera of its own pages is the only one that is granted
+    expect(asked.mock.calls.flat()).toEqual([...Array<boolean>(8).fill(false), true]);
+    expect(check!(null, 'clipboard-sanitized-write', ORIGIN, {})).toBe(true);
+    expect(check!(null, 'clipboard-sanitized-write', 'https://example.com', {})).toBe(false);
+    expect(check!(null, 'media', ORIGIN, { mediaType: 'video' })).toBe(true);
+    expect(check!(null, 'media', 'https://example.com', { mediaType: 'video' })).toBe(false);
+    expect(check!(null, 'media', ORIGIN, { mediaType: 'audio' })).toBe(false);
     const answers: boolean[] = [];
     const foreign = [
       'https://example.com/a.js',

@@ -1,0 +1,95 @@
+/** The ways by which a key comes other than by typing: a file of the other wallet, or the code that it shows. */
+import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import type { Network } from '../../../daemon/domain/assets.ts';
+import { type Translate, useText } from '../../i18n.ts';
+import { Select } from '../../parts/controls.tsx';
+import { chainName } from '../../parts/names.ts';
+import { Notice, Still } from '../../parts/parts.tsx';
+import { accountsIn, type Offer } from './account-export.ts';
+import { FORM_TEXTS } from './account-forms.ts';
+import { readTyped, type Typed } from './account-reading.ts';
+import TEXTS from './account-texts.ts';
+
+/** The libraries of the codes are as large as the screen, and few need them. */
+const Camera = lazy(() => import('../../parts/camera.tsx'));
+
+const FILE_BYTES_MAX = 1_000_000;
+
+type T = Translate<keyof (typeof TEXTS)['en']>;
+type Props = { chain: Typed['chain']; network: Network; onFound(typed: Typed): void };
+
+export function Bring({ chain, network, onFound }: Props): ReactNode {
+  const t = useText(TEXTS);
+  const file = useRef<HTMLInputElement>(null);
+  const [offers, setOffers] = useState<readonly Offer[]>([]);
+  const [fault, setFault] = useState<'none' | 'large' | null>(null);
+  const [isScanning, setScanning] = useState(false);
+  const take = (bytes: Uint8Array): void => {
+    const found = accountsIn(new TextDecoder().decode(bytes), chain, network);
+    setScanning(false);
+    setFault(found.length === 0 ? 'none' : null);
+    setOffers(found.length > 1 ? found : []);
+    const [only] = found;
+    onFound(found.length === 1 && only ? only.typed : { chain, text: '', viewKey: '', form: null });
+  };
+  const open = async (chosen: File): Promise<void> => {
+    setOffers([]);
+    if (chosen.size > FILE_BYTES_MAX) setFault('large');
+    else take(await chosen.bytes());
+  };
+  return (
+    <>
+      <div className="actions">
+        <input
+          ref={file}
+          type="file"
+          hidden
+          onChange={({ target }) => {
+            const [chosen] = target.files ?? [];
+            // the same file can be chosen again
+            target.value = '';
+            if (chosen) void open(chosen);
+          }}
+        />
+        <button type="button" className="button" onClick={() => file.current?.click()}>
+          {t('openFile')}
+        </button>
+        {!isScanning && (
+          <button type="button" className="button" onClick={() => setScanning(true)}>
+            {t('scan')}
+          </button>
+        )}
+      </div>
+      {isScanning && (
+        <Suspense fallback={<Still rows={1} />}>
+          <Camera onRead={take} onClose={() => setScanning(false)} />
+        </Suspense>
+      )}
+      {fault === 'large' && <Notice tone="bad" title={t('fileLarge')} />}
+      {fault === 'none' && (
+        <Notice tone="bad" title={t('fileNone', { coin: chainName(chain) })}>
+          {t('fileNoneText')}
+        </Notice>
+      )}
+      {offers.length > 1 && (
+        <Select
+          label={t('several')}
+          value=""
+          options={[['', t('choosePlease')], ...offers.map((one, at) => [`${at}`, nameOf(one, network, t)] as const)]}
+          onChange={(at) => {
+            const chosen = at === '' ? undefined : offers[Number(at)];
+            if (chosen) onFound(chosen.typed);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** An account by the kind of its addresses and its place in the wallet. */
+function nameOf({ typed, path }: Offer, network: Network, t: T): string {
+  const { key } = readTyped(typed, network);
+  const form = key?.kind === 'secp256k1' ? key.watch?.form : undefined;
+  const place = path === null ? t('noPath') : `m/${path}`;
+  return form ? t('offer', { form: t(FORM_TEXTS[form]), path: place }) : place;
+}
