@@ -2,6 +2,8 @@
 import { InvalidArgumentError } from 'commander';
 import { EARLIER_RESTORES_MAX } from '../domain/indices.ts';
 
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
+
 /** A parser of whole numbers from `min` to `max`. `what` continues "It must be". */
 const wholeFrom =
   (min: number, max: number, what: string) =>
@@ -16,6 +18,12 @@ export const wholeNumber = wholeFrom(1, Number.MAX_SAFE_INTEGER, 'a whole number
 
 /** The number of a withdrawal, as the operator API takes it. */
 export const withdrawalNumber = (text: string): string => `${wholeNumber(text)}`;
+
+/** A UUID, as the operator API takes it for the id of a request. */
+export function requestId(text: string): string {
+  if (UUID.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('It must be a UUID, such as the one that the command named.');
+}
 
 export const blockHeight = wholeFrom(0, 1_000_000_000, 'the number of a block, such as 3100000');
 

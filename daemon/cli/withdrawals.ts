@@ -2,6 +2,7 @@
  * `countinghouse withdrawal`: outgoing payments. A request for approval is shown first, decoded from the transaction.
  */
 
+import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Params, Result } from '../contract/operator.ts';
 import { textIn, textOf } from '../domain/messages.ts';
@@ -12,7 +13,7 @@ import { approved } from './approvals.ts';
 import { action, BUSINESS } from './commands.ts';
 import { EXIT, Failure, type Io, usage } from './io.ts';
 import { type PageOptions, paged, pageOf, printPage } from './page.ts';
-import { withdrawalNumber } from './parse.ts';
+import { requestId, withdrawalNumber } from './parse.ts';
 import { confirm } from './prompt.ts';
 import { psbtCommands } from './psbt.ts';
 import { type PassphraseOption, withPassphrase } from './secrets.ts';
@@ -23,6 +24,7 @@ import { withdrawalText } from './withdrawal-text.ts';
 
 const STATES = ['requested', 'approved', 'signed', 'broadcast', 'completed', 'rejected', 'failed'] as const;
 const NUMBER = ['<number>', 'number of the withdrawal', withdrawalNumber] as const;
+const REQUEST = ['an id of yours for it: a repeated command asks for it once', requestId] as const;
 const RATE_HELP = 'smallest units per byte (default: what the next blocks ask for)';
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
@@ -53,6 +55,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .argument('<amount>', 'what the recipient gets, in the crypto; the fee comes on top')
     .argument('<crypto>', 'its symbol')
     .argument('<address>', 'the address that is paid')
+    .option('--request <uuid>', ...REQUEST)
     .description('ask for a withdrawal')
     .action(action(io, add));
   withdrawal
@@ -60,6 +63,7 @@ export function withdrawalCommands(root: Command, io: Io): void {
     .argument(...BUSINESS)
     .argument('<crypto>', 'its symbol')
     .argument('<address>', 'the address that is paid')
+    .option('--request <uuid>', ...REQUEST)
     .description('ask for a withdrawal of the whole balance, less the fee')
     .action(action(io, sweep));
   waits(withPassphrase(withdrawal.command('approve').argument(...NUMBER)), SENT_SECONDS_MAX)
@@ -144,12 +148,32 @@ async function show(session: Session, _: object, id = ''): Promise<void> {
   session.print(found, () => withdrawalText(found.withdrawal));
 }
 
-async function add(session: Session, _: object, business = '', amount = '', crypto = '', address = ''): Promise<void> {
-  asked(session, await session.call('withdrawal.add', { business, crypto, address, amount }));
+type AddOptions = { request?: string };
+
+function add(
+  session: Session,
+  options: AddOptions,
+  ...[business = '', amount = '', crypto = '', address = '']: string[]
+) {
+  return addOnce(session, options, { business, crypto, address, amount });
 }
 
-async function sweep(session: Session, _: object, business = '', crypto = '', address = ''): Promise<void> {
-  asked(session, await session.call('withdrawal.add', { business, crypto, address, amount: null }));
+function sweep(session: Session, options: AddOptions, ...[business = '', crypto = '', address = '']: string[]) {
+  return addOnce(session, options, { business, crypto, address, amount: null });
+}
+
+/** Names the request's id where the answer is lost: a policy may have approved the withdrawal already, and a second one would pay again. */
+async function addOnce(session: Session, options: AddOptions, wanted: Params<'withdrawal.add'>): Promise<void> {
+  const { request = randomUUID() } = options;
+  try {
+    asked(session, await session.call('withdrawal.add', { ...wanted, request }));
+  } catch (error) {
+    const { NoDaemon, NotTheDaemon, OperatorError } = await import('../contract/client.ts');
+    if ([NoDaemon, NotTheDaemon, OperatorError].some((kind) => error instanceof kind)) throw error;
+    throw new Failure(
+      `${(error as Error).message}. The withdrawal may have been asked for. Repeat the command with --request ${request}, and there is one`,
+    );
+  }
 }
 
 /** The message after a withdrawal was requested. */
