@@ -1,17 +1,20 @@
 /**
- * A connection that ends at each byte of a signing answer. The line between the two sides is in memory, so that every byte is tried; below
- * it, the boxes of a WebSocket arrive whole or not at all (`signing-machine.test.ts` cuts a real connection).
+ * A connection that ends at each byte of a signing answer: of the signer's lines, over a line in memory, and of a WebSocket's frames, over TCP.
+ * `signing-machine.test.ts` has the computer at home connect again by itself.
  */
 import { duplexPair, Transform } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { SignedSpend } from '../../../daemon/domain/spend.ts';
+import { aboutOf } from '../../../daemon/home/about.ts';
+import { dial } from '../../../daemon/home/dial.ts';
+import { readServer } from '../../../daemon/home/place.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
 import { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import type { SignOrder } from '../../../daemon/wallet/signer/port.ts';
 import { serveServer } from '../../../daemon/wallet/signer/service.ts';
 import { Session } from '../../../daemon/wallet/signer/session.ts';
 import { PASSPHRASE, payment, walletFolder } from '../wallet/signer-kit.ts';
-import { journalOf } from './home-kit.ts';
+import { away, connected, homeOf, journalOf, serverIn, stage, tunnel, walletAtHome } from './home-kit.ts';
 
 /** Signing takes longest, so between two times that the wallet signs, its last answer is said again. */
 const SIGNED_EVERY = 16;
@@ -97,3 +100,45 @@ it('gives no signature when it ends at any byte of the answer but its last, and 
   expect(new Set(await journalOf(folder))).toEqual(new Set([first.txid]));
   await close();
 }, 120_000);
+
+it('gives none when its TCP connection ends at any byte of the answer but its last, and the same bytes over the next one', async () => {
+  const server = await serverIn('server');
+  const line = await tunnel(server.url);
+  const folder = await homeOf(line.url, (await server.machines.invite()).code);
+  const wallet = await walletAtHome(folder);
+  const session = await Session.open(wallet, PASSPHRASE, Date.now);
+  const place = await readServer(folder);
+  const about = await aboutOf(wallet, 'test');
+  const order = payment('LTC', ['cut']);
+  const first = await session.sign(order);
+  const connect = async (): Promise<void> => {
+    // a server takes few greetings a minute
+    stage.clock += 1_000;
+    void serveServer(
+      await dial(place, 'signer', about),
+      { sign: async () => first } as unknown as SignerClient,
+      async () => false,
+    );
+    await connected(server.machines);
+  };
+  const ends = new Set<string>();
+  let answer: SignedSpend | null = null;
+  let bytes = 0;
+  while (answer === null) {
+    await connect();
+    bytes += 1;
+    line.arm(bytes);
+    answer = await server.signer.sign(order).catch((error: Error) => {
+      ends.add(error.message);
+      return null;
+    });
+    line.arm(Number.POSITIVE_INFINITY);
+    await away(server.machines);
+  }
+  expect(answer).toEqual(first);
+  expect(ends).toEqual(new Set(['The signing machine went away: the same is asked again when it is back']));
+  expect(bytes).toBeGreaterThan(500);
+  await connect();
+  expect(await server.signer.sign(order)).toEqual(first);
+  await session.close();
+}, 300_000);
