@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
 import { spacedCode } from '../../daemon/contract/signing-machine.ts';
+import { limitsHeldIn } from '../../daemon/wallet/signer/register.ts';
 import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { hasChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
@@ -206,6 +207,68 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () =>
     await node.mine(1);
     await until('it is completed', async () => (await show(id)).state === 'completed');
     expect(await node.rpc<number>('getreceivedbyaddress', [to, 1])).toBe(1.5);
+  });
+
+  it('grants a forwarding plan here, which this computer signs for without a person, and ends it here', async () => {
+    const cold = await node.rpc<string>('getnewaddress', []);
+    await call('addressBook.add', { business: 'Corner Coffee', chain: 'LTC', address: cold, label: 'Cold safe' });
+    const granted = async () => (await limitsHeldIn(join(here.dataDir, 'servers', name, 'vault'), Date.now())).forwards;
+    await openServer('withdrawals/forwarding/new');
+    await page.getByLabel('Coin', { exact: true }).selectOption('LTC');
+    await page.getByLabel('Address', { exact: true }).selectOption(cold);
+    await page.getByText('When reached', { exact: false }).first().click();
+    await page.getByLabel('Always keep here, in LTC').fill('2');
+    await page.getByText('I compared the destination').click();
+    const passphrase = page.getByRole('textbox', { name: 'Wallet passphrase' });
+    await passphrase.fill('a guess');
+    await page.keyboard.press('Enter');
+    await page.getByText('This passphrase does not open the wallet. Nothing was approved.').waitFor();
+    expect(await granted()).toEqual([]);
+    await passphrase.fill(PASSPHRASE);
+    await picture('forwarding');
+    await page.keyboard.press('Enter');
+    await until('it is sent', async () => (await node.rpc<string[]>('getrawmempool', [])).length > 0);
+    expect((await granted()).map(({ grant }) => grant)).toMatchObject([
+      { asset: 'LTC', network: 'regtest', address: cold },
+    ]);
+    const [sent] = (await call('withdrawal.list', { limit: 1 })).withdrawals;
+    expect(sent).toMatchObject({ address: cold, business: 'Corner Coffee', approved_by: 'forward' });
+    await node.mine(1);
+    await until('it is completed', async () => (await show(`${sent!.id}`)).state === 'completed');
+    expect(await node.rpc<number>('getreceivedbyaddress', [cold, 1])).toBe(Number(sent!.amount));
+    // what the plan keeps, and as much of the highest fee as was not used
+    const { LTC: left } = (await merchant<{ LTC: number }>('GET', '/balance')).body;
+    expect([left >= 2, left < 2.0001]).toEqual([true, true]);
+
+    await page.getByRole('link', { name: 'Change LTC' }).click();
+    await page.getByRole('button', { name: 'End the plan' }).click();
+    const again = page.locator('form', { hasText: 'Nothing is sent on any more' });
+    await again.getByRole('textbox', { name: 'Wallet passphrase' }).fill(PASSPHRASE);
+    await again.getByRole('button', { name: 'Yes, end it' }).click();
+    await page.getByText('Nothing is sent on', { exact: true }).waitFor();
+    expect(await granted()).toEqual([]);
+  });
+
+  it('proves a backup of the server with the words that are here', async () => {
+    const file = join(home, 'server.backup');
+    await call('backup.make', { file });
+    await openServer('wallet/backup');
+    electron.dialog.showOpenDialog.mockResolvedValueOnce({ filePaths: [file] });
+    await page.getByRole('button', { name: 'Choose a backup' }).click();
+    await page.getByText(file).waitFor();
+    const begin = async (passphrase: string): Promise<void> => {
+      await page.getByLabel('Wallet passphrase, to open the backup').fill(passphrase);
+      await page.keyboard.press('Enter');
+    };
+    await begin('a guess');
+    await page.getByText('This passphrase does not open the wallet.').waitFor();
+    await begin(PASSPHRASE);
+    await page.getByText('This backup brings everything back').waitFor();
+    await picture('drill');
+    const { drill } = (await desktop.ask('backup.drillStatus')).result as { drill: { file: string; report: object } };
+    expect(drill).toMatchObject({ file, running: false, error: null, report: { problems: [] } });
+    // the server was not asked, and has nothing to open it with
+    expect((await call('backup.drillStatus', {})).drill).toBeNull();
   });
 
   it('is away without red, and goes on when the server is back', async () => {
