@@ -12,6 +12,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { addVersion } from '../withdrawals/claim.ts';
 import { sharedKeys, versionFacts } from '../withdrawals/facts.ts';
+import { keyState } from '../withdrawals/keys.ts';
 import { type Holder, prepare } from '../withdrawals/plan.ts';
 import { isRefused } from '../withdrawals/refusals.ts';
 import type { StoredOwn } from '../withdrawals/sign.ts';
@@ -23,6 +24,8 @@ const STUCK_MS = 3 * 60_000;
 const STUCK_MS_LOCAL = 2_000;
 /** The same while the price asks for no higher fee: then the tip is too low, or nodes forgot the payment. */
 const LATE_MS = 15 * 60_000;
+/** One that offers so many times the price of now waits for something else than its fee. */
+const PRICES_MAX = 4n;
 
 type Payer = Pick<Desk, 'business' | 'account' | 'chain'>;
 
@@ -54,7 +57,8 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
     if (newest.sent_at === null && !isRefused(chain, known)) continue;
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
-    if (seenOf(known) || keys === null || (feeRate < least && age < LATE_MS)) continue;
+    const isLate = age >= LATE_MS && rateOf(newest) < PRICES_MAX * feeRate && isNext(app.store, chain, newest);
+    if (seenOf(known) || keys === null || (feeRate < least && !isLate)) continue;
     try {
       await replaceOne(app, payer, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), budget });
     } catch (error) {
@@ -64,6 +68,13 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
   }
   if (refusal) throw refusal;
 }
+
+/** The offered price, smallest units per 1,000 units of size. */
+const rateOf = ({ fee, size }: VersionRow): bigint => (fee * 1_000n) / BigInt(Math.max(1, size));
+
+/** Whether blocks have all lower nonces of its address. No fee brings it before one of them. */
+const isNext = (reader: Reader, chain: Payer['chain'], { plan }: VersionRow): boolean =>
+  (chain.spending.keysBefore?.(readPlan(plan)) ?? []).every((key) => keyState(reader, chain, key)?.usedBy !== null);
 
 /** The open payments to ourselves of an account: collections and fundings, also those of forwarding plans. */
 export function ownSpends(reader: Reader, { chain, account }: Pick<Desk, 'chain' | 'account'>): SpendRow[] {

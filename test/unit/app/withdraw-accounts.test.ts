@@ -320,6 +320,70 @@ describe('a payment to ourselves that nodes refuse', () => {
   });
 });
 
+describe('a payment to ourselves that no block includes', () => {
+  const LATE_MS = 16 * 60_000;
+
+  /** An address pays a withdrawal and is then collected. The node takes both, shows none, and keeps what it took. */
+  async function behind() {
+    const pay = await ETH.openUsual();
+    const { app, bench, chain } = pay;
+    await pay.deposits([chain.coin], 96);
+    const taken: string[] = [];
+    const { spending } = bench.chain;
+    spending.broadcast = async (raw) => void taken.push(raw);
+    // as on a real chain, where nodes want 10 % more
+    spending.replacementRate = (replaced) => (1_100n * replaced.at(-1)!.fee) / BigInt(replaced.at(-1)!.size) + 1n;
+    const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+    const business = app.directory.business(bench.businessId);
+    const holder = { business, account, chain: bench.chain, asset: chain.asset };
+    const [address] = fundsOf(app.store, holder, { settledOnly: true }).balances();
+    const transfer = { purpose: 'collect' as const, at: ownTarget(app.store, bench.chain.key, address!)! };
+    const feeRate = await pay.feeRate();
+    const collect = async () => {
+      const planned = await prepareOwn(app, holder, transfer, { feeRate, feeMax: 10n ** 18n });
+      const intent = ownIntent(holder, { uuid: randomUUIDv7(), feeMax: `${planned.plan.fee}`, coins: null });
+      const approved = { intent, approval: { by: 'gas' as const } };
+      await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
+      await pay.round();
+    };
+    const hurry = async () => {
+      bench.advance(LATE_MS);
+      const budget = { spends: ownSpends(app.store, holder), feeMaxOf: () => 10n ** 18n, use: () => {} };
+      await replaceStuck(app, holder, budget, feeRate);
+      await pay.round();
+    };
+    const fees = (): bigint[] =>
+      ownSpends(app.store, holder).flatMap(({ id: spend_id }) =>
+        app.store.all(versionsOf, { spend_id }).map(({ fee }) => fee),
+      );
+    return { pay, collect, hurry, fees, taken };
+  }
+
+  it('pays no more while one with a lower nonce waits, whose place it cannot take', async () => {
+    const { pay, collect, hurry, fees, taken } = await behind();
+    await pay.withdraw(pay.chain.coin / 4n);
+    await pay.round();
+    await collect();
+    const before = fees();
+    for (let i = 0; i < 3; i++) await hurry();
+    expect([before.length, fees()]).toEqual([1, before]);
+    await pay.chain.take(taken[0]!);
+    await pay.chain.mine();
+    await pay.sync();
+    await hurry();
+    expect(fees()).toEqual([before[0], expect.any(BigInt)]);
+  });
+
+  it('pays hardly more than four times the price of now, since a higher one changes nothing', async () => {
+    const { collect, hurry, fees } = await behind();
+    await collect();
+    for (let i = 0; i < 30; i++) await hurry();
+    const [first, ...more] = fees();
+    const times = Number((100n * more.at(-1)!) / first!) / 100;
+    expect([times >= 4, times < 4.5]).toEqual([true, true]);
+  });
+});
+
 describe('a token that lacks confirmations', () => {
   /** What a deposit of any value needs on the simulated chain, which tells no final block. */
   const BLOCKS = 96;
