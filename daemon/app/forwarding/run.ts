@@ -1,6 +1,6 @@
 /** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
 import type { AddressFunds, Holdings } from '../../chains/spending.ts';
-import type { AssetId } from '../../domain/assets.ts';
+import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
   type FeeLimits,
@@ -25,7 +25,7 @@ import {
 import { heldWithdrawals, openSpendsFor, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { withReserve } from '../gas/finds.ts';
+import { isLoss, usdWorth, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
@@ -200,12 +200,22 @@ function holdingsOf(
   return { purse, holdings: { ...funds, coin, coins: () => [largest] }, places };
 }
 
-/** The addresses of an account chain that can send something: first those that have gas, then those that it is on its way to, the largest first. */
+/**
+ * The addresses of an account chain that can send something which is worth its fees: first those that have gas, then those that it is on its way
+ * to, the largest first.
+ */
 function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: bigint): Place[] {
-  const { chain, account, asset } = holder;
+  const { business, chain, account, asset } = holder;
   const { feeAsset } = chain.spending;
   const fee = asset === feeAsset ? 0n : (chain.spending.usualFee?.(asset, rate) ?? 0n);
   const tank = app.store.get(accountById, { id: account.id })?.tank ?? 0;
+  const fundFee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
+  const isCostly = ({ units, gas }: Place): boolean => {
+    if (fee === 0n) return false;
+    const cost = fee + (gas > 0n ? fundFee : 0n);
+    const worth = (of: AssetId, amount: bigint) => usdWorth(app, business, assetOf(of), amount);
+    return isLoss({ usd: worth(asset, units), costUsd: worth(feeAsset, cost) });
+  };
   const placeOf = (at: AddressFunds): Place => {
     const units = at.units[asset] ?? 0n;
     const coin = at.units[feeAsset] ?? 0n;
@@ -221,6 +231,6 @@ function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: 
   const before = (a: Place, b: Place): number => rank(a) - rank(b) || (a.units > b.units ? -1 : 1);
   return all
     .map(placeOf)
-    .filter(({ units }) => units > 0n)
+    .filter((place) => place.units > 0n && !isCostly(place))
     .toSorted(before);
 }

@@ -80,10 +80,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   const { chain, account, business, feeAsset, tank } = desk;
   const spending = chain.spending;
   const gasOf = (asset: AssetId): bigint => spending.usualFee?.(asset, feeRate) ?? 0n;
-  const usdOf = (asset: Asset, units: bigint): bigint | null => {
-    const rate = app.rates.rate(business.network, asset.symbol, 'USD', app.now());
-    return rate ? fiatFor(units, asset, rate.scaled) : null;
-  };
+  const usdOf = (of: Asset, units: bigint): bigint | null => usdWorth(app, business, of, units);
   const finds = assetsOf(desk).flatMap((asset) => {
     const funds = fundsOf(app.store, { chain, account, asset: asset.symbol }, { settledOnly: true });
     return funds
@@ -103,6 +100,12 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
   return finds.toSorted((a, b) => Number((b.usd ?? 0n) - (a.usd ?? 0n)));
 }
 
+/** 1e-8 US dollars; null while there is no rate. */
+export function usdWorth(app: App, { network }: Business, asset: Asset, units: bigint): bigint | null {
+  const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
+  return rate ? fiatFor(units, asset, rate.scaled) : null;
+}
+
 const hasSome = (units: bigint | undefined): boolean => units !== undefined && units > 0n;
 
 export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT) / 100n;
@@ -110,6 +113,10 @@ export const withReserve = (missing: bigint): bigint => (missing * FUND_PERCENT)
 /** Whether it is worth collecting: at least `minUsd`, more than its cost, and of a known rate. */
 export const isWorth = ({ usd, units, cost, costUsd, asset }: Find, minUsd: bigint, feeAsset: Asset): boolean =>
   usd !== null && usd >= minUsd && (asset === feeAsset ? units > cost : costUsd === null || usd > costUsd);
+
+/** Whether moving it costs as much as it is worth, where both are known. */
+export const isLoss = ({ usd, costUsd }: Pick<Find, 'usd' | 'costUsd'>): boolean =>
+  usd !== null && costUsd !== null && usd <= costUsd;
 
 /** The amount of coin that the tank lacks to fund these addresses, including the fees; 0: nothing. */
 export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {

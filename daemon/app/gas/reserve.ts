@@ -8,12 +8,12 @@ import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import type { Holder } from '../withdrawals/plan.ts';
 import { type CoinReserve, isTank } from '../withdrawals/tank-keeps.ts';
-import { assetsOf, type Desk, findsOf, withReserve } from './finds.ts';
+import { assetsOf, type Desk, findsOf, isLoss, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 
 /**
- * The coin that addresses must keep at a fee rate. The tank keeps what an open gas plan may still spend, or the gas for all tokens of the account,
- * with room for a price that doubles, whichever is more. An address with a token that a plan forwards keeps the gas for that. Null: the
+ * The coin that addresses must keep at a fee rate. The tank keeps what an open gas plan may still spend, or the gas for the tokens of the account
+ * that are worth it, with room for a price that doubles, whichever is more. An address with a token that a plan forwards keeps the gas for that. Null: the
  * asset is not the coin that gas is paid in.
  */
 export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinReserve | null {
@@ -30,7 +30,8 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
   const gasOf = (of: typeof asset): bigint => chain.spending.usualFee?.(of, feeRate) ?? 0n;
   const desk: Desk = { business, account, chain, feeAsset: assetOf(feeAsset), tank };
   const toFund = findsOf(app, desk, feeRate)
-    .filter(({ fund }) => fund > 0n)
+    // whoever likes sends tokens that are worth less than their gas
+    .filter((find) => find.fund > 0n && !isLoss(find))
     .reduce((sum, { fund }) => sum + fund + gasOf(feeAsset), 0n);
   const ofTank = assetsOf(desk)
     .filter(({ symbol }) => symbol !== feeAsset && tokenAt(app, holder, symbol, index) > 0n)
