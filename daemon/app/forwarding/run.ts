@@ -1,5 +1,5 @@
 /** The payment that a plan would begin now: the money that nobody else needs, and the fee for it. Stores nothing. */
-import type { AddressFunds, Holdings } from '../../chains/spending.ts';
+import type { AddressFunds, EstimateRequest, Holdings } from '../../chains/spending.ts';
 import { type AssetId, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
 import {
@@ -24,6 +24,7 @@ import {
 } from '../../store/queries/forwarding.ts';
 import { heldWithdrawals, openSpendsFor, type VersionRow, versionsOf } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
+import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { isLoss, usdWorth, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
@@ -85,23 +86,25 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   const free = freeUnits(purse, terms.keep);
   if (minOf(free, purse.most) === 0n) return nothing;
   const address = payeeOf(terms, holder.business.network);
-  const feeAt = (feeRate: bigint): bigint =>
-    highestFee(chain, {
-      accountNo: holder.business.accountNo,
-      asset,
-      feeRate,
-      tipHeight: tipHeightOf(app.store, chain),
-      payout: { address, units: null },
-      holdings,
-    });
-  const fees: Fees = { now: feeAt(rate), highest: feeAt(chain.spending.highestRate(rate)) };
+  const sweepAt = (feeRate: bigint): EstimateRequest => ({
+    accountNo: holder.business.accountNo,
+    asset,
+    feeRate,
+    tipHeight: tipHeightOf(app.store, chain),
+    payout: { address, units: null },
+    holdings,
+  });
+  const [now, dear] = [sweepAt(rate), sweepAt(chain.spending.highestRate(rate))];
+  const fees: Fees = { now: highestFee(chain, now), highest: highestFee(chain, dear) };
+  const most = chain.adapter.accountBased ? purse.most : movedBy(chain, dear);
+  const parts = places.map((place) => ({ ...place, units: minOf(place.units, most) }));
   const used = usedIn(app, terms, account.id);
   const sameAsset = feeAsset === asset;
   const wanted = { free, least, fees, limits: limitsOf(terms), usedToday: used.fees, sameAsset };
   const tank = places.some(({ gas }) => gas > 0n) ? await tankOf(app, holder) : null;
   const there = tank && fundsOf(app.store, { chain, account, asset: feeAsset }, {}).balance(tank).units[feeAsset];
   const fee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
-  const { first, sent } = stepsOf(wanted, places, { fee, there: there ?? 0n, usedToday: used.gas });
+  const { first, sent } = stepsOf(wanted, parts, { fee, there: there ?? 0n, usedToday: used.gas });
   const isDust = first.kind === 'send' && chain.spending.isDust(address, first.units);
   if (isDust) return { ...nothing, free };
   const lacks = sent.flatMap(({ part: { at, gas } }) => (at && gas > 0n ? [{ at, units: gas }] : []));
@@ -113,6 +116,12 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   };
   const isReady = sent[0]?.part.isReady ?? true;
   return { ...bare, run: first, free, all, gas, lacks, isReady, tank: tank?.address ?? null };
+}
+
+/** The sum that taking all coins moves, its fee included. Coins that are worth less than their fee stay. */
+function movedBy({ spending }: ChainRuntime, sweep: EstimateRequest): bigint {
+  const { plan } = spending.estimate(sweep);
+  return plan ? sumOf(plan.outputs.map(({ units }) => units)) + plan.fee : 0n;
 }
 
 const NONE: Sum = { count: 0, units: 0n, fee: 0n };

@@ -89,6 +89,27 @@ describe('a payment of a plan', () => {
     expect([second.units, planOf(pay, id).problem]).toEqual([units, null]);
   });
 
+  it('leaves coins that are worth less than their fee, however many strangers send', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    pay.chain.feeRate = 20_000n;
+    for (let i = 0; i < 20; i++) await pay.deposit(1_000n);
+    await pay.chain.mine(6);
+    await pay.sync();
+    await app.store.write((tx) => {
+      tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
+      tx.run({ sql: "UPDATE forward_plan SET keep = '0'", bind: () => [] }, {});
+    });
+    await passForwards(app, bench.chain);
+    await pay.round();
+    const [{ units, fee_held, state }] = forwarded(pay).map(({ id: one }) => pay.stored(one)) as [WithdrawalRow];
+    expect([state, units + fee_held]).toEqual(['broadcast', 2n * COIN]);
+    await pay.chain.mine();
+    await pay.sync();
+    for (let i = 0; i < 2; i++) await passForwards(app, bench.chain);
+    expect([states(pay), planOf(pay, id).problem]).toEqual([['completed'], null]);
+  });
+
   it.each<[string, string]>([
     ['changed', 'UPDATE forward_plan SET updated_at = updated_at + 1'],
     ['given another time', 'UPDATE forward_plan SET next_at = next_at + 60000'],
