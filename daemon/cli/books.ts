@@ -70,6 +70,12 @@ function proofTable(chains: readonly ChainProof[]): string {
 
 const problemLines = ({ chain, problems, offers, corrections, error }: ChainProof): string[] => [
   ...problems.map((text) => `${chain}: ${text}\n`),
+  ...offers
+    .filter(({ booked, held }) => booked === held)
+    .map(
+      ({ address }) =>
+        `${chain}: blocks have transactions of ${address} that the books lack, and its balance is right\n`,
+    ),
   ...(offers.length === 0
     ? []
     : [`${chain}: two operators agree on ${offers.length} of these balances: countinghouse ledger ${chain} --adopt\n`]),

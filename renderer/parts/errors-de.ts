@@ -115,7 +115,7 @@ export const ERRORS_DE: { readonly [code in RejectCode]?: string } = {
   'spend.uncovered':
     'Die Einzahlungen dafür sind nicht mehr alle bestätigt: Sie wartet auf sie, oder Sie lehnen sie ab',
   'spend.unknown':
-    'Eine Transaktion dieser Adresse wartet, die nicht von diesem Gerät ist: Ein anderes hat oder hatte dieselben Wörter. Bezahlt wird von dort erst, wenn ein Block sie hat oder das Netz sie vergessen hat',
+    'Eine Transaktion dieser Adresse wartet, die nicht von diesem Gerät ist: Ein anderes hat oder hatte dieselben Wörter. Bezahlt wird von dort erst, wenn ein Block sie hat oder das Netz sie vergessen hat. Fehlt den Büchern eine, die ein Block hat, so bietet ihr Beweis an, sie zu übernehmen',
   'spend.unsettled': 'Geld dafür kam erst vor wenigen Blöcken und hat seine Bestätigungen noch nicht',
   'store.disk': 'Die Festplatte ist voll: Es kann nichts gespeichert werden',
   'vault.exists': 'Es gibt schon eine solche Wallet',

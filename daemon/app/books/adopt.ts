@@ -27,8 +27,13 @@ import { Entries, isAdopted } from './entries.ts';
 const TARGETS_PER_PAGE = 50;
 export const TARGETS_MAX = 1_000;
 
-/** `booked` and `held`: smallest units after the block, by the entries and by the chain. */
+/**
+ * `booked` and `held`: smallest units after the block, by the entries and by the chain. They are the same where only transactions are missing
+ * that moved nothing by now.
+ */
 export type Difference = { target: TargetRow; asset: AssetId; booked: bigint; held: bigint; block: BlockId };
+
+type Spot = Pick<Difference, 'target' | 'asset'>;
 
 /** Those differences at some addresses where two operators agree on what is there. Throws `Unavailable`. */
 export async function differencesAt(
@@ -42,10 +47,18 @@ export async function differencesAt(
   for await (const [target, standing, block] of standings(app, chain, targetIds, signal, at)) {
     for (const [asset, held] of standing.units) {
       const booked = bookedAt(app.store, target.id, asset, block.height);
-      if (booked !== held) found.push({ target, asset, booked, held, block });
+      const isUncounted = asset === chain.adapter.spending?.feeAsset && chain.unbooked.has(target.id);
+      const lacks = isUncounted && lacksSent(app.store, { target, asset }, standing.nonce, block.height);
+      if (booked !== held || lacks) found.push({ target, asset, booked, held, block });
     }
   }
   return found;
+}
+
+/** Whether an address has sent more up to a height than the books have. An adopted balance of the coin contains that. */
+function lacksSent(reader: Reader, { target: { id }, asset }: Spot, nonce: bigint, height: number): boolean {
+  const debits = reader.all(debitsInBlocksOf, { target_id: id });
+  return nonce > sentBy(reader, id, height) && !debits.some((row) => row.asset === asset && isAdopted(row));
 }
 
 /** Puts the differences into the books. Returns how many. Throws `Unavailable`. */

@@ -88,7 +88,8 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
     const differing = report.differing.slice(0, TARGETS_MAX);
     if ((await reviewTargets(app, chain, differing, signal)) > 0) report = await comparison(app, chain, signal);
   }
-  const offers = report.differing.length > 0 ? await differencesAt(app, chain, report.differing, signal) : [];
+  const asked = [...new Set([...report.differing, ...chain.unbooked])];
+  const offers = asked.length > 0 ? await differencesAt(app, chain, asked, signal) : [];
   const found = { ...report, offers };
   await noteDifferences(app, found);
   return found;
@@ -96,8 +97,8 @@ export async function reconcile(app: App, chain: ChainRuntime, signal: AbortSign
 
 /** The books of an account chain take over what two operators say that it holds, wherever they differ. Throws `Unavailable`. */
 export async function adoptBalances(app: App, chain: ChainRuntime, signal: AbortSignal): Promise<Reconciliation> {
-  const { differing } = await reconcile(app, chain, signal);
-  await adopt(app, chain, differing, signal);
+  const { offers } = await reconcile(app, chain, signal);
+  await adopt(app, chain, [...new Set(offers.map(({ target }) => target.id))], signal);
   return reconcile(app, chain, signal);
 }
 

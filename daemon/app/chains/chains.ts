@@ -34,6 +34,8 @@ export class ChainRuntime {
   tipHeight: number | null = null;
   /** The blocks from which it was read since the start; null before the first pass. */
   startedFrom: Checkpoint | null = null;
+  /** The ids of addresses that nothing was paid from, because blocks have more transactions of them than the books. */
+  readonly unbooked = new Set<number>();
   /** Commits since the start that changed a balance. */
   entriesMoved = 0;
   /** Whether the source last said that it is behind. */

@@ -82,7 +82,9 @@ export function fundsOf(reader: Reader, { chain, account, asset }: AssetHolder, 
       const target = ownTarget(reader, chain.key, own);
       const debits = target ? reader.all(debitsOfTarget, { target_id: target.id, asset: feeAsset }) : [];
       const sent = new Set(debits.flatMap(({ kind, txid }) => (kind === 'fee' ? [txid] : [])));
-      return !debits.some(isAdopted) && BigInt(sent.size) < used;
+      const lacks = !debits.some(isAdopted) && BigInt(sent.size) < used;
+      if (lacks && target) chain.unbooked.add(target.id);
+      return lacks;
     },
   };
 }

@@ -47,7 +47,9 @@ function Corrections({ chain, isBusy, adopt }: Adopting): ReactNode {
           <p>{t('offered', { chain: name })}</p>
           <ul>
             {offers.map(({ address, crypto, booked, held }) => (
-              <li key={`${address} ${crypto}`}>{t('offer', { address, crypto, booked, held })}</li>
+              <li key={`${address} ${crypto}`}>
+                {t(booked === held ? 'offerSent' : 'offer', { address, crypto, booked, held })}
+              </li>
             ))}
           </ul>
           <button type="button" className="button" disabled={isBusy} onClick={adopt}>

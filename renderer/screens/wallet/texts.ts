@@ -66,6 +66,7 @@ export default texts(
     held: 'Held',
     offered: '{chain}: two operators agree on these balances. Find out first why the books differ.',
     offer: '{address}: the books have {booked} {crypto}, the chain {held}',
+    offerSent: '{address}: blocks have transactions that the books lack, and the balance of {held} {crypto} is right',
     adopt: 'Take the chain’s balances over',
     corrected: '{chain}: changed in the books without a block',
     correctedAdopted: '{at}: {amount} {crypto} at {address}, taken over from the chain',
@@ -204,6 +205,8 @@ export default texts(
     offered:
       '{chain}: Zwei Betreiber sind sich über diese Bestände einig. Klären Sie zuerst, warum die Bücher abweichen.',
     offer: '{address}: Die Bücher haben {booked} {crypto}, die Blockchain {held}',
+    offerSent:
+      '{address}: Blöcke haben Transaktionen, die den Büchern fehlen, und der Bestand von {held} {crypto} stimmt',
     adopt: 'Bestände der Blockchain übernehmen',
     corrected: '{chain}: ohne Block in den Büchern geändert',
     correctedAdopted: '{at}: {amount} {crypto} bei {address}, von der Blockchain übernommen',

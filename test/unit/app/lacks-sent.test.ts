@@ -1,6 +1,9 @@
 /** Whether the books of an account chain lack a transaction that blocks have of an address of ours: nothing is paid from there then. */
 import { expect, it } from 'vitest';
+import { adoptBalances, reconcile } from '../../../daemon/app/books/reconcile.ts';
 import { fundsOf } from '../../../daemon/app/withdrawals/address-funds.ts';
+import type { ListedScript, Witnesses } from '../../../daemon/chains/adapter.ts';
+import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
 import { ETH } from './pay-families.ts';
 
 async function scene() {
@@ -17,7 +20,7 @@ async function scene() {
   const [own] = funds().balances();
   const lacks = (used: bigint): boolean => funds().lacksSent(own!, used);
   const change = (sql: string) => app.store.write((tx) => tx.run({ sql, bind: () => [] }, {}));
-  return { lacks, change };
+  return { pay, own: own!, lacks, change };
 }
 
 it('is so where blocks have more than was sent here', async () => {
@@ -41,4 +44,34 @@ it.each([
   const { lacks, change } = await scene();
   await change(sql);
   expect([2n, 3n].map(lacks)).toEqual([false, false]);
+});
+
+it('ends once the operator adopts what two operators tell, where the balance is right and no transaction can be found', async () => {
+  const { pay, own, lacks } = await scene();
+  const { app, bench, chain } = pay;
+  const held = own.units.ETH!;
+  const standing = async (targets: readonly ListedScript[]) =>
+    targets.map(({ script }) => {
+      const isOwn = Buffer.compare(script, own.script) === 0;
+      return { nonce: isOwn ? 2n : 0n, units: new Map([['ETH' as const, isOwn ? held : 0n]]) };
+    });
+  const witnesses: Witnesses = {
+    standing,
+    sent: async (booked) => booked.map(() => null),
+    came: async (coins) => coins.map(() => true),
+  };
+  Object.assign(bench.chain.adapter, { witnesses });
+  await chain.mine(BURIED_BLOCKS.ETH);
+  await pay.sync();
+  const prove = async (make: typeof reconcile) => {
+    const { problems, offers } = await make(app, bench.chain, new AbortController().signal);
+    return { problems, offers: offers.map(({ target, booked, held: there }) => [target.address, booked, there]) };
+  };
+  // nobody asks about addresses from which nothing was to be paid
+  expect(await prove(reconcile)).toEqual({ problems: [], offers: [] });
+  expect(lacks(2n)).toBe(true);
+  expect(await prove(reconcile)).toEqual({ problems: [], offers: [[own.address, held, held]] });
+  expect(lacks(2n)).toBe(true);
+  expect(await prove(adoptBalances)).toEqual({ problems: [], offers: [] });
+  expect([lacks(2n), bench.balance('ETH')]).toEqual([false, held]);
 });

@@ -427,7 +427,8 @@ const unbooked = (address: string, used: bigint): Rejected =>
   new Rejected(
     'spend.unknown',
     `Blocks have ${used} transactions of ${address}, and the books fewer: another machine has the same words, or had them. Nothing is paid ` +
-      'from there until the others were read',
+      'from there until the others were read. If they cannot be found, see that none of them makes a payment that waits here; then ' +
+      '`countinghouse ledger` offers to take them as they are',
   );
 
 const raised = (fee: bigint): bigint => (fee * REPLACEMENT_PERCENT) / 100n;
