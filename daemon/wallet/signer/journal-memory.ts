@@ -139,7 +139,8 @@ export class JournalMemory implements Memory {
     if (line.change) {
       const { account, index } = line.change;
       const uuids = line.entries.map(({ uuid }) => uuid);
-      this.changes.take(account, { index, epochs: this.epochs.length, uuids });
+      const forwardedAt = line.spentForward ? line.at : null;
+      this.changes.take(account, { index, epochs: this.epochs.length, uuids, forwardedAt });
     }
     // all withdrawals of a batch share it
     const version = { txid: line.txid, keys: line.inputs, epoch };

@@ -3,15 +3,19 @@
  * than the last address that was used; only a restore goes further, and begins an epoch.
  *
  * Invariant: of the versions of a payment one confirms at most. So beside a version the others do not count, nor does what is within
- * reach by them alone. Else versions that are signed and never sent would lead anywhere, step by step.
+ * reach by them alone. Else versions that are signed and never sent would lead anywhere, step by step. So would payments that a forwarding plan
+ * lets go, whose number nothing limits: those of 24 hours lead a plan no further.
  */
 import { EARLIER_RESTORES_MAX, GAP, jumpAfter } from '../../domain/indices.ts';
 
 /** `epochs`: how many epochs there were then. */
 export type SignedChange = { index: number; epochs: number };
 
-/** `uuids`: of the withdrawals of its transaction. */
-type Placed = SignedChange & { uuids: readonly string[] };
+/** `uuids`: of the withdrawals of its transaction. `forwardedAt`: when a forwarding plan let it go, milliseconds since 1970; null: none did. */
+type Placed = SignedChange & { uuids: readonly string[]; forwardedAt: number | null };
+
+/** `uuids`: the withdrawals that were signed before. `since`: from when on what was forwarded does not count; null: it always does. */
+type Beside = { uuids: readonly string[]; since: number | null };
 
 /** The highest index to which change may go after another one. `epochs`: how many there are now. */
 export const reachOf = (last: SignedChange, epochs: number): number =>
@@ -36,16 +40,17 @@ export class SignedChanges {
   }
 
   /**
-   * The change that went furthest beside a transaction. `versions`: its withdrawals that were signed before. `first`: what counts before
-   * the first change; otherwise that change itself does, whatever it is of.
+   * The change that went furthest beside a transaction. `first`: what counts before the first change; otherwise that change itself does,
+   * whatever it is of.
    */
-  furthest(account: string, versions: readonly string[], first: SignedChange | undefined): SignedChange | undefined {
-    if (versions.length === 0) return this.#furthest.get(account) ?? first;
-    const own = new Set(versions);
+  furthest(account: string, { uuids, since }: Beside, first: SignedChange | undefined): SignedChange | undefined {
+    if (uuids.length === 0 && since === null) return this.#furthest.get(account) ?? first;
+    const own = new Set(uuids);
     const placed = this.#placed.get(account) ?? [];
     let last = first ?? placed[0];
     for (const change of placed) {
-      if (change.uuids.some((uuid) => own.has(uuid))) continue;
+      const isNew = since !== null && change.forwardedAt !== null && change.forwardedAt > since;
+      if (isNew || change.uuids.some((uuid) => own.has(uuid))) continue;
       if (last && change.index <= reachOf(last, change.epochs)) last = further(last, change);
     }
     return last;

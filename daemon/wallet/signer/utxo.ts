@@ -9,6 +9,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Branch } from '../../domain/chain.ts';
 import { Rejected } from '../../domain/errors.ts';
 import type { PlannedOutput, UtxoPlan } from '../../domain/spend.ts';
+import { MS_PER_DAY } from '../../domain/time.ts';
 import { destination, dustLimit, ownScript } from './destination.ts';
 import { judgePayments } from './forward.ts';
 import { differs, type Judged, needPaid } from './judged.ts';
@@ -81,10 +82,12 @@ function judge(order: UtxoOrder, facts: Facts): Omit<Judged, 'sign'> {
 const accountOf = ({ network, chain, accountNo }: UtxoPlan): string => `${network}/${chain}/${accountNo}`;
 
 /** The highest index to which change may go, so that a search by the words finds it. */
-function changeMax({ plan, withdrawals }: UtxoOrder, { memory }: Facts): number {
-  const versions = withdrawals.map(({ intent }) => intent.uuid).filter((uuid) => memory.signed.has(uuid));
+function changeMax({ plan, withdrawals }: UtxoOrder, { memory, now }: Facts): number {
+  const uuids = withdrawals.map(({ intent }) => intent.uuid).filter((uuid) => memory.signed.has(uuid));
+  const isForwarded = withdrawals.some(({ approval }) => approval.by === 'forward');
   const first = memory.isFresh ? { index: -1, epochs: 1 } : undefined;
-  const last = memory.changes.furthest(accountOf(plan), versions, first);
+  const since = isForwarded ? now - MS_PER_DAY : null;
+  const last = memory.changes.furthest(accountOf(plan), { uuids, since }, first);
   return last ? reachOf(last, memory.epochs.length) : FIRST_CHANGE_MAX;
 }
 

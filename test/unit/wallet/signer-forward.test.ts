@@ -127,6 +127,29 @@ describe('a grant of forwarding', () => {
     expect(await codeOf(session.sign(order()))).toBe(code);
   });
 
+  it('leads its change 1,000 addresses further a day, however many payments without a fee are signed', async () => {
+    const changeTo = (uuid: string, index: number, fee = 0n): UtxoOrder => {
+      const order = forward(uuid, fee);
+      order.plan.outputs[1] = { kind: 'change', ...own('LTC', 1, index), index, units: 150_000_000n - UNITS - fee };
+      return order;
+    };
+    await session.sign(changeTo('first', 3));
+    const signed = async (uuid: string, index: number): Promise<string | null> => {
+      const signing = session.sign(changeTo(uuid, index));
+      return signing.then(
+        () => null,
+        () => codeOf(signing),
+      );
+    };
+    expect([await signed('a', 1_003), await signed('b', 1_004)]).toEqual([null, 'signer.differs']);
+    // also after a restart
+    await session.close();
+    await open();
+    expect([await signed('c', 1_003), await signed('d', 2_003)]).toEqual([null, 'signer.differs']);
+    now += 24 * HOUR;
+    expect([await signed('e', 2_003), await signed('f', 2_004)]).toEqual([null, 'signer.differs']);
+  });
+
   it('cancels nothing, since sweeps to ourselves would burn fees', async () => {
     const order = forward('w');
     await session.sign(order);
