@@ -145,6 +145,8 @@ export const MESSAGES = {
     'Withdrawal {id} was given up as failed, and has been paid after all: do not pay it another way',
   'withdrawal.short':
     'Withdrawal {id}: the token kept {amount} {asset} of it as its own fee. The recipient got that much less',
+  'withdrawal.unconfirmed':
+    '{business}: withdrawal {id} was sent a day ago, and no block has it. Is its fee too low? `countinghouse withdrawal speed-up {id}`',
   'withdrawal.undone': 'A chain reorganisation undid the payment of withdrawal {id}: it is being sent again',
   'withdrawal.unsigned':
     '{business}: withdrawal {id} is approved and not signed. Is the wallet locked? `countinghouse wallet status`',
@@ -413,6 +415,7 @@ export const ALERT_KINDS = [
   'withdrawal.reopened',
   'withdrawal.revived',
   'withdrawal.short',
+  'withdrawal.unconfirmed',
   'withdrawal.undone',
   'withdrawal.unsigned',
   'withdrawal.waiting',

@@ -17,7 +17,7 @@ import { isListingDue, listInvoicesMade } from '../app/invoices/listed.ts';
 import { freeRows, MAINTENANCE_SCHEDULE } from '../app/maintenance.ts';
 import { tellInbox } from '../app/notifications/inbox-deposits.ts';
 import { dropOldEvents } from '../app/notifications/shop-events.ts';
-import { PROOF_SCHEDULE, tellClock, tellLate, tellWaiting } from '../app/operator/watchdog.ts';
+import { PROOF_SCHEDULE, tellClock, tellLate, tellUnconfirmed, tellWaiting } from '../app/operator/watchdog.ts';
 import { tellGaps } from '../app/recovery/gaps.ts';
 import { prepareGiven } from '../app/refunds/answered.ts';
 import { noteSize, tendStorage } from '../app/storage.ts';
@@ -87,6 +87,7 @@ export class Jobs {
       'views unchecked': () => tellUnchecked(app),
       'waiting deadlines': () => tellUnvouched(app),
       'waiting withdrawals': () => tellWaiting(app),
+      'unconfirmed withdrawals': () => tellUnconfirmed(app),
       inbox: () => tellInbox(app),
       'late jobs': () => tellLate(app),
       clock: () => tellClock(app),

@@ -152,6 +152,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Die Auszahlung {id} galt als gescheitert und wurde doch noch gezahlt: Zahlen Sie sie nicht auf anderem Weg',
   'withdrawal.short':
     'Auszahlung {id}: Der Token hat {amount} {asset} davon als eigene Gebühr behalten. Der Empfänger hat um so viel weniger bekommen',
+  'withdrawal.unconfirmed':
+    '{business}: Die Auszahlung {id} wurde vor einem Tag gesendet und ist in keinem Block. Ist ihre Gebühr zu niedrig? `countinghouse withdrawal speed-up {id}`',
   'withdrawal.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Auszahlung {id} aufgehoben: Sie wird erneut gesendet',
   'withdrawal.unsigned':

@@ -4,11 +4,12 @@
  */
 
 import { type Message, message, type Value } from '../../domain/messages.ts';
-import { MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
+import { isSpendProblem } from '../../domain/spend-state.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
 import { inTurns } from '../../kit/async.ts';
 import { lastSlot, parseSchedule } from '../../kit/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
-import { versionsOf } from '../../store/queries/withdrawals.ts';
+import { openSpends, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
 import { end, openMessage, raise } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
@@ -24,6 +25,8 @@ const OVERDUE = [
   { kind: 'withdrawal.waiting', state: 'requested', ms: WAITING_MS_MAX },
   { kind: 'withdrawal.unsigned', state: 'approved', ms: UNSIGNED_MS_MAX },
 ] as const;
+/** A withdrawal that was sent may be in no block so long. A slow one takes four hours. */
+const UNCONFIRMED_MS_MAX = MS_PER_DAY;
 /** A failed job is tried again meanwhile. */
 const LATE_MS_MAX = 6 * MS_PER_HOUR;
 
@@ -41,6 +44,25 @@ export async function tellWaiting(app: App): Promise<void> {
       if (oldest === null || newest === null || isPatient) await end(app, kind, `${id}`);
       else
         await raise(app, network, kind, `${id}`, overdue(kind, name, { oldest, newest, why: whyWaits(app, oldest) }));
+    }
+  }
+}
+
+/** To be called every minute. The alerts end with the withdrawals. */
+export async function tellUnconfirmed(app: App): Promise<void> {
+  for (const { key, adapter, isCurrent } of app.chains.all()) {
+    if (adapter.network === 'sandbox' || !isCurrent) continue;
+    const late = app.store
+      .all(openSpends, { chain_key: key })
+      .flatMap(({ id }) => app.store.all(withdrawalsOfSpend, { spend_id: id }))
+      .filter(({ state, problem, updated_at }) => {
+        const isTold = problem !== null && isSpendProblem(problem.code);
+        return state === 'broadcast' && !isTold && updated_at <= app.now() - UNCONFIRMED_MS_MAX;
+      });
+    for (const { id, business_id } of late) {
+      const { name: business } = app.directory.business(business_id);
+      const text = message('withdrawal.unconfirmed', { business, id });
+      await raise(app, adapter.network, 'withdrawal.unconfirmed', `${id}`, text);
     }
   }
 }

@@ -89,7 +89,9 @@ export function applyEvent(
     raiseIn(app, tx, networkOf(row.chain_key), kind, `${row.id}`, message(kind, { id: row.id }));
   }
   if (step.state === 'rejected') endIn(app, tx, 'withdrawal.refused', `${row.id}`);
-  if (!isOpen(step.state)) endIn(app, tx, 'withdrawal.undone', `${row.id}`);
+  if (!isOpen(step.state)) {
+    for (const kind of ['withdrawal.undone', 'withdrawal.unconfirmed'] as const) endIn(app, tx, kind, `${row.id}`);
+  }
   if (step.state !== row.state && (step.state === 'rejected' || step.state === 'failed')) reopenDeposit(app, tx, next);
   return next;
 }

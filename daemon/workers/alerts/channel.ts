@@ -32,6 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'ledger.corrected': 'entries were taken out of the books',
   'ledger.differs': 'the books differ from the chain',
   'withdrawal.waiting': 'a withdrawal waits for you',
+  'withdrawal.unconfirmed': 'a withdrawal that was sent is in no block',
   'withdrawal.unsigned': 'an approved withdrawal is not signed',
 };
 

@@ -15,7 +15,7 @@ import { examine } from '../../../daemon/app/operator/doctor.ts';
 import { showInvoice } from '../../../daemon/app/operator/invoices.ts';
 import { markSeen } from '../../../daemon/app/operator/lists.ts';
 import { chainStatuses } from '../../../daemon/app/operator/status.ts';
-import { tellLate, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
+import { tellLate, tellUnconfirmed, tellWaiting } from '../../../daemon/app/operator/watchdog.ts';
 import { addClient } from '../../../daemon/app/shops/clients.ts';
 import { tendStorage } from '../../../daemon/app/storage.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
@@ -359,6 +359,34 @@ describe('a job that is not done', () => {
 });
 
 describe('a withdrawal', () => {
+  it('is told of a withdrawal that was sent and is in no block for a day, until one has it', async () => {
+    const pay = await PayBench.open();
+    const { app, bench } = pay;
+    await pay.deposits([COIN]);
+    const id = await pay.withdraw(COIN / 2n);
+    await pay.round();
+    Object.assign(bench.chain, { syncedAt: bench.at });
+    bench.at += 24 * HOUR - MINUTE;
+    await tellUnconfirmed(app);
+    expect([pay.row(id).state, open(bench)]).toEqual(['broadcast', []]);
+    bench.at += 2 * MINUTE;
+    // nobody knows what blocks have meanwhile
+    bench.chain.away = true;
+    await tellUnconfirmed(app);
+    expect(open(bench)).toEqual([]);
+    bench.chain.away = false;
+    for (let i = 0; i < 2; i++) await tellUnconfirmed(app);
+    expect(open(bench)).toEqual([['withdrawal.unconfirmed', `${id}`]]);
+    await pay.replace(id, 'speed-up');
+    await pay.round();
+    await tellUnconfirmed(app);
+    expect(open(bench)).toEqual([['withdrawal.unconfirmed', `${id}`]]);
+    await pay.chain.mine();
+    await pay.sync();
+    await tellUnconfirmed(app);
+    expect([pay.row(id).state, open(bench)]).toEqual(['completed', []]);
+  });
+
   it('without a decision or a signature for 15 minutes is an alert, until it has one', async () => {
     const pay = await PayBench.open();
     const { app, bench, signer } = pay;
