@@ -101,7 +101,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
     const target = units > 0n && !isBusy ? ownTarget(app.store, chain.key, at) : undefined;
     if (target) why = (await fund(app, desk, { purpose: 'fund', at: target, units }, feeRate)) ?? why;
   }
-  for (const find of wanted.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
+  for (const find of ownGasFirst(wanted).slice(0, BEGUN_PER_PASS_MAX))
+    why = (await begin(app, desk, find, feeRate)) ?? why;
   const isOver = waiting.tried.length + waiting.fresh.length + ofPlan(app, desk).length === 0;
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
@@ -115,6 +116,10 @@ const coinsLast = ({ feeAsset }: Desk, finds: readonly Find[]): Find[] => {
   const tokensAt = new Set(finds.filter((find) => !isCoin(find)).map(({ at }) => at.address));
   return finds.filter((find) => !isCoin(find) || !tokensAt.has(find.at.address));
 };
+
+/** Before those that need gas from the tank, which may be empty until the coin of others comes there. */
+const ownGasFirst = (finds: readonly Find[]): Find[] =>
+  finds.toSorted((a, b) => Number(a.fund > 0n) - Number(b.fund > 0n));
 
 /** Tells what stays at former tanks, because its token blocks them. */
 async function tellBlocked(app: App, { chain }: Desk, blocked: readonly Blocked[]): Promise<void> {
