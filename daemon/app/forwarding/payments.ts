@@ -10,6 +10,7 @@ import { networkOf } from '../../domain/chain.ts';
 import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
+import { isOpen } from '../../domain/withdrawal.ts';
 import { type ForwardPlanRow, forwardPlanById, forwardPlanOf, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -85,7 +86,7 @@ export function beginPayment(
 export function closePayment(app: App, tx: Tx, id: number): void {
   const plan = tx.get(forwardPlanById, { id });
   const row = plan && paymentOf(tx, plan);
-  if (!plan || !row) return;
+  if (!plan || !row || isOpen(row.state)) return;
   const key_index = indexAfter(plan, row, networkOf(plan.chain_key));
   if (row.state === 'completed') {
     note(tx, plan, { withdrawal_id: null, problem: null, key_index });

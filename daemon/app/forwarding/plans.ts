@@ -26,6 +26,7 @@ import type { Business } from '../shops/directory.ts';
 import { needKeys } from '../withdrawals/plan.ts';
 import { canSpend, chainOf } from '../withdrawals/request.ts';
 import { whyNot } from './pass.ts';
+import { indexAfter } from './payee.ts';
 import { beginPayment, dropPayment, isRunning, note, paymentOf, timesOf, unchanged } from './payments.ts';
 import { forecast } from './run.ts';
 
@@ -282,10 +283,11 @@ export async function sendNow(app: App, business: Business, asset: Asset): Promi
     const now = unchanged(tx, plan);
     const before = now && paymentOf(tx, now);
     if (!now || (before && isOpen(before.state))) return null;
-    if (before) note(tx, now, { withdrawal_id: null, problem: null });
+    const key_index = before ? indexAfter(now, before, business.network) : now.key_index;
+    if (before) note(tx, now, { withdrawal_id: null, problem: null, key_index });
     if (found.isReady) return { row: beginPayment(app, tx, { ...now, withdrawal_id: null }, run) };
     const run_at = isRunning(now, app.now()) ? now.run_at : app.now();
-    note(tx, now, { withdrawal_id: null, problem: null, run_at });
+    note(tx, now, { withdrawal_id: null, problem: null, run_at, key_index });
     tx.afterCommit(() => app.wake.withdrawals(plan.chain_key));
     return { row: null };
   });

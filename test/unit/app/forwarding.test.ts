@@ -1,6 +1,9 @@
 /** The payments of a plan that do not come about, and a plan that is changed while a pass looks at it. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
+import { closePayment } from '../../../daemon/app/forwarding/payments.ts';
+import { sendNow } from '../../../daemon/app/forwarding/plans.ts';
+import { assetOf } from '../../../daemon/domain/assets.ts';
 import { toIso } from '../../../daemon/domain/calendar.ts';
 import { Rejected } from '../../../daemon/domain/errors.ts';
 import { message, textIn } from '../../../daemon/domain/messages.ts';
@@ -150,6 +153,33 @@ describe('a payment of a plan', () => {
     await change(pay, "UPDATE withdrawal SET state = 'completed' WHERE state = 'broadcast'");
     await passForwards(app, bench.chain);
     expect(planOf(pay, id).key_index).toBe(8);
+  });
+
+  it.each(['the pass', 'the operator'])('goes to the index behind the one before, begun by %s', async (who) => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    const { text, at } = forwardKeyOf(ZPUB, 'BTC', 'mainnet');
+    await change(pay, 'UPDATE forward_plan SET address = ?, key_index = 2', text);
+    await passForwards(app, bench.chain);
+    await pay.round();
+    await pay.chain.mine(6);
+    await pay.deposits([COIN], 6);
+    await change(pay, "UPDATE inbox SET state = 'kept'");
+    expect(states(pay)).toEqual(['completed']);
+    if (who === 'the pass') for (let i = 0; i < 2; i++) await passForwards(app, bench.chain);
+    else await sendNow(app, app.directory.business(bench.businessId), assetOf('BTC'));
+    expect(forwarded(pay).map(({ address }) => address)).toEqual([at(2), at(3)]);
+    expect(planOf(pay, id).key_index).toBe(3);
+  });
+
+  it('stays the one under way when a reorganisation undoes it while a pass looks at it', async () => {
+    const { pay, id } = await planned();
+    const { app, bench } = pay;
+    await passForwards(app, bench.chain);
+    await pay.round();
+    const before = planOf(pay, id);
+    await app.store.write((tx) => closePayment(app, tx, id));
+    expect([states(pay), planOf(pay, id)]).toEqual([['broadcast'], before]);
   });
 
   it('that is refused for the index that it has is not begun again at once', async () => {
