@@ -18,6 +18,7 @@ import { quarantineOf } from '../recovery/quarantine.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
 import { giveGas, hurryGas } from './gas.ts';
+import { payeeOf } from './payee.ts';
 import {
   beginPayment,
   closePayment,
@@ -66,17 +67,40 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
     const why = whyNot(app, plan, found) ?? away;
     if (why) return await waitFor(app, plan, why);
     if (!goesOn && (await waitsForCheap(app, chain, plan))) return;
-    const { run } = found;
-    const short = await giveGas(app, chain, plan, found.lacks);
-    if (!found.isReady) return await waitFor(app, plan, short ?? stuck ?? message('forward.gas_sent'));
-    await app.store.write((tx) => {
-      if (run.kind === 'send') beginPayment(app, tx, plan, run);
-    });
+    const { run, lacks, isReady, refusal } = await unblocked(app, chain, plan, found);
+    const short = (await giveGas(app, chain, plan, lacks)) ?? refusal ?? stuck ?? message('forward.gas_sent');
+    if (run.kind !== 'send' || !isReady) return await waitFor(app, plan, short);
+    await app.store.write((tx) => beginPayment(app, tx, plan, run));
   } catch (error) {
     if (error instanceof Unavailable) return;
     if (!(error instanceof Rejected)) throw error;
     await waitFor(app, plan, messageOf(reasonOf(error)));
   }
+}
+
+/** Addresses of one pass that may be found to be blocked. */
+const BLOCKED_MAX = 3;
+const ASK_TIMEOUT_MS = 20_000;
+
+/** A forecast without the addresses that the token blocks, which would keep all others waiting. `refusal`: why one stays. Throws `Unavailable`. */
+async function unblocked(
+  app: App,
+  chain: ChainRuntime,
+  plan: ForwardPlanRow,
+  first: Forecast,
+): Promise<Forecast & { refusal: Message | null }> {
+  const blocked = new Set<string>();
+  const payee = payeeOf(plan, chain.adapter.network);
+  let [found, refusal]: [Forecast, Message | null] = [first, null];
+  while (found.run.kind === 'send' && found.isReady && found.from && blocked.size < BLOCKED_MAX) {
+    const { address } = found.from;
+    const reason = await chain.spending.whyRefused?.(plan.asset, found.from, payee, chain.limit(ASK_TIMEOUT_MS));
+    if (!reason) break;
+    blocked.add(address);
+    refusal ??= message('gas.refused', { asset: plan.asset, address, reason });
+    found = await forecast(app, plan, 0n, blocked);
+  }
+  return { ...found, refusal };
 }
 
 /** Replaces gas that is stuck. Returns why not, or null. */

@@ -52,7 +52,8 @@ export type Terms = Pick<
 /**
  * `balance`: all that is available. `feeAsset`: of the fees in `run`, the first payment. `all`: of the payments that follow each other on an
  * account chain, that one included; `count` is 0 where nothing is sent. `gas`: of what their addresses get before, its highest fees apart; `lacks`:
- * those addresses. `isReady`: the first payment needs no gas any more. `tank`: its address, where gas is needed.
+ * those addresses. `isReady`: the first payment needs no gas any more. `tank`: its address, where gas is needed. `from`: the address that the first
+ * payment is of, on an account chain.
  */
 export type Forecast = {
   run: Run;
@@ -64,20 +65,26 @@ export type Forecast = {
   lacks: Lack[];
   isReady: boolean;
   tank: string | null;
+  from: AddressFunds | null;
 };
 export type Sum = { count: number; units: bigint; fee: bigint };
 /** An address, and the coin that it needs to send its token. */
 export type Lack = { at: AddressFunds; units: bigint };
 
-/** `least`: instead of the plan's. Throws `Rejected` with the obstacle. */
-export async function forecast(app: App, terms: Terms, least = terms.least): Promise<Forecast> {
+/** `least`: instead of the plan's. `without`: addresses that are left out. Throws `Rejected` with the obstacle. */
+export async function forecast(
+  app: App,
+  terms: Terms,
+  least = terms.least,
+  without: ReadonlySet<string> = new Set(),
+): Promise<Forecast> {
   const holder = holderOf(app, terms);
   const { chain, account, asset } = holder;
   const { feeAsset } = chain.spending;
   needKeys(account, asset);
   needKnownSpends(app.store, chain, account.id, asset);
   const balance = availableUnits(app.store, account.id, asset);
-  const bare = { balance, feeAsset, all: NONE, gas: NONE, lacks: [], isReady: true, tank: null };
+  const bare = { balance, feeAsset, all: NONE, gas: NONE, lacks: [], isReady: true, tank: null, from: null };
   const nothing: Forecast = { ...bare, run: { kind: 'less' }, free: 0n };
   // the coins are not read for nothing
   if (balance === 0n || balance < terms.keep + least) return nothing;
@@ -97,7 +104,9 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
   const [now, dear] = [sweepAt(rate), sweepAt(chain.spending.highestRate(rate))];
   const fees: Fees = { now: highestFee(chain, now), highest: highestFee(chain, dear) };
   const most = chain.adapter.accountBased ? purse.most : movedBy(chain, dear);
-  const parts = places.map((place) => ({ ...place, units: minOf(place.units, most) }));
+  const parts = places
+    .filter(({ at }) => at === null || !without.has(at.address))
+    .map((place) => ({ ...place, units: minOf(place.units, most) }));
   const used = usedIn(app, terms, account.id);
   const sameAsset = feeAsset === asset;
   const wanted = { free, least, fees, limits: limitsOf(terms), usedToday: used.fees, sameAsset };
@@ -114,8 +123,8 @@ export async function forecast(app: App, terms: Terms, least = terms.least): Pro
     units: sumOf(sent.map(({ units }) => units)),
     fee: sumOf(sent.map(({ feeMax }) => feeMax)),
   };
-  const isReady = sent[0]?.part.isReady ?? true;
-  return { ...bare, run: first, free, all, gas, lacks, isReady, tank: tank?.address ?? null };
+  const { at: from = null, isReady = true } = sent[0]?.part ?? {};
+  return { ...bare, run: first, free, all, gas, lacks, isReady, tank: tank?.address ?? null, from };
 }
 
 /** The sum that taking all coins moves, its fee included. Coins that are worth less than their fee stay. */

@@ -1,0 +1,76 @@
+/** A token that blocks one address of those that a plan sends on. */
+import { expect, it } from 'vitest';
+import { passForwards } from '../../../daemon/app/forwarding/pass.ts';
+import { Rejected } from '../../../daemon/domain/errors.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
+import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/queries/forwarding.ts';
+import { insertAddress } from '../../../daemon/store/queries/policies.ts';
+import { TOKEN } from './pay-families.ts';
+
+it('keeps what it has, and no other address waits for it', async () => {
+  const pay = await TOKEN.open();
+  const { app, bench, chain } = pay;
+  const { coin } = chain;
+  bench.rate({ BNB: '1', USDT: '1' });
+  const paid = [];
+  for (const units of [5n * coin, 3n * coin]) {
+    const target = app.store.get(targetById, { id: bench.unassigned() })!;
+    await chain.deposit(target, units);
+    // its gas needs as many
+    await chain.mine(20);
+    await pay.sync();
+    paid.push(target);
+  }
+  const [blocked] = paid;
+  const { spending } = bench.chain;
+  spending.whyRefused = async (_, { script }) => (Buffer.compare(script, blocked!.script) === 0 ? 'blocked' : null);
+  const plan = spending.plan.bind(spending);
+  // as the planner of a real chain, which simulates the transfer
+  spending.plan = async (request, limit) => {
+    const balances = () => request.holdings.balances().filter(({ address }) => address !== blocked!.address);
+    return plan({ ...request, holdings: { ...request.holdings, balances } }, limit).catch(() => {
+      throw new Rejected('spend.refused', 'blocked');
+    });
+  };
+  const of = { business_id: bench.businessId, address: pay.recipient(), created_at: bench.at };
+  const row = {
+    ...of,
+    account_id: app.directory.account(app.directory.business(bench.businessId), 'USDT_BEP20')!.id,
+    chain_key: bench.chain.key,
+    asset: 'USDT_BEP20' as const,
+    keep: 0n,
+    least: 0n,
+    every: 'reached' as const,
+    minute: 0,
+    weekday: null,
+    fee_share_ppm: null,
+    fee_max: coin,
+    fee_day: coin,
+    next_at: bench.at,
+    withdrawal_id: null,
+    problem: null,
+    updated_at: bench.at,
+    run_at: null,
+    left_out: 0,
+    key_index: null,
+    cheap: false,
+    cheap_since: null,
+  };
+  const id = await app.store.write((tx) => {
+    tx.run({ sql: "UPDATE inbox SET state = 'kept'", bind: () => [] }, {});
+    tx.run(insertAddress, { ...of, chain: 'BSC', label: 'Cold storage', lookalike_key: 'cold' });
+    return tx.run(insertForwardPlan, row).id;
+  });
+  Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
+  await passForwards(app, bench.chain);
+  await pay.round();
+  const begun = pay.stored(app.store.get(forwardPlanById, { id })!.withdrawal_id!);
+  expect([begun.state, begun.units, pay.alerts()]).toEqual(['broadcast', 3n * coin, []]);
+  await chain.mine();
+  await pay.sync();
+  for (let i = 0; i < 2; i++) await passForwards(app, bench.chain);
+  const { withdrawal_id, problem } = app.store.get(forwardPlanById, { id })!;
+  const values = { asset: 'USDT_BEP20', address: blocked!.address, reason: 'blocked' };
+  expect([withdrawal_id, problem]).toEqual([null, { code: 'gas.refused', values }]);
+  expect(pay.alerts().map(({ kind }) => kind)).toEqual(['forward.waits']);
+});
