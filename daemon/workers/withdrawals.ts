@@ -56,8 +56,7 @@ export class WithdrawalWorker {
       this.#pause.begin();
       let waits = true;
       try {
-        const collects = await passGas(this.#app, this.#chain);
-        const hasPlan = (await passForwards(this.#app, this.#chain)) || collects;
+        const hasPlan = await this.#passPlans();
         const isDue = ({ id }: { id: number }): boolean => this.#isDue(id);
         waits = (await tendWithdrawals(this.#app, this.#chain, this.#progress, isDue)) || hasPlan;
       } catch (error) {
@@ -68,6 +67,20 @@ export class WithdrawalWorker {
       }
       if (!this.#stopped) await this.#pause.wait(waits ? POLL_MS : null);
     }
+  }
+
+  /** Returns whether a plan needs another pass. An answer that is missing there keeps no withdrawal waiting. */
+  async #passPlans(): Promise<boolean> {
+    let waits = false;
+    for (const pass of [passGas, passForwards]) {
+      try {
+        waits = (await pass(this.#app, this.#chain)) || waits;
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        waits = true;
+      }
+    }
+    return waits;
   }
 
   #isDue(version: number): boolean {
