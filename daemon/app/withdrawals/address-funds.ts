@@ -26,7 +26,7 @@ import { readPlan } from './stored-plan.ts';
 
 /** The addresses that one plan chooses from; those with the largest holdings. */
 const ADDRESSES_READ_MAX = 20_000;
-const UNSETTLED_READ_MAX = 20_000;
+const UNSETTLED_A_PAGE = 20_000;
 
 type AssetHolder = Pick<Holder, 'chain' | 'account' | 'asset'>;
 
@@ -165,10 +165,13 @@ function senderOf(reader: Reader, chain: ChainRuntime, versionId: number): strin
 /** By "target asset": the units of credits that count in the balance and lack confirmations. */
 function unsettledUnits(reader: Reader, chain: ChainRuntime): Map<string, bigint> {
   const units = new Map<string, bigint>();
-  const page = { chain_key: chain.key, after: 0, limit: UNSETTLED_READ_MAX };
-  for (const row of reader.all(unsettledCredits, page)) {
-    const key = `${row.target_id} ${row.asset}`;
-    if (row.counted && !row.confirmed) units.set(key, (units.get(key) ?? 0n) + row.units);
+  for (let after = 0; ; ) {
+    const page = reader.all(unsettledCredits, { chain_key: chain.key, after, limit: UNSETTLED_A_PAGE });
+    for (const row of page) {
+      const key = `${row.target_id} ${row.asset}`;
+      if (row.counted && !row.confirmed) units.set(key, (units.get(key) ?? 0n) + row.units);
+    }
+    if (page.length < UNSETTLED_A_PAGE) return units;
+    after = page.at(-1)!.id;
   }
-  return units;
 }

@@ -473,6 +473,24 @@ describe('a token that lacks confirmations', () => {
     expect(pay.row(id)).toMatchObject({ state: 'broadcast', problem: null });
   });
 
+  it('is found among however many trifles that came before', async () => {
+    const pay = await TOKEN.openUsual();
+    const { app, bench, chain } = pay;
+    await pay.deposits([1n]);
+    type Stored = Record<string, unknown>;
+    const [row] = app.store.all({ sql: 'SELECT * FROM credit LIMIT 1', bind: () => [] } as never, {}) as Stored[];
+    const [names, others] = [Object.keys(row!), Object.keys(row!).filter((name) => !['id', 'outpoint'].includes(name))];
+    expect(names).toHaveLength(others.length + 2);
+    const numbers = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)';
+    const copy = `INSERT INTO credit (outpoint, ${others}) ${numbers} SELECT outpoint || ':' || i, ${others} FROM credit, n WHERE id = ${row!.id}`;
+    await app.store.write((tx) => tx.run({ sql: copy, bind: () => [] }, {}));
+    await pay.deposits([chain.coin]);
+    const account = app.directory.accounts().find(({ id }) => id === bench.accountId)!;
+    const of = { chain: bench.chain, account, asset: chain.asset };
+    const [most] = fundsOf(app.store, of, { settledTokens: true }).balances();
+    expect([most!.units[chain.asset], most!.unconfirmed![chain.asset]]).toEqual([0n, chain.coin]);
+  });
+
   it('of a collection that left the chain lets no payment go before it', async () => {
     const { pay, coin } = await collected();
     const id = await pay.withdraw((coin * 3n) / 2n);
