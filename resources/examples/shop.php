@@ -2,8 +2,12 @@
 // A whole shop: one page, one invoice for each order, and delivery once the service says that it is paid. It needs no library.
 // Run: API=http://127.0.0.1:8480/api/v1/merchant KEY=ch_test_… php -S 127.0.0.1:3001 shop.php
 
-const PRICE  = '25';
-const ORDERS = '/countinghouse-orders.json'; // in a real shop: the database
+const PRICE = '25';
+
+/** A file for each order, so that two who buy at the same time do not overwrite each other's. In a real shop: the database. */
+function file_of( string $order ): string {
+	return ( getenv( 'FOLDER' ) ?: sys_get_temp_dir() ) . "/countinghouse-order-$order";
+}
 
 function ask( string $method, string $path, ?array $body = null, string $repeatable = '' ): array {
 	$headers = array( 'MB-API-KEY: ' . getenv( 'KEY' ), 'Content-Type: application/json' );
@@ -22,12 +26,14 @@ function ask( string $method, string $path, ?array $body = null, string $repeata
 	return $json;
 }
 
-function buy( array $orders, string $file ): void {
+function buy(): void {
 	$order   = bin2hex( random_bytes( 16 ) );
 	$back    = 'http://' . $_SERVER['HTTP_HOST'] . "/order/$order";
 	$about   = array( 'amount' => PRICE, 'currency' => 'USD', 'order_id' => $order, 'close_url' => $back );
 	$invoice = ask( 'POST', 'invoice', $about, $order );
-	file_put_contents( $file, json_encode( array( $order => $invoice['id'] ) + $orders ), LOCK_EX );
+	if ( false === file_put_contents( file_of( $order ), $invoice['id'] ) ) {
+		throw new RuntimeException( 'The order cannot be kept.' );
+	}
 	header( 'Location: ' . $invoice['invoice_url'], true, 303 );
 }
 
@@ -38,14 +44,12 @@ function show( string $id ): string {
 	return $is_paid ? 'Paid. Thank you!' : 'Not paid yet. <a href="' . htmlspecialchars( $invoice['invoice_url'] ) . '">To the payment</a>';
 }
 
-$file   = ( getenv( 'FOLDER' ) ?: sys_get_temp_dir() ) . ORDERS;
-$orders = is_file( $file ) ? json_decode( file_get_contents( $file ), true ) : array();
-$order  = preg_match( '~^/order/([0-9a-f]{32})$~', $_SERVER['REQUEST_URI'], $found ) ? $found[1] : '';
+$order = preg_match( '~^/order/([0-9a-f]{32})$~', $_SERVER['REQUEST_URI'], $found ) ? $found[1] : '';
 try {
 	if ( 'POST' === $_SERVER['REQUEST_METHOD'] && '/buy' === $_SERVER['REQUEST_URI'] ) {
-		buy( $orders, $file );
-	} elseif ( isset( $orders[ $order ] ) ) {
-		echo show( $orders[ $order ] );
+		buy();
+	} elseif ( '' !== $order && is_file( file_of( $order ) ) ) {
+		echo show( file_get_contents( file_of( $order ) ) );
 	} else {
 		echo '<form method="post" action="/buy"><button>Buy for ' . PRICE . ' USD</button></form>';
 	}

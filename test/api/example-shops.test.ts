@@ -1,7 +1,10 @@
 /** The example shops for Node and PHP: somebody buys, pays, and comes back. */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { spawnBound } from '../support/bound-child.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -19,20 +22,51 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const SHOPS = [
-  { name: 'Node', has: true, start: (_: number) => [process.execPath, join(EXAMPLES, 'shop.mjs')] },
-  { name: 'PHP', has: hasPhp, start: (port: number) => ['php', '-S', `127.0.0.1:${port}`, join(EXAMPLES, 'shop.php')] },
-];
+const PHP = {
+  name: 'PHP',
+  has: hasPhp,
+  start: (port: number) => ['php', '-S', `127.0.0.1:${port}`, join(EXAMPLES, 'shop.php')],
+};
+const SHOPS = [{ name: 'Node', has: true, start: (_: number) => [process.execPath, join(EXAMPLES, 'shop.mjs')] }, PHP];
+
+type Start = (port: number) => string[];
+
+/** Opens a shop that asks a service at `api`. */
+async function open(start: Start, api: string): Promise<{ url: string; close(): void }> {
+  const port = await freePort();
+  const [command, ...args] = start(port);
+  const own = { API: api, KEY: service.apiKey, PORT: `${port}`, FOLDER: folder };
+  const shop = spawnBound(command!, args, { stdio: 'ignore', env: { ...process.env, ...own } });
+  const url = `http://127.0.0.1:${port}`;
+  await until('the shop answers', async () => (await fetch(url).catch(() => null))?.ok);
+  return { url, close: () => shop.kill() };
+}
+
+/** A service whose invoices are all paid, and which answers the first two requests for one together. */
+async function inPairs(): Promise<{ url: string; orders: string[]; close(): void }> {
+  const orders: string[] = [];
+  const waiting: ServerResponse[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      response.end(JSON.stringify({ status: 'paid', amount: '25', payment: {} }));
+      return;
+    }
+    orders.push(((await json(request)) as { order_id: string }).order_id);
+    waiting.push(response);
+    if (waiting.length < 2) return;
+    for (const [at, each] of waiting.entries()) {
+      each.writeHead(201).end(JSON.stringify({ id: `invoice${at}`, invoice_url: `http://pay.example/invoice${at}` }));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, orders, close: () => server.close() };
+}
 
 describe.each(SHOPS)('The example shop for $name', ({ has, start }) => {
   it.skipIf(!has)('sells something, and delivers when it is paid', async () => {
-    const port = await freePort();
-    const [command, ...args] = start(port);
-    const own = { API: `${service.url}/api/v1/merchant`, KEY: service.apiKey, PORT: `${port}`, FOLDER: folder };
-    const shop = spawnBound(command!, args, { stdio: 'ignore', env: { ...process.env, ...own } });
-    const url = `http://127.0.0.1:${port}`;
+    const { url, close } = await open(start, `${service.url}/api/v1/merchant`);
     try {
-      await until('the shop answers', async () => (await fetch(url).catch(() => null))?.ok);
       expect(await (await fetch(url)).text()).toContain('Buy for 25 USD');
       const bought = await fetch(`${url}/buy`, { method: 'POST', redirect: 'manual' });
       expect(bought.status).toBe(303);
@@ -47,7 +81,23 @@ describe.each(SHOPS)('The example shop for $name', ({ has, start }) => {
       await service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
       await until('it is paid', async () => (await order()).includes('Paid. Thank you!'));
     } finally {
-      shop.kill();
+      close();
     }
   });
+});
+
+it.skipIf(!hasPhp)('The example shop for PHP keeps the orders of two who buy at the same time', async () => {
+  const together = await inPairs();
+  // as two workers of a web server
+  const shops = await Promise.all([open(PHP.start, together.url), open(PHP.start, together.url)]);
+  try {
+    const bought = shops.map(({ url }) => fetch(`${url}/buy`, { method: 'POST', redirect: 'manual' }));
+    expect((await Promise.all(bought)).map(({ status }) => status)).toEqual([303, 303]);
+    for (const order of together.orders) {
+      expect(await (await fetch(`${shops[0]!.url}/order/${order}`)).text()).toBe('Paid. Thank you!');
+    }
+  } finally {
+    for (const shop of shops) shop.close();
+    together.close();
+  }
 });
