@@ -176,8 +176,13 @@ describe('stock', () => {
     const first = slugOf(await order(link));
     expect((await ask(first)).status).toBe(303);
     expect((await order(link)).status).toBe(422);
+    expect((await page(link)).text).toContain('Sold out');
     service.advance(HOUR + 1_000);
+    // no button would be there otherwise
+    expect((await page(link)).text).toContain('Pay €120.00');
+    expect((await show(link)).items[0]).toMatchObject({ left: 1 });
     const second = slugOf(await order(link));
+    expect((await operator.call('invoice.show', { invoice: first })).invoice.status).toBe('unpaid');
     expect((await ask(second)).status).toBe(303);
     expect((await operator.call('invoice.show', { invoice: first })).invoice.status).toBe('canceled');
     expect((await show(link)).items[0]).toMatchObject({ taken: 1 });

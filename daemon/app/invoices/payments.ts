@@ -18,7 +18,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import { takeAddress } from '../addresses/pool.ts';
 import { type App, graceMs } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
-import { cancelAbandonedSales } from '../links/room.ts';
+import { makeRoom } from '../links/room.ts';
 import { takeStock } from '../links/stock.ts';
 import { tellInvoice } from '../notifications/news.ts';
 import { refuseWrongClock } from '../recovery/clock.ts';
@@ -166,7 +166,7 @@ export function requestPayment(
   const { quote, rates } = quoteFor(app, business, invoice, asset, 0n, () => 0n);
 
   holdAddress(app, tx, invoice, asker);
-  takeStock(tx, invoice, (linkId) => cancelAbandonedSales(app, tx, linkId));
+  takeStock(tx, invoice, (item, quantity) => makeRoom(app, tx, item, quantity));
   const { target_id, address } = newTarget(app, business, invoice, asset, waited, tx);
   needSendable(chain, asset, address, quote.amount);
 

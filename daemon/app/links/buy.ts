@@ -2,13 +2,12 @@
 import { Rejected } from '../../domain/errors.ts';
 import { LINK_QUANTITY_MAX, type Line, leftOf, totalOf } from '../../domain/links.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
-import { insertLine, insertSale, itemsOf, type LinkItemRow, type LinkRow } from '../../store/queries/links.ts';
+import { insertLine, insertSale, type LinkItemRow, type LinkRow } from '../../store/queries/links.ts';
 import type { Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { createInvoice } from '../invoices/invoices.ts';
 import { linksOfBusinessAsClient } from '../shops/clients.ts';
 import { findLink, viewOf } from './links.ts';
-import { cancelAbandonedSales } from './room.ts';
 
 const DESCRIPTION_CHARACTERS_MAX = 500;
 
@@ -21,8 +20,9 @@ export type Order = { amount: bigint | null; quantities: ReadonlyMap<number, num
  */
 export function buy(app: App, tx: Tx, slug: string, order: Order): InvoiceRow {
   const link = findLink(tx, slug);
-  if (viewOf(app, tx, link).state === 'ended') throw new Rejected('link.ended', 'This link has ended');
-  const lines = link.kind === 'open' ? [] : linesFor(app, tx, link, order);
+  const { items, state } = viewOf(app, tx, link);
+  if (state === 'ended') throw new Rejected('link.ended', 'This link has ended');
+  const lines = link.kind === 'open' ? [] : linesFor(link, items, order);
   const amount = link.kind === 'open' ? order.amount : totalOf(lines);
   if (amount === null) {
     throw link.kind === 'open'
@@ -63,16 +63,10 @@ export function buy(app: App, tx: Tx, slug: string, order: Order): InvoiceRow {
 type ItemLine = Line & { item: LinkItemRow };
 
 /** The lines of an order, of which everything is there now. */
-function linesFor(app: App, tx: Tx, link: LinkRow, { quantities }: Order): ItemLine[] {
+function linesFor(link: LinkRow, items: readonly LinkItemRow[], { quantities }: Order): ItemLine[] {
   const quantityOf = ({ id }: LinkItemRow): number => (link.kind === 'fixed' ? 1 : (quantities.get(id) ?? 0));
-  const lacks = (items: readonly LinkItemRow[]): boolean =>
-    items.some((item) => quantityOf(item) > (leftOf(item) ?? LINK_QUANTITY_MAX));
-  let items = tx.all(itemsOf, { link_id: link.id });
-  if (lacks(items)) {
-    cancelAbandonedSales(app, tx, link.id);
-    items = tx.all(itemsOf, { link_id: link.id });
-  }
-  if (lacks(items)) throw new Rejected('link.sold_out', 'This is sold out, or there is not so much of it left');
+  const lacks = items.some((item) => quantityOf(item) > (leftOf(item) ?? LINK_QUANTITY_MAX));
+  if (lacks) throw new Rejected('link.sold_out', 'This is sold out, or there is not so much of it left');
   const lines = items.map((item) => ({ item, price: item.price, quantity: quantityOf(item) }));
   const chosen = lines.filter(({ quantity }) => quantity > 0);
   if (chosen.length === 0) throw new Rejected('link.order', 'Choose at least one item');

@@ -33,6 +33,7 @@ import type { Reader, Tx } from '../../store/store.ts';
 import type { App } from '../app.ts';
 import { randomText } from '../ids.ts';
 import type { Business } from '../shops/directory.ts';
+import { itemsWithRoom } from './room.ts';
 
 const LINKS_MAX = 1_000;
 const SLUG_CHARACTERS = 6;
@@ -215,7 +216,7 @@ export function findLink(reader: Reader, slug: string): LinkRow {
 }
 
 export function viewOf(app: App, reader: Reader, link: LinkRow): LinkView {
-  const items = reader.all(itemsOf, { link_id: link.id });
+  const items = itemsWithRoom(app, reader, link.id);
   const isOver = link.ended_at !== null || (link.ends_at !== null && app.now() >= link.ends_at);
   const isSoldOut = items.length > 0 && items.every((item) => leftOf(item) === 0);
   return { link, items, state: isOver ? 'ended' : isSoldOut ? 'sold_out' : 'open' };

@@ -8,6 +8,8 @@ import { Rejected } from '../../domain/errors.ts';
 import type { InvoiceStatus } from '../../domain/payment.ts';
 import type { InvoiceRow } from '../../store/queries/invoices.ts';
 import {
+  itemById,
+  type LinkItemRow,
   linesOf,
   linkById,
   moveItem,
@@ -22,13 +24,13 @@ const soldOut = (): Rejected => new Rejected('link.sold_out', 'This is sold out,
 
 type Sold = Pick<InvoiceRow, 'id' | 'origin' | 'amount'>;
 
-/** Takes what a sale needs, once. `makeRoom`: called if something is missing, before the second try. Throws `link.sold_out`. */
-export function takeStock(tx: Tx, invoice: Sold, makeRoom: (linkId: number) => void): void {
+/** Takes what a sale needs, once. `makeRoom`: called for what is missing, before the second try. Throws `link.sold_out`. */
+export function takeStock(tx: Tx, invoice: Sold, makeRoom: (item: LinkItemRow, quantity: number) => void): void {
   const sale = invoice.origin === 'link' ? tx.get(saleOfInvoice, { invoice_id: invoice.id }) : undefined;
   if (!sale || sale.holds) return;
   for (const { item_id: id, quantity } of tx.all(linesOf, { invoice_id: invoice.id })) {
     if (tx.run(takeItem, { id, quantity }).changes === 1) continue;
-    makeRoom(sale.link_id);
+    makeRoom(tx.get(itemById, { id })!, quantity);
     if (tx.run(takeItem, { id, quantity }).changes !== 1) throw soldOut();
   }
   tx.run(setSale, { invoice_id: invoice.id, holds: true, paid: sale.paid });

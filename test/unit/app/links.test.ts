@@ -4,9 +4,9 @@ import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { decideInvoice, findInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
 import { buy } from '../../../daemon/app/links/buy.ts';
-import { addLink } from '../../../daemon/app/links/links.ts';
+import { addLink, findLink, viewOf } from '../../../daemon/app/links/links.ts';
 import { networksOf } from '../../../daemon/http/limits.ts';
-import { Bench } from './bench.ts';
+import { Bench, HOUR } from './bench.ts';
 
 const LIMIT = 40;
 const TEN = { amount: 1_000_000_000n, quantities: new Map<number, number>() };
@@ -59,4 +59,64 @@ it('give out no more addresses than the limit, and tell the merchant', async () 
   expect(held).toBeGreaterThan(LIMIT / 2);
   expect(await ask('two', '203.0.113.1')).toBe('This shop has too many open invoices at the moment');
   await expect.poll(() => bench.alerts()).toEqual(['browser.full']);
+});
+
+/** Makes a link of items, each with a stock, and returns their numbers. */
+async function sell(...stocks: (number | null)[]): Promise<number[]> {
+  const { app, businessId } = bench;
+  const items = stocks.map((stock, at) => ({ id: null, name: `Item ${at}`, price: '20', stock }));
+  const wanted = { name: 'Sale', about: null, endsAt: null, least: null, suggested: [], items };
+  const { items: made } = await app.store.write((tx) =>
+    addLink(app, tx, app.directory.business(businessId), 'items', 'USD', 'sale', wanted),
+  );
+  return made.map(({ id }) => id);
+}
+
+/** Orders so many of an item, and asks for an address; returns the invoice's slug, or why there is none. */
+async function take(item: number, quantity: number, address: string): Promise<string> {
+  const { app, businessId } = bench;
+  const business = app.directory.business(businessId);
+  const work = withAddress(app, (tx) => {
+    const invoice = buy(app, tx, 'sale', { amount: null, quantities: new Map([[item, quantity]]) });
+    requestPayment(app, business, invoice, () => 'BTC', tx, false, networksOf(address));
+    return invoice.slug;
+  });
+  return work.catch((error: Error) => error.message);
+}
+
+/** The prices of all sales run out, and the next ones can be made. */
+async function expire(): Promise<void> {
+  bench.advance(2 * HOUR);
+  bench.rate('60000');
+  await bench.tell();
+}
+
+const SOLD_OUT = 'This is sold out, or there is not so much of it left';
+const statusOf = (slug: string): string => findInvoice(bench.app.store, slug).status;
+const left = (): (number | null)[] => {
+  const { app } = bench;
+  return viewOf(app, app.store, findLink(app.store, 'sale')).items.map(({ stock, taken }) => stock && stock - taken);
+};
+
+it('sell what nobody pays again, whatever was left of other items before', async () => {
+  const [plenty, rare] = await sell(null, 1);
+  const others: string[] = [];
+  for (let at = 0; at < 12; at++) others.push(await take(plenty!, 1, `10.${at}.0.1`));
+  const first = await take(rare!, 1, '10.20.0.1');
+  expect(await take(rare!, 1, '10.21.0.1')).toBe(SOLD_OUT);
+  await expire();
+  expect(left()).toEqual([null, 1]);
+  expect(await take(rare!, 1, '10.21.0.1')).toSatisfy(isSlug);
+  expect([statusOf(first), ...others.map(statusOf)]).toEqual(['canceled', ...others.map(() => 'unpaid')]);
+  expect(left()).toEqual([null, 0]);
+});
+
+it('end as many of such sales as one buyer needs', async () => {
+  const [item] = await sell(12);
+  const former: string[] = [];
+  for (let at = 0; at < 12; at++) former.push(await take(item!, 1, `10.${at}.0.1`));
+  await expire();
+  expect(await take(item!, 13, '10.20.0.1')).toBe(SOLD_OUT);
+  expect(await take(item!, 11, '10.20.0.1')).toSatisfy(isSlug);
+  expect(former.map(statusOf)).toEqual([...new Array(11).fill('canceled'), 'unpaid']);
 });
