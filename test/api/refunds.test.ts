@@ -175,6 +175,12 @@ describe('a refund', () => {
     });
     const { body } = await service.call<{ items: Refund[] }>('GET', '/withdrawals');
     expect(body.items.find((one) => one.id === id)).toMatchObject({ status: 'completed', invoice_id: invoice });
+    const ofOrder = async (order: string): Promise<string[]> => {
+      const { body } = await service.call<{ items: Refund[] }>('GET', `/withdrawals?order_id=${order}`);
+      return body.items.map((one) => one.id);
+    };
+    expect(await ofOrder('A-1001')).toContain(id);
+    expect(await ofOrder('A-1002')).toEqual([]);
 
     const today = new Date(service.now()).toISOString().slice(0, 10);
     const books = await cli(service.dataDir, ['export', '--business', '1', '--to', today]);

@@ -13,6 +13,7 @@ import type { App } from '../app.ts';
 import { invoicesBehind, invoicesOfOrderBehind } from '../invoices/listed.ts';
 import { type InvoiceView, view } from '../invoices/views.ts';
 import type { Business } from '../shops/directory.ts';
+import { refundedInvoice } from '../withdrawals/refund.ts';
 
 const ROWS_SCANNED_MAX = 5_000;
 const ROWS_PER_SLICE = 500;
@@ -99,9 +100,9 @@ export async function bookInvoices(app: App, business: Business, filter: BookFil
   return { rows: rows.map((row) => view(app, business, row, app.store.get(paymentOf, { invoice_id: row.id }))), next };
 }
 
-/** The withdrawals of a business, by their API states. */
+/** The withdrawals of a business, by their API states. An order has those that refund its invoices. */
 export function bookWithdrawals(app: App, business: Business, filter: BookFilter): Promise<BookPage<WithdrawalRow>> {
-  const { status, crypto } = filter;
+  const { status, crypto, orderId } = filter;
   return page({
     limit: filter.limit,
     begin: filter.after ?? { at: 0, id: NEWEST },
@@ -110,7 +111,8 @@ export function bookWithdrawals(app: App, business: Business, filter: BookFilter
     wanted: (row) =>
       within(row.created_at, filter) &&
       (status === null || apiStatus(row.state) === status) &&
-      (crypto === null || row.asset === crypto),
+      (crypto === null || row.asset === crypto) &&
+      (orderId === null || refundedInvoice(app.store, row)?.order_id === orderId),
   });
 }
 
