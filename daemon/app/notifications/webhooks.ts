@@ -62,6 +62,8 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 
 /** Turns that one look passes over: each costs a look-up in an index. */
 const TURNS_PASSED_MAX = 500;
+/** Notifications of one turn that are passed over because they wait for a chain's first view. */
+const HELD_PASSED_MAX = 100;
 const FIRST_TURN: WebhookTurn = { business_id: -1, host: '' };
 
 /** By lane: whose turn was last. */
@@ -92,8 +94,9 @@ export class WebhookTurns {
         turn = next;
         this.#last.set(key, turn);
         if (isFull(turn.host) || (counts.get(turn.host) ?? 0) > 0) continue;
-        const [row] = tx.all(webhooksOfTurn, { ...turn, lane, live, limit: 1 });
-        if (!row || isHeld(app, tx, row)) continue;
+        const rows = tx.all(webhooksOfTurn, { ...turn, lane, live, limit: HELD_PASSED_MAX + 1 });
+        const row = rows.find((one) => !isHeld(app, tx, one));
+        if (!row) continue;
         if (tx.run(stepWebhook, { id: row.id, from: 'waiting', to: 'attempted' }).changes !== 1) continue;
         counts.set(turn.host, 1);
         taken.push(beginAttempt(app, tx, row, false));

@@ -79,6 +79,24 @@ it('one that is paid on a coin whose first view comes after the confirmation is 
   expect(other.webhook(fresh.id)).toBe('waiting');
 });
 
+it('one that waits for the first view of its coin keeps none of another coin back', async () => {
+  const bench = await Bench.open('BTC', {}, { also: ['LTC'] });
+  const other = await bench.beside('LTC');
+  const [first, second] = [await bench.invoice(), await other.invoice()];
+  await bench.tell({ blocks: 8, credits: () => [bench.credit(first.targetId, first.units, 7)] });
+  await other.tell({ blocks: 8, credits: () => [other.credit(second.targetId, second.units, 7, { asset: 'LTC' })] });
+  expect([bench.webhook(first.id), other.webhook(second.id)]).toEqual(['waiting', 'waiting']);
+  // as after a start while the first coin's source is away
+  bench.chain.syncs = 0;
+  const { app } = bench;
+  const take = () => app.store.write((tx) => new WebhookTurns().take(app, tx, 'shop', 10, () => false));
+  expect(await take()).toHaveLength(1);
+  expect([bench.webhook(first.id), other.webhook(second.id)]).toEqual(['waiting', 'attempted']);
+  expect(await take()).toEqual([]);
+  bench.chain.syncs = 1;
+  expect(await take()).toHaveLength(1);
+});
+
 it('one that the operator decides is paid is told', async () => {
   const bench = await Bench.open();
   const { id } = await bench.invoice();
