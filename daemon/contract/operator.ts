@@ -221,8 +221,15 @@ export const OPERATOR = {
   'invoice.markPaid': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
 
   /** Asks for a withdrawal that refunds a paid invoice; it waits for an approval. Default: all that is left. */
+  /** `request`: the caller's own id of it: the same one gets the same withdrawal. */
   'invoice.refund': changes(
-    z.strictObject({ invoice: Text, address: Text, amount: Text.optional(), crypto: Text.optional() }),
+    z.strictObject({
+      invoice: Text,
+      address: Text,
+      amount: Text.optional(),
+      crypto: Text.optional(),
+      request: z.uuid().optional(),
+    }),
     z.object({ withdrawal: WithdrawalShape }),
   ),
 

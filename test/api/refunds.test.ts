@@ -317,6 +317,23 @@ describe('what was sent back', () => {
   });
 });
 
+it('that an operator asks for again with the same id is the same one, also by what is left of all', async () => {
+  const invoice = await paid();
+  const [same, other, rest] = ['0', '1', '2'].map((end) => `0b7c1d6e-5a51-4b5e-9b52-3f1d2c4b6b7${end}`);
+  const ask = async (request?: string, amount?: string): Promise<number> => {
+    const asked = { invoice, address: ADDRESS, ...(amount && { amount }), ...(request && { request }) };
+    return (await operator.call('invoice.refund', asked)).withdrawal.id;
+  };
+  const [first, second] = await Promise.all([ask(same, '0.25'), ask(same, '0.25')]);
+  expect([second, await ask(same, '0.25'), await ask(other, '0.25')]).toEqual([first, first, first + 1]);
+  await expect(ask(same, '0.5')).rejects.toMatchObject({ code: 'idempotency.conflict' });
+  expect([await ask(rest), await ask(rest)]).toEqual([first + 2, first + 2]);
+  await expect(ask()).rejects.toMatchObject({ code: 'refund.nothing' });
+  const { refunds } = (await operator.call('invoice.show', { invoice })).invoice;
+  expect(refunds.map(({ amount }) => amount).sort()).toEqual(['0.25', '0.25', '0.5']);
+  for (const { id } of refunds) await operator.call('withdrawal.reject', { id: `${id}` });
+});
+
 describe('a refund is refused', () => {
   it.each<[what: string, body: unknown, message: string]>([
     ['to an empty address', { address: '' }, 'The address field is required.'],

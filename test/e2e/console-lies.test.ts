@@ -396,6 +396,29 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console beside a service that l
     expect(await state()).toEqual([false, 0]);
   });
 
+  it('asks for a refund once, however often the answer is lost', async () => {
+    const page = await lies.show(`invoices/${PAID_INVOICE.slug}`, {
+      'invoice.show': () => ({ invoice: PAID_INVOICE }),
+      'refundLink.list': () => ({ links: [] }),
+      'withdrawal.recipient': () => NOTHING_KNOWN,
+      'invoice.refund': () => Promise.reject(new Lost()),
+    });
+    await page.getByRole('button', { name: 'Refund…' }).click();
+    await page.getByRole('radio', { name: /I have the customer’s address/ }).check();
+    await page.getByLabel('The customer’s LTC address').fill(OURS);
+    const inputs = () => lies.inputsOf('invoice.refund') as { amount: string; request: string }[];
+    for (const [at, amount] of ['0.5', '0.5', '0.25'].entries()) {
+      await page.getByLabel(/Amount/).fill(amount);
+      await page.getByRole('button', { name: 'Review the refund' }).click();
+      await expect.poll(() => inputs()[at]?.amount).toBe(amount);
+      await page.getByText('Whether it was done is not known: look before you ask for it again.').waitFor();
+    }
+    const [first, second, third] = inputs().map(({ request }) => request);
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
   it('offers no withdrawal before it is known whether that is reviewed or sent at once', async () => {
     const policy = Promise.withResolvers<unknown>();
     const page = await lies.show('withdrawals/new', {

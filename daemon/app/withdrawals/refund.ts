@@ -23,7 +23,14 @@ import type { Business } from '../shops/directory.ts';
 import { needSignable } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
 import { heldByLinks, leftUnits, sendableOverpaid } from './refund-left.ts';
-import { canSpend, estimateHighestFee, isSignableOf, type NewWithdrawal, requestWithdrawal } from './request.ts';
+import {
+  canSpend,
+  estimateHighestFee,
+  isSignableOf,
+  type NewWithdrawal,
+  requestOnce,
+  requestWithdrawal,
+} from './request.ts';
 
 /**
  * The refundable amount of an invoice in the requested asset. Default: the payment's asset, or another one with an
@@ -92,17 +99,22 @@ export function refundWanted(
   return { asset, units, address, origin: 'refund', invoice: of, ...(sends ? { overpaidId: over.id } : {}) };
 }
 
-/** Asks for a refund. Throws like `refundWanted`, `invoice.not_found`, and `withdrawal.*`. */
+/**
+ * Asks for a refund. `request`: the same one gets the same refund; null: each call makes one. Throws like `refundWanted`,
+ * `invoice.not_found`, and `withdrawal.*`.
+ */
 export function requestRefund(
   app: App,
   ref: string,
   given: Parameters<typeof refundWanted>[4],
+  request: string | null,
 ): Promise<WithdrawalRow> {
-  return requestWanted(app, (reader) => {
-    const invoice = findInvoice(reader, ref);
-    const business = app.directory.business(invoice.business_id);
-    return [business, refundWanted(app, reader, business, invoice, given)];
-  });
+  const { business_id: businessId, slug } = findInvoice(app.store, ref);
+  const business = app.directory.business(businessId);
+  const repeatable = { businessId, route: `operator.refund ${slug}`, key: request, body: given };
+  return requestOnce(app, business, repeatable, (reader) =>
+    refundWanted(app, reader, business, findInvoice(reader, slug), given),
+  );
 }
 
 /** Requests what `wanted` says, which judges it before the fee is asked for and again when it is stored. Throws as it and `withdrawal.*`. */

@@ -20,7 +20,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { once } from '../idempotency.ts';
+import { type IdempotentRequest, once } from '../idempotency.ts';
 import { tellWithdrawal } from '../notifications/news.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
@@ -207,12 +207,21 @@ export async function requestByOperator(
     throw new Rejected('withdrawal.amount', text, 'amount');
   }
   const wanted: NewWithdrawal = { asset, units, address, origin: 'operator' };
-  const feeRate = await estimateHighestFee(app, business, () => wanted);
-  const { id: businessId } = business;
+  const repeatable = { businessId: business.id, route: 'operator.withdraw', key: request, body: asked };
+  return requestOnce(app, business, repeatable, () => wanted);
+}
+
+/** Requests a withdrawal for an operator, whose same request gets the same one. `wanted`: judged as it is stored. Throws `Rejected`. */
+export async function requestOnce(
+  app: App,
+  business: Business,
+  request: IdempotentRequest,
+  wanted: (reader: Reader) => NewWithdrawal,
+): Promise<WithdrawalRow> {
+  const feeRate = await estimateHighestFee(app, business, () => wanted(app.store));
   return app.store.write((tx) => {
-    const repeatable = { businessId, route: 'operator.withdraw', key: request, body: asked, forever: true };
-    const { body } = once(app, tx, repeatable, () => {
-      const { id } = requestWithdrawal(app, tx, business, wanted, feeRate);
+    const { body } = once(app, tx, { ...request, forever: true }, () => {
+      const { id } = requestWithdrawal(app, tx, business, wanted(tx), feeRate);
       return { status: 200, body: `${id}` };
     });
     return withdrawalOf(tx, Number(body));

@@ -181,8 +181,8 @@ export const METHODS: Methods = {
     invoice: detailJson(app, await decide(app, invoice, 'mark-paid')),
   }),
 
-  'invoice.refund': async ({ app }, { invoice: ref, address, amount = null, crypto = null }) => ({
-    withdrawal: withdrawalJson(app, await requestRefund(app, ref, { address, amount, crypto })),
+  'invoice.refund': async ({ app }, { invoice: ref, address, amount = null, crypto = null, request = null }) => ({
+    withdrawal: withdrawalJson(app, await requestRefund(app, ref, { address, amount, crypto }, request)),
   }),
 
   'webhook.list': ({ app }, page) => {

@@ -6,6 +6,7 @@ import { useLanguage, useText } from '../../i18n.ts';
 import { Choices, Field, Select, Sheet } from '../../parts/controls.tsx';
 import { isZero, scaled, typed, unscaled } from '../../parts/format.ts';
 import { Coin, Notice, Problem, useCoinText } from '../../parts/parts.tsx';
+import { useRequests } from '../../parts/request.ts';
 import { go, href } from '../../router.ts';
 import { useMakeLink } from '../refunds/refund-links.tsx';
 import REFUNDS from '../refunds/texts.ts';
@@ -166,13 +167,15 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
   // the former answer, of another address or amount, says nothing of this one
   const known = found.isPlaceholderData ? undefined : found.data;
   const refund = useChange('invoice.refund', 'invoice.', 'withdrawal.');
+  const requestOf = useRequests();
   const isBad = known?.valid === false && !found.isFetching;
   const isReady = up && AMOUNT.test(amount) && known?.valid === true && !refund.isPending;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!isReady) return;
+    const asked = { invoice: invoice.slug, address: to, amount, crypto };
     refund.mutate(
-      { invoice: invoice.slug, address: to, amount, crypto },
+      { ...asked, request: requestOf(asked) },
       {
         onSuccess: ({ withdrawal }) => {
           keepTyped(withdrawal.id, { to, amount });
@@ -194,7 +197,7 @@ function ByAddress({ invoice, asked: { crypto, amount }, take, t }: AddressProps
         onChange={(event) => setAddress(event.target.value)}
       />
       {known?.valid && known.cost && <Cost cost={known.cost} crypto={crypto} take={take} t={t} />}
-      {refund.error && <Problem error={refund.error} />}
+      {refund.error && <Problem error={refund.error} changes />}
       <button type="submit" className="button filled large" disabled={!isReady}>
         {t('refundAsk')}
       </button>

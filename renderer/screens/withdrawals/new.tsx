@@ -1,5 +1,5 @@
 /** A new withdrawal: what, how much, to whom. It moves nothing: it is approved on the next screen. */
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { findAsset } from '../../../daemon/domain/assets.ts';
 import { isMovedElsewhere } from '../../../daemon/domain/watch-only.ts';
 import { cellsOf } from '../../../daemon/operator/address.ts';
@@ -12,7 +12,7 @@ import { Field, Select } from '../../parts/controls.tsx';
 import { exact, foreign, isZero, typed } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { Coin, coinName, Empty, Foreign, Notice, Problem, Still, shortName } from '../../parts/parts.tsx';
-import { newRequest } from '../../parts/request.ts';
+import { useRequests } from '../../parts/request.ts';
 import { go, href } from '../../router.ts';
 import { AddressBook } from './address-book.tsx';
 import { Practice } from './practice.tsx';
@@ -95,17 +95,6 @@ function Form({ business }: { business: Business }): ReactNode {
       <AddressBook business={business} crypto={crypto} choose={setAddress} />
     </div>
   );
-}
-
-/** The id of a request: the same one for what is asked for again, since its answer was lost. */
-function useRequests(): (asked: object) => string {
-  const known = useRef(new Map<string, string>());
-  return (asked) => {
-    const key = JSON.stringify(asked);
-    const request = known.current.get(key) ?? newRequest();
-    known.current.set(key, request);
-    return request;
-  };
 }
 
 /** `asks`: whether it waits for an approval; undefined: not known yet. */
