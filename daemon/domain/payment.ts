@@ -8,6 +8,7 @@
  * credit is claimed by the invoice or by the inbox.
  */
 import { assert } from './errors.ts';
+import { maxOf } from './money.ts';
 
 export const INVOICE_STATUSES = ['unpaid', 'paid', 'canceled'] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
@@ -80,6 +81,8 @@ export type Terms = {
   /** The invoice's amount and the tolerance below it, fiat 1e-8. */
   amount: bigint;
   tolerance: bigint;
+  /** The most that the payer was asked for beyond the amount, because a quote is rounded up. Fiat 1e-8. */
+  roundedUp: bigint;
   /** The later of due date and quote end; from then on an unfunded payment is overdue. Milliseconds since 1970. */
   deadlineAt: number;
   /**
@@ -216,7 +219,7 @@ export function settle(
     seenValue,
     confirmedValue,
     underpaid: received > 0n && seenValue < needed,
-    overpaid: seenValue > terms.amount + terms.tolerance,
+    overpaid: seenValue > terms.amount + maxOf(terms.tolerance, terms.roundedUp),
     late: [...counted].some((credit) => credit.firstSeenAt > terms.deadlineAt),
     effects,
     checkAt: invoice === 'unpaid' ? nextCheck(syncedAt, checks) : null,

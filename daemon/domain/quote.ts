@@ -1,7 +1,7 @@
 /** The price of an invoice in crypto, fixed for a limited time. The debt stays in fiat. */
 import type { Asset } from './assets.ts';
 import { assert } from './errors.ts';
-import { cryptoFor } from './money.ts';
+import { cryptoFor, divideUp } from './money.ts';
 
 export type Quote = {
   /** 1e-8 fiat per coin. */
@@ -37,6 +37,9 @@ export function makeQuote(asset: Asset, terms: QuoteTerms, rate: bigint, now: nu
     endsAt: now >= terms.dueAt && terms.quoteMs === 0 ? now + terms.graceMs : endsAt,
   };
 }
+
+/** The most that a quote at a rate asks for beyond the amount, because it is rounded up; fiat 1e-8. */
+export const roundedUpAt = (asset: Asset, rate: bigint): bigint => divideUp(rate, 10n ** BigInt(asset.quoteDecimals));
 
 /**
  * The later of due date and quote end. A quote made after the due date does not move the deadline; otherwise an open

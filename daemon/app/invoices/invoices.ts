@@ -4,7 +4,7 @@ import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
 import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
-import { divideUp, dollarsFor, FIAT_DECIMALS, minOf } from '../../domain/money.ts';
+import { divideUp, dollarsFor, FIAT_DECIMALS, maxOf, minOf } from '../../domain/money.ts';
 import type { Decision } from '../../domain/payment.ts';
 import {
   type InvoiceRow,
@@ -34,6 +34,8 @@ const USD_1 = 100_000_000n;
 const INVOICE_USD_MIN = 10n * USD_1;
 const BY_HAND_USD_MIN = USD_1 / 100n;
 const TOLERANCE_USD_MAX = 5n * USD_1;
+/** The value of each deposit is rounded down: a payer who sends the exact amount in parts owes nothing. 1e-8 of the currency. */
+const TOLERANCE_MIN = 1_000n;
 const PPM = 1_000_000n;
 const RATE_RETRY_SECONDS = 60;
 const UNPAID_CHECKED_PER_RUN_MAX = 1_000;
@@ -116,9 +118,12 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     const least = byHand ? '0.01' : '10';
     throw new Rejected('validation', `The amount must be at least the equivalent of ${least} USD.`, 'amount');
   }
-  const tolerance = minOf(
-    (wanted.amount * app.config.payments.tolerancePercent.ppm) / PPM,
-    (TOLERANCE_USD_MAX * dollarIn(app, business, wanted.currency, now)) / USD_1,
+  const tolerance = maxOf(
+    minOf(
+      (wanted.amount * app.config.payments.tolerancePercent.ppm) / PPM,
+      (TOLERANCE_USD_MAX * dollarIn(app, business, wanted.currency, now)) / USD_1,
+    ),
+    TOLERANCE_MIN,
   );
   const dueAt = wanted.dueAt ?? endOfMonth(business, now);
   const { id, slug } = nextInvoice(tx);

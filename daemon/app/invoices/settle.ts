@@ -18,6 +18,7 @@ import {
   type Terms,
   type Verdict,
 } from '../../domain/payment.ts';
+import { roundedUpAt } from '../../domain/quote.ts';
 import {
   arrivedCredits,
   type CreditRow,
@@ -144,6 +145,7 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     markedPaid: marked,
     amount: invoice.amount,
     tolerance: invoice.tolerance,
+    roundedUp: roundedUpAt(assetOf(payment.asset), payment.quote_rate),
     deadlineAt: payment.deadline_at,
     abandonedAt: abandonedAt(invoice, payment.quote_ends_at),
   };

@@ -4,6 +4,8 @@ import { askAbsence, tellUnvouched } from '../../../daemon/app/invoices/ask-abse
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { settleInvoice } from '../../../daemon/app/invoices/settle.ts';
 import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import type { Credit } from '../../../daemon/domain/chain.ts';
+import { FLAG } from '../../../daemon/domain/payment.ts';
 import { absenceOf } from '../../../daemon/store/queries/absence.ts';
 import { insertTarget } from '../../../daemon/store/queries/credits.ts';
 import { inboxOfCredit } from '../../../daemon/store/queries/policies.ts';
@@ -24,6 +26,10 @@ beforeEach(async () => {
 /** The deposit that pays the invoice, unconfirmed or so many blocks under the tip. */
 const full = (back: number | null = null, over: Parameters<Bench['credit']>[3] = {}) =>
   bench.credit(paid.targetId, paid.units, back, over);
+/** The same deposit with so many units less. */
+const less =
+  (units: bigint) =>
+  (credit: Credit): Credit => ({ ...credit, amount: { ...credit.amount, units: credit.amount.units - units } });
 const TX = () => `tx${paid.targetId}:0`;
 const state = () => {
   const { status, received, confirmed } = bench.payment(paid.id);
@@ -99,6 +105,44 @@ const syncedAt = {
   sql: 'UPDATE chain_state SET synced_at = ?',
   bind: ({ at }: { at: number }) => [at],
 };
+
+describe('without a tolerance', () => {
+  const open = async (chain: 'BTC' | 'ETH', usd: bigint): Promise<void> => {
+    bench = await Bench.open(chain, { 'payments.tolerance_percent': '0' });
+    paid = await bench.invoice({ usd });
+  };
+  const judged = () => {
+    const { status, flags } = bench.payment(paid.id);
+    return [bench.invoiceStatus(paid.id), status, flags & (FLAG.underpaid | FLAG.overpaid)];
+  };
+
+  it('the exact amount pays in parts, too, each of which is rounded down', async () => {
+    await open('ETH', 60n);
+    expect(paid.units).toBe(10n ** 15n);
+    const parts = [paid.units / 3n, paid.units - paid.units / 3n];
+    await bench.tell({
+      blocks: 12,
+      credits: () => parts.map((units, at) => bench.credit(paid.targetId, units, 11, { txid: `part${at}` })),
+    });
+    expect(judged()).toEqual(['paid', 'paid', 0]);
+  });
+
+  it('a cent less does not', async () => {
+    await open('ETH', 60n);
+    await bench.tell({ blocks: 12, credits: () => [full(11, { txid: 'less' })].map(less(paid.units / 6_000n)) });
+    expect(judged()).toEqual(['unpaid', 'pending', FLAG.underpaid]);
+  });
+
+  it('the exact amount, which was rounded up, is not too much, and a cent more is', async () => {
+    await open('BTC', 100n);
+    expect(paid.units).toBe(166_667n);
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    expect(judged()).toEqual(['paid', 'paid', 0]);
+    await open('BTC', 100n);
+    await bench.tell({ blocks: 1, credits: () => [full(0)].map(less(-17n)) });
+    expect(judged()).toEqual(['paid', 'paid', FLAG.overpaid]);
+  });
+});
 
 describe('the confirmations that a transaction needs', () => {
   it.each([

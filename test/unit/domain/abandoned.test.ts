@@ -15,6 +15,7 @@ const terms = (over: Partial<Terms> = {}): Terms => ({
   markedPaid: false,
   amount: 100n,
   tolerance: 1n,
+  roundedUp: 0n,
   deadlineAt: DEADLINE,
   abandonedAt: ABANDONED,
   ...over,

@@ -22,6 +22,7 @@ const terms = (over: Partial<Terms> = {}): Terms => ({
   markedPaid: false,
   amount: 100n,
   tolerance: 1n,
+  roundedUp: 0n,
   deadlineAt: DEADLINE,
   ...over,
 });
@@ -245,10 +246,12 @@ describe('settle', () => {
   });
 
   it.each([
-    [101n, false],
-    [102n, true],
-  ])('%s of 100 with a tolerance of 1 is overpaid: %s', (value, overpaid) => {
-    expect(run(terms(), [credit(value)], before).overpaid).toBe(overpaid);
+    [101n, 0n, false],
+    [102n, 0n, true],
+    [103n, 3n, false],
+    [104n, 3n, true],
+  ])('%s of 100 with a tolerance of 1, rounded up by at most %s, is overpaid: %s', (value, roundedUp, overpaid) => {
+    expect(run(terms({ roundedUp }), [credit(value)], before).overpaid).toBe(overpaid);
   });
 
   it('flags money that was first seen after the deadline', () => {
@@ -283,6 +286,7 @@ const arbitraryTerms = fc.record({
   markedPaid: fc.boolean(),
   amount: fc.constant(100n),
   tolerance: fc.bigInt(0n, 5n),
+  roundedUp: fc.bigInt(0n, 9n),
   deadlineAt: fc.constant(DEADLINE),
 });
 const arbitraryFacts = fc.uniqueArray(arbitraryCredit, { maxLength: 6, selector: (fact) => fact.id });
