@@ -122,6 +122,8 @@ type SettleOptions = {
   decision?: Decision;
   /** Up to when deadlines count on the payment's chain, milliseconds since 1970; by default as its last sync had it. */
   deadlinesUntil?: number;
+  /** True if the operator has just accepted a deposit: that a paid invoice has too much by it needs no further decision. */
+  accepted?: boolean;
 };
 
 /** Settles the invoice by its facts, and by the operator's decision if there is one. */
@@ -172,7 +174,8 @@ export function settleInvoice(app: App, tx: Tx, invoiceId: number, options: Sett
     } else claimCredit(app, tx, invoice, credits.find((row) => row.id === effect.credit)!, effect.claim);
   }
   if (invoice.status === 'paid' && terms.undone && !result.undone) endIn(app, tx, UNDONE, invoice.slug);
-  if (isPaidByMore(terms, result) && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
+  const isMore = (payment.flags & FLAG.overpaid) === 0 && !options.accepted;
+  if (isPaidByMore(terms, result, isMore) && fileOverpaid(app, tx, invoice, { payment, result, credits })) {
     news.push('invoice.overpaid');
   }
   for (const type of news) tellInvoice(app, tx, { ...invoice, status: result.invoice }, type);
@@ -191,12 +194,14 @@ function wasPaid(
   return settle(terms, { graceMs: graceMs(app) }, before, 0).invoice === 'paid';
 }
 
-/** Whether an invoice that got too much is paid only now, is paid again, or has its payment from another deposit now. */
-function isPaidByMore(before: Terms, { invoice, undone, overpaid, effects }: Settlement): boolean {
+/**
+ * Whether an invoice that got too much is paid only now, is paid again, has its payment from another deposit now, or `isMore`: a deposit
+ * is back beside the one that replaced it.
+ */
+function isPaidByMore(before: Terms, { invoice, undone, overpaid, effects }: Settlement, isMore: boolean): boolean {
   if (invoice !== 'paid' || undone || !overpaid) return false;
-  return (
-    before.invoice !== 'paid' || before.undone || effects.some((one) => one.kind === 'claim' && one.claim === 'invoice')
-  );
+  const isClaimed = effects.some((one) => one.kind === 'claim' && one.claim === 'invoice');
+  return before.invoice !== 'paid' || before.undone || isClaimed || isMore;
 }
 
 const deadlinesUntil = (app: App, { chain_key }: Pick<PaymentTarget, 'chain_key'>): number =>

@@ -109,7 +109,7 @@ export function acceptDeposit(app: App, tx: Tx, id: number): InvoiceRow {
   if (invoice.status === 'canceled' && maySuffice(tx, invoice, payment)) {
     tx.run(setInvoiceStatus, { id: invoice.id, status: 'unpaid', updated_at: app.now() });
   }
-  settleInvoice(app, tx, invoice.id);
+  settleInvoice(app, tx, invoice.id, { accepted: true });
   return tx.get(invoiceById, { id: invoice.id }) ?? invoice;
 }
 

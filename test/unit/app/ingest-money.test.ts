@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { askAbsence, tellUnvouched } from '../../../daemon/app/invoices/ask-absence.ts';
 import { refreshQuote } from '../../../daemon/app/invoices/payments.ts';
 import { settleInvoice } from '../../../daemon/app/invoices/settle.ts';
-import { keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
+import { acceptDeposit, keepDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import type { Credit } from '../../../daemon/domain/chain.ts';
 import { FLAG } from '../../../daemon/domain/payment.ts';
 import { absenceOf } from '../../../daemon/store/queries/absence.ts';
@@ -321,6 +321,37 @@ describe('the inbox', () => {
     await bench.tell({ credits: () => [full(null, { txid: 'more' })] });
     expect(bench.inbox()).toEqual([{ reason: 'extra', outpoint: 'more:0' }]);
     expect(state().slice(2, 4)).toEqual([paid.units, paid.units]);
+  });
+
+  it('takes what is too much once a deposit is back beside the one that replaced it', async () => {
+    const half = paid.units / 2n;
+    const part = (txid: string) => () => [bench.credit(paid.targetId, half, 0, { txid })];
+    await bench.tell({ blocks: 1, credits: part('first') });
+    await bench.tell({ blocks: 1, credits: part('second') });
+    await bench.tell({ orphan: 1, blocks: 1 });
+    expect(bench.payment(paid.id).flags).toBe(FLAG.underpaid | FLAG.undone);
+    await bench.tell({ blocks: 1, credits: part('third') });
+    expect([bench.payment(paid.id).flags, bench.inbox()]).toEqual([0, []]);
+    await bench.tell({ blocks: 1, credits: part('second') });
+    expect(bench.payment(paid.id).flags).toBe(FLAG.overpaid);
+    expect(bench.inbox()).toEqual([{ reason: 'overpaid', outpoint: 'third:0' }]);
+    await bench.tell({ orphan: 1, blocks: 1 });
+    await bench.tell({ blocks: 1, credits: part('second') });
+    expect(bench.inbox()).toHaveLength(1);
+  });
+
+  it('takes nothing anew that the operator has counted for a paid invoice', async () => {
+    const more = () => full(0, { txid: 'more' });
+    await bench.tell({ blocks: 1, credits: () => [full(0)] });
+    await bench.tell({ blocks: 1, credits: () => [more()] });
+    await bench.tell({ orphan: 2, blocks: 2, credits: () => [more()] });
+    await bench.tell({ blocks: 1, credits: () => [full(0, { txid: 'again' })] });
+    expect([bench.payment(paid.id).flags, bench.inbox()]).toEqual([0, [{ reason: 'extra', outpoint: 'more:0' }]]);
+    const item = bench.app.store.get(inboxOfCredit, { credit_id: bench.row('more:0').id })!;
+    await bench.app.store.write((tx) => acceptDeposit(bench.app, tx, item.id));
+    expect(bench.payment(paid.id).flags).toBe(FLAG.overpaid);
+    await bench.tell({ blocks: 1 });
+    expect(bench.inbox()).toHaveLength(1);
   });
 
   it('takes what was too little, and then an invoice says what it has', async () => {
