@@ -96,6 +96,20 @@ describe('a refund by link', () => {
     expect((await give(link.url, second)).status).toBe(409);
   });
 
+  it('is the same one for the same amount, however it is written, also once the shop takes the coin no more', async () => {
+    const invoice = await paid(80);
+    const ask = async (body: object): Promise<string> => {
+      const { status, body: answer } = await service.call('POST', `/invoice/${invoice}/refund`, body);
+      return status === 201 ? (answer as { refund_url: string }).refund_url : `${status} ${answer.message}`;
+    };
+    const link = await ask({ amount: '0.25' });
+    expect([await ask({ amount: '0.250' }), await ask({ amount: '25e-2' })]).toEqual([link, link]);
+    expect(await ask({ amount: '0.26' })).not.toBe(link);
+    await operator.call('business.change', { business: '1', disable: ['LTC'] });
+    expect([await ask({ amount: '0.25' }), await ask({ crypto: 'LTC', amount: '0.25' })]).toEqual([link, link]);
+    await operator.call('business.change', { business: '1', enable: ['LTC'] });
+  });
+
   it('holds the money: a second person is told', async () => {
     const invoice = await paid(80);
     const link = await make(invoice);

@@ -8,7 +8,7 @@
 import { addressFault } from '../../chains/address-fault.ts';
 import { type Asset, assetOf } from '../../domain/assets.ts';
 import { Rejected } from '../../domain/errors.ts';
-import { formatUnits } from '../../domain/money.ts';
+import { exactDecimal, formatUnits } from '../../domain/money.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { creditById } from '../../store/queries/credits.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
@@ -22,7 +22,7 @@ import {
   refundLinksBefore,
   refundLinksOfDeposit,
   refundLinksOfInvoice,
-  refundLinkWaitingIn,
+  refundLinksWaiting,
   stepRefundLink,
 } from '../../store/queries/refund-links.ts';
 import { withdrawalById } from '../../store/queries/withdrawals.ts';
@@ -68,16 +68,11 @@ export function makeInvoiceLink(
 
 /** The link that waits for the same: by its amount, or without one any of the invoice. */
 function waitingFor(app: App, tx: Tx, invoice_id: number, { amount, crypto }: OfInvoice): RefundLinkRow | undefined {
-  const symbols = app.directory.business(findById(tx, invoice_id)).enabled.map(({ symbol }) => symbol);
-  const rows = symbols
-    .filter((symbol) => crypto === null || symbol === crypto)
-    .flatMap((asset) => tx.all(refundLinkWaitingIn, { invoice_id, asset, now: app.now() }));
-  const same = (row: RefundLinkRow): boolean =>
-    row.state === 'open' && (amount === null || formatUnits(row.units ?? 0n, assetOf(row.asset)) === amount);
-  return rows.find(same);
+  return tx.all(refundLinksWaiting, { invoice_id, now: app.now() }).find(({ state, asset, units }) => {
+    const isOf = state === 'open' && (crypto === null || asset === crypto);
+    return isOf && (amount === null || exactDecimal(amount, assetOf(asset).decimals) === units);
+  });
 }
-
-const findById = (reader: Reader, id: number): number => reader.get(invoiceById, { id })!.business_id;
 
 /** A link for a deposit in the inbox. Throws `Rejected`: `inbox.*`, and as `makeInvoiceLink` for an overpayment. */
 export function makeDepositLink(app: App, tx: Tx, id: number, days: number): RefundLinkRow {
