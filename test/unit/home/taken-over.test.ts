@@ -203,13 +203,14 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
 
   it('keeps neither a lock nor a limit that is taken back from the wallet, whatever it answers', async () => {
     const { answers, cli, folder, passphrase, signer, wallet } = thief;
-    await signer.grantPolicy(...grantOf(limits()));
+    const granted = grantOf(limits());
+    await signer.grantPolicy(...granted);
     await signer.sign(byPolicy('before'));
     answers['policy.grants'] = { grants: [] };
     const { err } = await cli('policy', 'set', 'Shop', '--mode', 'manual', '--yes', '--passphrase-file', passphrase);
     expect(err).toContain('The wallet has ended them, whatever the service says.');
     expect(await codeOf(signer.sign(byPolicy('after')))).toBe('signer.limit');
-    expect(await codeOf(signer.grantPolicy(...grantOf(limits())))).toBe('signer.approval');
+    expect(await codeOf(signer.grantPolicy(...granted))).toBe('signer.approval');
     expect(await limitsHeldIn(wallet, Date.now())).toEqual({ policies: [], gas: [], forwards: [] });
     const approved = payment('LTC', ['approved']);
     await cli('wallet', 'lock');
