@@ -19,6 +19,8 @@ export type Block = {
 };
 
 const KEY_BYTES = 32;
+/** Consensus allows no block to be two hours ahead. Later times are no dates, and no whole numbers that can be stored. */
+const TIME_SECONDS_MAX = 1e11;
 /**
  * Block 202612 of mainnet has 514 transactions, and the tree over them was computed wrongly when it was mined. Every node calls it by
  * the hash of then (`calculate_block_hash`).
@@ -36,7 +38,8 @@ export function parseBlock(bytes: Uint8Array): Block {
   const reader = new Reader(bytes);
   const version = Number(reader.varint());
   reader.varint();
-  const seconds = Number(reader.varint());
+  const seconds = reader.varint();
+  if (seconds > TIME_SECONDS_MAX) throw new Malformed(`a block time of ${seconds}`);
   const previous = bytesToHex(reader.take(KEY_BYTES));
   reader.take(4);
   const headerEnd = reader.at;
@@ -54,7 +57,7 @@ export function parseBlock(bytes: Uint8Array): Block {
     height: coinbase.height,
     hash: hash === MISHASHED.is ? MISHASHED.called : hash,
     previous,
-    timeMs: seconds * 1_000,
+    timeMs: Number(seconds) * 1_000,
     coinbase,
     txids,
   };

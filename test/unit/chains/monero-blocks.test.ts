@@ -17,6 +17,7 @@ import { parseBlock } from '../../../daemon/monero/block.ts';
 import { sharedSecret } from '../../../daemon/monero/curve.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
 import { parseTransaction } from '../../../daemon/monero/transaction.ts';
+import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { answerOf, blockOf, epee, paymentTo } from '../../support/monero-blocks.ts';
 import mainnet from './monero-mainnet.json' with { type: 'json' };
@@ -174,6 +175,18 @@ describe('whole blocks', () => {
         expect(() => atOnce(readBlocks(without, height, 1, []))).toThrow('without all its transactions');
     },
   );
+
+  it('have a time that a calendar has: the books could not store another', () => {
+    const block = blockOf(9, 'ab'.repeat(32), []);
+    const at = (seconds: bigint) => {
+      const bytes = Buffer.concat([block.block.subarray(0, 2), varint(seconds), block.block.subarray(7)]);
+      return atOnce(readBlocks(answerOf([{ block: bytes, txs: [] }]), 9, 1, []));
+    };
+    expect(at(10n ** 11n).blocks).toMatchObject([{ header: { height: 9, timeMs: 1e14 } }]);
+    for (const seconds of [10n ** 11n + 1n, 2n ** 53n, 2n ** 64n - 1n]) {
+      expect(() => at(seconds)).toThrow(`the endpoint sent a block time of ${seconds}`);
+    }
+  });
 
   it('have transactions of version 1 whole, whose id is the hash of all their bytes', () => {
     const olds = Object.values(mainnet.transactions).filter((hex) => hex.startsWith('01'));
