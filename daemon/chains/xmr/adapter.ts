@@ -16,7 +16,7 @@ import { slices } from '../slices.ts';
 import type { Spending } from '../spending.ts';
 import { BlockAbsence } from './absence.ts';
 import type { Odd } from './blocks.ts';
-import { MoneroNode } from './node.ts';
+import { MoneroNode, type NodeTransaction } from './node.ts';
 import { Pool } from './pool.ts';
 import { type Reach, straight } from './reach.ts';
 import { Reading } from './reading.ts';
@@ -144,7 +144,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 
   protected async read(
     node: MoneroNode,
-    { head, kept, again, pending }: StepStart<LinkedHeader>,
+    { head, kept, again, pending, orphaned }: StepStart<LinkedHeader>,
     signal: AbortSignal,
   ): Promise<StepRead<MoneroNode>> {
     this.prepare(node, { head, kept, again });
@@ -169,7 +169,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
     const searched = wanted ? await this.#search.step(node, { ...wanted, tip: tip.height }, signal) : null;
     const found = [...below.credits, ...confirmed.credits, ...(pool?.credits ?? [])];
-    const credits = await this.#scanner.withoutTwins(found, this.held(), node, signal);
+    const others = (txids: readonly string[]) => this.#transactionsOfOthers(node, txids, signal);
+    const credits = await this.#scanner.withoutTwins(found, this.held(), orphaned, node, others, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
     const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
     return {
@@ -242,6 +243,26 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   /**
    * The credits and spends in the blocks that are to be read again, and in as many above them as one step has, in order; and the
    * headers of the latter.
+  /**
+   * Transactions that nodes of other operators have: their ids prove them. None where one operator is configured. Throws `Unavailable` if
+   * no other one answers.
+   */
+  async #transactionsOfOthers(
+    node: MoneroNode,
+    txids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, NodeTransaction>> {
+    const found = new Map<string, NodeTransaction>();
+    if (this.endpoints.operators < 2) return found;
+    const hasAll = async (other: MoneroNode): Promise<boolean> => {
+      const left = txids.filter((txid) => !found.has(txid));
+      for (const [txid, one] of await other.transactions(left, signal)) found.set(txid, one);
+      return txids.every((txid) => found.has(txid));
+    };
+    if ((await this.endpoints.other(node, hasAll, signal)) === undefined) throw changed();
+    return found;
+  }
+
    */
   async #read(
     node: MoneroNode,

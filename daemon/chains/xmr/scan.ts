@@ -9,7 +9,7 @@ import { INPUTS_KEPT_MAX } from '../../domain/chain.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import type { ScriptList } from '../adapter.ts';
 import { atOnce, inTurns, type Pause } from '../slices.ts';
-import type { MoneroNode } from './node.ts';
+import type { MoneroNode, NodeTransaction } from './node.ts';
 import { foundIn, type OutputMatch, type TransactionParts } from './read.ts';
 import { Receiver } from './receive.ts';
 
@@ -121,19 +121,24 @@ export class Scanner {
    * Marks credits as locked whose one-time key an earlier output has already (the burning bug). Both outputs have the same
    * key image, so only one of them can ever be spent, and only one counts. Earlier are credits before it in the list, and
    * those in blocks that are stored or `held`: the books do not have the block of a credit that waits for another node. One that is
-   * locked already locks no other.
+   * locked already locks no other, and neither does one whose block has left the chain (`orphaned`: hashes). Transactions of
+   * stored ones that the node leaves out are asked of `others`, because both outputs would count without them.
    */
   async withoutTwins(
     credits: readonly Credit[],
     held: readonly Credit[],
+    orphaned: readonly string[],
     node: MoneroNode,
+    others: (txids: readonly string[]) => Promise<ReadonlyMap<string, NodeTransaction>>,
     signal: AbortSignal,
   ): Promise<Credit[]> {
     const seen = new Map<string, string>();
     const told = new Set(credits.map(({ id }) => id));
     const targets = new Set(credits.map(({ targetId }) => targetId));
     const stored = [...targets].flatMap((targetId) =>
-      this.#list.coinsOf(targetId).filter(({ blockHash, locked }) => blockHash && !locked),
+      this.#list
+        .coinsOf(targetId)
+        .filter(({ blockHash, locked }) => blockHash && !locked && !orphaned.includes(blockHash)),
     );
     const waiting = held.filter(({ targetId, block, locked }) => block && !locked && targets.has(targetId));
     const earlier = new Map([
@@ -143,11 +148,9 @@ export class Scanner {
     for (const id of told) earlier.delete(id);
     const all = [...earlier, ...credits.map(({ id, txid }) => [id, txid] as const)];
     const unread = all.filter(([outpoint]) => !this.#keys.has(outpoint)).map(([, txid]) => txid);
-    for (const [txid, { transaction }] of await node.transactions([...new Set(unread)], signal)) {
-      for (const [n, { key }] of transaction.outputs.entries()) {
-        this.#keys.set(`${txid}:${n}`, Buffer.from(key).toString('hex'));
-      }
-    }
+    this.#noteKeys(await node.transactions([...new Set(unread)], signal));
+    const left = stored.filter(({ outpoint }) => !this.#keys.has(outpoint)).map(({ txid }) => txid);
+    if (left.length > 0) this.#noteKeys(await others([...new Set(left)]));
     for (const outpoint of earlier.keys()) {
       const key = this.#keys.get(outpoint);
       if (key !== undefined) seen.set(key, outpoint);
@@ -159,9 +162,17 @@ export class Scanner {
       seen.set(key, credit.id);
       return credit;
     });
-    // not before: a step with more outputs than that would miss a twin
-    if (this.#keys.size > KEYS_KEPT_MAX) this.#keys.clear();
+    // not before: a step with more outputs than that would miss a twin. An address with more of them is not asked for in each step
+    if (this.#keys.size > KEYS_KEPT_MAX + all.length) this.#keys.clear();
     return judged;
+  }
+
+  #noteKeys(transactions: ReadonlyMap<string, NodeTransaction>): void {
+    for (const [txid, { transaction }] of transactions) {
+      for (const [n, { key }] of transaction.outputs.entries()) {
+        this.#keys.set(`${txid}:${n}`, Buffer.from(key).toString('hex'));
+      }
+    }
   }
 
   /** One receiver for each present view key. */

@@ -8,6 +8,7 @@ import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
 import type { Credit } from '../../../daemon/domain/chain.ts';
+import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { subaddress } from '../../../daemon/monero/address.ts';
 import { parseBlock } from '../../../daemon/monero/block.ts';
 import { type Output, parseTransaction, type Transaction } from '../../../daemon/monero/transaction.ts';
@@ -81,6 +82,8 @@ describe('credits of Monero', () => {
           .map((transaction) => [transaction.id, { transaction, height: 9, doubleSpendSeen: false }]),
       ),
   } as unknown as MoneroNode;
+  const silent = { transactions: async () => new Map() } as unknown as MoneroNode;
+  const none = async () => new Map();
   const scanner = () => new Scanner('regtest', book, () => [account]);
   const signal = new AbortController().signal;
 
@@ -89,7 +92,7 @@ describe('credits of Monero', () => {
     const where = { block, blockTime: 1 };
     const credits: Credit[] = [];
     for (const twin of twins) credits.push(...(await first.find(twin, where, never)));
-    const judged = await first.withoutTwins(credits, [], node, signal);
+    const judged = await first.withoutTwins(credits, [], [], node, none, signal);
     expect(judged.map(({ targetId, amount, locked }) => [targetId, amount.units, locked ?? false])).toEqual([
       [id, 50n, false],
       [id, 50n, true],
@@ -101,9 +104,16 @@ describe('credits of Monero', () => {
     const [one, two] = twins;
     for (const credit of await earlier.find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
     const later = scanner();
-    const judged = await later.withoutTwins(await later.find(two, null, never), [], node, signal);
+    const judged = await later.withoutTwins(await later.find(two, null, never), [], [], node, none, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
-    const again = await later.withoutTwins(await later.find(one, { block, blockTime: 1 }, never), [], node, signal);
+    const again = await later.withoutTwins(
+      await later.find(one, { block, blockTime: 1 }, never),
+      [],
+      [],
+      node,
+      none,
+      signal,
+    );
     expect(again.map(({ locked }) => locked ?? false)).toEqual([false]);
   });
 
@@ -114,10 +124,12 @@ describe('credits of Monero', () => {
     const next = { height: 10, hash: 'c'.repeat(64) };
     const found = await waiting.find(two, { block: next, blockTime: 2 }, never);
     book.credits.clear();
-    const judged = await waiting.withoutTwins(found, held, node, signal);
+    const judged = await waiting.withoutTwins(found, held, [], node, none, signal);
     expect(judged.map(({ locked }) => locked)).toEqual([true]);
     // what waits is reported again
-    expect((await waiting.withoutTwins(held, held, node, signal)).map(({ locked }) => locked)).toEqual([undefined]);
+    expect((await waiting.withoutTwins(held, held, [], node, none, signal)).map(({ locked }) => locked)).toEqual([
+      undefined,
+    ]);
   });
 
   it('stay as they were when blocks are read again, whichever of them came first then', async () => {
@@ -135,9 +147,66 @@ describe('credits of Monero', () => {
       book.credits.clear();
       for (const credit of stored) book.credits.set(credit.id, credit);
       const lockedAgain = async ({ id: of }: Transaction): Promise<boolean[]> =>
-        (await scanner().withoutTwins([credits.get(of)!], [], node, signal)).map(({ locked = false }) => locked);
+        (await scanner().withoutTwins([credits.get(of)!], [], [], node, none, signal)).map(
+          ({ locked = false }) => locked,
+        );
       expect([await lockedAgain(first), await lockedAgain(second)]).toEqual([[false], [true]]);
     }
+  });
+
+  it('count once also where the node leaves the other one out, which then another operator tells', async () => {
+    const [one, two] = twins;
+    book.credits.clear();
+    for (const credit of await scanner().find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
+    const later = scanner();
+    const found = await later.find(two, { block: { height: 10, hash: 'c'.repeat(64) }, blockTime: 2 }, never);
+    const asked: string[] = [];
+    const others = (txids: readonly string[]) => {
+      asked.push(...txids);
+      return node.transactions(txids, signal);
+    };
+    const judged = await later.withoutTwins(found, [], [], silent, others, signal);
+    expect(judged.map(({ locked }) => locked)).toEqual([true]);
+    expect(asked).toEqual([one.id]);
+    const away = () => Promise.reject(new Unavailable('no other node answers', 1));
+    const again = scanner();
+    const refound = await again.find(two, null, never);
+    await expect(again.withoutTwins(refound, [], [], silent, away, signal)).rejects.toThrow(Unavailable);
+  });
+
+  it('count where the block of the other one has left the chain, which no node has to tell any more', async () => {
+    const [one, two] = twins;
+    book.credits.clear();
+    for (const credit of await scanner().find(one, { block, blockTime: 1 }, never)) book.credits.set(credit.id, credit);
+    const later = scanner();
+    const found = await later.find(two, { block: { height: 9, hash: 'd'.repeat(64) }, blockTime: 2 }, never);
+    const judged = await later.withoutTwins(found, [], [block.hash], silent, none, signal);
+    expect(judged.map(({ amount, locked = false }) => [amount.units, locked])).toEqual([[50n, false]]);
+  });
+
+  it('have the other outputs of an address asked for once, however many there are', async () => {
+    const COINS = 10_100;
+    const idOf = (n: number): string => n.toString(16).padStart(64, '0');
+    book.credits.clear();
+    for (let n = 0; n < COINS; n++) {
+      const credit = { id: `${idOf(n)}:0`, txid: idOf(n), targetId: id, inputs: [], block, replaceable: false };
+      book.credits.set(credit.id, { ...credit, amount: { asset: 'XMR', units: 1n } });
+    }
+    const asked: number[] = [];
+    const many = {
+      transactions: async (txids: readonly string[]) => {
+        asked.push(txids.length);
+        const outputs = (txid: string) => [{ key: Buffer.from(txid, 'hex') }];
+        return new Map(txids.map((txid) => [txid, { transaction: { outputs: outputs(txid) } }]));
+      },
+    } as unknown as MoneroNode;
+    const reader = scanner();
+    const found = await reader.find(twins[0], null, never);
+    for (let step = 0; step < 3; step++) {
+      const judged = await reader.withoutTwins(found, [], [], many, none, signal);
+      expect(judged.map(({ locked }) => locked)).toEqual([undefined]);
+    }
+    expect(asked).toEqual([COINS, 0, 0]);
   });
 
   it('are locked for ever when their sender locked them, and mature when they were mined', async () => {
