@@ -95,6 +95,8 @@ export type StepRead<E> = {
   told: Report<E>[];
   /** The mark of the state that was read completely; null when more is to be read. */
   handled: string | null;
+  /** Whether unconfirmed transactions of that state were left out. */
+  isPartial?: boolean;
   finalized?: number | null;
   unknownTransfers?: readonly UnknownTransfer[];
   /** Uses of conflict keys of ours. */
@@ -299,6 +301,7 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
       checkpoint,
       told,
       handled,
+      isPartial = false,
       finalized = null,
       unknownTransfers,
       spends: seen = [],
@@ -318,12 +321,13 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
     const spends = await this.judgeSpends(seen, endpoint, checkpoint, signal);
     this.#isReread = true;
     this.#handled = handled;
+    const isWhole = handled !== null && !isPartial;
     return {
       since: tipOf(since),
       checkpoint,
       orphaned,
       targets: 'all',
-      mempool: handled !== null && this.#isFresh(head) && endpoint.isBehind !== true ? 'complete' : 'unknown',
+      mempool: isWhole && this.#isFresh(head) && endpoint.isBehind !== true ? 'complete' : 'unknown',
       credits,
       spends,
       ...(debits && { debits }),

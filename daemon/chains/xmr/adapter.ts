@@ -163,7 +163,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       throw changed();
     }
     const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
-    const pool = atHead ? await this.#pool.look(node, await (pooled ?? node.pool(signal)), signal) : null;
+    const hashes = atHead ? await (pooled ?? node.pool(signal)) : null;
+    const pool = hashes && (await this.#pool.look(node, hashes, signal));
     if (atHead) this.absence?.noteRead(tip);
     if (atHead) await this.#compare(node, tip, signal);
     const wanted = atHead && this.#search.isDue() ? this.#list.unsearched?.() : null;
@@ -172,12 +173,14 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const others = (txids: readonly string[]) => this.#transactionsOfOthers(node, txids, signal);
     const credits = await this.#scanner.withoutTwins(found, this.held(), orphaned, node, others, signal);
     const spends = [...below.spends, ...confirmed.spends, ...(searched?.spends ?? []), ...(pool?.spends ?? [])];
-    const handled = pool?.isWhole ? markOf(tip, pool.hashes) : null;
+    const isTooLarge = atHead && hashes === null;
+    const handled = pool?.isWhole || isTooLarge ? markOf(tip, hashes) : null;
     return {
       checkpoint,
       told: [{ facts: credits, teller: node }],
       spends,
       handled,
+      isPartial: isTooLarge,
       searched: searched?.searched ?? null,
       tipHeader: confirmed.headers.at(-1),
     };
@@ -241,9 +244,6 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   }
 
   /**
-   * The credits and spends in the blocks that are to be read again, and in as many above them as one step has, in order; and the
-   * headers of the latter.
-  /**
    * Transactions that nodes of other operators have: their ids prove them. None where one operator is configured. Throws `Unavailable` if
    * no other one answers.
    */
@@ -263,6 +263,9 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     return found;
   }
 
+  /**
+   * The credits and spends in the blocks that are to be read again, and in as many above them as one step has, in order; and the
+   * headers of the latter.
    */
   async #read(
     node: MoneroNode,
@@ -325,7 +328,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
 }
 
 /** The state of head and pool; a change of it requires a sync. */
-const markOf = ({ hash }: BlockId, pool: readonly string[]): string => `${hash} ${pool.toSorted().join()}`;
+const markOf = ({ hash }: BlockId, pool: readonly string[] | null): string =>
+  `${hash} ${pool?.toSorted().join() ?? 'a pool that is too large'}`;
 
 /** For each fact whether a node has its block on its chain, with its transaction in it: its id is the hash of its amounts. */
 async function areThere(node: MoneroNode, facts: readonly Fact[], signal: AbortSignal): Promise<boolean[]> {

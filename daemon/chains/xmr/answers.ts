@@ -7,7 +7,8 @@ export const HEADERS_PER_REQUEST = 500;
 export const TRANSACTIONS_PER_REQUEST = 50;
 /** Of transactions with their signatures, which may have 150,000 bytes each. */
 export const WHOLE_PER_REQUEST = 10;
-const POOL_HASHES_MAX = 50_000;
+/** Of a larger pool nothing is read: a flood of small transactions can make it so, and blocks are read all the same. */
+export const POOL_HASHES_MAX = 50_000;
 export const OUTPUTS_PER_REQUEST = 1_000;
 /** Why a node does not take a transaction. */
 const FAULTS = [
@@ -36,6 +37,7 @@ export const Info = Ok.extend({
   top_block_hash: Hash,
   busy_syncing: z.boolean().optional(),
   synchronized: z.boolean().optional(),
+  tx_pool_size: z.int().min(0).default(0),
 });
 const Header = z.object({
   height: Height,
@@ -47,7 +49,7 @@ const Header = z.object({
 export const HeaderAnswer = Ok.extend({ block_header: Header });
 export const HeadersAnswer = Ok.extend({ headers: z.array(Header).max(HEADERS_PER_REQUEST) });
 export const BlockAnswer = Ok.extend({ blob: Hex });
-export const PoolAnswer = Ok.extend({ tx_hashes: z.array(Hash).max(POOL_HASHES_MAX).default([]) });
+export const PoolAnswer = Ok.extend({ tx_hashes: z.array(Hash).default([]) });
 const SentTransaction = z.object({
   tx_hash: Hash,
   as_hex: Hex.default(''),

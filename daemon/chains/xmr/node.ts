@@ -24,6 +24,7 @@ import {
   headerOf,
   Info,
   OutputsAnswer,
+  POOL_HASHES_MAX,
   PoolAnswer,
   Sent,
   type SentTransaction,
@@ -33,7 +34,7 @@ import {
   WHOLE_PER_REQUEST,
 } from './answers.ts';
 import { writeNumbers } from './epee.ts';
-import { MoneroRpc, type RpcOptions } from './rpc.ts';
+import { MoneroRpc, type RpcOptions, TooLarge } from './rpc.ts';
 
 /** The names of networks in `get_info`. A regtest chain is "fakechain". */
 const NET_TYPES: Readonly<Record<Network, string>> = {
@@ -72,6 +73,8 @@ export class MoneroNode implements Endpoint, HeaderSource {
   #identified = -1;
   /** The number of blocks that its last `get_info` told. */
   #count = 0;
+  /** The number of transactions in its pool that its last `get_info` told. */
+  #pooled = 0;
   /** Whether its last `get_info` said that it is still synchronizing. */
   isBehind = false;
 
@@ -229,9 +232,16 @@ export class MoneroNode implements Endpoint, HeaderSource {
     return this.#rpc.binary('/get_blocks_by_height.bin', writeNumbers('heights', heights), signal);
   }
 
-  /** The ids of the transactions in the node's pool. */
-  async pool(signal: AbortSignal): Promise<string[]> {
-    return (await this.#rpc.post('/get_transaction_pool_hashes', {}, PoolAnswer, signal)).tx_hashes;
+  /** The ids of the transactions in the node's pool; null: there are more than are read. */
+  async pool(signal: AbortSignal): Promise<string[] | null> {
+    if (this.#pooled > POOL_HASHES_MAX) return null;
+    try {
+      const { tx_hashes } = await this.#rpc.post('/get_transaction_pool_hashes', {}, PoolAnswer, signal);
+      return tx_hashes.length > POOL_HASHES_MAX ? null : tx_hashes;
+    } catch (error) {
+      if (error instanceof TooLarge) return null;
+      throw error;
+    }
   }
 
   /** The recommended fees, piconero per byte: slow, normal, fast, fastest. */
@@ -283,6 +293,7 @@ export class MoneroNode implements Endpoint, HeaderSource {
   async #info(signal: AbortSignal): Promise<z.infer<typeof Info>> {
     const info = await this.#rpc.json('get_info', {}, Info, signal);
     this.#count = info.height;
+    this.#pooled = info.tx_pool_size;
     return info;
   }
 

@@ -17,8 +17,6 @@ const KNOWN_MAX = 50_000;
 type Inputs = Pick<Transaction, 'id' | 'keyImages' | 'fee'>;
 
 type PoolView = {
-  /** The ids of the pool, ascending. */
-  hashes: string[];
   credits: Credit[];
   spends: SpendSeen[];
   /** Whether all transactions were scanned. */
@@ -61,7 +59,7 @@ export class Pool {
       const known = this.#known.get(txid);
       return known ? this.#scanner.spends(known.inputs, null) : [];
     });
-    return { hashes, credits, spends, isWhole: fresh.length <= page.length };
+    return { credits, spends, isWhole: fresh.length <= page.length };
   }
 }
 

@@ -1,0 +1,170 @@
+/** The adapter of Monero over nodes of a simulated chain, one of which may say anything. */
+import type http from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
+import { readKept } from '../../../daemon/monero/kept.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
+import { FactBook } from '../../adapters/fact-book.ts';
+import { Front } from '../../nodes/front.ts';
+import { Chain, paymentOf } from '../../simulation/monero/chain.ts';
+import { answerTo, blocksOf, type Fields, heightsOf, isRefused } from '../../simulation/monero/rpc.ts';
+
+const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
+const signal = () => AbortSignal.timeout(20_000);
+
+/** A monerod of a chain. */
+class Node extends Front {
+  chain: Chain;
+  readonly asked: string[] = [];
+  /** Whether it has lost the signatures of all transactions, as one has of old blocks that was started with --prune-blockchain. */
+  isPruned = false;
+  /** Changes an answer; undefined leaves it. */
+  change: (name: string, answer: Fields, params: Fields) => Fields | undefined = () => undefined;
+
+  constructor(chain: Chain) {
+    super();
+    this.chain = chain;
+  }
+
+  protected async answer(incoming: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const body = Buffer.concat(await incoming.toArray());
+    const path = incoming.url ?? '';
+    if (path.endsWith('.bin')) {
+      response.end(blocksOf(this.isPruned ? pruned(this.chain) : this.chain, heightsOf(body)));
+      return;
+    }
+    const sent = JSON.parse(body.toString()) as { method: string; params: Fields };
+    const [name, params] = path === '/json_rpc' ? [sent.method, sent.params] : [path, sent as unknown as Fields];
+    this.asked.push(name);
+    const answer = this.#answer(name, params);
+    response.end(JSON.stringify(path === '/json_rpc' && !('error' in answer) ? { result: answer } : answer));
+  }
+
+  #answer(name: string, params: Fields): Fields {
+    try {
+      const answer = answerTo(this.chain, { name, params });
+      return this.change(name, answer, params) ?? answer;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return { error: { message: error.message } };
+    }
+  }
+}
+
+/** What such a node has for a request for whole blocks: it leaves out the transactions, and says nothing. */
+const pruned = ({ blocks }: Chain): Chain =>
+  ({ blocks: blocks.map((block) => ({ ...block, txs: [] })) }) as unknown as Chain;
+
+let chain: Chain;
+let nodes: Node[];
+let adapters: MoneroAdapter[];
+let book: FactBook;
+let secret = 900n;
+let told: string[];
+
+beforeEach(async () => {
+  chain = new Chain('true', new Map());
+  chain.begin(Date.now());
+  nodes = [new Node(chain), new Node(chain)];
+  for (const node of nodes) await node.listen();
+  adapters = [];
+  told = [];
+  book = new FactBook();
+});
+afterEach(async () => {
+  for (const adapter of adapters) await adapter.close();
+  for (const node of nodes) await node.close();
+});
+
+/** An adapter over so many of the nodes, each of another operator. */
+function connected(count: number): MoneroAdapter {
+  const urls = nodes.slice(0, count).map(({ url }, at) => (at === 0 ? url : url.replace('127.0.0.1', 'localhost')));
+  const adapter = new MoneroAdapter({
+    network: 'regtest',
+    urls,
+    list: book,
+    accounts: () => [account],
+    needsAgreement: () => false,
+    alert: (_, what) => told.push(what),
+    onOdd: () => {},
+    hasThread: false,
+    pollMs: 60_000,
+  });
+  adapters.push(adapter);
+  return adapter;
+}
+
+/** Puts a payment into the pool. */
+function pay(script: Uint8Array, units: bigint): string {
+  const image = (secret++).toString(16).padStart(64, 'a');
+  const tx = paymentOf([{ script, units }], image, secret++);
+  chain.submit(tx);
+  return tx.id;
+}
+
+describe('a pool that is too large to be read', () => {
+  const FLOOD = Array.from({ length: 50_001 }, (_, n) => n.toString(16).padStart(64, '0'));
+
+  it.each<[what: string, flood: (name: string, answer: Fields) => Fields | undefined]>([
+    ['as its size says', (name, answer) => (name === 'get_info' ? { ...answer, tx_pool_size: 50_001 } : undefined)],
+    [
+      'as its list shows',
+      (name) => (name === '/get_transaction_pool_hashes' ? { status: 'OK', tx_hashes: FLOOD } : undefined),
+    ],
+    [
+      'as more than an answer has',
+      (name) =>
+        name === '/get_transaction_pool_hashes'
+          ? { status: 'OK', tx_hashes: FLOOD, padding: 'x'.repeat(4_000_000) }
+          : undefined,
+    ],
+  ])('keeps no block from being read, and what is missing is not called absent: %s', async (_, flood) => {
+    const adapter = connected(1);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    pay(target.script, 7_000n);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    for (const node of nodes) node.change = flood;
+    const earlier = pay(target.script, 8_000n);
+    chain.mine(1, Date.now());
+    expect(chain.blockOf(earlier)?.height).toBe(chain.tip.height);
+    const waiting = pay(target.script, 9_000n);
+    const update = await adapter.sync(book.checkpoint, signal());
+    expect(update).toMatchObject({ mempool: 'unknown', more: false });
+    book.apply(update!);
+    expect(book.tip).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+    expect(book.paid(id)).toEqual([
+      { units: 7_000n, height: chain.tip.height },
+      { units: 8_000n, height: chain.tip.height },
+    ]);
+    for (const node of nodes) node.change = () => undefined;
+    await book.catchUp(adapter);
+    expect(chain.pool.has(waiting)).toBe(true);
+    expect(book.paid(id).at(-1)).toEqual({ units: 9_000n, height: null });
+  });
+});
+
+it('reads blocks whose signatures a pruned node has lost, and calls it no liar', async () => {
+  const adapter = connected(1);
+  nodes[0]!.isPruned = true;
+  const target = await adapter.deriveAddress(account, 0, 3);
+  const id = book.watch(target);
+  book.checkpoint = await adapter.begin(null, signal());
+  pay(target.script, 7_000n);
+  pay(target.script, 8_000n);
+  chain.mine(3, Date.now());
+  await book.catchUp(adapter);
+  const height = chain.tip.height - 2;
+  expect(book.paid(id)).toEqual([
+    { units: 7_000n, height },
+    { units: 8_000n, height },
+  ]);
+  for (const credit of book.credits.values()) {
+    const { firstIndex, transaction } = readKept(credit.base!);
+    expect(transaction.id).toBe(credit.txid);
+    expect(chain.outputAt(firstIndex)).toMatchObject({ key: Buffer.from(transaction.outputs[0]!.key).toString('hex') });
+  }
+  expect(told).toEqual([]);
+});
