@@ -22,6 +22,9 @@ const PUBLIC_KEYS_MAX = 32;
 /** An output that pays a subaddress. `spendKey`: the subaddress's own public spend key, 32 bytes. */
 export type Received = { n: number; spendKey: Uint8Array; units: bigint };
 
+const isSame = (one: Received, other: Received): boolean =>
+  one.n === other.n && Buffer.compare(one.spendKey, other.spendKey) === 0;
+
 type Paying = Pick<Transaction, 'publicKeys' | 'outputKeys' | 'outputs'>;
 
 /** Recognises outputs that are paid to an account. Throws on a key that is no Monero account. */
@@ -37,7 +40,10 @@ export class Receiver {
     this.#spendKey = account.publicSpendKey;
   }
 
-  /** The outputs of each transaction that may be ours. The caller checks whether a subaddress with the spend key was given out. */
+  /**
+   * The outputs of each transaction that may be ours. The caller checks whether a subaddress with the spend key was given out. One whose
+   * amount is in the open may be there several times, because only its view tag tells which key it was made with.
+   */
   *received(transactions: readonly Paying[]): Steps<Received[][]> {
     const keys = transactions.flatMap((one) => [
       ...one.publicKeys.slice(0, PUBLIC_KEYS_MAX),
@@ -59,9 +65,9 @@ export class Receiver {
         for (const one of own ? [...forAll, own] : forAll) {
           const found = this.#opened(output, n, one);
           yield null;
-          if (!found) continue;
+          if (!found || received.some((other) => isSame(other, found))) continue;
           received.push(found);
-          break;
+          if (output.commitment) break;
         }
       }
       all.push(received);

@@ -7,10 +7,11 @@ import { atOnce } from '../../../daemon/chains/slices.ts';
 import type { MoneroNode } from '../../../daemon/chains/xmr/node.ts';
 import { Receiver } from '../../../daemon/chains/xmr/receive.ts';
 import { Scanner } from '../../../daemon/chains/xmr/scan.ts';
-import type { Credit } from '../../../daemon/domain/chain.ts';
+import type { AccountKey, Credit } from '../../../daemon/domain/chain.ts';
 import { Unavailable } from '../../../daemon/domain/errors.ts';
 import { subaddress } from '../../../daemon/monero/address.ts';
 import { parseBlock } from '../../../daemon/monero/block.ts';
+import { scalarOf, sharedSecret, viewTagOf } from '../../../daemon/monero/curve.ts';
 import { type Output, parseTransaction, type Transaction } from '../../../daemon/monero/transaction.ts';
 import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
@@ -19,7 +20,7 @@ import { paying, transactionOf } from '../../support/monero-outputs.ts';
 
 const { Point } = ed25519;
 const H = Point.fromHex('8b655970153799af2aeadc9ff1add0ea6c7251d54154cfa92c173a0dd39c1f94');
-const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
+const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0) as Extract<AccountKey, { kind: 'monero' }>;
 const never = () => undefined;
 
 async function found(transaction: Transaction) {
@@ -207,6 +208,22 @@ describe('credits of Monero', () => {
       expect(judged.map(({ locked }) => locked)).toEqual([undefined]);
     }
     expect(asked).toEqual([COINS, 0, 0]);
+  });
+
+  it('are found in a coinbase of several keys, although another key fits its view tag by chance', async () => {
+    const part = paying(script, 5n, 93n);
+    const output = { ...part.output, clearUnits: 5n, sealedUnits: null, commitment: null };
+    const keyOf = (secret: bigint) => Point.BASE.multiply(secret).toBytes();
+    const fits = (key: Uint8Array): boolean => {
+      const secret = sharedSecret(key, scalarOf(Buffer.from(account.privateViewKey, 'hex')));
+      return secret !== null && viewTagOf(secret, 0) === output.viewTag;
+    };
+    let chance = 2n;
+    while (!fits(keyOf(chance))) chance++;
+    const publicKeys = [keyOf(chance), part.publicKey, part.publicKey];
+    const mined = transactionOf('5', [{ ...part, output }], { isCoinbase: true, publicKeys });
+    const credits = await scanner().find(mined, { block, blockTime: 1 }, never);
+    expect(credits.map(({ targetId, amount }) => [targetId, amount.units])).toEqual([[id, 5n]]);
   });
 
   it('are locked for ever when their sender locked them, and mature when they were mined', async () => {
