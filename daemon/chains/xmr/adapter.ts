@@ -83,6 +83,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocks: BlockStream;
   readonly #searched: BlockStream;
   #comparedAtMs = performance.now();
+  /** The height of the last block that was read; a step through the past is below it. */
+  #readTo = -1;
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
@@ -126,7 +128,12 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     if (this.endpoints.operators > 1) this.absence = new BlockAbsence(this.endpoints);
     this.#list = list;
     this.#alert = alert;
-    this.spending = new MoneroSpending(network, new NodeSource(this.endpoints), list, this.#scanner);
+    this.spending = new MoneroSpending(
+      network,
+      new NodeSource(this.endpoints, () => this.#readTo),
+      list,
+      this.#scanner,
+    );
   }
 
   async deriveAddress(account: AccountKey, branch: Branch, index: number): Promise<DerivedAddress> {
@@ -158,6 +165,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const tip = tipOf(checkpoint);
     const atHead = tip.height >= head.height;
     // the pool belongs to the head
+    this.#readTo = Math.max(this.#readTo, tip.height);
     if (tip.height === head.height && tip.hash !== head.hash) {
       this.#blocks.drop();
       throw changed();

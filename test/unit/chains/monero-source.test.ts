@@ -56,11 +56,14 @@ class Chain {
   };
 }
 
+/** The last block that was read from the chain. */
+let readTo = Number.POSITIVE_INFINITY;
 const opened: Endpoints<MoneroNode>[] = [];
 const told: [server: string, what: string][] = [];
 afterEach(() => {
   for (const endpoints of opened.splice(0)) endpoints.close();
   told.length = 0;
+  readTo = Number.POSITIVE_INFINITY;
 });
 
 /** A source over nodes of as many operators. */
@@ -74,7 +77,7 @@ function sourceOf(...chains: Chain[]): NodeSource {
   const urls = chains.map((_, at) => `http://operator-${at}.example`);
   const endpoints = new Endpoints<MoneroNode>('monerod', urls, open, (...alert) => told.push(alert));
   opened.push(endpoints);
-  return new NodeSource(endpoints);
+  return new NodeSource(endpoints, () => readTo);
 }
 
 describe('the numbers of outputs', () => {
@@ -102,6 +105,19 @@ describe('the numbers of outputs', () => {
     expect(new Set(decoys).size).toBe(74);
     // ten blocks are locked
     expect(Math.max(...decoys)).toBeLessThan((HEIGHT - 8) * PER_BLOCK);
+  });
+
+  it('are asked for up to the last block that was read, whatever height a node tells', async () => {
+    const [liar, honest] = [new Chain(), new Chain()];
+    liar.height = 1e12;
+    liar.left = 10;
+    const source = sourceOf(liar, honest);
+    readTo = -1;
+    await expect(source.distribution(limit)).rejects.toThrow('no block was read yet');
+    readTo = HEIGHT;
+    const { counts } = await source.distribution(limit);
+    expect([counts.length, counts.at(-1)]).toEqual([HEIGHT + 1, (HEIGHT + 1) * PER_BLOCK]);
+    expect(liar.asked).toEqual([0, 50_000, 100_000, 150_000]);
   });
 
   it('are right for plans that are made at the same time, and stay as they are when the chain changes', async () => {

@@ -125,7 +125,7 @@ describe('a node that', () => {
   const connect = () => {
     const open = (url: string) => new MoneroNode({ url, label: 'monerod', network: 'regtest', reach: straight() });
     const endpoints = new Endpoints('monerod', [server.url], open, () => {});
-    source = Object.assign(new NodeSource(endpoints), { close: () => endpoints.close() });
+    source = Object.assign(new NodeSource(endpoints, () => HEIGHT), { close: () => endpoints.close() });
     return source;
   };
 

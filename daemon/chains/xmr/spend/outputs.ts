@@ -29,6 +29,7 @@ type Page = { base: number; counts: readonly number[] };
 
 export class ChainOutputs {
   readonly #nodes: MoneroNodes;
+  readonly #readTo: () => number;
   /**
    * The outputs up to each old block. They never change; 2 million blocks take 16 MB. Only `#read` changes it, of which one runs at a
    * time.
@@ -36,8 +37,10 @@ export class ChainOutputs {
   readonly #counts: number[] = [];
   #reading: Promise<Distribution> | null = null;
 
-  constructor(nodes: MoneroNodes) {
+  /** `readTo`: the height of the last block that was read here: what a node tells beyond it has no limit. Negative: none was. */
+  constructor(nodes: MoneroNodes, readTo: () => number) {
     this.#nodes = nodes;
+    this.#readTo = readTo;
   }
 
   /**
@@ -52,7 +55,9 @@ export class ChainOutputs {
   }
 
   async #read(limit: () => AbortSignal): Promise<Distribution> {
-    const { height } = await this.#first((node, signal) => node.head(signal), limit());
+    const head = await this.#first((node, signal) => node.head(signal), limit());
+    const height = Math.min(head.height, this.#readTo());
+    if (height < 0) throw new Unavailable('no block was read yet', RETRY_SECONDS);
     const counts = this.#counts;
     counts.length = Math.min(counts.length, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
     while (counts.length <= height) {

@@ -26,9 +26,10 @@ export class NodeSource implements MoneroSource {
   readonly #endpoints: MoneroNodes;
   readonly #outputs: ChainOutputs;
 
-  constructor(endpoints: MoneroNodes) {
+  /** `readTo`: the height of the last block that was read; negative: none was. */
+  constructor(endpoints: MoneroNodes, readTo: () => number) {
     this.#endpoints = endpoints;
-    this.#outputs = new ChainOutputs(endpoints);
+    this.#outputs = new ChainOutputs(endpoints, readTo);
   }
 
   /** The lower rate of two operators: a payment of ours cannot be sped up, but one that is too dear is lost money, and stands out. */
