@@ -111,7 +111,7 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
   async judge(groups: readonly Report<E, F>[], checkpoint: Checkpoint, signal: AbortSignal): Promise<F[]> {
     this.#forget(checkpoint);
     for (const one of this.#held.values()) one.isOld = true;
-    const told: F[] = [];
+    const told = new Map<string, F>();
     const fresh: string[] = [];
     for (const { facts, teller } of groups) {
       for (const fact of facts) {
@@ -119,7 +119,9 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
         const isLarge = this.#isLarge(fact);
         const isClear = !isLarge && (this.#isProved(fact) || this.#held.size >= HELD_MAX);
         if (block === null || this.#endpoints.operators < 2 || isClear) {
-          told.push(fact);
+          // what was said of another block before, this one disproves
+          if (block !== null) this.#held.delete(id);
+          if (block !== null || !told.has(id)) told.set(id, fact);
           continue;
         }
         const before = this.#held.get(id);
@@ -134,8 +136,11 @@ export class Agreement<E extends Endpoint, F extends Fact = Credit> {
       for (const id of fresh) this.#held.delete(id);
       throw new Unavailable('Too many large payments wait for an endpoint of another operator', RETRY_SECONDS);
     }
-    for (const { fact, isAgreed } of this.#held.values()) told.push(isAgreed ? fact : { ...fact, block: null });
-    return told;
+    for (const [id, { fact, isAgreed }] of this.#held) {
+      if (isAgreed) told.set(id, fact);
+      else if (!told.has(id)) told.set(id, { ...fact, block: null });
+    }
+    return [...told.values()];
   }
 
   #waiting(): number {

@@ -85,6 +85,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   #comparedAtMs = performance.now();
   /** The height of the last block that was read; a step through the past is below it. */
   #readTo = -1;
+  /** The height of the lowest block that the blocks of the present step link to. */
+  #linkedFrom = 0;
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: MoneroOptions) {
@@ -163,14 +165,15 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, { head, kept, again }, signal);
     const checkpoint = extended(kept, confirmed.headers);
     const tip = tipOf(checkpoint);
+    this.#readTo = Math.max(this.#readTo, tip.height);
     const atHead = tip.height >= head.height;
     // the pool belongs to the head
-    this.#readTo = Math.max(this.#readTo, tip.height);
     if (tip.height === head.height && tip.hash !== head.hash) {
       this.#blocks.drop();
       throw changed();
     }
-    const below = await this.#readBelow(node, pending, checkpoint[0]?.height ?? 0, signal);
+    this.#linkedFrom = kept[0]?.height ?? 0;
+    const below = await this.#readBelow(node, pending, this.#linkedFrom, signal);
     const hashes = atHead ? await (pooled ?? node.pool(signal)) : null;
     const pool = hashes && (await this.#pool.look(node, hashes, signal));
     if (atHead) this.absence?.noteRead(tip);
@@ -192,6 +195,11 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       searched: searched?.searched ?? null,
       tipHeader: confirmed.headers.at(-1),
     };
+  }
+
+  /** A block below the checkpoint proves its transactions, and nothing links it to the chain. */
+  protected override isProved({ block }: Credit): boolean {
+    return block !== null && block.height >= this.#linkedFrom;
   }
 
   protected async mark(node: MoneroNode, signal: AbortSignal): Promise<string> {

@@ -24,6 +24,7 @@ function agreeing(known: Set<string>) {
   const agreement = new Agreement<Endpoint, Fact>(endpoints, isNeeded, {
     areThere: async (_, facts) => facts.map((one) => known.has(one.block!.hash)),
     isStored: ({ id }) => stored.has(id),
+    isProved: (one) => one.block?.height !== 3,
   });
   const judge = async (facts: Fact[], checkpoint = [block(8), block(9)]) =>
     heights(await agreement.judge([{ facts, teller: endpoints.asked }], checkpoint, signal));
@@ -44,6 +45,15 @@ it('reports what is large as unconfirmed until another operator has its block, a
   known.clear();
   expect(await judge([])).toEqual([[100n, 9]]);
   stored.add('100 in 9');
+  expect(await judge([])).toEqual([]);
+});
+
+it('reports a fact once, in the block that needs no agreement, whatever was said of another one before', async () => {
+  const { judge } = agreeing(new Set());
+  const [invented, mined, pooled] = [fact(50n, 3), fact(50n, 9), fact(50n, null)].map((one) => ({ ...one, id: 'one' }));
+  expect(await judge([invented!])).toEqual([[50n, null]]);
+  expect(await judge([pooled!])).toEqual([[50n, null]]);
+  expect(await judge([mined!])).toEqual([[50n, 9]]);
   expect(await judge([])).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 import { Front } from '../../nodes/front.ts';
 import { Chain, paymentOf } from '../../simulation/monero/chain.ts';
-import { answerTo, blocksOf, type Fields, heightsOf, isRefused } from '../../simulation/monero/rpc.ts';
+import { type Asked, answerTo, blocksOf, type Fields, heightsOf, isRefused } from '../../simulation/monero/rpc.ts';
 
 const account = accountKey(Buffer.alloc(64, 7), 'XMR', 'regtest', 0);
 const signal = () => AbortSignal.timeout(20_000);
@@ -19,7 +19,9 @@ class Node extends Front {
   /** Whether it has lost the signatures of all transactions, as one has of old blocks that was started with --prune-blockchain. */
   isPruned = false;
   /** Changes an answer; undefined leaves it. */
-  change: (name: string, answer: Fields, params: Fields) => Fields | undefined = () => undefined;
+  change: (name: string, answer: Fields) => Fields | undefined = () => undefined;
+  /** The chain that it answers about. */
+  chainFor = (_asked: Asked): Chain => this.chain;
 
   constructor(chain: Chain) {
     super();
@@ -42,8 +44,8 @@ class Node extends Front {
 
   #answer(name: string, params: Fields): Fields {
     try {
-      const answer = answerTo(this.chain, { name, params });
-      return this.change(name, answer, params) ?? answer;
+      const answer = answerTo(this.chainFor({ name, params }), { name, params });
+      return this.change(name, answer) ?? answer;
     } catch (error) {
       if (!isRefused(error)) throw error;
       return { error: { message: error.message } };
@@ -94,10 +96,10 @@ function connected(count: number): MoneroAdapter {
   return adapter;
 }
 
-/** Puts a payment into the pool. */
-function pay(script: Uint8Array, units: bigint): string {
+/** Puts a payment into the pool. `key`: decides about its one-time key; another one each time if it is left out. */
+function pay(script: Uint8Array, units: bigint, key = secret++): string {
   const image = (secret++).toString(16).padStart(64, 'a');
-  const tx = paymentOf([{ script, units }], image, secret++);
+  const tx = paymentOf([{ script, units }], image, key);
   chain.submit(tx);
   return tx.id;
 }
@@ -167,4 +169,72 @@ it('reads blocks whose signatures a pruned node has lost, and calls it no liar',
     expect(chain.outputAt(firstIndex)).toMatchObject({ key: Buffer.from(transaction.outputs[0]!.key).toString('hex') });
   }
   expect(told).toEqual([]);
+});
+
+it('counts one of two outputs with one key after a restart, although its node leaves the first one out', async () => {
+  const before = connected(2);
+  const target = await before.deriveAddress(account, 0, 3);
+  const id = book.watch(target);
+  book.checkpoint = await before.begin(null, signal());
+  const first = pay(target.script, 7_000n, 77n);
+  chain.mine(1, Date.now());
+  await book.catchUp(before);
+  await before.close();
+  chain.mine(1, Date.now());
+  nodes[0]!.change = (name, answer) =>
+    name === '/get_transactions'
+      ? { ...answer, txs: (answer.txs as Fields[]).filter(({ tx_hash }) => tx_hash !== first) }
+      : undefined;
+  const after = connected(2);
+  book.checkpoint = (await after.begin(null, signal())).slice(-1);
+  const second = pay(target.script, 8_000n, 77n);
+  chain.mine(1, Date.now());
+  await book.catchUp(after);
+  const counted = [...book.credits.values()].map(({ txid, locked = false }) => [txid, locked]);
+  expect(counted).toEqual([
+    [first, false],
+    [second, true],
+  ]);
+  expect(book.paid(id)).toHaveLength(2);
+});
+
+describe('a payment that waited at the start', () => {
+  /** Has the first node tell that a transaction is in a block of its own making, so many blocks below the tip. */
+  function invent(txid: string, below: number): number {
+    const branch = new Chain('liar', new Map());
+    branch.forkFrom(chain, chain.tip.height - below);
+    branch.submit(chain.pool.get(txid)!);
+    branch.mine(1, Date.now());
+    const { height, hash } = branch.tip;
+    nodes[0]!.chainFor = ({ name, params: { txs_hashes, hash: of, start_height, end_height } }) => {
+      const isOfBlock = of === hash || (start_height === height && end_height === height);
+      return isOfBlock || (name === '/get_transactions' && (txs_hashes as string[]).includes(txid)) ? branch : chain;
+    };
+    return height;
+  }
+
+  it.each<[what: string, operators: number]>([
+    ['counts by the word of the only operator', 1],
+    ['counts in an old block, which nothing links to the chain, once another operator has it', 2],
+  ])('%s', async (_, operators) => {
+    const before = connected(operators);
+    const target = await before.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await before.begin(null, signal());
+    const txid = pay(target.script, 7_000n);
+    await book.catchUp(before);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: null }]);
+    await before.close();
+    const invented = invent(txid, 40);
+    const after = connected(operators);
+    book.checkpoint = (await after.begin(null, signal())).slice(-1);
+    const update = await after.sync(book.checkpoint, signal());
+    book.apply(update!);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: operators === 1 ? invented : null }]);
+    nodes[0]!.chainFor = () => chain;
+    if (operators === 1) return;
+    chain.mine(1, Date.now());
+    await book.catchUp(after);
+    expect(book.paid(id)).toEqual([{ units: 7_000n, height: chain.tip.height }]);
+  });
 });
