@@ -30,13 +30,36 @@ const MISHASHED = {
   called: 'bbd604d2ba11ba27935e006ed39c9bfdd99b76bf4a50654bc1e1e61217962698',
 };
 
+/** The rules of 2022 (view tags, Bulletproofs+). Later ones may have blocks and transactions of another form. */
+export const RULES_KNOWN = 16;
+
+/** A block that cannot be read, by rules that are newer than this program. */
+export class NewerBlock extends Malformed {
+  readonly version: number;
+
+  constructor(version: number) {
+    super(`a block of rules ${version}`);
+    this.version = version;
+  }
+}
+
 /**
  * A block from its bytes: header, coinbase and the ids of its transactions. Its hash proves all of them, and the block before. Throws
- * `Malformed`.
+ * `Malformed`, and `NewerBlock` where newer rules may be the reason.
  */
 export function parseBlock(bytes: Uint8Array): Block {
   const reader = new Reader(bytes);
   const version = Number(reader.varint());
+  try {
+    return readBlock(reader, version);
+  } catch (error) {
+    if (!(error instanceof Malformed) || version <= RULES_KNOWN) throw error;
+    throw new NewerBlock(version);
+  }
+}
+
+function readBlock(reader: Reader, version: number): Block {
+  const { bytes } = reader;
   reader.varint();
   const seconds = reader.varint();
   if (seconds > TIME_SECONDS_MAX) throw new Malformed(`a block time of ${seconds}`);

@@ -1,12 +1,10 @@
 /** Reads whole blocks: every transaction of a block whose hash was asked for, and what became of one that cannot be read. */
 import type { BlockId } from '../../domain/chain.ts';
 import { ChainAlert } from '../../domain/errors.ts';
+import { RULES_KNOWN } from '../../monero/block.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { changed, idOf, type LinkedHeader } from '../checkpoint.ts';
 import type { MoneroNode, NodeTransaction } from './node.ts';
-
-/** The rules of 2022 (view tags, Bulletproofs+). Later ones may have transactions of another form. */
-const RULES_KNOWN = 16;
 
 type WholeBlock = { header: LinkedHeader; coinbase: Transaction; transactions: readonly NodeTransaction[] };
 
@@ -27,7 +25,7 @@ export async function* wholeBlocks(
     const { version, coinbase, txids } = await node.block(header, signal);
     const left = new Set<string>();
     const known = await node.transactions(txids, signal, (txid, reason) => {
-      if (version > RULES_KNOWN) throw tooNew(header, version);
+      if (version > RULES_KNOWN) throw tooNew(header.height, version);
       left.add(txid);
       onOdd({ txid, block: idOf(header), reason });
     });
@@ -37,7 +35,8 @@ export async function* wholeBlocks(
   }
 }
 
-const tooNew = ({ height }: LinkedHeader, version: number): ChainAlert =>
+/** The alert that a block cannot be read, because its rules are newer than this program. */
+export const tooNew = (height: number, version: number): ChainAlert =>
   new ChainAlert(
     `Block ${height} of Monero was made by rules ${version}, and this program knows those up to ${RULES_KNOWN}: its payments cannot be ` +
       'read. Install a newer version of this program; the chain is read on from here then',

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { Network } from '../../domain/assets.ts';
 import { type ChainAlert, Unavailable } from '../../domain/errors.ts';
 import type { RingMember } from '../../domain/spend.ts';
-import { type Block, parseBlock } from '../../monero/block.ts';
+import { type Block, NewerBlock, parseBlock } from '../../monero/block.ts';
 import { writeKept } from '../../monero/kept.ts';
 import { isProved } from '../../monero/proved.ts';
 import { isWhollyHashed, type Transaction } from '../../monero/transaction.ts';
@@ -33,6 +33,7 @@ import {
   transactionOf,
   WHOLE_PER_REQUEST,
 } from './answers.ts';
+import { tooNew } from './blocks.ts';
 import { writeNumbers } from './epee.ts';
 import { MoneroRpc, type RpcOptions, TooLarge } from './rpc.ts';
 
@@ -155,11 +156,11 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   /**
    * The block of a header. Throws `Malformed` when its bytes have another hash, or do not say what the header says: a chain of headers
-   * whose blocks were read leaves out no block, and no transaction of one.
+   * whose blocks were read leaves out no block, and no transaction of one. Throws `ChainAlert` for one of newer rules.
    */
   async block({ hash, height, parent, timeMs }: LinkedHeader, signal: AbortSignal): Promise<Block> {
     const { blob } = await this.#rpc.json('get_block', { hash }, BlockAnswer, signal);
-    const block = parseBlock(Buffer.from(blob, 'hex'));
+    const block = parsedBlock(Buffer.from(blob, 'hex'), height);
     const isSame = block.height === height && block.previous === parent && block.timeMs === timeMs;
     if (block.hash !== hash || !isSame) throw new Malformed('another block than was asked for');
     return block;
@@ -299,5 +300,14 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   #wrong(what: string): ChainAlert {
     return this.#rpc.wrong(what);
+  }
+}
+
+function parsedBlock(bytes: Uint8Array, height: number): Block {
+  try {
+    return parseBlock(bytes);
+  } catch (error) {
+    if (error instanceof NewerBlock) throw tooNew(height, error.version);
+    throw error;
   }
 }

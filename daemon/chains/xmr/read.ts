@@ -4,7 +4,7 @@
  * of one. So whoever checks that blocks link to each other has left out nothing.
  */
 import { Malformed } from '../../domain/errors.ts';
-import { type Block, parseBlock } from '../../monero/block.ts';
+import { type Block, NewerBlock, parseBlock } from '../../monero/block.ts';
 import { parseTransaction, prunedOf, type Transaction } from '../../monero/transaction.ts';
 import type { LinkedHeader } from '../checkpoint.ts';
 import type { Steps } from '../slices.ts';
@@ -44,8 +44,15 @@ export type ReadBlock = {
   outputs: number;
 };
 
-/** An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. */
-export type ReadBlocks = { blocks: ReadBlock[]; refused: string | null };
+/**
+ * An answer to a request for blocks by their heights. `refused`: why the node has no such blocks. `newer`: the first block that cannot be
+ * read because its rules are newer than this program.
+ */
+export type ReadBlocks = {
+  blocks: ReadBlock[];
+  refused: string | null;
+  newer: { height: number; version: number } | null;
+};
 
 /** `transactions`: the coinbase is first. `blobs`: the bytes of the others. */
 type ParsedBlock = { block: Block; transactions: Transaction[] | null; blobs: readonly Uint8Array[] };
@@ -61,14 +68,21 @@ export function* readBlocks(
   receivers: readonly Receiver[],
 ): Steps<ReadBlocks> {
   const answer = readSection(body);
-  if (!isText(answer.get('status'), 'OK')) return { blocks: [], refused: refusalOf(answer.get('status')) };
+  if (!isText(answer.get('status'), 'OK')) return { blocks: [], refused: refusalOf(answer.get('status')), newer: null };
   const entries = listOf(answer.get('blocks'));
   if (entries.length !== count) throw new Malformed('another number of blocks than was asked for');
   const parsed: ParsedBlock[] = [];
-  for (const [at, entry] of entries.entries()) parsed.push(yield* parsedBlock(entry, from + at));
+  for (const [at, entry] of entries.entries()) {
+    try {
+      parsed.push(yield* parsedBlock(entry, from + at));
+    } catch (error) {
+      if (!(error instanceof NewerBlock)) throw error;
+      return { blocks: [], refused: null, newer: { height: from + at, version: error.version } };
+    }
+  }
   const all = parsed.flatMap(({ transactions }) => transactions ?? []);
   const found = yield* foundIn(all, receivers);
-  return { blocks: parsed.map((one) => readOf(one, found)), refused: null };
+  return { blocks: parsed.map((one) => readOf(one, found)), refused: null, newer: null };
 }
 
 const STATUS_CHARS_MAX = 200;

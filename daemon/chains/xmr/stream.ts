@@ -9,7 +9,7 @@ import { writeKept } from '../../monero/kept.ts';
 import type { Transaction } from '../../monero/transaction.ts';
 import { changed, type LinkedHeader } from '../checkpoint.ts';
 import { inTurns, slices } from '../slices.ts';
-import { type Odd, wholeBlocks } from './blocks.ts';
+import { type Odd, tooNew, wholeBlocks } from './blocks.ts';
 import type { MoneroNode } from './node.ts';
 import { foundIn, type ReadBlock, type TransactionParts } from './read.ts';
 import type { Reading } from './reading.ts';
@@ -198,8 +198,9 @@ export class BlockStream {
       this.#adapt(count, body.length, performance.now() - began - node.wayMs);
       asked.bytes = body.length;
       if (!ended.signal.aborted) this.#ask(ahead);
-      const { blocks, refused } = await this.#options.reading.read(body, from, count, receivers);
+      const { blocks, refused, newer } = await this.#options.reading.read(body, from, count, receivers);
       if (refused !== null) throw changed();
+      if (newer) throw tooNew(newer.height, newer.version);
       return [{ blocks, firsts: firstsOf(blocks, from, await told) }];
     } catch (error) {
       if (!(error instanceof TooLarge)) throw error;

@@ -2,7 +2,9 @@
 import type http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
+import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
+import { varint } from '../../../daemon/monero/varint.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { FactBook } from '../../adapters/fact-book.ts';
 import { Front } from '../../nodes/front.ts';
@@ -237,4 +239,28 @@ describe('a payment that waited at the start', () => {
     await book.catchUp(after);
     expect(book.paid(id)).toEqual([{ units: 7_000n, height: chain.tip.height }]);
   });
+});
+
+it('stops at a block of newer rules, whatever form it has, with an alert that accuses no node', async () => {
+  const adapter = connected(2);
+  const target = await adapter.deriveAddress(account, 0, 3);
+  const id = book.watch(target);
+  book.checkpoint = await adapter.begin(null, signal());
+  pay(target.script, 7_000n);
+  chain.mine(1, Date.now());
+  await book.catchUp(adapter);
+  const { height: below, hash: previous, timeMs } = chain.tip;
+  const height = below + 1;
+  const head = [varint(17), varint(17), varint(timeMs / 1_000), Buffer.from(previous, 'hex'), Buffer.alloc(4)];
+  const coinbase = [2, height + 60, 1, 255, height, 1, 5].map((value) =>
+    value === 255 ? Uint8Array.of(255) : varint(value),
+  );
+  // an output of a type that nobody knows yet
+  const blob = Buffer.concat([...head, ...coinbase, Uint8Array.of(4), Buffer.alloc(99, 7)]);
+  chain.blocks.push({ ...chain.tip, height, hash: 'ab'.repeat(32), previous, blob, txs: [], outputs: [] });
+  const synced = adapter.sync(book.checkpoint, signal());
+  await expect(synced).rejects.toThrow(/^Block 132 of Monero was made by rules 17.*Install a newer version/);
+  await expect(synced).rejects.toThrow(ChainAlert);
+  expect(told).toEqual([]);
+  expect(book.paid(id)).toEqual([{ units: 7_000n, height: below }]);
 });
