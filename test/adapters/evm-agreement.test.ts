@@ -393,6 +393,49 @@ describe.skipIf(!hasAnvil)(anvilTitle('two operators of an anvil'), () => {
     expect(pair.book.paid(id)).toEqual(all);
   });
 
+  it('counts no small payment that waited in an old block that one operator alone has: nothing links it to the chain', async () => {
+    const { anvil, proxy } = pair.scene;
+    const snapshot = await anvil.rpc<string>('evm_snapshot', []);
+    const unproved: Behaviour = {
+      instead: ({ method }) =>
+        method === 'eth_getBlockReceipts' ? { error: { code: -32_601, message: 'no such method' } } : undefined,
+    };
+    proxy.behaviour = unproved;
+    silence();
+    const { adapter, address, id } = await pair.watching(pair.urls);
+    const txid = await pay(address, 900n);
+    await pair.book.catchUp(adapter);
+    expect(pair.book.paid(id)).toEqual([{ units: 900n, height: null }]);
+    await adapter.close();
+    const { hash, height } = pair.book.tip;
+    const asked: [method: string, ...params: Json[]][] = [
+      ['eth_getBlockByNumber', hexOf(BigInt(height)), false],
+      ['eth_getBlockByHash', hash, false],
+      ['eth_getBlockByHash', hash, true],
+      ['eth_getBlockReceipts', hash],
+      ['eth_getTransactionReceipt', txid],
+      ['eth_getTransactionByHash', txid],
+    ];
+    const told = new Map<string, Json>();
+    for (const [method, ...params] of asked)
+      told.set(JSON.stringify([method, params]), await anvil.rpc(method, params));
+    // the block is none of the chain, which goes on without it
+    await anvil.rpc('evm_revert', [snapshot]);
+    await anvil.mine(LONG);
+    proxy.behaviour = {
+      instead({ method, params }) {
+        const result = told.get(JSON.stringify([method, params]));
+        return result === undefined ? undefined : { result };
+      },
+    };
+    pair.second.behaviour = {};
+    pair.adapter = pair.scene.connect(pair.book, pair.urls, () => false);
+    pair.book.checkpoint = await pair.adapter.begin(null, signal());
+    expect(pair.book.checkpoint[0]!.height).toBeGreaterThan(height);
+    const update = await pair.adapter.sync(pair.book.checkpoint, signal());
+    expect(update!.credits.map(({ id: of, block }) => [of.startsWith(txid), block])).toEqual([[true, null]]);
+  });
+
   it('counts a coin that waits once, however long it waits', async () => {
     silence();
     const { adapter, address, id } = await watching();

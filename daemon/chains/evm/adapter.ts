@@ -109,6 +109,8 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   readonly #blockMs: number;
   #range = RANGE_START;
   #newest: Header | null = null;
+  /** Credits of the present step in blocks below the checkpoint: these prove them, and nothing links them to the chain. */
+  #unlinked: ReadonlySet<string> = new Set();
 
   /** Throws `Rejected` when a URL is malformed. */
   constructor(options: EvmOptions) {
@@ -227,7 +229,10 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
     const credits = await this.#credits(endpoint, step, found.incoming, signal);
     const told = new Set(credits.map(({ id }) => id));
     const unread = pending.filter(({ outpoint }) => !told.has(outpoint));
-    credits.push(...(await this.#agreed.recovered(endpoint, unread, tipOf(checkpoint).height, signal)));
+    const recovered = await this.#agreed.recovered(endpoint, unread, tipOf(checkpoint).height, signal);
+    const linkedFrom = kept[0]?.height ?? 0;
+    this.#unlinked = new Set(recovered.filter(({ block }) => block && block.height < linkedFrom).map(({ id }) => id));
+    credits.push(...recovered);
     const held = [...this.held(), ...credits];
     const view = viewOf(checkpoint, orphaned, step);
     const { waiting, ...sent } = await this.#sent.look(
@@ -290,7 +295,7 @@ export class EvmAdapter extends EndpointAdapter<EvmEndpoint, Header> {
   }
 
   protected override isProved(credit: Credit): boolean {
-    return this.#proofs.isProved(credit);
+    return !this.#unlinked.has(credit.id) && this.#proofs.isProved(credit);
   }
 
   protected override isDue(): boolean {
