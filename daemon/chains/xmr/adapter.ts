@@ -65,6 +65,8 @@ const HEAD_AGE_MS_MAX = 60 * 60_000;
 /** If another node is ahead by more blocks than this, the asked node withholds blocks. */
 const BEHIND_OTHERS_MAX = 3;
 const COMPARE_MS = 60_000;
+/** No chain has more blocks, of two minutes each, before 2050. */
+const HEIGHT_MAX = 10_000_000;
 
 export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly chain = 'XMR';
@@ -83,8 +85,8 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
   readonly #blocks: BlockStream;
   readonly #searched: BlockStream;
   #comparedAtMs = performance.now();
-  /** The height of the last block that was read; a step through the past is below it. */
-  #readTo = -1;
+  /** The height of the last block that was read; a step through the past is below it. Null before the first step. */
+  #readTo: number | null = null;
   /** The height of the lowest block that the blocks of the present step link to. */
   #linkedFrom = 0;
 
@@ -132,7 +134,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     this.#alert = alert;
     this.spending = new MoneroSpending(
       network,
-      new NodeSource(this.endpoints, () => this.#readTo),
+      new NodeSource(this.endpoints, () => this.#readTo ?? HEIGHT_MAX),
       list,
       this.#scanner,
     );
@@ -165,7 +167,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
     const confirmed = await this.#read(node, { head, kept, again }, signal);
     const checkpoint = extended(kept, confirmed.headers);
     const tip = tipOf(checkpoint);
-    this.#readTo = Math.max(this.#readTo, tip.height);
+    this.#readTo = Math.max(this.#readTo ?? 0, tip.height);
     const atHead = tip.height >= head.height;
     // the pool belongs to the head
     if (tip.height === head.height && tip.hash !== head.hash) {

@@ -37,7 +37,7 @@ export class ChainOutputs {
   readonly #counts: number[] = [];
   #reading: Promise<Distribution> | null = null;
 
-  /** `readTo`: the height of the last block that was read here: what a node tells beyond it has no limit. Negative: none was. */
+  /** `readTo`: the height of the last block that was read here: what a node tells beyond it has no limit. */
   constructor(nodes: MoneroNodes, readTo: () => number) {
     this.#nodes = nodes;
     this.#readTo = readTo;
@@ -57,7 +57,6 @@ export class ChainOutputs {
   async #read(limit: () => AbortSignal): Promise<Distribution> {
     const head = await this.#first((node, signal) => node.head(signal), limit());
     const height = Math.min(head.height, this.#readTo());
-    if (height < 0) throw new Unavailable('no block was read yet', RETRY_SECONDS);
     const counts = this.#counts;
     counts.length = Math.min(counts.length, Math.max(0, height + 1 - BLOCKS_ASKED_AGAIN));
     while (counts.length <= height) {

@@ -26,7 +26,7 @@ export class NodeSource implements MoneroSource {
   readonly #endpoints: MoneroNodes;
   readonly #outputs: ChainOutputs;
 
-  /** `readTo`: the height of the last block that was read; negative: none was. */
+  /** `readTo`: the height of the last block that was read. */
   constructor(endpoints: MoneroNodes, readTo: () => number) {
     this.#endpoints = endpoints;
     this.#outputs = new ChainOutputs(endpoints, readTo);
