@@ -23,6 +23,7 @@ const INFO_BEGINS_MS = 5_000;
 const BEGINS_MS = 10_000;
 const CONNECTIONS_MAX = 3;
 const RETRY_SECONDS = 5;
+const REASON_CHARS_MAX = 200;
 
 export type RpcOptions = {
   /** http(s)://[user:password@]host:port. */
@@ -84,8 +85,8 @@ export class MoneroRpc {
     const envelope = { jsonrpc: '2.0', id: '0', method, params };
     const beginMs = method === 'get_info' ? (this.#options.infoBeginsMs ?? INFO_BEGINS_MS) : BEGINS_MS;
     const { result, error } = await this.post('/json_rpc', envelope, Envelope, signal, beginMs);
-    if (error) throw this.#unavailable(`${this.name} refuses ${method}: ${error.message.slice(0, 200)}`);
-    return checked(shape, result);
+    if (error) throw this.#refused(method, error.message);
+    return this.#checked(method, shape, result);
   }
 
   /** A method with its own path. */
@@ -100,9 +101,7 @@ export class MoneroRpc {
     } catch {
       throw this.#unavailable(`no monerod answers at ${this.name}`);
     }
-    const { status } = (value ?? {}) as { status?: unknown };
-    if (status === 'BUSY') throw this.#unavailable(`${this.name} is busy`);
-    return checked(shape, value);
+    return this.#checked(path, shape, value);
   }
 
   /** A method of Monero's binary form (`epee.ts`). Throws `TooLarge`. */
@@ -175,6 +174,20 @@ export class MoneroRpc {
     });
   }
 
+  /** An answer of a form. `asked`: the method. Throws `Malformed`, and `Unavailable` where its status tells a refusal. */
+  #checked<T>(asked: string, shape: z.ZodType<T>, value: unknown): T {
+    const { status } = (value ?? {}) as { status?: unknown };
+    if (status === 'BUSY') throw this.#unavailable(`${this.name} is busy`);
+    const result = shape.safeParse(value);
+    if (result.success) return result.data;
+    if (typeof status === 'string' && status !== 'OK') throw this.#refused(asked, status);
+    throw new Malformed(`an answer of another form (${result.error.issues[0]?.path.join('.')})`);
+  }
+
+  #refused(asked: string, why: string): Unavailable {
+    return this.#unavailable(`${this.name} refuses ${asked}: ${why.slice(0, REASON_CHARS_MAX)}`);
+  }
+
   #unavailable(what: string): Unavailable {
     return new Unavailable(`${this.#options.label}: ${what}`, RETRY_SECONDS);
   }
@@ -187,9 +200,3 @@ export class MoneroRpc {
 
 /** `beginMs`: how long its answer may take to begin if there are other nodes. `bytesMax`: of its answer. */
 type RpcRequest = { path: string; body: string | Uint8Array; beginMs: number; bytesMax: number };
-
-function checked<T>(shape: z.ZodType<T>, value: unknown): T {
-  const result = shape.safeParse(value);
-  if (result.success) return result.data;
-  throw new Malformed(`an answer of another form (${result.error.issues[0]?.path.join('.')})`);
-}

@@ -264,3 +264,17 @@ it('stops at a block of newer rules, whatever form it has, with an alert that ac
   expect(told).toEqual([]);
   expect(book.paid(id)).toEqual([{ units: 7_000n, height: below }]);
 });
+
+it('takes what a node refuses for no lie, as numbers of outputs that it does not have yet', async () => {
+  const adapter = connected(2);
+  book.checkpoint = await adapter.begin(null, signal());
+  chain.mine(1, Date.now());
+  nodes[0]!.change = (name) => (name === '/get_transaction_pool_hashes' ? { status: 'Failed' } : undefined);
+  await book.catchUp(adapter);
+  expect(book.tip).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+  expect(told).toEqual([]);
+  expect(adapter.servers()).toMatchObject([
+    { error: expect.stringMatching(/refuses \/get_transaction_pool_hashes: Failed$/) },
+    { asked: true, error: null },
+  ]);
+});

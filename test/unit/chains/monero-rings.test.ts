@@ -102,6 +102,15 @@ describe('a ring', () => {
     expect(source.asked).toEqual([[...right, OWN_AT]]);
   });
 
+  it('has our output where it is, although its stored number is above all that the chain has', async () => {
+    for (const at of [BLOCKS * PER_BLOCK, 1e12]) {
+      const source = new Source();
+      expect(await ringOf(source, right, at)).toEqual([...right.slice(0, 15), OWN_AT]);
+      source.firstIndex = at;
+      await expect(ringOf(source, right, at)).rejects.toThrow('another output under the number of ours');
+    }
+  });
+
   it('has others instead of decoys that the chain does not have, or not deep enough', async () => {
     const beyond = Array.from({ length: 44 }, (_, n) => BLOCKS * PER_BLOCK + n * 100);
     const young = Array.from({ length: 30 }, (_, n) => OLD_ENOUGH + (n % 18));

@@ -193,6 +193,8 @@ export class MoneroSpending extends OfSource implements Spending {
     { decoys, distribution }: DecoyChoice,
     limit: () => AbortSignal,
   ): Promise<Candidates | null> {
+    // a node refuses a number that the chain does not have
+    if (own.at >= (distribution.counts.at(-1) ?? 0)) return null;
     const isOther = (index: number): boolean => index !== own.at && index < oldEnough(distribution);
     const asked = new Set(decoys.filter(isOther));
     for (let round = 0; round < ROUNDS_MAX; round++) {
