@@ -215,7 +215,11 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
 
   async begin(birthday: number | null, signal: AbortSignal): Promise<Checkpoint> {
     this.#poller.start();
-    const checkpoint = await this.#ask((endpoint) => checkpointAt(endpoint, birthday, signal), signal);
+    const checkpoint = await this.#ask(async (endpoint) => {
+      const found = await checkpointAt(endpoint, birthday, signal);
+      await this.#isShared(endpoint, found, signal);
+      return found;
+    }, signal);
     assert(checkpoint, 'an endpoint answers or throws');
     return checkpoint;
   }
@@ -340,21 +344,32 @@ export abstract class EndpointAdapter<E extends HeaderEndpoint<H>, H extends Lin
   }
 
   /**
-   * Refuses blocks that the asked endpoint alone has: it is wrong if two other operators contradict it. With one that does, nobody can
-   * tell which one is right, and nothing more is read until they agree.
+   * Refuses blocks that the asked endpoint alone has, once there are many. With another operator that contradicts it, nobody can tell
+   * which one is right, and nothing more is read until they agree.
    */
   async #needShared(endpoint: E, checkpoint: Checkpoint, shared: number, signal: AbortSignal): Promise<void> {
+    const { height } = tipOf(checkpoint);
+    if (height - shared < ALONE_BLOCKS_MAX) return;
+    if (await this.#isShared(endpoint, checkpoint, signal)) this.#shared = height;
+  }
+
+  /**
+   * Whether another operator has the same blocks; false: none tells. Throws if one contradicts them, by another block or by a chain that
+   * ends far below although it goes on: the asked endpoint is wrong if two others do.
+   */
+  async #isShared(endpoint: E, checkpoint: Checkpoint, signal: AbortSignal): Promise<boolean> {
     const tip = tipOf(checkpoint);
-    if (tip.height - shared < ALONE_BLOCKS_MAX) return;
     const { height, hash } = checkpoint.at(-1 - FORK_BLOCKS_MAX) ?? tip;
     const affirms = async (other: E): Promise<boolean | null> => {
       const [theirs] = await other.headers([height], signal);
-      return theirs ? theirs.hash === hash : null;
+      if (theirs) return theirs.hash === hash;
+      return (await keepsPace(other, tip.height, signal)) ? false : null;
     };
     const denying = await this.endpoints.deniers(endpoint, affirms, signal);
-    if (denying === null) this.#shared = tip.height;
-    else if (denying.length >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
-    else if (denying[0]) throw divided(this.#setting, endpoint, denying[0], height);
+    if (denying === null) return true;
+    if (denying.length >= DENIED_BY) throw new Malformed(`another block ${height} than all other endpoints have`);
+    if (denying[0]) throw divided(this.#setting, endpoint, denying[0], height);
+    return false;
   }
 
   async #hasNews(signal: AbortSignal): Promise<boolean> {
@@ -390,5 +405,20 @@ const divided = (setting: string, one: Endpoint, other: Endpoint, height: number
       'of this chain is read until they agree. Compare with a block explorer, and take the wrong one out of the configuration, ' +
       'or name an endpoint of a third operator',
   );
+
+/**
+ * Whether an endpoint that ends far below a height has all blocks that there are: its newest one is young for the time that its last
+ * ones took. One that is still being synchronised has an old one.
+ */
+async function keepsPace<E extends HeaderEndpoint<LinkedHeader>>(
+  endpoint: E,
+  height: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const head = await endpoint.head(signal);
+  if (endpoint.isBehind || height - head.height <= ALONE_BLOCKS_MAX) return false;
+  const [earlier] = await endpoint.headers([Math.max(0, head.height - ALONE_BLOCKS_MAX)], signal);
+  return earlier != null && 2 * ageOf(head) < head.timeMs - earlier.timeMs;
+}
 
 const ageOf = ({ timeMs }: LinkedHeader): number => Math.max(0, Date.now() - timeMs);

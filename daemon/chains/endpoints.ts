@@ -26,7 +26,15 @@ const RETRY_SECONDS = 5;
 /** Endpoints contradict each other, and nobody can tell which one is right. None is blamed, and no other one is asked instead. */
 export class Undecided extends ChainAlert {}
 
-type State<E> = { endpoint: E; operator: string; failures: number; notBefore: number; error: string | null };
+/** `lateUntil`: until when it is asked after the others. */
+type State<E> = {
+  endpoint: E;
+  operator: string;
+  failures: number;
+  notBefore: number;
+  lateUntil: number;
+  error: string | null;
+};
 
 export class Endpoints<E extends Endpoint> {
   readonly #label: string;
@@ -47,7 +55,7 @@ export class Endpoints<E extends Endpoint> {
       const endpoint = open(url);
       const { hostname } = new URL(url);
       const operator = getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
-      return { endpoint, operator, failures: 0, notBefore: 0, error: null };
+      return { endpoint, operator, failures: 0, notBefore: 0, lateUntil: 0, error: null };
     });
     const [first] = this.#states;
     assert(first, 'a chain has an endpoint');
@@ -234,6 +242,14 @@ export class Endpoints<E extends Endpoint> {
     this.#alert(endpoint.name, what);
   }
 
+  /** Records that another endpoint contradicts it, without a proof: it is asked after the others for a while, and keeps its vote. */
+  accused(endpoint: E, what: string): void {
+    const state = this.#states.find((one) => one.endpoint === endpoint);
+    if (!state) return;
+    state.lateUntil = performance.now() + CAUGHT_WAIT_MS;
+    this.#alert(endpoint.name, what);
+  }
+
   close(): void {
     for (const { endpoint } of this.#states) endpoint.close();
   }
@@ -241,7 +257,8 @@ export class Endpoints<E extends Endpoint> {
   /** Those that may be asked now; if none may, all of them, the longest waiting first. */
   #inOrder(): State<E>[] {
     const now = performance.now();
-    const ready = this.#states.filter(({ notBefore }) => notBefore <= now);
+    const all = this.#states.toSorted((a, b) => Number(a.lateUntil > now) - Number(b.lateUntil > now));
+    const ready = all.filter(({ notBefore }) => notBefore <= now);
     return ready.length > 0 ? ready : this.#states.toSorted((a, b) => a.notBefore - b.notBefore);
   }
 

@@ -328,7 +328,7 @@ export class MoneroAdapter extends EndpointAdapter<MoneroNode, LinkedHeader> {
       },
       signal,
     );
-    if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.endpoints.caught(node, `it is ${ahead} blocks behind another node`);
+    if ((ahead ?? 0) > BEHIND_OTHERS_MAX) this.endpoints.accused(node, `it is ${ahead} blocks behind another node`);
     else if (ahead === 0) await this.#compareDeep(node, tip.height - FORK_BLOCKS_MAX, signal);
   }
 

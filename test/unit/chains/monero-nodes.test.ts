@@ -1,6 +1,6 @@
 /** The adapter of Monero over nodes of a simulated chain, one of which may say anything. */
 import type http from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MoneroAdapter } from '../../../daemon/chains/xmr/adapter.ts';
 import { ChainAlert } from '../../../daemon/domain/errors.ts';
 import { readKept } from '../../../daemon/monero/kept.ts';
@@ -277,4 +277,72 @@ it('takes what a node refuses for no lie, as numbers of outputs that it does not
     { error: expect.stringMatching(/refuses \/get_transaction_pool_hashes: Failed$/) },
     { asked: true, error: null },
   ]);
+});
+
+describe('a node that is ahead with blocks of its own making', () => {
+  /** A chain of the second node's that has so many blocks more than the true one, and a payment in the first of them. */
+  function invent(script: Uint8Array, blocks: number): Chain {
+    const branch = new Chain('liar', new Map());
+    branch.forkFrom(chain, chain.tip.height);
+    branch.submit(paymentOf([{ script, units: 7_000n }], 'ab'.repeat(32), secret++));
+    branch.mine(blocks, Date.now());
+    return branch;
+  }
+
+  it('leads nobody so far that there is no way back, although the others have no such blocks to contradict it', async () => {
+    const adapter = connected(2);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    nodes[0]!.chain = invent(target.script, 200);
+    await expect(adapter.sync(book.checkpoint, signal())).rejects.toThrow(/nobody here can tell which one is right/);
+    expect(book.tip).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+    nodes[0]!.chain = chain;
+    pay(target.script, 8_000n);
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 8_000n, height: chain.tip.height }]);
+  });
+
+  it('does not begin the books with blocks that the other one does not have', async () => {
+    const adapter = connected(2);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    nodes[0]!.chain = invent(target.script, 200);
+    await expect(adapter.begin(null, signal())).rejects.toThrow(/nobody here can tell which one is right/);
+    nodes[0]!.chain = chain;
+    expect((await adapter.begin(null, signal())).at(-1)).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+  });
+
+  it('is followed while the other one is still being synchronised, whose newest block is old', async () => {
+    nodes[1]!.chain = new Chain('true', new Map());
+    nodes[1]!.chain.blocks = chain.blocks.slice(0, -60);
+    const adapter = connected(2);
+    book.checkpoint = chain.blocks.slice(1, 11).map(({ height, hash }) => ({ height, hash }));
+    await book.catchUp(adapter);
+    expect(book.tip).toEqual({ height: chain.tip.height, hash: chain.tip.hash });
+    expect(told).toEqual([]);
+  });
+
+  it('takes no vote from the node that it accuses of being behind', async () => {
+    const adapter = connected(2);
+    const target = await adapter.deriveAddress(account, 0, 3);
+    const id = book.watch(target);
+    book.checkpoint = await adapter.begin(null, signal());
+    await book.catchUp(adapter);
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 61_000);
+    nodes[1]!.chain = invent(target.script, 200);
+    await book.catchUp(adapter);
+    expect(told).toEqual(['it is 200 blocks behind another node']);
+    // the other one is asked first now, and the accused one about it
+    const synced = adapter.sync(book.checkpoint, signal());
+    await expect(synced).rejects.toThrow(/nobody here can tell which one is right/);
+    await nodes[1]!.close();
+    pay(target.script, 8_000n);
+    chain.mine(1, Date.now());
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([{ units: 8_000n, height: chain.tip.height }]);
+    clock.mockRestore();
+  });
 });
