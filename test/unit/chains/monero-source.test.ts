@@ -42,7 +42,7 @@ class Chain {
       await turn();
       if (this.left-- === 0) throw new Unavailable('the node is away', 5);
       this.asked.push(from);
-      return { base: 0, counts: new Array<number>(to - from + 1).fill(this.perBlock) };
+      return { base: from * this.perBlock, counts: new Array<number>(to - from + 1).fill(this.perBlock) };
     },
     outputs: async (indices: readonly number[]) => {
       await turn();
@@ -105,6 +105,16 @@ describe('the numbers of outputs', () => {
     expect(new Set(decoys).size).toBe(74);
     // ten blocks are locked
     expect(Math.max(...decoys)).toBeLessThan((HEIGHT - 8) * PER_BLOCK);
+  });
+
+  it('are read anew where a node told others before, so that its lie does not last as long as the service', async () => {
+    const chain = new Chain();
+    const source = sourceOf(chain);
+    chain.perBlock = 1;
+    expect((await source.distribution(limit)).counts.at(-1)).toBe(HEIGHT + 1);
+    chain.perBlock = PER_BLOCK;
+    await expect(source.distribution(limit)).rejects.toThrow('other numbers of outputs than before');
+    expect((await source.distribution(limit)).counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
   });
 
   it('are asked for up to the last block that was read, whatever height a node tells', async () => {

@@ -31,8 +31,8 @@ export class ChainOutputs {
   readonly #nodes: MoneroNodes;
   readonly #readTo: () => number;
   /**
-   * The outputs up to each old block. They never change; 2 million blocks take 16 MB. Only `#read` changes it, of which one runs at a
-   * time.
+   * The outputs up to each old block. They never change, unless a node told them wrongly; 2 million blocks take 16 MB. Only `#read`
+   * changes it, of which one runs at a time.
    */
   readonly #counts: number[] = [];
   #reading: Promise<Distribution> | null = null;
@@ -64,6 +64,10 @@ export class ChainOutputs {
       const range = { from, to: Math.min(height, from + BLOCKS_PER_PAGE - 1), settled: height - BLOCKS_UNSETTLED };
       const page = await this.#first((node, signal) => this.#page(node, range, signal), limit());
       let sum = counts.at(-1) ?? page.base;
+      if (sum !== page.base) {
+        counts.length = 0;
+        throw new Unavailable('a node tells other numbers of outputs than before: they are read anew', RETRY_SECONDS);
+      }
       for (const count of page.counts) {
         sum += count;
         if (!Number.isSafeInteger(sum)) {
