@@ -1,15 +1,17 @@
-/** A backup, and `maintenance --compact`, on a disk without room: the data stay as they are, and the reason is told. */
+/** A backup, a restore and `maintenance --compact` on a disk without room: the data stay as they are, and the reason is told. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeBackup } from '../../daemon/app/backup/make.ts';
 import { Store } from '../../daemon/store/store.ts';
 import { cheapWallet } from '../support/wallet.ts';
 
 const CLI = join(import.meta.dirname, '../../daemon/cli.ts');
 const DATABASE = 'countinghouse.db';
+const WORDS = `${'abandon '.repeat(11)}about`;
 const ROWS = 4_000;
 const ROW_BYTES = 1_000;
 /** More than the data have, and less than they have together with a copy of the database. */
@@ -23,7 +25,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'full-disk-'));
   data = join(folder, 'data');
   await (await Store.open(data)).close();
-  await cheapWallet(join(data, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: 'of the test' });
+  await cheapWallet(join(data, 'vault'), { words: WORDS, passphrase: 'of the test' });
   rmSync(join(data, 'reserve'), { force: true });
   const db = new Database(join(data, DATABASE));
   db.exec('CREATE TABLE filler (bytes BLOB)');
@@ -68,6 +70,26 @@ if (process.platform !== 'win32') {
     expect(compact).toContain('The database is as it was');
     expect(rest?.trim()).toBe(there());
     expect(readdirSync(folder)).not.toContain('a.backup');
+  });
+
+  it('that cannot take the mark of a restored database gets none without it', async () => {
+    const dataDir = join(folder, 'before');
+    await (await Store.open(dataDir)).close();
+    await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: 'of the test' });
+    const db = new Database(join(dataDir, DATABASE));
+    const insert = db.prepare(`INSERT INTO setting (key, value, updated_at) VALUES (?, '', 0)`);
+    // full pages on both sides of the mark: it needs another one
+    for (let n = 1_000; n < 2_000; n++) for (const side of ['p', 'r']) insert.run(`${side}${n}`);
+    db.exec('VACUUM');
+    db.close();
+    const file = join(folder, 'full.backup');
+    await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
+    const blocks = statSync(join(dataDir, DATABASE)).size / 512;
+    const words = join(folder, 'words');
+    writeFileSync(words, WORDS);
+    const out = shell(`ulimit -f ${blocks}
+      rm -r "$DATA"; cli restore ${file} --words-file ${words} --yes; ls -A "$DATA"`);
+    expect(out).toMatch(/^error: Nothing was restored into \S+: the disk refuses writes[^\n]*\n= 1\n$/);
   });
 }
 

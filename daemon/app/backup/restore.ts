@@ -14,7 +14,7 @@ import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
-import { storeProblems } from '../../store/snapshot.ts';
+import { settle, storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret } from '../../wallet/backup-key.ts';
 import { exists } from '../../wallet/files.ts';
@@ -184,8 +184,9 @@ export async function quarantine(
   } finally {
     await store.close();
   }
-  for (const leftover of ['lock', `${DATABASE}-wal`, `${DATABASE}-shm`])
-    await rm(join(folder, leftover), { force: true });
+  // on a full disk the quarantine may still be in the log alone
+  settle(join(folder, DATABASE));
+  await rm(join(folder, 'lock'), { force: true });
 }
 
 /** Makes all earlier approvals and grants invalid, in case somebody kept them. */
