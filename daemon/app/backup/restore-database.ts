@@ -51,7 +51,9 @@ export async function restoreDatabase(
   return restoreInto(dataDir, async (work) => {
     const database = join(work, DATABASE);
     await copyFile(file, database);
-    if (await exists(`${file}-wal`)) await copyFile(`${file}-wal`, `${database}-wal`);
+    // the log, or what undoes a change that was under way
+    for (const beside of ['-wal', '-journal'])
+      if (await exists(`${file}${beside}`)) await copyFile(`${file}${beside}`, `${database}${beside}`);
     await chmod(database, 0o600);
     needSound(file, database);
     const { foreign } = addressProblems(database, opened);

@@ -120,6 +120,26 @@ it('takes the log beside the file as well', async () => {
   copy.close();
 });
 
+it('undoes a change that was under way when it was copied', async () => {
+  const db = new Database(file);
+  db.pragma('journal_mode = DELETE');
+  const insert = db.prepare(`INSERT INTO setting (key, value, updated_at) VALUES (?, ?, 0)`);
+  db.transaction(() => {
+    for (let n = 1_000; n < 3_000; n++) insert.run(`early ${n}`, 'x'.repeat(1_000));
+  })();
+  db.pragma('cache_size = 10');
+  db.exec(`BEGIN; UPDATE setting SET value = replace(value, 'x', 'y')`);
+  copyFileSync(file, join(root, 'live.db'));
+  copyFileSync(`${file}-journal`, join(root, 'live.db-journal'));
+  db.exec('ROLLBACK');
+  db.close();
+  expect(await taken(copyOfVault(), join(root, 'live.db'))).toMatchObject({ accounts: 1 });
+  const copy = new Database(join(into, 'countinghouse.db'), { readonly: true });
+  expect(copy.prepare(`SELECT count(*) FROM setting WHERE value LIKE 'y%'`).pluck().get()).toBe(0);
+  copy.close();
+  expect(readdirSync(into).toSorted()).toEqual(['countinghouse.db', 'vault']);
+});
+
 it('is refused with the words of another wallet, and nothing is left', async () => {
   expect(await taken({ words: OTHER, mnemonicPassphrase: '', passphrase: PASSPHRASE })).toMatchObject({
     code: 'backup.words',
