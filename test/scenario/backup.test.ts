@@ -111,7 +111,7 @@ describe('a backup', () => {
       expect(bytes.includes(secret)).toBe(false);
     }
     expect(await readdir(folder)).toEqual(['plain.backup']);
-    expect((await readdir(service.dataDir)).filter((name) => name.startsWith('backup-'))).toEqual([]);
+    expect((await readdir(service.dataDir)).filter((name) => name.startsWith('work-of-'))).toEqual([]);
   });
 
   it.skipIf(spawnSync('age', ['--version']).error !== undefined)(
@@ -290,10 +290,10 @@ describe('a restored service', () => {
     const dataDir = await mkdtemp(join(folder, 'killed-'));
     await restoreBackup(file, words.secret, dataDir, 0, JUMP);
     // as it was a moment before: the database is the last to be moved
-    const work = join(dataDir, 'restore-abcdef.moving');
+    const work = join(dataDir, 'work-of-restore-abcdef.moving');
     await mkdir(work);
     await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
-    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'restore-abcdef.moving', 'vault']);
+    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'vault', 'work-of-restore-abcdef.moving']);
     await needUnoccupied(dataDir);
     await restoreBackup(file, words.secret, dataDir, 0, JUMP);
     expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SCRATCH_PREFIX } from '../../store/scratch.ts';
 
-const IN_DATA_DIR = /^(?:backup|restore)-[A-Za-z0-9]{6}$/;
+/** The beginnings of the names of working folders. The operator may have a folder `backup-weekly`. */
+export const BACKUP_WORK = 'work-of-backup-';
+export const RESTORE_WORK = 'work-of-restore-';
+const IN_DATA_DIR = new RegExp(`^(?:${BACKUP_WORK}|${RESTORE_WORK})[A-Za-z0-9]{6}$`);
 const IN_TEMPORARY = new RegExp(`^${SCRATCH_PREFIX}[A-Za-z0-9]{6}$`);
 
 async function sweep(folder: string, isLeftover: RegExp): Promise<void> {

@@ -21,11 +21,10 @@ import { isTemporary, syncFolder } from '../../wallet/files.ts';
 import { seal } from '../../wallet/sealed-file.ts';
 import { HOLDER_FILE, JOURNAL_BYTES_MAX } from '../../wallet/signer/files.ts';
 import { belongsIn, CONFIG, DATABASE, FOLDERS, MANIFEST, pack } from './container.ts';
-import { sweepDataDir } from './leftovers.ts';
+import { BACKUP_WORK, sweepDataDir } from './leftovers.ts';
 import { digestsOf, needSound, needWhole, reading } from './prove.ts';
 
 export const VAULT_FOLDER = 'vault';
-const WORK_PREFIX = 'backup-';
 const CONTENT = 'content';
 
 export const Manifest = z.object({
@@ -102,7 +101,7 @@ export async function needBackupKey({ dataDir, file }: Pick<BackupJob, 'dataDir'
 /** A working folder in the data directory. No backup may be running. */
 export async function openWork(dataDir: string): Promise<string> {
   await sweepDataDir(dataDir);
-  return mkdtemp(join(dataDir, WORK_PREFIX));
+  return mkdtemp(join(dataDir, BACKUP_WORK));
 }
 
 /** Works in the data directory. Throws `Rejected('backup.folder')` if its disk is full or refuses writes. */

@@ -23,10 +23,10 @@ import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
+import { RESTORE_WORK } from './leftovers.ts';
 import { Manifest } from './make.ts';
 
 export const VAULT = 'vault';
-const WORK_PREFIX = 'restore-';
 /** The suffix of the working folder's name while its files are moved. */
 const MOVING_SUFFIX = '.moving';
 
@@ -115,7 +115,7 @@ export async function restoreInto<T>(dataDir: string, fill: (work: string) => Pr
   await makeDataFolder(dataDir);
   return written(dataDir, async () => {
     await removeLeftovers(dataDir);
-    const work = await mkdtemp(join(dataDir, WORK_PREFIX));
+    const work = await mkdtemp(join(dataDir, RESTORE_WORK));
     try {
       const result = await fill(work);
       await moveInto(work, dataDir);
@@ -146,6 +146,12 @@ async function written<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
 /** Throws `Rejected` `restore.not_empty` if a data directory has a service or a wallet. */
 export async function needUnoccupied(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch((): string[] => []);
+  const log = names.find((name) => name === `${DATABASE}-wal` || name === `${DATABASE}-journal`);
+  if (log !== undefined && !names.includes(DATABASE)) {
+    // SQLite would read it into the restored database
+    const text = `${dataDir} holds ${log} of another database: move it away, or restore into another folder with --data-dir`;
+    throw new Rejected('restore.not_empty', text);
+  }
   if (!names.includes(DATABASE) && (!names.includes(VAULT) || (await isCutOff(dataDir, names)))) return;
   const text = `${dataDir} holds a service already: restore into another folder with --data-dir`;
   throw new Rejected('restore.not_empty', text);
@@ -156,7 +162,7 @@ export async function needUnoccupied(dataDir: string): Promise<void> {
  * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
  */
 async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
-  const moving = names.filter((name) => name.startsWith(WORK_PREFIX) && name.endsWith(MOVING_SUFFIX));
+  const moving = names.filter((name) => name.startsWith(RESTORE_WORK) && name.endsWith(MOVING_SUFFIX));
   const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));
   return left.some(Boolean);
 }
@@ -166,7 +172,7 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
   // the folder that proves where they came from is deleted after them
   if (await isCutOff(dataDir, names)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
-  for (const name of names.filter((one) => one.startsWith(WORK_PREFIX))) {
+  for (const name of names.filter((one) => one.startsWith(RESTORE_WORK))) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }

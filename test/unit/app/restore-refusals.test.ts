@@ -1,5 +1,5 @@
 /** What `restore` says when its file or its folder is not one that it can use. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -53,6 +53,26 @@ it('a data directory that is a file, or lies below one', async () => {
   ] as const) {
     expect(await restored(into)).toMatchObject({ code: 'data_dir', message: expect.stringContaining(why) });
   }
+});
+
+it('keeps the backup in the data directory, whatever it is called', async () => {
+  const into = join(root, 'restore-backup');
+  mkdirSync(into);
+  renameSync(file, join(into, 'restore-backup'));
+  file = join(into, 'restore-backup');
+  expect(await restored(into)).toMatchObject({ release: 'test' });
+  expect(readdirSync(into).sort()).toEqual(['countinghouse.db', 'restore-backup', 'vault']);
+});
+
+it('a log whose database is gone, which would be read into the restored one', async () => {
+  const into = join(root, 'crashed');
+  mkdirSync(into);
+  writeFileSync(join(into, 'countinghouse.db-wal'), 'of a service that crashed');
+  expect(await restored(into)).toMatchObject({
+    code: 'restore.not_empty',
+    message: expect.stringContaining('countinghouse.db-wal'),
+  });
+  expect(readdirSync(into)).toEqual(['countinghouse.db-wal']);
 });
 
 it('a disk that is full, or gone, while the files are written', async () => {

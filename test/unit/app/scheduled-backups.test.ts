@@ -224,10 +224,12 @@ describe('the scheduled backups', () => {
   it('remove what one that was killed has left', async () => {
     const left = 'countinghouse-20260101-000000.backup.0123456789ab.partial';
     writeFileSync(join(folder, left), 'cut off');
-    mkdirSync(join(root, 'backup-AbCdEf'));
+    mkdirSync(join(root, 'work-of-backup-AbCdEf'));
+    mkdirSync(join(root, 'backup-weekly'));
     await backups.scheduled(folder);
     expect(readdirSync(folder)).not.toContain(left);
-    expect(readdirSync(root)).not.toContain('backup-AbCdEf');
+    expect(readdirSync(root)).not.toContain('work-of-backup-AbCdEf');
+    expect(readdirSync(root)).toContain('backup-weekly');
   });
 });
 
