@@ -89,6 +89,8 @@ export class Session {
   async #as<T>(folder: string, work: () => Promise<T>): Promise<T> {
     const owner = process.geteuid?.() === 0 ? await lstat(folder).catch(() => null) : null;
     if (owner === null || owner.uid === 0) return work();
+    const groups = process.getgroups?.() ?? [];
+    process.setgroups?.([owner.gid]);
     process.setegid?.(owner.gid);
     process.seteuid?.(owner.uid);
     try {
@@ -96,6 +98,7 @@ export class Session {
     } finally {
       process.seteuid?.(0);
       process.setegid?.(process.getgid?.() ?? 0);
+      process.setgroups?.(groups);
     }
   }
 

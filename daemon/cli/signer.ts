@@ -1,7 +1,7 @@
 /** `countinghouse signer`: the wallet as a service under another user, and the operator's access to it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lchown, lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Grant } from '../wallet/signer/port.ts';
@@ -68,18 +68,10 @@ export async function grantDirectly(session: Session, signed: readonly { grant: 
   });
 }
 
-/**
- * After root made a wallet for a separate signer: gives the files to its user, and writes the public key of backups to
- * the service's data.
- */
+/** After root made a wallet for a separate signer: writes the public key of backups to the service's data. */
 export async function handOver(session: Session): Promise<void> {
   const { signerSocket, walletFolder, dataDir, server } = session;
   if (signerSocket === null || server !== null) return;
-  if (process.getuid?.() === 0) {
-    const { uid, gid } = await lstat(walletFolder);
-    // the links themselves, never their targets
-    for (const name of await readdir(walletFolder)) await lchown(join(walletFolder, name), uid, gid);
-  }
   await writeAsOwner(dataDir, await session.asOwner(() => backupKeysIn(walletFolder)));
 }
 

@@ -84,7 +84,7 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
     monero: (words) => ({
       take: async (network, accountNo) => {
         const { importMoneroWords } = await import('../wallet/monero-words.ts');
-        await importMoneroWords(folder, passphrase, { network, accountNo, words });
+        await session.asOwner(() => importMoneroWords(folder, passphrase, { network, accountNo, words }));
         await handOver(session);
         // an open wallet does not have the key yet
         const { wallet } = await session.call('wallet.status', {});
@@ -92,15 +92,17 @@ export async function unlockWallet(session: Session, options: WalletOptions): Pr
         await (await session.keyholder()).lock();
         session.note('The wallet was locked: unlock it again, so that it has the key.');
       },
-      drop: async (network, accountNo) =>
-        (await import('../wallet/monero-words.ts')).dropMoneroWords(folder, passphrase, network, accountNo),
+      drop: async (network, accountNo) => {
+        const { dropMoneroWords } = await import('../wallet/monero-words.ts');
+        await session.asOwner(() => dropMoneroWords(folder, passphrase, network, accountNo));
+      },
     }),
   };
 }
 
 /** To be called when the words were printed for a script; they are not shown again. */
 export async function wordsWereSeen(session: Session): Promise<void> {
-  await wordsWereProved(session.walletFolder);
+  await session.asOwner(() => wordsWereProved(session.walletFolder));
 }
 
 async function newWallet(session: Session, options: WalletOptions, folder: string): Promise<string> {

@@ -35,9 +35,12 @@ export class Reserve {
         closeSync(file);
       }
     } catch {
-      this.giveUp();
+      // told below
     }
-    return this.#isWhole();
+    if (this.#isWhole()) return true;
+    // a quota may take a part of it, which would be the last of its room
+    this.giveUp();
+    return false;
   }
 
   /** Deletes the file. */

@@ -1,5 +1,5 @@
 /** A disk that is full, another process that holds the lock, and a copy made beside the writes. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -97,6 +97,18 @@ describe('a full disk', () => {
     expect(logBytes()).toBe(0);
     expect(troubles).toEqual(['full']);
     expect(it_.store.health().trouble).toMatchObject({ kind: 'full' });
+  });
+
+  it('of which a quota leaves a part gives that part back', () => {
+    const part = new Reserve(dataDir, RESERVE_BYTES);
+    part.giveUp();
+    const script = `
+      import { Reserve } from ${JSON.stringify(join(import.meta.dirname, '../../../daemon/store/reserve.ts'))};
+      console.log(new Reserve(${JSON.stringify(dataDir)}, ${RESERVE_BYTES}).keep());`;
+    const node = `"$0" --input-type=module-typescript -e "$1"`;
+    const out = execFileSync('sh', ['-c', `ulimit -f 100; ${node}`, process.execPath, script], { encoding: 'utf8' });
+    expect(out).toBe('false\n');
+    expect(reserve()).toBe(false);
   });
 
   it('leaves what room there is to the operator, until there is enough again', async () => {
