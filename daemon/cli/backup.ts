@@ -123,9 +123,13 @@ async function verify(session: Session, options: Opening, name?: string): Promis
   const file = resolve(name ?? '');
   const words = await open(session, options, file);
   try {
-    const { verifyBackup } = await import('../app/backup/verify.ts');
-    const live = join(session.dataDir, DATABASE);
-    const report = await verifyBackup(file, words, (await isThere(live)) ? live : null);
+    const [{ verifyBackup }, { storeFacts }] = await Promise.all([
+      import('../app/backup/verify.ts'),
+      import('../store/snapshot.ts'),
+    ]);
+    const database = join(session.dataDir, DATABASE);
+    const live = await session.asDataUser(async () => ((await isThere(database)) ? storeFacts(database) : null));
+    const report = await verifyBackup(file, words, live);
     session.print(report, () => reportText(report));
     if (report.problems.length > 0)
       throw new Failure('this backup would not bring everything back', EXIT.failed, 'backup.problems');
@@ -161,12 +165,10 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   const words = await open(session, options, file);
   try {
     const jump = jumpAfter(options.earlierRestores);
-    const manifest = await session.asDataUser(() =>
-      restoreBackup(file, words.secret, session.dataDir, Date.now(), jump),
-    );
-    const { counts, accounts } = manifest.facts;
-    session.print({ data_dir: session.dataDir, manifest }, () =>
-      restoredText(session, { invoices: Number(counts.invoices), accounts: accounts.length }),
+    const restored = await session.asDataUser(() => restoreBackup(file, words, session.dataDir, Date.now(), jump));
+    const { counts, accounts } = restored.manifest.facts;
+    session.print({ data_dir: session.dataDir, ...restored }, () =>
+      restoredText(session, { ...restored, invoices: Number(counts.invoices), accounts: accounts.length }),
     );
   } finally {
     words.close();
@@ -209,9 +211,12 @@ async function givenWallet(
   return { wallet: { words, mnemonicPassphrase, passphrase }, opened: keys };
 }
 
-const restoredText = (session: Session, { invoices, accounts }: { invoices: number; accounts: number }): string =>
+type Told = { invoices: number; accounts: number; unproved: readonly string[] };
+
+const restoredText = (session: Session, { invoices, accounts, unproved }: Told): string =>
   [
     `Restored into ${session.dataDir}: ${invoices} invoices, ${accounts} accounts.`,
+    ...unproved.map(notOfWords),
     'Start the service. It is quarantined: it looks and shows, but gives out no addresses, notifies nobody and signs',
     'nothing. Make sure that the old machine will never run again, look at balances and withdrawals, and then:',
     '  countinghouse restore confirm',
@@ -289,10 +294,8 @@ async function tryToConfirm(session: Session, keep_keys: KeptKeys): Promise<Look
 async function open(session: Session, options: Opening, file: string | null): Promise<OpenedBackup> {
   const { openByVault, openByWords } = await import('../wallet/backup-key.ts');
   if (options.passphraseFile !== undefined) {
-    return openByVault(
-      join(session.dataDir, VAULT_FOLDER),
-      await secretFile(options.passphraseFile, '--passphrase-file'),
-    );
+    const passphrase = await secretFile(options.passphraseFile, '--passphrase-file');
+    return session.asDataUser(() => openByVault(join(session.dataDir, VAULT_FOLDER), passphrase));
   }
   const bip39 = await bip39In(options.bip39PassphraseFile);
   const { backupHeader } = await import('../app/backup/restore.ts');
@@ -301,13 +304,16 @@ async function open(session: Session, options: Opening, file: string | null): Pr
   return openByWords(words, bip39);
 }
 
+const notOfWords = (account: string): string =>
+  `Not from the words, compare it with the wallet that has its keys: ${clean(account)}`;
+
 function reportText({ manifest, addresses, watch_only: watchOnly, problems, newer }: BackupReport): string {
   const { facts } = manifest;
   const lines = [
     `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
     `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
     `${addresses} addresses of ${facts.accounts.length - watchOnly.length} accounts derived again from the words`,
-    ...watchOnly.map((text) => `Not from the words, compare it with the wallet that has its keys: ${text}`),
+    ...watchOnly.map(notOfWords),
     ...facts.balances.map(({ chain_key, account_no, asset, units }) => {
       const amount = formatUnits(BigInt(units), assetOf(asset as AssetId));
       return `${chain_key} account ${account_no}: ${amount} ${asset}`;

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { isDamage } from './disk-errors.ts';
 
 /** Facts that a backup's manifest repeats and a drill compares. Units are decimal text. */
-type StoreFacts = {
+export type StoreFacts = {
   counts: { businesses: number; invoices: number; payments: number; credits: number; webhooks: number };
   accounts: { chain_key: string; account_no: number; next_index: number; targets: number }[];
   balances: { chain_key: string; account_no: number; asset: string; units: string }[];
@@ -151,15 +151,21 @@ export function storedGap(source: Source): number | null {
   return (settingIn(source, GAP_SETTING) as { gap: number } | null)?.gap ?? null;
 }
 
-/** An address in a database with its account's public key (JSON). */
-export type AddressSample = {
-  chain_key: string;
-  account_no: number;
-  key: string;
-  branch: 0 | 1;
-  idx: number;
-  address: string;
-};
+/** An account in a database. `key`: public, JSON. */
+export type StoredAccount = { chain_key: string; account_no: number; key: string };
+
+export const accountsIn = (source: Source): StoredAccount[] =>
+  reading(source, (db) =>
+    db
+      .prepare(
+        `SELECT chain_key, account_no, key FROM account JOIN business ON business.id = account.business_id
+         ORDER BY account.id`,
+      )
+      .all(),
+  ) as StoredAccount[];
+
+/** An address in a database with its account. */
+export type AddressSample = StoredAccount & { branch: 0 | 1; idx: number; address: string };
 
 const SAMPLES_PER_ACCOUNT = 200;
 

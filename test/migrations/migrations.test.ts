@@ -93,10 +93,10 @@ describe('an upgrade', () => {
       expect(report.problems).toEqual([]);
       expect(report.manifest.facts.counts).toMatchObject({ businesses: 1, invoices: 3 });
       // it is one of an earlier release, which this one restores too
-      const { secret, close } = await openByWords(WORDS);
+      const opened = await openByWords(WORDS);
       const target = join(dataDir, 'restored');
-      await restoreBackup(join(dataDir, 'upgrades', name!), secret, target, fixture.takenAt, 10);
-      close();
+      await restoreBackup(join(dataDir, 'upgrades', name!), opened, target, fixture.takenAt, 10);
+      opened.close();
       await (await Store.open(target)).close();
       // a start that upgrades nothing makes none
       await (await Service.start(dataDir, fixture)).stop();

@@ -16,6 +16,7 @@ import { CHAINS } from '../../daemon/domain/assets.ts';
 import { textOf } from '../../daemon/domain/messages.ts';
 import { createLog } from '../../daemon/log.ts';
 import { type Daemon, startDaemon } from '../../daemon/main.ts';
+import { storeFacts } from '../../daemon/store/snapshot.ts';
 import { openByVault, openByWords } from '../../daemon/wallet/backup-key.ts';
 import { deriveAccounts } from '../../daemon/wallet/wallet.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -75,7 +76,7 @@ async function withRestored(name: string, work: (daemon: Daemon, dataDir: string
   const dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-restored-'));
   const words = await openByWords(WORDS);
   try {
-    await restoreBackup(join(folder, name), words.secret, dataDir, service.now(), JUMP);
+    await restoreBackup(join(folder, name), words, dataDir, service.now(), JUMP);
     const daemon = await startDaemon({
       dataDir,
       now: service.now,
@@ -169,7 +170,7 @@ describe('a backup', () => {
   it('opens with the words or the passphrase, and with no others', async () => {
     await backUp('keys.backup');
     const file = join(folder, 'keys.backup');
-    const live = join(service.dataDir, 'countinghouse.db');
+    const live = storeFacts(join(service.dataDir, 'countinghouse.db'));
     for (const words of [await openByWords(WORDS), await openByVault(join(service.dataDir, 'vault'), PASSPHRASE)]) {
       const report = await verifyBackup(file, words, live);
       expect(report.problems).toEqual([]);
@@ -202,7 +203,7 @@ describe('a backup', () => {
     const altered = new Database(live);
     altered.exec("UPDATE account SET next_index = 3 WHERE chain_key = 'regtest:LTC'");
     altered.close();
-    const { problems } = await verifyBackup(file, words, live);
+    const { problems } = await verifyBackup(file, words, storeFacts(live));
     expect(problems).toEqual([expect.stringMatching(/^regtest:LTC account 0: this machine is at address 3/)]);
   });
 });
@@ -273,13 +274,13 @@ describe('a restored service', () => {
     const words = await openByWords(WORDS);
     await backUp('refused.backup');
     const file = join(folder, 'refused.backup');
-    await expect(restoreBackup(file, words.secret, service.dataDir, 0)).rejects.toMatchObject({
+    await expect(restoreBackup(file, words, service.dataDir, 0)).rejects.toMatchObject({
       code: 'restore.not_empty',
     });
     const empty = await mkdtemp(join(folder, 'empty-'));
     const half = join(folder, 'half.backup');
     await writeFile(half, (await readFile(file)).subarray(0, -2_000));
-    await expect(restoreBackup(half, words.secret, empty, 0)).rejects.toMatchObject({ code: 'backup.damaged' });
+    await expect(restoreBackup(half, words, empty, 0)).rejects.toMatchObject({ code: 'backup.damaged' });
     expect(await readdir(empty)).toEqual([]);
   });
 
@@ -288,20 +289,20 @@ describe('a restored service', () => {
     await backUp('again.backup');
     const file = join(folder, 'again.backup');
     const dataDir = await mkdtemp(join(folder, 'killed-'));
-    await restoreBackup(file, words.secret, dataDir, 0, JUMP);
+    await restoreBackup(file, words, dataDir, 0, JUMP);
     // as it was a moment before: the database is the last to be moved
     const work = join(dataDir, 'work-of-restore-abcdef.moving');
     await mkdir(work);
     await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
     expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'vault', 'work-of-restore-abcdef.moving']);
     await needUnoccupied(dataDir);
-    await restoreBackup(file, words.secret, dataDir, 0, JUMP);
+    await restoreBackup(file, words, dataDir, 0, JUMP);
     expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);
     await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
     // a wallet that no restore has put there is nobody's to take away, nor one that was used since a restore was done
     await rm(join(dataDir, 'countinghouse.db'));
     await mkdir(work);
-    await expect(restoreBackup(file, words.secret, dataDir, 0, JUMP)).rejects.toMatchObject({
+    await expect(restoreBackup(file, words, dataDir, 0, JUMP)).rejects.toMatchObject({
       code: 'restore.not_empty',
     });
     words.close();

@@ -95,7 +95,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('a shop that is lost, on anvil'), () => {
   it('comes back from the file: finds what was paid, pays no one twice, and goes on with the next nonce', async () => {
     const dataDir = join(folder, 'restored');
     const opened = await openByVault(join(first.service.dataDir, 'vault'), PASSPHRASE);
-    await restoreBackup(join(folder, 'now.backup'), opened.secret, dataDir, Date.now(), JUMP);
+    await restoreBackup(join(folder, 'now.backup'), opened, dataDir, Date.now(), JUMP);
     opened.close();
     const shop = await EvmShop.goOn(scene, config, { dataDir, key: first.key });
     try {

@@ -275,7 +275,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('money in Monero'), () => {
 
     const dataDir = join(folder, 'restored');
     const opened = await openByWords(words);
-    await restoreBackup(file, opened.secret, dataDir, service.now(), JUMP);
+    await restoreBackup(file, opened, dataDir, service.now(), JUMP);
     opened.close();
     await restored(dataDir, async (client, url) => {
       const read = async (): Promise<Record<string, number>> =>

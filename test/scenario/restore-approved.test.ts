@@ -149,7 +149,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals approved before a bac
     expect(await mempool()).toEqual([]);
     dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-restored-'));
     const opened = await openByVault(join(first.dataDir, 'vault'), PASSPHRASE);
-    await restoreBackup(join(folder, 'now.backup'), opened.secret, dataDir, first.now(), JUMP);
+    await restoreBackup(join(folder, 'now.backup'), opened, dataDir, first.now(), JUMP);
     opened.close();
     restored = await startDaemon({ dataDir, now: first.now, log: createLog({ level: 'silent', format: 'json' }) });
     operator = new Operator(dataDir, PASSPHRASE);

@@ -150,7 +150,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('withdrawals around a backup, on l
   async function restore(): Promise<void> {
     dataDir = await mkdtemp(join(tmpdir(), 'countinghouse-restored-'));
     const opened = await openByVault(join(first.dataDir, 'vault'), PASSPHRASE);
-    await restoreBackup(join(folder, 'now.backup'), opened.secret, dataDir, first.now(), JUMP);
+    await restoreBackup(join(folder, 'now.backup'), opened, dataDir, first.now(), JUMP);
     opened.close();
     // the new machine has no node: it asks a server address by address, and must ask for the skipped ones too
     followed = await FollowedChain.start(node);

@@ -37,7 +37,7 @@ describe('keys of a backup', () => {
     await first.daemon.stop();
     const into = join(folder, 'restored');
     const opened = await openByVault(join(first.dataDir, 'vault'), PASSPHRASE);
-    await restoreBackup(file, opened.secret, into, Date.now(), 60);
+    await restoreBackup(file, opened, into, Date.now(), 60);
     opened.close();
     restored = await startTestDaemon(RATES, into);
     operator = new Operator(restored.dataDir, PASSPHRASE);

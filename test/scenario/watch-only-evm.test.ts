@@ -206,7 +206,7 @@ describe.skipIf(!hasAnvil)(anvilTitle('an account of Ethereum of another wallet'
     await service.daemon.stop();
     const dataDir = join(folder, 'restored');
     const opened = await openByVault(vault, PASSPHRASE);
-    await restoreBackup(file, opened.secret, dataDir, Date.now(), JUMP);
+    await restoreBackup(file, opened, dataDir, Date.now(), JUMP);
     opened.close();
     const lost = service;
     service = await startTestDaemon(scene.settings('USDT_ERC20', 'ETH'), dataDir);

@@ -351,7 +351,7 @@ async function restoreFrom(world: World, made: Backup): Promise<string> {
   }
   const folder = world.newFolder();
   const jump = jumpAfter(world.restoredAt.filter((at) => at >= made.at).length);
-  const manifest = await restoreBackup(made.file, world.wallet.backupSecret, folder, world.time.wall(), jump);
+  const { manifest } = await restoreBackup(made.file, world.wallet.opened, folder, world.time.wall(), jump);
   world.jumps += jump / INDICES_JUMPED;
   world.restoredAt.push(world.time.truth);
   world.olderBackups.push(...world.backups.splice(0));

@@ -12,7 +12,7 @@ import type { AccountKey, Branch, DerivedAddress } from '../../daemon/domain/cha
 import { Rejected, Unavailable } from '../../daemon/domain/errors.ts';
 import type { SignedSpend } from '../../daemon/domain/spend.ts';
 import { accountKey, masterFingerprint } from '../../daemon/wallet/accounts.ts';
-import { backupSecretOf, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
+import { backupSecretOf, type OpenedBackup, writeBackupKey } from '../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../daemon/wallet/mnemonic.ts';
 import { journalKey } from '../../daemon/wallet/signer/approval.ts';
 import { streamChannel } from '../../daemon/wallet/signer/channel.ts';
@@ -67,8 +67,9 @@ export class Wallet {
     return Buffer.from(script).toString('hex');
   }
 
-  get backupSecret() {
-    return backupSecretOf(this.seed);
+  get opened(): Pick<OpenedBackup, 'secret' | 'account'> {
+    const account: OpenedBackup['account'] = (...place) => accountKey(this.seed, ...place);
+    return { secret: backupSecretOf(this.seed), account };
   }
 
   get fingerprint(): string {

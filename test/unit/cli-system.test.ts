@@ -81,6 +81,13 @@ if (process.getuid?.() === 0) {
       expect([uid, gid]).toEqual([NOBODY, NOBODY]);
     });
 
+    it('have no rights of the groups of root meanwhile', () => {
+      chownSync(folder, NOBODY, NOBODY);
+      const inGroups = (text: string): string =>
+        run(`process.setgroups([0, 4]); ${text}; console.log(process.getgroups().join());`);
+      expect(inGroups(script('return process.getgroups().join()')).split('\n')).toEqual([`${NOBODY} 0 0`, '0,4']);
+    });
+
     it('name the service, and what it may not read, while it does not run', () => {
       chownSync(folder, NOBODY, NOBODY);
       const config = join(folder, 'countinghouse.toml');
@@ -122,6 +129,25 @@ if (process.getuid?.() === 0) {
         const { status, stderr } = cli('maintenance', ...options);
         expect([status, stderr]).toEqual([1, expect.stringContaining('unable to open database file')]);
       }
+      rmSync(hidden);
+    });
+
+    it('compare a backup with it, and leave nothing of root in it', () => {
+      const { backup, restore } = backedUp();
+      chownSync(backup, NOBODY, NOBODY);
+      expect(cli(...restore)).toMatchObject({ status: 0, stderr: '' });
+      const verify = ['backup', 'verify', backup, '--words-file', join(folder, 'words')];
+      const [database, hidden] = [join(folder, 'countinghouse.db'), join(folder, '..', `${basename(folder)}-hidden`)];
+      expect(cli(...verify).stdout).toContain('addresses since');
+      expect(foreign()).toEqual([]);
+      renameSync(database, hidden);
+      chownSync(hidden, 0, 0);
+      chmodSync(hidden, 0o600);
+      symlinkSync(hidden, database);
+      expect(cli(...verify)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('unable to open database file'),
+      });
       rmSync(hidden);
     });
 

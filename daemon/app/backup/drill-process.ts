@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { DrillReport } from '../../domain/drill.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
+import { storeFacts } from '../../store/snapshot.ts';
 import { openByVault } from '../../wallet/backup-key.ts';
 import { attempt } from '../../wallet/signer/attempts.ts';
 import { readLines } from '../../wallet/signer/lines.ts';
@@ -41,11 +42,8 @@ async function drill(passphrase: string): Promise<void> {
   const words = await attempt(vault, Date.now, () => openByVault(vault, passphrase), isWrong);
   tell({ opened: true });
   try {
-    const { manifest, addresses, watch_only, problems, newer } = await verifyBackup(
-      file,
-      words,
-      join(dataDir, DATABASE),
-    );
+    const live = storeFacts(join(dataDir, DATABASE));
+    const { manifest, addresses, watch_only, problems, newer } = await verifyBackup(file, words, live);
     const { made_at, facts } = manifest;
     const { invoices = 0, credits = 0 } = facts.counts;
     tell({ report: { made_at, invoices, deposits: credits, addresses, watch_only, problems, newer } });

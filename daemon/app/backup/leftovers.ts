@@ -1,5 +1,5 @@
 /** Deletes what killed backups, restores and drills left behind: copies of the database. */
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SCRATCH_PREFIX } from '../../store/scratch.ts';
@@ -11,10 +11,13 @@ const IN_DATA_DIR = new RegExp(`^(?:${BACKUP_WORK}|${RESTORE_WORK})[A-Za-z0-9]{6
 const IN_TEMPORARY = new RegExp(`^${SCRATCH_PREFIX}[A-Za-z0-9]{6}$`);
 
 async function sweep(folder: string, isLeftover: RegExp): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (!entry.isDirectory() || !isLeftover.test(entry.name)) continue;
-    // another user's folder, or one in use on some systems, is left
-    await rm(join(folder, entry.name), { recursive: true, force: true }).catch(() => undefined);
+  for (const name of (await readdir(folder)).filter((each) => isLeftover.test(each))) {
+    const path = join(folder, name);
+    const found = await lstat(path).catch(() => null);
+    // another user could put links into a folder of his while root deletes it
+    if (!found?.isDirectory() || found.uid !== (process.geteuid?.() ?? found.uid)) continue;
+    // one that is in use on some systems is left
+    await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -28,8 +28,8 @@ const Stamp = z.object({ at: z.number() }).nullable().catch(null);
 /** The wallet that belongs to the database: a copy of its folder, or a new one of the same words with a passphrase of this machine. */
 export type GivenWallet = { folder: string } | { words: string; mnemonicPassphrase: string; passphrase: string };
 
-/** `made_at`: the time to which the database reaches, to a minute. */
-type TakenOver = { made_at: string; invoices: number; accounts: number };
+/** `made_at`: the time to which the database reaches, to a minute. `unproved`: see `restoreBackup`. */
+type TakenOver = { made_at: string; invoices: number; accounts: number; unproved: string[] };
 
 /**
  * Restores into a data directory without a service. `opened`: the keys of the wallet. Throws `Rejected`: `restore.not_empty`,
@@ -56,7 +56,7 @@ export async function restoreDatabase(
       if (await exists(`${file}${beside}`)) await copyFile(`${file}${beside}`, `${database}${beside}`);
     await chmod(database, 0o600);
     needSound(file, database);
-    const { foreign } = addressProblems(database, opened);
+    const { foreign, watchOnly } = addressProblems(database, opened);
     if (foreign.length > 0) {
       throw new Rejected('backup.words', `This wallet is not the one of ${file}: ${foreign[0]}`);
     }
@@ -68,7 +68,7 @@ export async function restoreDatabase(
     else await createWallet(vault, wallet);
     await quarantine(work, { made_at }, now, jump);
     await revokeApprovals(vault, opened.secret, now);
-    return { made_at, invoices: counts.invoices, accounts: accounts.length };
+    return { made_at, invoices: counts.invoices, accounts: accounts.length, unproved: watchOnly };
   });
 }
 

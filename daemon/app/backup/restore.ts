@@ -16,7 +16,7 @@ import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
 import { settle, storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
-import type { BackupSecret } from '../../wallet/backup-key.ts';
+import type { BackupSecret, OpenedBackup } from '../../wallet/backup-key.ts';
 import { exists } from '../../wallet/files.ts';
 import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { revokeIn } from '../../wallet/signer/journal.ts';
@@ -25,6 +25,7 @@ import { beginQuarantine } from '../recovery/begin-quarantine.ts';
 import { DATABASE, FOLDERS, inFolder, MANIFEST, type Sink, unpack } from './container.ts';
 import { RESTORE_WORK } from './leftovers.ts';
 import { Manifest } from './make.ts';
+import { compareAccounts } from './own-accounts.ts';
 
 export const VAULT = 'vault';
 /** The suffix of the working folder's name while its files are moved. */
@@ -83,26 +84,35 @@ export function readManifest(text: string): Manifest {
   }
 }
 
+/** `unproved`: accounts that the words do not give, by the backup's word alone, each with its descriptor or address. */
+type Restored = { manifest: Manifest; unproved: string[] };
+
 /**
  * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `data_dir`, `store.newer`
- * (made by a newer release).
+ * (made by a newer release). Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
  */
 export async function restoreBackup(
   file: string,
-  secret: BackupSecret,
+  words: Pick<OpenedBackup, 'secret' | 'account'>,
   dataDir: string,
   now: number,
   jump = INDICES_JUMPED,
-): Promise<Manifest> {
+): Promise<Restored> {
+  const { secret } = words;
   return restoreInto(dataDir, async (work) => {
     await unpackBackup(file, secret, inFolder(work));
     const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
+    const { foreign, imported, watchOnly } = compareAccounts(join(work, DATABASE), words);
+    if (foreign.length > 0) {
+      const text = `Payers would send money to somebody else. ${foreign[0]}. Whoever had the service may have written that: take an older backup`;
+      throw new Rejected('backup.words', text);
+    }
     await quarantine(work, manifest, now, jump);
     await revokeApprovals(join(work, VAULT), secret, now);
     await rm(join(work, MANIFEST));
-    return manifest;
+    return { manifest, unproved: [...watchOnly, ...imported] };
   });
 }
 

@@ -5,18 +5,22 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { deriveAddress } from '../../chains/derive.ts';
-import type { ChainId, Network } from '../../domain/assets.ts';
-import { type AccountKey, isWatchOnly } from '../../domain/chain.ts';
+import { isWatchOnly } from '../../domain/chain.ts';
 import type { DrillReport } from '../../domain/drill.ts';
 import { Scratch } from '../../store/scratch.ts';
-import { type AddressSample, addressSamples, copyProblems, type Source, storeFacts } from '../../store/snapshot.ts';
+import {
+  type AddressSample,
+  addressSamples,
+  copyProblems,
+  type Source,
+  type StoreFacts,
+  storeFacts,
+} from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
-import { ownAddress } from '../../wallet/own-address.ts';
-import { primaryAddress } from '../../wallet/view-only.ts';
-import { descriptorOf } from '../../wallet/watch-only.ts';
 import { DATABASE, MANIFEST, type Sink } from './container.ts';
 import { sweepTemporary } from './leftovers.ts';
 import type { Manifest } from './make.ts';
+import { compareAccounts, keyOf, nameOf, placeOf } from './own-accounts.ts';
 import { readManifest, unpackBackup } from './restore.ts';
 
 const PROBLEMS_MAX = 50;
@@ -26,10 +30,9 @@ export type BackupReport = Pick<DrillReport, 'addresses' | 'problems' | 'newer' 
 };
 
 /**
- * Checks a backup. `live`: the database of the service on this machine, or null. Throws `Rejected` `backup.*` if it
- * cannot be opened.
+ * Checks a backup. `live`: of the service on this machine, or null. Throws `Rejected` `backup.*` if it cannot be opened.
  */
-export async function verifyBackup(file: string, words: OpenedBackup, live: string | null): Promise<BackupReport> {
+export async function verifyBackup(file: string, words: OpenedBackup, live: StoreFacts | null): Promise<BackupReport> {
   await sweepTemporary();
   const scratch = await Scratch.open();
   try {
@@ -81,56 +84,34 @@ const HINT = ' (25 words that were imported are in the wallet file alone: the dr
 
 type Compared = { samples: number; foreign: string[]; watchOnly: string[] };
 
-/**
- * Compares the accounts and sample addresses of a database with those that the words give. `watchOnly`: accounts of other
- * wallets by the database's word alone, which whoever wrote into it could have made, with their descriptors.
- */
+/** Compares the accounts and sample addresses of a database with those that the words give. `watchOnly`: see `compareAccounts`. */
 export function addressProblems(database: Source, words: OpenedBackup): Compared {
+  const { foreign, imported, watchOnly } = compareAccounts(database, words);
   const samples = addressSamples(database);
-  const others = samples.flatMap((one) => watchOnlyOf(one) ?? []);
   return {
-    samples: samples.length - others.length,
-    foreign: [...new Set(samples.flatMap((one) => addressProblem(one, words)))],
-    watchOnly: [...new Set(others)],
+    samples: samples.filter((one) => !isWatchOnly(keyOf(one))).length,
+    foreign: [
+      ...foreign,
+      ...imported.map((known) => `${known}: the words give another account${HINT}`),
+      ...samples.flatMap(addressProblem),
+    ],
+    watchOnly,
   };
 }
 
-function watchOnlyOf({ chain_key, account_no, key }: AddressSample): string | null {
-  const stored = JSON.parse(key) as AccountKey;
-  const [network, chain] = chain_key.split(':') as [Network, ChainId];
-  const place = `${chain_key} account ${account_no}`;
-  if (stored.kind === 'monero') return stored.watch ? `${place}: ${primaryAddress(stored, network)}` : null;
-  if (!stored.watch) return null;
-  const { form, origin } = stored.watch;
-  const known =
-    form === null
-      ? `its first address is ${ownAddress(stored, chain, network, 0)}`
-      : descriptorOf({ ...stored, watch: { form, origin } }, network);
-  return `${place}: ${known}`;
+/** Whether the key of the account gives its address in the database. */
+function addressProblem(sample: AddressSample): string[] {
+  const { branch, idx, address } = sample;
+  const [network, chain] = placeOf(sample);
+  const target = deriveAddress(chain, network, keyOf(sample), branch, idx);
+  return target.address === address
+    ? []
+    : [`${nameOf(sample)}, address ${branch}/${idx}: the words give ${target.address}, not ${address}`];
 }
 
-/** Whether the words give the account and the address in the database. The sandbox has its own words. */
-function addressProblem(sample: AddressSample, words: OpenedBackup): string[] {
-  const [network, chain] = sample.chain_key.split(':') as [Network, ChainId];
-  const stored = JSON.parse(sample.key) as AccountKey;
-  const account = `${sample.chain_key} account ${sample.account_no}`;
-  const name = `${account}, address ${sample.branch}/${sample.idx}`;
-  // the keys of a watch-only account are in another wallet, so the words do not give them
-  if (network !== 'sandbox' && !isWatchOnly(stored)) {
-    const derived = words.account(chain, network, sample.account_no);
-    if (!isDeepStrictEqual(derived, stored))
-      return [`${account}: the words give another account${chain === 'XMR' ? HINT : ''}`];
-  }
-  const target = deriveAddress(chain, network, stored, sample.branch, sample.idx);
-  return target.address === sample.address ? [] : [`${name}: the words give ${target.address}, not ${sample.address}`];
-}
-
-function compareWithLive({ facts }: Manifest, live: string): { problems: string[]; newer: string[] } {
-  const now = storeFacts(live);
+function compareWithLive({ facts }: Manifest, now: StoreFacts): { problems: string[]; newer: string[] } {
   const problems: string[] = [];
   const newer: string[] = [];
-  const nameOf = (one: { chain_key: string; account_no: number }): string =>
-    `${one.chain_key} account ${one.account_no}`;
   for (const then of facts.accounts) {
     const same = now.accounts.find((one) => nameOf(one) === nameOf(then));
     if (!same) problems.push(`${nameOf(then)} is not on this machine`);

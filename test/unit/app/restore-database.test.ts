@@ -87,7 +87,7 @@ async function taken(wallet: GivenWallet = copyOfVault(), from = file): Promise<
 
 it('is taken over with a copy of the wallet, quarantined, and the file is as it was', async () => {
   const before = readFileSync(file);
-  expect(await taken()).toEqual({ made_at: new Date(STAMPED).toISOString(), invoices: 0, accounts: 1 });
+  expect(await taken()).toEqual({ made_at: new Date(STAMPED).toISOString(), invoices: 0, accounts: 1, unproved: [] });
   expect(readFileSync(file).equals(before)).toBe(true);
   expect(readdirSync(root).toSorted()).toEqual(['first', 'replica.db', 'second']);
   expect(readdirSync(into).toSorted()).toEqual(['countinghouse.db', 'vault']);

@@ -2,15 +2,23 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { makeBackup } from '../../../daemon/app/backup/make.ts';
 import { backupHeader, restoreBackup } from '../../../daemon/app/backup/restore.ts';
+import type { ChainId } from '../../../daemon/domain/assets.ts';
+import type { AccountKey } from '../../../daemon/domain/chain.ts';
 import { Store } from '../../../daemon/store/store.ts';
+import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { openByVault } from '../../../daemon/wallet/backup-key.ts';
+import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
 import * as recorded from '../../../daemon/wallet/signer/journal.ts';
+import { primaryAddress } from '../../../daemon/wallet/view-only.ts';
 import { cheapWallet } from '../../support/wallet.ts';
 
 const PASSPHRASE = 'of the test';
+const WORDS = `${'abandon '.repeat(11)}about`;
+const OTHER = `${'zoo '.repeat(11)}wrong`;
 
 let root: string;
 let file: string;
@@ -18,7 +26,7 @@ beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), 'countinghouse-refusals-'));
   const dataDir = join(root, 'first');
   mkdirSync(dataDir);
-  await cheapWallet(join(dataDir, 'vault'), { words: `${'abandon '.repeat(11)}about`, passphrase: PASSPHRASE });
+  await cheapWallet(join(dataDir, 'vault'), { words: WORDS, passphrase: PASSPHRASE });
   const store = await Store.open(dataDir);
   file = join(root, 'a.backup');
   await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
@@ -32,7 +40,7 @@ afterEach(() => {
 async function restored(into: string): Promise<unknown> {
   const opened = await openByVault(join(root, 'first', 'vault'), PASSPHRASE);
   try {
-    return await restoreBackup(file, opened.secret, into, Date.now(), 60).catch((error: unknown) => error);
+    return await restoreBackup(file, opened, into, Date.now(), 60).catch((error: unknown) => error);
   } finally {
     opened.close();
   }
@@ -55,12 +63,51 @@ it('a data directory that is a file, or lies below one', async () => {
   }
 });
 
+/** A backup of the data with these accounts of one business, one for each chain. */
+async function backedUpWith(accounts: Readonly<Record<string, AccountKey>>): Promise<void> {
+  const dataDir = join(root, 'first');
+  const db = new Database(join(dataDir, 'countinghouse.db'));
+  db.prepare(
+    `INSERT INTO business (id, uuid, name, network, time_zone, account_no, created_at)
+       VALUES (1, 'u', 'Shop', 'regtest', 'UTC', 0, 0)`,
+  ).run();
+  const insert = db.prepare(`INSERT INTO account (business_id, chain_key, key, next_index) VALUES (1, ?, ?, 0)`);
+  for (const [chain, key] of Object.entries(accounts)) insert.run(`regtest:${chain}`, JSON.stringify(key));
+  db.close();
+  file = join(root, 'with-accounts.backup');
+  await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
+}
+const keyOf = async (words: string, chain: ChainId): Promise<AccountKey> =>
+  accountKey(await seedOf(words, ''), chain, 'regtest', 0);
+
+it('an account of somebody else, which whoever had the service wrote into it', async () => {
+  const into = join(root, 'second');
+  await backedUpWith({ BTC: await keyOf(WORDS, 'BTC'), LTC: await keyOf(OTHER, 'LTC') });
+  expect(await restored(into)).toMatchObject({
+    code: 'backup.words',
+    message: expect.stringContaining('regtest:LTC account 0: the words give another account'),
+  });
+  expect(readdirSync(into)).toEqual([]);
+});
+
+it('tells of accounts that no words can prove', async () => {
+  const watched = { ...(await keyOf(OTHER, 'LTC')), watch: { form: 'p2wpkh', origin: null } } as AccountKey;
+  const monero = await keyOf(OTHER, 'XMR');
+  await backedUpWith({ BTC: await keyOf(WORDS, 'BTC'), LTC: watched, XMR: monero });
+  expect(await restored(join(root, 'second'))).toMatchObject({
+    unproved: [
+      expect.stringMatching(/^regtest:LTC account 0: wpkh\(/),
+      `regtest:XMR account 0: ${primaryAddress(monero, 'regtest')}`,
+    ],
+  });
+});
+
 it('keeps the backup in the data directory, whatever it is called', async () => {
   const into = join(root, 'restore-backup');
   mkdirSync(into);
   renameSync(file, join(into, 'restore-backup'));
   file = join(into, 'restore-backup');
-  expect(await restored(into)).toMatchObject({ release: 'test' });
+  expect(await restored(into)).toMatchObject({ manifest: { release: 'test' }, unproved: [] });
   expect(readdirSync(into).sort()).toEqual(['countinghouse.db', 'restore-backup', 'vault']);
 });
 

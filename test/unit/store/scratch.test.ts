@@ -1,7 +1,7 @@
 /** A scratch database leaves nothing that anybody could read, however its process ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -67,6 +67,17 @@ describe.skipIf(process.platform === 'win32')('a scratch', () => {
       expect(readdirSync(folder)).toEqual(['bytes']);
     }
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'is deleted by root only if it is root’s: links could take its place meanwhile',
+    async () => {
+      const others = join(folder, 'countinghouse-drill-AbC123');
+      mkdirSync(others);
+      chownSync(others, 65_534, 65_534);
+      await sweepTemporary();
+      expect(readdirSync(folder)).toEqual(['countinghouse-drill-AbC123']);
+    },
+  );
 
   it('that an earlier release left is swept, and nothing else', async () => {
     mkdirSync(join(folder, 'countinghouse-drill-AbC123'));

@@ -62,7 +62,7 @@ async function restored(between: () => Promise<void> = async () => {}): Promise<
   await between();
   const other = join(root, `restored-${(await readdir(root)).length}`);
   const words = await openByWords(WORDS);
-  await restoreBackup(file, words.secret, other, NOW, 60);
+  await restoreBackup(file, words, other, NOW, 60);
   words.close();
   await session.close();
   dataDir = other;

@@ -345,7 +345,7 @@ it('a journal beyond 64 MiB is opened, backed up whole, and opened again where i
   await makeBackup({ dataDir, file, release: 'test', now: NOW });
   const restored = join(await folderOf(), 'restored');
   const opened = await openByWords(WORDS);
-  await restoreBackup(file, opened.secret, restored, NOW);
+  await restoreBackup(file, opened, restored, NOW);
   opened.close();
   const again = await Journal.open(join(restored, 'vault'), key, fingerprint, NOW);
   expect([...again.memory.signed.keys()].slice(-1)).toEqual(['w-20']);

@@ -169,7 +169,7 @@ describe('the folder of a wallet', () => {
     await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
     const opened = await openByWords(WORDS);
     const restored = join(root, 'restored');
-    await restoreBackup(file, opened.secret, restored, Date.now());
+    await restoreBackup(file, opened, restored, Date.now());
     opened.close();
     await expect(stat(join(restored, 'vault', HOLDER_FILE))).rejects.toThrow('ENOENT');
     // a copy of the whole folder opens beside the one that is held

@@ -1,0 +1,45 @@
+/** Whether the words of a wallet give the accounts of a copied database, whose money a restored service would take. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ChainId, Network } from '../../domain/assets.ts';
+import { type AccountKey, isWatchOnly } from '../../domain/chain.ts';
+import { accountsIn, type Source, type StoredAccount } from '../../store/snapshot.ts';
+import type { OpenedBackup } from '../../wallet/backup-key.ts';
+import { ownAddress } from '../../wallet/own-address.ts';
+import { primaryAddress } from '../../wallet/view-only.ts';
+import { descriptorOf } from '../../wallet/watch-only.ts';
+
+/**
+ * `foreign`: the words give another account. `imported`: the same of Monero, whose 25 words may have been imported. `watchOnly`: accounts of
+ * other wallets. The last two are so by the database's word alone, which whoever wrote into it could have made; each has its descriptor
+ * or address.
+ */
+type Compared = { foreign: string[]; imported: string[]; watchOnly: string[] };
+
+export const placeOf = ({ chain_key }: Pick<StoredAccount, 'chain_key'>) => chain_key.split(':') as [Network, ChainId];
+export const nameOf = ({ chain_key, account_no }: Pick<StoredAccount, 'chain_key' | 'account_no'>): string =>
+  `${chain_key} account ${account_no}`;
+export const keyOf = ({ key }: Pick<StoredAccount, 'key'>): AccountKey => JSON.parse(key) as AccountKey;
+
+/** Compares the accounts of a database with the words. The sandbox has its own words. */
+export function compareAccounts(database: Source, words: Pick<OpenedBackup, 'account'>): Compared {
+  const compared: Compared = { foreign: [], imported: [], watchOnly: [] };
+  for (const account of accountsIn(database)) {
+    const [network, chain] = placeOf(account);
+    const stored = keyOf(account);
+    if (network === 'sandbox') continue;
+    const known = `${nameOf(account)}: ${knownBy(stored, chain, network)}`;
+    if (isWatchOnly(stored)) compared.watchOnly.push(known);
+    else if (isDeepStrictEqual(words.account(chain, network, account.account_no), stored)) continue;
+    else if (stored.kind === 'monero') compared.imported.push(known);
+    else compared.foreign.push(`${nameOf(account)}: the words give another account`);
+  }
+  return compared;
+}
+
+function knownBy(key: AccountKey, chain: ChainId, network: Network): string {
+  if (key.kind === 'monero') return primaryAddress(key, network);
+  const { form = null, origin = null } = key.watch ?? {};
+  return form === null
+    ? `its first address is ${ownAddress(key, chain, network, 0)}`
+    : descriptorOf({ ...key, watch: { form, origin } }, network);
+}
