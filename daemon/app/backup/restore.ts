@@ -106,7 +106,7 @@ export async function restoreBackup(
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
     const { foreign, imported, watchOnly } = compareAccounts(join(work, DATABASE), words);
     if (foreign.length > 0) {
-      const text = `Payers would send money to somebody else. ${foreign[0]}. Whoever had the service may have written that: take an older backup`;
+      const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one`;
       throw new Rejected('backup.words', text);
     }
     await quarantine(work, manifest, now, jump);
