@@ -5,6 +5,12 @@ export const JOURNAL_FILE = 'signer-journal.jsonl';
  * The maximum size of the journal. A full journal accepts no more signatures; a backup accepts a journal of this size.
  */
 export const JOURNAL_BYTES_MAX = 512 * 1_048_576;
+/**
+ * How much of the journal, and how much a day, signatures fill that need no new approval of the operator: under grants, or of another version.
+ * A day has room for some 30,000 lines. Else somebody who had the service for an hour could leave a wallet that signs nothing any more.
+ */
+export const UNASKED_BYTES_MAX = (JOURNAL_BYTES_MAX / 4) * 3;
+export const UNASKED_DAY_BYTES_MAX = JOURNAL_BYTES_MAX / 32;
 export const HEAD_FILE = 'signer-journal.head';
 /** Beside a new wallet until the operator has proved to have its words. */
 export const UNPROVED_FILE = 'words-unproved';

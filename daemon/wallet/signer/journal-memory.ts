@@ -1,7 +1,7 @@
 /** The memory of a journal: the signatures that were given out, and the limits that are left. */
 import { assetOf } from '../../domain/assets.ts';
 import { maxOf } from '../../domain/money.ts';
-import { MS_PER_DAY } from '../../domain/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import type { Epoch } from './approval.ts';
 import { FeeCover } from './fee-cover.ts';
 import { forwardGasOf, forwardSubjectOf } from './forward.ts';
@@ -12,11 +12,17 @@ import { type Memory, type PolicySpend, type SignatureRecord, subjectOf } from '
 import type { ForwardGrant, GasGrant, PolicyGrant } from './port.ts';
 import { type SignedChange, SignedChanges } from './signed-changes.ts';
 
+const HOURS_PER_DAY = 24;
+const hourOf = (at: number): number => Math.floor(at / MS_PER_HOUR);
+
 /** More are kept if they are of the last two days. */
 const SPENDS_KEPT = 1_000;
 
-/** `isBeside`: the line is of a second signer, which did not know the lines before it. `epoch`: the one that it was written in. */
-type Place = { isBeside: boolean; epoch: Epoch };
+/**
+ * `isBeside`: the line is of a second signer, which did not know the lines before it. `epoch`: the one that it was written in. `bytes`: its
+ * length.
+ */
+type Place = { isBeside: boolean; epoch: Epoch; bytes: number };
 
 export class JournalMemory implements Memory {
   readonly signed = new Map<string, SignatureRecord>();
@@ -35,13 +41,15 @@ export class JournalMemory implements Memory {
   readonly epochs: Epoch[] = [];
   readonly policyFees = new FeeCover();
   policySpends: PolicySpend[] = [];
+  /** The bytes of the lines that needed no new approval, by their hour since 1970. */
+  readonly #unasked = new Map<number, number>();
   isFresh = false;
 
   get epoch(): Epoch {
     return this.epochs.at(-1) ?? null;
   }
 
-  take(line: Line, { isBeside, epoch }: Place): void {
+  take(line: Line, { isBeside, epoch, bytes }: Place): void {
     switch (line.kind) {
       case 'start':
         this.epochs.push(line.epoch ?? null);
@@ -63,6 +71,10 @@ export class JournalMemory implements Memory {
         this.#grantForward(line.grant, isBeside);
         return;
       case 'sign':
+        if (this.isUnasked(line)) {
+          const hour = hourOf(line.at);
+          this.#unasked.set(hour, (this.#unasked.get(hour) ?? 0) + bytes);
+        }
         this.#sign(line, epoch);
     }
   }
@@ -123,6 +135,22 @@ export class JournalMemory implements Memory {
       const isCounted = byPolicy === undefined || (known.policyFee !== null && BigInt(fee) <= known.policyFee);
       return isCounted && known.identity === identity && BigInt(feeMax) <= known.feeMax;
     });
+  }
+
+  /** Whether a signature needs no new approval of the operator: whoever has the service may ask for as many as he likes. */
+  isUnasked({ entries, spentForward }: SignLine): boolean {
+    if (spentForward) return true;
+    return entries.every(({ uuid, feeMax, byPolicy }) => {
+      const known = this.signed.get(uuid);
+      return byPolicy !== undefined || (known !== undefined && BigInt(feeMax) <= known.feeMax);
+    });
+  }
+
+  /** The bytes of such lines in this hour and the 23 before it. `now`: milliseconds since 1970. */
+  unaskedInDay(now: number): number {
+    let bytes = 0;
+    for (let ago = 0; ago < HOURS_PER_DAY; ago++) bytes += this.#unasked.get(hourOf(now) - ago) ?? 0;
+    return bytes;
   }
 
   #sign(line: SignLine, epoch: Epoch): void {

@@ -15,13 +15,13 @@ import { join } from 'node:path';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { exists, replaceFile } from '../files.ts';
 import { type Epoch, sameMac } from './approval.ts';
-import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE } from './files.ts';
+import { HEAD_FILE, JOURNAL_BYTES_MAX, JOURNAL_FILE, UNASKED_BYTES_MAX, UNASKED_DAY_BYTES_MAX } from './files.ts';
 import { holdFolder } from './holder.ts';
 import { Chain } from './journal-chain.ts';
 import { altered, type Head, headText, LINE_BYTES_MAX, Line, MAC_CHARS, parseHead } from './journal-line.ts';
 import { JournalMemory } from './journal-memory.ts';
 import { readLines } from './lines.ts';
-import type { Memory } from './permission.ts';
+import { type Memory, overLimit } from './permission.ts';
 
 /** More than the first line has. */
 const START_BYTES_MAX = 4_096;
@@ -124,7 +124,8 @@ export class Journal {
 
   /**
    * Returns when the line is on the disk. Throws the disk's error; then the journal is unchanged. Throws `StaleJournal` if
-   * another process wrote to it; then it must be opened again.
+   * another process wrote to it; then it must be opened again. Throws `Rejected`: `signer.journal` if it is full, `signer.limit` if it
+   * takes no more of what the operator did not approve.
    */
   async append(line: Line): Promise<void> {
     if (this.#broken) throw new Error('the journal could not be written: restart the signer');
@@ -133,6 +134,7 @@ export class Journal {
     const text = Buffer.from(`${mac} ${json}\n`);
     if (text.length > LINE_BYTES_MAX || this.#bytes + text.length > JOURNAL_BYTES_MAX)
       throw new Rejected('signer.journal', 'The journal is full');
+    if (line.kind === 'sign' && this.#memory.isUnasked(line)) this.#needRoom(line.at, text.length);
     await this.needOurs();
     try {
       await this.#file.writeFile(text);
@@ -147,6 +149,12 @@ export class Journal {
     // if this fails, the line stays and its signature is not given out before a head covers it
     this.#isBehind = true;
     await this.#writeHead();
+  }
+
+  #needRoom(at: number, bytes: number): void {
+    const isToday = this.#memory.unaskedInDay(at) + bytes > UNASKED_DAY_BYTES_MAX;
+    if (isToday || this.#bytes + bytes > UNASKED_BYTES_MAX)
+      throw overLimit(`the record of signatures takes no more${isToday ? ' today' : ''} of what needs no approval`);
   }
 
   /** Throws as `append`, whose place it takes where nothing is to be written. */
@@ -210,7 +218,7 @@ export class Journal {
   #take(line: Line, epoch: Epoch, bytes: number, isBeside = false): void {
     this.#bytes += bytes;
     if (line.kind === 'sealed' || (line.kind === 'start' && line.sealed)) this.#sealed = true;
-    this.#memory.take(line, { isBeside, epoch });
+    this.#memory.take(line, { isBeside, epoch, bytes });
   }
 
   #isGenuine({ lines, mac, seal }: Head): boolean {

@@ -26,7 +26,7 @@ async function memoryIn(folder: string): Promise<JournalMemory> {
   try {
     for await (const text of readLines(createReadStream(join(folder, JOURNAL_FILE)), LINE_BYTES_MAX)) {
       const line = Line.parse(JSON.parse(text.slice(MAC_CHARS + 1)));
-      memory.take(line, { isBeside: false, epoch: memory.epoch });
+      memory.take(line, { isBeside: false, epoch: memory.epoch, bytes: text.length });
     }
   } catch (error) {
     if (!isMissing(error)) throw error;

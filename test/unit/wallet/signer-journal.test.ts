@@ -157,7 +157,8 @@ describe('a journal', () => {
     const memory = new JournalMemory();
     const day = 86_400_000;
     const take = (at: number, times: number) => {
-      for (let n = 0; n < times; n++) memory.take({ ...line(1), at } as Line, { isBeside: false, epoch: null });
+      for (let n = 0; n < times; n++)
+        memory.take({ ...line(1), at } as Line, { isBeside: false, epoch: null, bytes: 1 });
     };
     take(NOW, 900);
     take(NOW + day, 900);
