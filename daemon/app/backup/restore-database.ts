@@ -4,8 +4,8 @@
  *
  * Invariant: the given file is only read.
  */
-import { chmod, copyFile, cp, open, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { chmod, copyFile, mkdir, open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { z } from 'zod';
 import { Rejected } from '../../domain/errors.ts';
@@ -50,11 +50,10 @@ export async function restoreDatabase(
   }
   return restoreInto(dataDir, async (work) => {
     const database = join(work, DATABASE);
-    await copyFile(file, database);
+    await copyOf(file, database);
     // the log, or what undoes a change that was under way
     for (const beside of ['-wal', '-journal'])
-      if (await exists(`${file}${beside}`)) await copyFile(`${file}${beside}`, `${database}${beside}`);
-    await chmod(database, 0o600);
+      if (await exists(`${file}${beside}`)) await copyOf(`${file}${beside}`, `${database}${beside}`);
     needSound(file, database);
     const { foreign, watchOnly } = addressProblems(database, opened);
     if (foreign.length > 0) {
@@ -64,7 +63,7 @@ export async function restoreDatabase(
     const stamped = Stamp.parse(settingIn(database, STAMP_SETTING))?.at || (await stat(file)).mtimeMs;
     const made_at = new Date(stamped).toISOString();
     const vault = join(work, VAULT);
-    if ('folder' in wallet) await cp(wallet.folder, vault, { recursive: true, filter: isKept });
+    if ('folder' in wallet) await copyWallet(wallet.folder, vault);
     else await createWallet(vault, wallet);
     await quarantine(work, { made_at }, now, jump);
     await revokeApprovals(vault, opened.secret, now);
@@ -72,11 +71,19 @@ export async function restoreDatabase(
   });
 }
 
+/** A copy for its owner alone, who may change it: of a file on a stick, say, or of one that nobody may write to. */
+async function copyOf(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await chmod(to, 0o600);
+}
+
 /** A lock or a socket of a signer that ran there is none of the wallet. */
-const isKept = async (path: string): Promise<boolean> => {
-  const kind = await stat(path);
-  return (kind.isDirectory() || kind.isFile()) && basename(path) !== HOLDER_FILE;
-};
+async function copyWallet(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 });
+  for (const name of (await readdir(from)).filter((each) => each !== HOLDER_FILE)) {
+    if ((await stat(join(from, name))).isFile()) await copyOf(join(from, name), join(to, name));
+  }
+}
 
 /** Throws `Rejected` for what is no SQLite database. */
 async function needDatabase(file: string): Promise<void> {

@@ -1,12 +1,16 @@
 /** A copy of the database alone in place of a backup: it is taken over, or refused with the reason. */
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -97,6 +101,27 @@ it('is taken over with a copy of the wallet, quarantined, and the file is as it 
   const opened = await openByVault(join(into, 'vault'), PASSPHRASE);
   expect(opened.secret.fingerprint).toBe(await walletFingerprint(join(root, 'first', 'vault')));
   opened.close();
+});
+
+it('leaves its files to their owner, whatever the modes of the copies, and changes none of these through a link', async () => {
+  const vault = join(root, 'first', 'vault');
+  const journal = join(vault, 'signer-journal.jsonl');
+  const elsewhere = join(root, 'journal');
+  renameSync(journal, elsewhere);
+  symlinkSync(elsewhere, journal);
+  chmodSync(vault, 0o755);
+  for (const name of readdirSync(vault)) chmodSync(join(vault, name), 0o444);
+  chmodSync(file, 0o444);
+  const before = readFileSync(elsewhere);
+  expect(await taken()).toMatchObject({ accounts: 1 });
+  const modes = [
+    'vault',
+    ...readdirSync(join(into, 'vault')).map((name) => join('vault', name)),
+    'countinghouse.db',
+  ].map((name) => [name, (lstatSync(join(into, name)).mode & 0o777).toString(8)]);
+  expect(modes).toEqual(modes.map(([name]) => [name, name === 'vault' ? '700' : '600']));
+  expect(readFileSync(elsewhere).equals(before)).toBe(true);
+  expect(lstatSync(join(into, 'vault', 'signer-journal.jsonl')).isFile()).toBe(true);
 });
 
 it('is taken over with the words, and a passphrase for this machine', async () => {
