@@ -281,7 +281,7 @@ describe('a restored service', () => {
     const half = join(folder, 'half.backup');
     await writeFile(half, (await readFile(file)).subarray(0, -2_000));
     await expect(restoreBackup(half, words, empty, 0)).rejects.toMatchObject({ code: 'backup.damaged' });
-    expect(await readdir(empty)).toEqual([]);
+    expect(await readdir(empty)).toEqual(['lock']);
   });
 
   it('is restored again when the first attempt was killed between its vault and its database', async () => {
@@ -294,10 +294,15 @@ describe('a restored service', () => {
     const work = join(dataDir, 'work-of-restore-abcdef.moving');
     await mkdir(work);
     await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
-    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'vault', 'work-of-restore-abcdef.moving']);
+    expect((await readdir(dataDir)).sort()).toEqual([
+      'countinghouse.toml',
+      'lock',
+      'vault',
+      'work-of-restore-abcdef.moving',
+    ]);
     await needUnoccupied(dataDir);
     await restoreBackup(file, words, dataDir, 0, JUMP);
-    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);
+    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'lock', 'vault']);
     await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
     // a wallet that no restore has put there is nobody's to take away, nor one that was used since a restore was done
     await rm(join(dataDir, 'countinghouse.db'));

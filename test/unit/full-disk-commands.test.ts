@@ -89,7 +89,7 @@ if (process.platform !== 'win32') {
     writeFileSync(words, WORDS);
     const out = shell(`ulimit -f ${blocks}
       rm -r "$DATA"; cli restore ${file} --words-file ${words} --yes; ls -A "$DATA"`);
-    expect(out).toMatch(/^error: Nothing was restored into \S+: the disk refuses writes[^\n]*\n= 1\n$/);
+    expect(out).toMatch(/^error: Nothing was restored into \S+: the disk refuses writes[^\n]*\n= 1\nlock\n$/);
   });
 }
 

@@ -8,12 +8,13 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Rejected } from '../../domain/errors.ts';
 import { INDICES_JUMPED } from '../../domain/indices.ts';
 import { makeDataFolder, whyRefused } from '../../store/data-folder.ts';
 import { isDiskError, troubleOf } from '../../store/disk-errors.ts';
+import { takeLock } from '../../store/lock.ts';
 import { settle, storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret, OpenedBackup } from '../../wallet/backup-key.ts';
@@ -117,21 +118,30 @@ export async function restoreBackup(
 }
 
 /**
- * Moves what `fill` puts into a working folder into an empty data directory. Throws `Rejected`: `restore.not_empty`, `data_dir`, and
- * what `fill` throws.
+ * Moves what `fill` puts into a working folder into an empty data directory. Throws `Rejected`: `restore.not_empty`, `store.locked`,
+ * `data_dir`, and what `fill` throws.
  */
 export async function restoreInto<T>(dataDir: string, fill: (work: string) => Promise<T>): Promise<T> {
   await needUnoccupied(dataDir);
   await makeDataFolder(dataDir);
   return written(dataDir, async () => {
-    await removeLeftovers(dataDir);
-    const work = await mkdtemp(join(dataDir, RESTORE_WORK));
+    // a service that starts meanwhile would write to the database that this one replaces
+    const lock = takeLock(dataDir);
     try {
-      const result = await fill(work);
-      await moveInto(work, dataDir);
-      return result;
+      // another user who may read it could hold it
+      await chmod(lock.name, 0o600);
+      await needUnoccupied(dataDir);
+      await removeLeftovers(dataDir);
+      const work = await mkdtemp(join(dataDir, RESTORE_WORK));
+      try {
+        const result = await fill(work);
+        await moveInto(work, dataDir);
+        return result;
+      } finally {
+        await rm(work, { recursive: true, force: true });
+      }
     } finally {
-      await rm(work, { recursive: true, force: true });
+      lock.close();
     }
   });
 }

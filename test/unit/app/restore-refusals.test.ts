@@ -1,5 +1,5 @@
 /** What `restore` says when its file or its folder is not one that it can use. */
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -8,6 +8,7 @@ import { makeBackup } from '../../../daemon/app/backup/make.ts';
 import { backupHeader, restoreBackup } from '../../../daemon/app/backup/restore.ts';
 import type { ChainId } from '../../../daemon/domain/assets.ts';
 import type { AccountKey } from '../../../daemon/domain/chain.ts';
+import { takeLock } from '../../../daemon/store/lock.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { openByVault } from '../../../daemon/wallet/backup-key.ts';
@@ -87,7 +88,7 @@ it('an account of somebody else, which whoever had the service wrote into it', a
     code: 'backup.words',
     message: expect.stringContaining('regtest:LTC account 0: the words give another account'),
   });
-  expect(readdirSync(into)).toEqual([]);
+  expect(readdirSync(into)).toEqual(['lock']);
 });
 
 it('tells of accounts that no words can prove', async () => {
@@ -108,7 +109,7 @@ it('keeps the backup in the data directory, whatever it is called', async () => 
   renameSync(file, join(into, 'restore-backup'));
   file = join(into, 'restore-backup');
   expect(await restored(into)).toMatchObject({ manifest: { release: 'test' }, unproved: [] });
-  expect(readdirSync(into).sort()).toEqual(['countinghouse.db', 'restore-backup', 'vault']);
+  expect(readdirSync(into).sort()).toEqual(['countinghouse.db', 'lock', 'restore-backup', 'vault']);
 });
 
 it('a log whose database is gone, which would be read into the restored one', async () => {
@@ -120,6 +121,23 @@ it('a log whose database is gone, which would be read into the restored one', as
     message: expect.stringContaining('countinghouse.db-wal'),
   });
   expect(readdirSync(into)).toEqual(['countinghouse.db-wal']);
+});
+
+it('a data directory that a service runs on, and lets none start on it meanwhile', async () => {
+  const into = join(root, 'second');
+  mkdirSync(into);
+  const lock = takeLock(into);
+  expect(await restored(into)).toMatchObject({ code: 'store.locked' });
+  lock.close();
+  const { revokeIn } = recorded;
+  let started: unknown;
+  vi.spyOn(recorded, 'revokeIn').mockImplementationOnce(async (...of) => {
+    started = await Store.open(into).catch((error: unknown) => error);
+    return revokeIn(...of);
+  });
+  expect(await restored(into)).toMatchObject({ manifest: { release: 'test' } });
+  expect(started).toMatchObject({ code: 'store.locked' });
+  expect(statSync(join(into, 'lock')).mode & 0o777).toBe(0o600);
 });
 
 it('a disk that is full, or gone, while the files are written', async () => {
