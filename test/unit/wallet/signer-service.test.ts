@@ -227,7 +227,6 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
     await mkdir(place, { mode: 0o755 });
     for (const folder of [wallet, run, data]) await mkdir(folder, { mode: 0o700 });
     await chown(wallet, SIGNER_UID, GROUP);
-    await cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE });
     // a folder that is the superuser's, which the daemon's user names in place of its own
     const precious = join(place, 'precious');
     await mkdir(precious, { mode: 0o700 });
@@ -235,6 +234,7 @@ describe.runIf(isRoot && process.platform === 'linux')('with a user of its own',
     await chown(data, DAEMON_UID, GROUP);
     const env = { COUNTINGHOUSE_SIGNER_DIR: wallet, COUNTINGHOUSE_SIGNER_SOCKET: join(run, 'signer.sock') };
     const session = () => new Session(fakeIo(env).io, { dataDir: data });
+    await session().asOwner(() => cheapWallet(wallet, { words: WORDS, passphrase: PASSPHRASE }));
     await expect(handOver(session())).rejects.toThrow('could not be written');
     expect(await readdir(precious)).toEqual([]);
     expect((await stat(precious)).uid).toBe(0);
