@@ -52,6 +52,12 @@ const GENESIS: Readonly<Record<Network, string>> = {
   sandbox: '',
 };
 
+/**
+ * The first block of the rules with RingCT, which are version 4 (`hardforks.cpp`). No block before it has outputs of hidden amounts, and
+ * monerod refuses a request for their numbers that ends before it (`Blockchain::get_output_distribution`).
+ */
+const RINGCT_FROM: Readonly<Record<Network, number>> = { mainnet: 1_220_516, testnet: 34_000, regtest: 0, sandbox: 0 };
+
 const REASON_CHARS_MAX = 200;
 /** Blocks for which a fee must suffice. All wallets ask for as many (`FEE_ESTIMATE_GRACE_BLOCKS`), so that their fees are alike. */
 const FEE_GRACE_BLOCKS = 10;
@@ -254,11 +260,13 @@ export class MoneroNode implements Endpoint, HeaderSource {
 
   /** The number of outputs of each block from one height to another, and of all blocks before. */
   async outputCounts(from: number, to: number, signal: AbortSignal): Promise<{ base: number; counts: number[] }> {
-    const params = { amounts: [0], from_height: from, to_height: to, cumulative: false, binary: false };
+    const first = Math.max(from, RINGCT_FROM[this.#network]);
+    if (to < first) return { base: 0, counts: new Array<number>(to - from + 1).fill(0) };
+    const params = { amounts: [0], from_height: first, to_height: to, cumulative: false, binary: false };
     const { distributions } = await this.#rpc.json('get_output_distribution', params, DistributionAnswer, signal);
     const [found] = distributions;
     const counts = found?.distribution ?? [];
-    const isRight = found && found.start_height >= from && counts.length === to - found.start_height + 1;
+    const isRight = found && found.start_height >= first && counts.length === to - found.start_height + 1;
     if (!isRight || !counts.every((count) => Number.isSafeInteger(count) && count >= 0)) {
       throw new Malformed('numbers of outputs of other blocks');
     }
