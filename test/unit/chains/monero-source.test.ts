@@ -117,6 +117,18 @@ describe('the numbers of outputs', () => {
     expect((await source.distribution(limit)).counts.at(-1)).toBe((HEIGHT + 1) * PER_BLOCK);
   });
 
+  it('are not told by one that counts all before a page wrongly, as two others say', async () => {
+    const [liar, ...honest] = [new Chain(), new Chain(), new Chain()];
+    const { outputCounts } = liar.node;
+    liar.node.outputCounts = async (from, to) => {
+      const page = await outputCounts(from, to);
+      return from === 0 ? page : { ...page, base: page.base + 7 };
+    };
+    const { counts } = await sourceOf(liar, ...honest).distribution(limit);
+    expect([counts.length, counts.at(-1)]).toEqual([HEIGHT + 1, (HEIGHT + 1) * PER_BLOCK]);
+    expect(told.map(([name]) => name)).toEqual(['operator-0.example']);
+  });
+
   it('are asked for up to the last block that was read, whatever height a node tells', async () => {
     const [liar, honest] = [new Chain(), new Chain()];
     liar.height = 1e12;

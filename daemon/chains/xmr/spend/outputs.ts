@@ -91,8 +91,7 @@ export class ChainOutputs {
       async (other) => {
         if ((await other.head(signal)).height < agreed) return null;
         const theirs = await other.outputCounts(from, agreed, signal);
-        const isSame = theirs.counts.every((count, at) => count === mine.counts[at]);
-        return isSame && (from > 0 || theirs.base === mine.base);
+        return theirs.base === mine.base && theirs.counts.every((count, at) => count === mine.counts[at]);
       },
       signal,
     );
