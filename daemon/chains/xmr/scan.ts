@@ -140,7 +140,9 @@ export class Scanner {
         .coinsOf(targetId)
         .filter(({ blockHash, locked }) => blockHash && !locked && !orphaned.includes(blockHash)),
     );
-    const waiting = held.filter(({ targetId, block, locked }) => block && !locked && targets.has(targetId));
+    const waiting = held.filter(
+      ({ targetId, block, locked }) => block && !locked && targets.has(targetId) && !orphaned.includes(block.hash),
+    );
     const earlier = new Map([
       ...stored.map(({ outpoint, txid }) => [outpoint, txid] as const),
       ...waiting.map(({ id, txid }) => [id, txid] as const),
