@@ -29,6 +29,7 @@ import {
   retryPayment,
   says,
   timesOf,
+  tryLater,
   unchanged,
 } from './payments.ts';
 import { type Forecast, forecast } from './run.ts';
@@ -62,13 +63,19 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   // the fee of now is not asked for nothing
   if (away && says(plan, away)) return;
   try {
-    const found = await forecast(app, plan, goesOn ? 0n : plan.least);
-    if (found.run.kind === 'less' || isTooSmall(plan, found, goesOn)) return await nothingToSend(app, plan);
+    const least = goesOn ? 0n : plan.least;
+    const isLess = (one: Forecast): boolean => one.run.kind === 'less' || isTooSmall(plan, one, goesOn);
+    const found = await forecast(app, plan, least);
+    if (isLess(found)) return await nothingToSend(app, plan);
     const why = whyNot(app, plan, found) ?? away;
     if (why) return await waitFor(app, plan, why);
     if (!goesOn && (await waitsForCheap(app, chain, plan))) return;
-    const { run, lacks, isReady, refusal } = await unblocked(app, chain, plan, found);
-    const short = (await giveGas(app, chain, plan, lacks)) ?? refusal ?? stuck ?? message('forward.gas_sent');
+    const { rest, refusal } = await unblocked(app, chain, plan, found, least);
+    if (refusal && isLess(rest)) return await app.store.write((tx) => tryLater(app, tx, plan, refusal));
+    const whyRest = whyNot(app, plan, rest);
+    if (whyRest) return await waitFor(app, plan, whyRest);
+    const { run, lacks, isReady } = rest;
+    const short = (await giveGas(app, chain, plan, lacks)) ?? stuck ?? message('forward.gas_sent');
     if (run.kind !== 'send' || !isReady) return await waitFor(app, plan, short);
     await app.store.write((tx) => beginPayment(app, tx, plan, run));
   } catch (error) {
@@ -78,17 +85,21 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   }
 }
 
-/** Addresses of one pass that may be found to be blocked. */
-const BLOCKED_MAX = 3;
+/** Addresses of one pass that may be found to be blocked: fewer than a payment is tried from, which goes by the amounts again. */
+const BLOCKED_MAX = 2;
 const ASK_TIMEOUT_MS = 20_000;
 
-/** A forecast without the addresses that the token blocks, which would keep all others waiting. `refusal`: why one stays. Throws `Unavailable`. */
+/**
+ * The forecast of the `rest`, without the addresses that the token blocks, which would keep all others waiting. `refusal`: why one stays. Throws
+ * `Unavailable`.
+ */
 async function unblocked(
   app: App,
   chain: ChainRuntime,
   plan: ForwardPlanRow,
   first: Forecast,
-): Promise<Forecast & { refusal: Message | null }> {
+  least: bigint,
+): Promise<{ rest: Forecast; refusal: Message | null }> {
   const blocked = new Set<string>();
   const payee = payeeOf(plan, chain.adapter.network);
   let [found, refusal]: [Forecast, Message | null] = [first, null];
@@ -98,9 +109,9 @@ async function unblocked(
     if (!reason) break;
     blocked.add(address);
     refusal ??= message('gas.refused', { asset: plan.asset, address, reason });
-    found = await forecast(app, plan, 0n, blocked);
+    found = await forecast(app, plan, least, blocked);
   }
-  return { ...found, refusal };
+  return { rest: found, refusal };
 }
 
 /** Replaces gas that is stuck. Returns why not, or null. */

@@ -9,7 +9,7 @@ import { assetOf } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { nextDue, nextTry, type Run } from '../../domain/forwarding.ts';
 import { type Message, message, messageOf } from '../../domain/messages.ts';
-import { MS_PER_DAY } from '../../domain/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR } from '../../domain/time.ts';
 import { isOpen } from '../../domain/withdrawal.ts';
 import { type ForwardPlanRow, forwardPlanById, forwardPlanOf, noteForward } from '../../store/queries/forwarding.ts';
 import { type WithdrawalRow, withdrawalById } from '../../store/queries/withdrawals.ts';
@@ -106,6 +106,15 @@ export function stopRun(app: App, tx: Tx, of: Pick<ForwardPlanRow, 'account_id' 
   if (!plan) return;
   const { schedule, timeZone } = timesOf(app, plan);
   note(tx, plan, { next_at: nextTry(schedule, app.now(), timeZone), run_at: null });
+  noteWaiting(app, tx, plan.id, why);
+}
+
+/** Ends a run of which nothing else is left: the plan tries again at its next time, or in an hour where it goes by its sum. */
+export function tryLater(app: App, tx: Tx, plan: ForwardPlanRow, why: Message): void {
+  if (!unchanged(tx, plan)) return;
+  const { schedule, timeZone } = timesOf(app, plan);
+  const next_at = plan.every === 'reached' ? app.now() + MS_PER_HOUR : nextTry(schedule, app.now(), timeZone);
+  note(tx, plan, { next_at, run_at: null });
   noteWaiting(app, tx, plan.id, why);
 }
 

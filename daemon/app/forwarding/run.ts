@@ -39,8 +39,8 @@ import { readPlan } from '../withdrawals/stored-plan.ts';
 import { isTank, withoutReserve } from '../withdrawals/tank-keeps.ts';
 import { payeeOf } from './payee.ts';
 
-/** The most valuable coins that one transaction spends: fewer than nodes relay. A ring makes an input of Monero large. */
-const COINS_MAX = 1_000;
+/** The most valuable coins that one transaction spends: as many as the planner of coins takes. A ring makes an input of Monero large. */
+const COINS_MAX = 500;
 const RING_COINS_MAX = 100;
 
 /** The terms that a run depends on. */
@@ -90,7 +90,9 @@ export async function forecast(
   if (balance === 0n || balance < terms.keep + least) return nothing;
   const rate = await feeRateNow(chain);
   const { purse, holdings, places } = holdingsOf(app, holder, balance, rate);
-  const free = freeUnits(purse, terms.keep);
+  const isLeftOut = ({ at }: Place): boolean => at !== null && without.has(at.address);
+  const leftOut = sumOf(places.filter(isLeftOut).map(({ units }) => units));
+  const free = maxOf(0n, freeUnits(purse, terms.keep) - leftOut);
   if (minOf(free, purse.most) === 0n) return nothing;
   const address = payeeOf(terms, holder.business.network);
   const sweepAt = (feeRate: bigint): EstimateRequest => ({
@@ -105,7 +107,7 @@ export async function forecast(
   const fees: Fees = { now: highestFee(chain, now), highest: highestFee(chain, dear) };
   const most = chain.adapter.accountBased ? purse.most : movedBy(chain, dear);
   const parts = places
-    .filter(({ at }) => at === null || !without.has(at.address))
+    .filter((place) => !isLeftOut(place))
     .map((place) => ({ ...place, units: minOf(place.units, most) }));
   const used = usedIn(app, terms, account.id);
   const sameAsset = feeAsset === asset;

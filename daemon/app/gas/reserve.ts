@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import type { Holder } from '../withdrawals/plan.ts';
 import { type CoinReserve, isTank } from '../withdrawals/tank-keeps.ts';
-import { assetsOf, type Desk, findsOf, isLoss, withReserve } from './finds.ts';
+import { assetsOf, type Desk, findsOf, isLoss, usdWorth, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 
 /**
@@ -41,14 +41,16 @@ export function coinReserve(app: App, holder: Holder, feeRate: bigint): CoinRese
   return reserve.set(tank.address, maxOf(open, (toFund + ofTank) * FEE_MAX_FACTOR));
 }
 
-/** By address: the gas for the tokens there that plans of the account forward. It may have been sent there for that. */
+/** By address: the gas for the tokens there that plans of the account forward, and that are worth it. It may have been sent there for that. */
 function gasOfForwarded(app: App, { business, chain, account }: Holder, feeRate: bigint): Map<string, bigint> {
   const gas = new Map<string, bigint>();
   const plans = app.store.all(forwardPlansOf, { business_id: business.id });
   for (const { asset } of plans.filter(({ chain_key, asset }) => chain_key === chain.key && isToken(asset))) {
-    const fee = withReserve(chain.spending.usualFee?.(asset, feeRate) ?? 0n);
-    for (const { address } of fundsOf(app.store, { chain, account, asset }, {}).balances()) {
-      gas.set(address, (gas.get(address) ?? 0n) + fee);
+    const fee = chain.spending.usualFee?.(asset, feeRate) ?? 0n;
+    const costUsd = usdWorth(app, business, assetOf(chain.spending.feeAsset), fee);
+    for (const { address, units } of fundsOf(app.store, { chain, account, asset }, {}).balances()) {
+      const usd = usdWorth(app, business, assetOf(asset), units[asset] ?? 0n);
+      if (!isLoss({ usd, costUsd })) gas.set(address, (gas.get(address) ?? 0n) + withReserve(fee));
     }
   }
   return gas;

@@ -10,7 +10,7 @@ import { inTurns } from '../../kit/async.ts';
 import { lastSlot, parseSchedule } from '../../kit/schedule.ts';
 import { withdrawalsWaitingSince } from '../../store/queries/monitoring.ts';
 import { openSpends, versionsOf, withdrawalsOfSpend } from '../../store/queries/withdrawals.ts';
-import { end, openMessage, raise } from '../alerts.ts';
+import { end, openMessage, raise, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import { jobDoneAt } from '../job-times.ts';
 import { clockBehind } from '../recovery/clock.ts';
@@ -62,7 +62,11 @@ export async function tellUnconfirmed(app: App): Promise<void> {
     for (const { id, business_id } of late) {
       const { name: business } = app.directory.business(business_id);
       const text = message('withdrawal.unconfirmed', { business, id });
-      await raise(app, adapter.network, 'withdrawal.unconfirmed', `${id}`, text);
+      await app.store.write((tx) => {
+        // it may have been completed while others were told of
+        if (withdrawalOf(tx, id).state !== 'broadcast') return;
+        raiseIn(app, tx, adapter.network, 'withdrawal.unconfirmed', `${id}`, text);
+      });
     }
   }
 }

@@ -7,7 +7,8 @@ import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/querie
 import { insertAddress } from '../../../daemon/store/queries/policies.ts';
 import { TOKEN } from './pay-families.ts';
 
-it('keeps what it has, and no other address waits for it', async () => {
+/** Deposits of 5 and 3, of which the token blocks the first, and a plan that sends from `least` on. */
+async function scene(least: bigint) {
   const pay = await TOKEN.open();
   const { app, bench, chain } = pay;
   const { coin } = chain;
@@ -39,7 +40,7 @@ it('keeps what it has, and no other address waits for it', async () => {
     chain_key: bench.chain.key,
     asset: 'USDT_BEP20' as const,
     keep: 0n,
-    least: 0n,
+    least: least * coin,
     every: 'reached' as const,
     minute: 0,
     weekday: null,
@@ -62,15 +63,38 @@ it('keeps what it has, and no other address waits for it', async () => {
     return tx.run(insertForwardPlan, row).id;
   });
   Object.assign(bench.chain, { syncs: 1, syncedAt: bench.at });
+  return { pay, app, bench, chain, coin, blocked: blocked!, plan: () => app.store.get(forwardPlanById, { id })! };
+}
+
+const refusal = (address: string) => ({
+  code: 'gas.refused',
+  values: { asset: 'USDT_BEP20', address, reason: 'blocked' },
+});
+
+it('keeps what it has, and no other address waits for it', async () => {
+  const { pay, app, bench, chain, coin, blocked, plan } = await scene(0n);
   await passForwards(app, bench.chain);
   await pay.round();
-  const begun = pay.stored(app.store.get(forwardPlanById, { id })!.withdrawal_id!);
+  const begun = pay.stored(plan().withdrawal_id!);
   expect([begun.state, begun.units, pay.alerts()]).toEqual(['broadcast', 3n * coin, []]);
   await chain.mine();
   await pay.sync();
   for (let i = 0; i < 2; i++) await passForwards(app, bench.chain);
-  const { withdrawal_id, problem } = app.store.get(forwardPlanById, { id })!;
-  const values = { asset: 'USDT_BEP20', address: blocked!.address, reason: 'blocked' };
-  expect([withdrawal_id, problem]).toEqual([null, { code: 'gas.refused', values }]);
+  expect([plan().withdrawal_id, plan().problem]).toEqual([null, refusal(blocked.address)]);
+  expect(pay.alerts().map(({ kind }) => kind)).toEqual(['forward.waits']);
+});
+
+it('makes no other address reach the least sum of a plan, which looks again in an hour', async () => {
+  const { pay, app, bench, blocked, plan } = await scene(4n);
+  const { spending } = bench.chain;
+  const asked: string[] = [];
+  const why = spending.whyRefused!.bind(spending);
+  spending.whyRefused = (asset, at, ...given) => {
+    asked.push(at.address);
+    return why(asset, at, ...given);
+  };
+  for (let i = 0; i < 3; i++) await passForwards(app, bench.chain);
+  expect([plan().withdrawal_id, plan().problem]).toEqual([null, refusal(blocked.address)]);
+  expect([plan().next_at - bench.at, asked]).toEqual([3_600_000, [blocked.address]]);
   expect(pay.alerts().map(({ kind }) => kind)).toEqual(['forward.waits']);
 });
