@@ -45,13 +45,18 @@ export default function Camera({ onRead, onClose }: Props): ReactNode {
     });
     return () => end.abort();
   }, []);
-  if (fault !== null) return <Notice tone="main" title={t(fault)} />;
   return (
     <div className="camera">
-      <video ref={video} muted playsInline aria-label={t('picture')} />
-      <p className="quiet" role="status">
-        {read === null ? t(isOn ? 'aim' : 'asks') : read.is === 'part' ? t('part', read) : t(read.is)}
-      </p>
+      {fault === null ? (
+        <>
+          <video ref={video} muted playsInline aria-label={t('picture')} />
+          <p className="quiet" role="status">
+            {read === null ? t(isOn ? 'aim' : 'asks') : read.is === 'part' ? t('part', read) : t(read.is)}
+          </p>
+        </>
+      ) : (
+        <Notice tone="main" title={t(fault)} />
+      )}
       <button type="button" className="link" onClick={onClose}>
         {t('close')}
       </button>

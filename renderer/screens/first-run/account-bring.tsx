@@ -22,6 +22,7 @@ export function Bring({ chain, network, onFound }: Props): ReactNode {
   const t = useText(TEXTS);
   const file = useRef<HTMLInputElement>(null);
   const [offers, setOffers] = useState<readonly Offer[]>([]);
+  const [chosen, setChosen] = useState('');
   const [fault, setFault] = useState<'none' | 'large' | null>(null);
   const [isScanning, setScanning] = useState(false);
   const take = (bytes: Uint8Array): void => {
@@ -29,13 +30,13 @@ export function Bring({ chain, network, onFound }: Props): ReactNode {
     setScanning(false);
     setFault(found.length === 0 ? 'none' : null);
     setOffers(found.length > 1 ? found : []);
-    const [only] = found;
-    onFound(found.length === 1 && only ? only.typed : { chain, text: '', viewKey: '', form: null });
+    setChosen('');
+    if (found.length > 0) onFound(found.length === 1 ? found[0]!.typed : { chain, text: '', viewKey: '', form: null });
   };
-  const open = async (chosen: File): Promise<void> => {
+  const open = async (from: File): Promise<void> => {
     setOffers([]);
-    if (chosen.size > FILE_BYTES_MAX) setFault('large');
-    else take(await chosen.bytes());
+    if (from.size > FILE_BYTES_MAX) setFault('large');
+    else take(new Uint8Array(await from.arrayBuffer()));
   };
   return (
     <>
@@ -45,10 +46,10 @@ export function Bring({ chain, network, onFound }: Props): ReactNode {
           type="file"
           hidden
           onChange={({ target }) => {
-            const [chosen] = target.files ?? [];
+            const [from] = target.files ?? [];
             // the same file can be chosen again
             target.value = '';
-            if (chosen) void open(chosen);
+            if (from) void open(from);
           }}
         />
         <button type="button" className="button" onClick={() => file.current?.click()}>
@@ -74,11 +75,12 @@ export function Bring({ chain, network, onFound }: Props): ReactNode {
       {offers.length > 1 && (
         <Select
           label={t('several')}
-          value=""
+          value={chosen}
           options={[['', t('choosePlease')], ...offers.map((one, at) => [`${at}`, nameOf(one, network, t)] as const)]}
           onChange={(at) => {
-            const chosen = at === '' ? undefined : offers[Number(at)];
-            if (chosen) onFound(chosen.typed);
+            setChosen(at);
+            const offer = at === '' ? undefined : offers[Number(at)];
+            if (offer) onFound(offer.typed);
           }}
         />
       )}
