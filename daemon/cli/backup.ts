@@ -30,7 +30,7 @@ const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
-type RestoreOptions = Opening & { earlierRestores: number; database?: string; vault?: string };
+type RestoreOptions = Opening & { earlierRestores: number; database?: string; vault?: string; otherAccounts?: boolean };
 
 export function backupCommands(root: Command, io: Io): void {
   const backup = root
@@ -48,6 +48,10 @@ export function backupCommands(root: Command, io: Io): void {
     .description('restore a backup, or a copy of the database alone, into an empty data directory')
     .option('--database <file>', 'instead of a backup: a copy of countinghouse.db, such as a restored replica')
     .option('--vault <folder>', "with --database: a copy of the wallet's folder; else the words make the wallet again")
+    .option(
+      '--other-accounts',
+      'take accounts, too, that these words do not give: of words that the service had before',
+    )
     .addOption(
       new Option(
         '--earlier-restores <times>',
@@ -156,6 +160,7 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   needHere(session, 'restore FILE');
   if ((name === undefined) === (options.database === undefined)) throw usage('name a backup, or --database FILE');
   if (options.vault !== undefined && options.database === undefined) throw usage('--vault goes with --database');
+  if (options.otherAccounts && options.database !== undefined) throw usage('--other-accounts goes with a backup');
   if (options.database !== undefined) return restoreReplica(session, options, resolve(options.database));
   const file = resolve(name ?? '');
   const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
@@ -165,7 +170,10 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   const words = await open(session, options, file);
   try {
     const jump = jumpAfter(options.earlierRestores);
-    const restored = await session.asDataUser(() => restoreBackup(file, words, session.dataDir, Date.now(), jump));
+    const taken = { others: options.otherAccounts ?? false };
+    const restored = await session.asDataUser(() =>
+      restoreBackup(file, words, session.dataDir, Date.now(), jump, taken),
+    );
     const { counts, accounts } = restored.manifest.facts;
     session.print({ data_dir: session.dataDir, ...restored }, () =>
       restoredText(session, { ...restored, invoices: Number(counts.invoices), accounts: accounts.length }),

@@ -284,32 +284,33 @@ describe('a restored service', () => {
     expect(await readdir(empty)).toEqual(['lock']);
   });
 
-  it('is restored again when the first attempt was killed between its vault and its database', async () => {
-    const words = await openByWords(WORDS);
-    await backUp('again.backup');
-    const file = join(folder, 'again.backup');
-    const dataDir = await mkdtemp(join(folder, 'killed-'));
-    await restoreBackup(file, words, dataDir, 0, JUMP);
-    // as it was a moment before: the database is the last to be moved
-    const work = join(dataDir, 'work-of-restore-abcdef.moving');
-    await mkdir(work);
-    await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
-    expect((await readdir(dataDir)).sort()).toEqual([
-      'countinghouse.toml',
-      'lock',
-      'vault',
-      'work-of-restore-abcdef.moving',
-    ]);
-    await needUnoccupied(dataDir);
-    await restoreBackup(file, words, dataDir, 0, JUMP);
-    expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'lock', 'vault']);
-    await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
-    // a wallet that no restore has put there is nobody's to take away, nor one that was used since a restore was done
-    await rm(join(dataDir, 'countinghouse.db'));
-    await mkdir(work);
-    await expect(restoreBackup(file, words, dataDir, 0, JUMP)).rejects.toMatchObject({
-      code: 'restore.not_empty',
-    });
-    words.close();
-  });
+  it.each([
+    ['this release', 'work-of-restore-abcdef.moving'],
+    ['an earlier release', 'restore-abcdef.moving'],
+  ])(
+    'is restored again when the first attempt, of %s, was killed between its vault and its database',
+    async (_, folderName) => {
+      const words = await openByWords(WORDS);
+      await backUp(`again-${folderName}.backup`);
+      const file = join(folder, `again-${folderName}.backup`);
+      const dataDir = await mkdtemp(join(folder, 'killed-'));
+      await restoreBackup(file, words, dataDir, 0, JUMP);
+      // as it was a moment before: the database is the last to be moved
+      const work = join(dataDir, folderName);
+      await mkdir(work);
+      await rename(join(dataDir, 'countinghouse.db'), join(work, 'countinghouse.db'));
+      expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.toml', 'lock', 'vault', folderName].sort());
+      await needUnoccupied(dataDir);
+      await restoreBackup(file, words, dataDir, 0, JUMP);
+      expect((await readdir(dataDir)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'lock', 'vault']);
+      await expect(needUnoccupied(dataDir)).rejects.toMatchObject({ code: 'restore.not_empty' });
+      // a wallet that no restore has put there is nobody's to take away, nor one that was used since a restore was done
+      await rm(join(dataDir, 'countinghouse.db'));
+      await mkdir(work);
+      await expect(restoreBackup(file, words, dataDir, 0, JUMP)).rejects.toMatchObject({
+        code: 'restore.not_empty',
+      });
+      words.close();
+    },
+  );
 });

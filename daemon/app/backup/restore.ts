@@ -90,7 +90,7 @@ type Restored = { manifest: Manifest; unproved: string[] };
 
 /**
  * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `data_dir`, `store.newer`
- * (made by a newer release). Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
+ * (made by a newer release). `others`: accounts that the words do not give are taken, too. Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
  */
 export async function restoreBackup(
   file: string,
@@ -98,6 +98,7 @@ export async function restoreBackup(
   dataDir: string,
   now: number,
   jump = INDICES_JUMPED,
+  { others = false } = {},
 ): Promise<Restored> {
   const { secret } = words;
   return restoreInto(dataDir, async (work) => {
@@ -106,14 +107,14 @@ export async function restoreBackup(
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
     const { foreign, imported, watchOnly } = compareAccounts(join(work, DATABASE), words);
-    if (foreign.length > 0) {
-      const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one`;
+    if (foreign.length > 0 && !others) {
+      const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one. If the service had other words before, and you know this account, add --other-accounts`;
       throw new Rejected('backup.words', text);
     }
     await quarantine(work, manifest, now, jump);
     await revokeApprovals(join(work, VAULT), secret, now);
     await rm(join(work, MANIFEST));
-    return { manifest, unproved: [...watchOnly, ...imported] };
+    return { manifest, unproved: [...foreign, ...watchOnly, ...imported] };
   });
 }
 
@@ -177,12 +178,16 @@ export async function needUnoccupied(dataDir: string): Promise<void> {
   throw new Rejected('restore.not_empty', text);
 }
 
+/** Whether a name is of the working folder of a restore that moves its files, of an earlier release too. */
+const isMoving = (name: string): boolean =>
+  name.endsWith(MOVING_SUFFIX) && (name.startsWith(RESTORE_WORK) || /^restore-[A-Za-z0-9]{6}\./.test(name));
+
 /**
  * Whether a restore was interrupted while it moved its files: then its working folder still has the database, the last
  * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
  */
 async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
-  const moving = names.filter((name) => name.startsWith(RESTORE_WORK) && name.endsWith(MOVING_SUFFIX));
+  const moving = names.filter((name) => isMoving(name));
   const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));
   return left.some(Boolean);
 }
@@ -192,7 +197,7 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
   // the folder that proves where they came from is deleted after them
   if (await isCutOff(dataDir, names)) await rm(join(dataDir, VAULT), { recursive: true, force: true });
-  for (const name of names.filter((one) => one.startsWith(RESTORE_WORK))) {
+  for (const name of names.filter((one) => one.startsWith(RESTORE_WORK) || isMoving(one))) {
     await rm(join(dataDir, name), { recursive: true, force: true });
   }
 }

@@ -38,10 +38,10 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-async function restored(into: string): Promise<unknown> {
+async function restored(into: string, taken?: { others: boolean }): Promise<unknown> {
   const opened = await openByVault(join(root, 'first', 'vault'), PASSPHRASE);
   try {
-    return await restoreBackup(file, opened, into, Date.now(), 60).catch((error: unknown) => error);
+    return await restoreBackup(file, opened, into, Date.now(), 60, taken).catch((error: unknown) => error);
   } finally {
     opened.close();
   }
@@ -89,6 +89,10 @@ it('an account of somebody else, which whoever had the service wrote into it', a
     message: expect.stringContaining('regtest:LTC account 0: the words give another account'),
   });
   expect(readdirSync(into)).toEqual(['lock']);
+  // of words that the service had before, says the operator
+  expect(await restored(into, { others: true })).toMatchObject({
+    unproved: ['regtest:LTC account 0: the words give another account'],
+  });
 });
 
 it('tells of accounts that no words can prove', async () => {
