@@ -144,6 +144,10 @@ export function refuseInQuarantine(reader: Reader, what: string): void {
   throw new Unavailable(`${what} wait until the operator has confirmed that this service takes over`, RETRY_SECONDS);
 }
 
+/** Whether a chain reads blocks again with the skipped addresses: until then coins of ours, and their spends, are missing. */
+export const isReadAgain = (reader: Reader, { read_again = [] }: QuarantineRecord, chain_key: string): boolean =>
+  read_again.includes(chain_key) && reader.all(accountsToRescan, { chain_key }).length > 0;
+
 /** Why the addresses and blocks of a restored service are not all read yet, `restore.not_ready`; null: they are. */
 export function whyUnread(app: App, reader: Reader, record: QuarantineRecord): Rejected | null {
   if (!areSkippedWatched(app)) {
@@ -157,7 +161,7 @@ export function whyUnread(app: App, reader: Reader, record: QuarantineRecord): R
       `Not caught up with its chain yet: ${names}. Wait, or take it out of the configuration`,
     );
   }
-  const unread = (record.read_again ?? []).filter((key) => reader.all(accountsToRescan, { chain_key: key }).length > 0);
+  const unread = (record.read_again ?? []).filter((key) => isReadAgain(reader, record, key));
   if (unread.length > 0) {
     return new Rejected('restore.not_ready', `Blocks are being read again: ${unread.join(', ')}. Try again later`);
   }

@@ -31,6 +31,7 @@ import { beginAsOlder, isOfOurTime } from '../recovery/older.ts';
 import {
   endApprovals,
   endQuarantine,
+  isReadAgain,
   jumpOf,
   leftOn,
   noteChecked,
@@ -188,6 +189,7 @@ export async function matchSpends(app: App, chain: ChainRuntime): Promise<boolea
   if (!record || !chain.adapter.spending) return true;
   // before that, coins and change may be missing in the store
   if (chain.syncedAt === 0 || !areSkippedWatched(app)) return false;
+  if (quarantine && isReadAgain(app.store, quarantine, chain.key)) return false;
   const isWhole = quarantine !== null || hasJoined(chain, record);
   if (isWhole && (!hasLookedEverywhere(app, chain, record) || whyChainUnknown(app.store, chain) !== null)) return false;
   for (let after: number | undefined; ; ) {

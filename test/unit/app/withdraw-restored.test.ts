@@ -5,6 +5,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { skip } from '../../../daemon/app/addresses/skipped.ts';
 import { checkpointOf } from '../../../daemon/app/chains/checkpoint.ts';
 import { ingestPast } from '../../../daemon/app/chains/ingest.ts';
 import { beginQuarantine, MAY_BE_PAID } from '../../../daemon/app/recovery/begin-quarantine.ts';
@@ -14,7 +15,7 @@ import { takeOver } from '../../../daemon/app/withdrawals/restored-spends.ts';
 import type { Checkpoint } from '../../../daemon/domain/chain.ts';
 import { message, textOf } from '../../../daemon/domain/messages.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
-import { accountById } from '../../../daemon/store/queries/businesses.ts';
+import { accountById, stepRescan } from '../../../daemon/store/queries/businesses.ts';
 import { targetById } from '../../../daemon/store/queries/credits.ts';
 import { debitsOfTransaction } from '../../../daemon/store/queries/debits.ts';
 import type { PayBench } from './pay-bench.ts';
@@ -187,6 +188,12 @@ async function readAgain({ app, bench, chain }: PayBench, since: Checkpoint): Pr
   await ingestPast(app, bench.chain, update!);
 }
 
+/** What the books have of a transaction, smallest units by kind. */
+function debitsOf({ app, bench }: PayBench, txid: string): Record<string, bigint> {
+  const range = { from: `${txid}:`, to: `${txid};`, chain_key: bench.chain.key };
+  return Object.fromEntries(app.store.all(debitsOfTransaction, range).map(({ kind, units }) => [kind, units]));
+}
+
 /** A machine on these data whose addresses have jumped, and which has read every block again with the skipped ones. */
 async function jumped(pay: PayBench, since: Checkpoint): Promise<void> {
   const why = message('older.database');
@@ -226,6 +233,51 @@ describe.each(FAMILIES.filter(({ name }) => name !== 'XMR'))(
     });
   },
 );
+
+describe.each(FAMILIES.filter(({ name }) => name === 'LTC'))('$name: while blocks are read again', (family) => {
+  it('a payment is not taken over, of which coins may not be known yet', async () => {
+    const pay = await family.open();
+    const { app, bench, chain } = pay;
+    const { coin } = chain;
+    const since = checkpointOf(app.store, bench.chain)!;
+    await pay.deposits([coin], 1);
+    const { next_index } = app.store.get(accountById, { id: bench.accountId })!;
+    const unknown = next_index + 5;
+    chain.deposit(await chain.adapter.deriveAddress(chain.account, 0, unknown), coin * 8n);
+    await chain.mine();
+    await pay.sync();
+    const requested = { state: 'requested', approved_by: null, approved_at: null, approval: null } as const;
+    // it takes both coins
+    const units = (coin * 17n) / 2n;
+    const id = await pay.insert({ ...requested, units, fee_held: FEE, deadline_at: null });
+    const twin = await pay.moment()();
+    await twin.app.store.write((tx) => skip(tx, bench.accountId, 0, [{ from: unknown, to: unknown + 1 }]));
+    await deriveAllSkipped(twin);
+    await readAgain(twin, since);
+    await twin.approve(id);
+    for (let i = 0; i < 3; i++) await twin.round();
+    const [{ txid, raw, fee } = { txid: null, raw: null, fee: 0n }] = twin.versions(id);
+
+    bench.chain.startedFrom = since;
+    Object.assign(app, { jump: FAR_JUMP });
+    await chain.take(raw!);
+    await chain.mine();
+    await pay.sync();
+    expect(quarantineOf(app.store)).toMatchObject({ read_again: [bench.chain.key] });
+    await deriveAllSkipped(pay);
+    for (let i = 0; i < 3; i++) await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'requested', txid: null });
+    await expect(takeOver(app)).rejects.toThrow(/Blocks are being read again: mainnet:LTC/);
+
+    await readAgain(pay, since);
+    await app.store.write((tx) => tx.run(stepRescan, { id: bench.accountId, from: JSON.stringify(since), to: null }));
+    for (let i = 0; i < 3; i++) await pay.round();
+    await takeOver(app);
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid, fee, approved_by: 'restore' });
+    expect(debitsOf(pay, txid!)).toEqual({ paid: units, fee, moved: coin * 9n - units - fee });
+    expect(pay.alerts()).toEqual([]);
+  });
+});
 
 describe.each(FAMILIES)('$name: a payment after a backup that nothing in it explains', (family) => {
   it('reserves its coins only while the chain shows it', async () => {
@@ -277,8 +329,6 @@ describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: everything, s
     await takeOver(pay.app);
     await pay.round();
     expect(pay.row(id)).toMatchObject({ state: 'completed', txid, fee });
-    const range = { from: `${txid}:`, to: `${txid};`, chain_key: pay.row(id).chain_key };
-    const debits = pay.app.store.all(debitsOfTransaction, range).map(({ kind, units }) => [kind, units]);
-    expect(Object.fromEntries(debits)).toEqual({ paid: 2n * coin - fee, fee });
+    expect(debitsOf(pay, txid!)).toEqual({ paid: 2n * coin - fee, fee });
   });
 });
