@@ -114,6 +114,8 @@ export const SEEDS: readonly Row[] = [
   { seed: 22, steps: 40, kind: 'core', without: 'roll back,twin', also: 'words:60,request:40' },
   // after a restore, a second machine pays what was requested since, with money of before
   { seed: 76004, steps: 100, kind: 'core' },
+  // another machine pays with a coin that is found only when blocks are read again
+  { seed: 92023, steps: 130, kind: 'core' },
   // an account chain's wallet is on a second machine, too, which pays what the first one was asked for
   {
     seed: 9302,
