@@ -29,6 +29,7 @@ const RATE_HELP = 'smallest units per byte (default: what the next blocks ask fo
 
 type ListOptions = PageOptions & { business?: string; state?: (typeof STATES)[number] };
 type ReplaceOptions = PassphraseOption & { feeRate?: string };
+type SpeedOptions = ReplaceOptions & { anew?: boolean };
 type ApproveOptions = PassphraseOption & WaitOptions & Expected & { speed?: Speed };
 type BatchOptions = PassphraseOption & { pay: string[] };
 type BumpOptions = ReplaceOptions & { giveUp?: boolean };
@@ -87,12 +88,13 @@ export function withdrawalCommands(root: Command, io: Io): void {
 function replacementCommands(withdrawal: Command, io: Io): void {
   withPassphrase(withdrawal.command('speed-up').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
+    .option('--anew', 'approve its payments as first ones: the wallet was restored and does not know what it signed')
     .description('replace the transaction by one with a higher fee; the recipient gets the same')
-    .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'speed-up')));
+    .action(action(io, speedUp));
   withPassphrase(withdrawal.command('cancel').argument(...NUMBER))
     .option('--fee-rate <rate>', RATE_HELP)
     .description('replace the unconfirmed transaction by one that does not pay the recipient')
-    .action(action(io, (session, options: ReplaceOptions, id = '') => replace(session, options, id, 'cancel')));
+    .action(action(io, cancel));
   withPassphrase(
     withdrawal
       .command('batch')
@@ -249,17 +251,28 @@ async function reject(session: Session, { reason }: { reason?: string }, id = ''
   if (session.server !== null) session.note(keptBy(session.server));
 }
 
-async function replace(session: Session, options: ReplaceOptions, id: string, kind: 'speed-up' | 'cancel') {
-  const question = kind === 'cancel' ? `Cancel withdrawal ${id} this way?` : `Replace its transaction by this one?`;
-  const { withdrawals, outcome } = await carryOut(
-    session,
-    options,
-    { kind, id, fee_rate: options.feeRate },
-    { kind },
-    question,
-  );
-  const what = kind === 'cancel' ? `The cancellation of withdrawal ${id}` : `Withdrawal ${id} with a higher fee`;
-  const more = kind === 'cancel' && outcome?.sent ? ' It is certain once it is deep in the chain.' : '';
+async function speedUp(session: Session, options: SpeedOptions, id = ''): Promise<void> {
+  const { feeRate: fee_rate, anew } = options;
+  if (session.yes && anew) throw usage('--anew begins payments: compare their recipients and amounts, without --yes');
+  const proposal = { kind: 'speed-up' as const, id, fee_rate, anew };
+  const question = 'Replace its transaction by this one?';
+  const done = await carryOut(session, options, proposal, { kind: anew ? 'anew' : 'speed-up' }, question);
+  printReplaced(session, done, `Withdrawal ${id} with a higher fee`);
+}
+
+async function cancel(session: Session, options: ReplaceOptions, id = ''): Promise<void> {
+  const proposal = { kind: 'cancel' as const, id, fee_rate: options.feeRate };
+  const done = await carryOut(session, options, proposal, { kind: 'cancel' }, `Cancel withdrawal ${id} this way?`);
+  const more = done.outcome?.sent ? ' It is certain once it is deep in the chain.' : '';
+  printReplaced(session, done, `The cancellation of withdrawal ${id}`, more);
+}
+
+function printReplaced(
+  session: Session,
+  { withdrawals, outcome }: Result<'withdrawal.approve'>,
+  what: string,
+  more = '',
+): void {
   session.print({ withdrawal: withdrawals[0], outcome }, () => `${outcomeText(what, outcome)}${more}\n`);
 }
 

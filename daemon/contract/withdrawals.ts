@@ -200,8 +200,8 @@ const FeeRate = {
 const ProposalShape = z.discriminatedUnion('kind', [
   /** The first payment of a withdrawal, a sweep or a refund included. */
   z.strictObject({ kind: z.literal('pay'), id: WithdrawalNumber, speed: z.enum(SPEEDS).default('normal') }),
-  /** The same payments with a higher fee. */
-  z.strictObject({ kind: z.literal('speed-up'), id: WithdrawalNumber, ...FeeRate }),
+  /** The same payments with a higher fee. `anew`: each is approved as a first one, since the wallet does not know what was signed. */
+  z.strictObject({ kind: z.literal('speed-up'), id: WithdrawalNumber, anew: z.boolean().optional(), ...FeeRate }),
   /** The same transaction without this payment. */
   z.strictObject({ kind: z.literal('cancel'), id: WithdrawalNumber, ...FeeRate }),
   /** One transaction for several withdrawals. */

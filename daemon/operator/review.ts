@@ -46,6 +46,8 @@ export type Expected = { to?: string; amount?: string };
 export type OperatorRequest =
   | { kind: 'approve'; expected?: Expected }
   | { kind: 'speed-up' | 'cancel' }
+  /** A speed-up of payments that the wallet did not sign as far as it knows: each is approved as a first one. */
+  | { kind: 'anew' }
   /** `payments`: each of them, where the operator has named them. */
   | { kind: 'batch'; count: number; payments?: readonly Required<Expected>[] }
   | { kind: 'bump'; outpoint: string };

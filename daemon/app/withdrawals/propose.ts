@@ -25,7 +25,7 @@ export type Proposal =
    * `speed-up`: the same payments with a higher fee. `cancel`: the other payments only; if there is none, pays back to
    * ourselves.
    */
-  | { kind: 'speed-up' | 'cancel'; id: string; feeRate: bigint | null }
+  | { kind: 'speed-up' | 'cancel'; id: string; feeRate: bigint | null; anew?: boolean }
   /** One transaction for several withdrawals. */
   | { kind: 'batch'; ids: readonly string[] }
   /** Pays a stuck deposit on to ourselves, with a fee for both transactions. */

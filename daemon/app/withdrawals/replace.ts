@@ -30,6 +30,11 @@ type ReplaceRequest = {
   kind: 'speed-up' | 'cancel';
   /** Smallest units per 1,000 units of size; null: the rate for the next blocks. */
   feeRate: bigint | null;
+  /**
+   * Whether each payment is approved as a first one is. A wallet that was restored did not sign what the lost machine sent, so that
+   * no approval of a higher fee suffices for it.
+   */
+  anew?: boolean;
 };
 
 /** The replaceable state of a withdrawal. */
@@ -53,7 +58,7 @@ export async function previewReplacement(app: App, row: WithdrawalRow, wanted: R
   const share = shareOf(planned.plan.fee, concerned.length);
   // only a fee above the approved one needs a new approval, and each cancellation of what is forwarded
   const intents = concerned
-    .filter((row) => share > row.fee_held || isGrantless(row, pays))
+    .filter((row) => wanted.anew || share > row.fee_held || isGrantless(row, pays))
     .map((row): Intent => ({ ...intentOf(holder, row), feeMax: maxOf(share, row.fee_held).toString() }));
   const feeMax = concerned.reduce((sum, { fee_held }) => {
     const held = fee_held;
@@ -109,7 +114,7 @@ function raisedFees(
   app: App,
   tx: Tx,
   { holder, concerned, pays }: Replacement,
-  { kind }: ReplaceRequest,
+  { kind, anew }: ReplaceRequest,
   approvals: ReadonlyMap<string, GivenApproval>,
 ): Raised {
   const raised: Raised = {};
@@ -117,7 +122,10 @@ function raisedFees(
   for (const { id } of concerned) {
     const now = withdrawalOf(tx, id);
     const given = approvals.get(now.uuid);
-    if (!given || (given.feeMax <= now.fee_held && !isGrantless(now, pays))) continue;
+    if (!given && anew) {
+      throw new Rejected('withdrawal.approval', `The approval of withdrawal ${id} is missing`, 'approvals');
+    }
+    if (!given || (given.feeMax <= now.fee_held && !isGrantless(now, pays) && !anew)) continue;
     checkApproval(app, holder, given);
     raised[now.uuid] = { feeMax: given.feeMax.toString(), until: given.until, mac: given.mac };
     if (!now.sweep && !now.cancel) more += given.feeMax - (now.held ? now.fee_held : (now.fee ?? 0n));
@@ -144,7 +152,7 @@ function needCancellation({ holder, concerned, pays }: Replacement, raised: Rais
 async function replacement(
   app: App,
   row: WithdrawalRow,
-  { kind, feeRate }: ReplaceRequest,
+  { kind, feeRate, anew }: ReplaceRequest,
   feeMax: bigint,
 ): Promise<Replacement> {
   const holder = holderOf(app, row);
@@ -153,6 +161,9 @@ async function replacement(
   const pays = kind === 'cancel' ? paid.filter(({ id }) => id !== row.id) : paid;
   if (kind === 'cancel' && !paid.some(({ id }) => id === row.id)) {
     throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled already: speed it up instead`);
+  }
+  if (anew && pays.length === 0) {
+    throw new Rejected('withdrawal.canceled', `Withdrawal ${row.id} is being canceled: nothing is approved anew`);
   }
   // a version that lacks a coin is in no mempool and need not be outbid
   const outbid = open.known.filter(({ lack }) => lack === null).map(({ version }) => version);
@@ -229,12 +240,13 @@ function needOpen(reader: Reader, holder: Holder, row: WithdrawalRow): Open {
 }
 
 /**
- * On a chain without replacement, only a transaction that lacks a conflict key, or that nodes refuse, can get another version. At most
- * one of the two can confirm, as everywhere.
+ * On a chain without replacement, only a transaction that lacks a conflict key, that nodes refuse, or that no node has and nobody here
+ * can send, can get another version. At most one of the two can confirm, as everywhere.
  */
 function needReplacement({ chain }: Holder, known: readonly SignedVersion[]): void {
   if (chain.spending.replacement !== 'none') return;
-  if (known.length > 0 && known.every(({ lack, depth }) => lack !== null && depth === null)) return;
+  const isGone = ({ lack, depth, isStored }: SignedVersion): boolean => depth === null && (lack !== null || !isStored);
+  if (known.length > 0 && known.every(isGone)) return;
   if (isRefused(chain, known)) return;
   const text = `${chain.adapter.chain} knows no replacement: the transaction is sent again as it is, and gets another one only once nodes refuse it`;
   throw new Rejected('withdrawal.no_replacement', text);

@@ -202,15 +202,19 @@ function orderOf(
     return { purpose: 'pay', withdrawals: [{ intent, approval }] };
   }
   const raised = raisedOf(version, spend);
-  const rows =
-    version.kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id: spend.id }) : paidBy(reader, version);
   return {
     purpose: version.kind === 'cancel' ? 'cancel' : 'pay',
-    withdrawals: rows.map((stored) => {
+    withdrawals: concernedBy(reader, version).map((stored) => {
       const row = withRaised(stored, raised);
       return { intent: intentOf(holder, row), approval: approvalOf(row) };
     }),
   };
+}
+
+/** The withdrawals that a version pays or cancels. */
+function concernedBy(reader: Reader, version: VersionRow): WithdrawalRow[] {
+  const { kind, spend_id } = version;
+  return kind === 'cancel' ? reader.all(withdrawalsOfSpend, { spend_id }) : paidBy(reader, version);
 }
 
 /** The approvals of a higher fee that belong to a version. */
@@ -272,7 +276,7 @@ export function markSigned(app: App, tx: Tx, version: VersionRow, fee: bigint): 
 function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
-  const rows = paidBy(tx, version);
+  const rows = concernedBy(tx, version);
   const { subject: isFor, account_id, forwards } = spendOf(tx, version.spend_id);
   const why = messageOf(reasonOf(error));
   // the same would be planned and refused again

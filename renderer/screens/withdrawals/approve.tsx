@@ -30,12 +30,17 @@ import './approve.css';
 export type Task =
   | { kind: 'pay'; id: string }
   | { kind: 'speed-up' | 'cancel'; id: string }
+  /** A speed-up that is approved as a first payment is. */
+  | { kind: 'anew'; id: string }
   | { kind: 'batch'; ids: string[] };
 
 type Proposed = Result<'withdrawal.propose'>;
 type ProposalQuery = { proposed: Proposed; request: ApprovalRequest | null };
 
-const proposalOf = (task: Task, speed: Speed): Proposal => (task.kind === 'pay' ? { ...task, speed } : task);
+function proposalOf(task: Task, speed: Speed): Proposal {
+  if (task.kind === 'anew') return { kind: 'speed-up', id: task.id, anew: true };
+  return task.kind === 'pay' ? { ...task, speed } : task;
+}
 
 function askedOf(task: Task): OperatorRequest {
   if (task.kind === 'pay') return { kind: 'approve', expected: typedOf(task.id) };
@@ -116,7 +121,7 @@ function useOwnBusiness(id: number | undefined): void {
 const backOf = (task: Task): string => ('id' in task ? href('withdrawals', task.id) : href('withdrawals'));
 
 function titleOf(task: Task, t: ReturnType<typeof useText<keyof (typeof TEXTS)['en']>>): string {
-  if (task.kind === 'pay') return t('approveTitle', { id: task.id });
+  if (task.kind === 'pay' || task.kind === 'anew') return t('approveTitle', { id: task.id });
   if (task.kind === 'batch') return t('batchTitle', { n: task.ids.length });
   return t(task.kind === 'cancel' ? 'cancelTitle' : 'speedTitle', { id: task.id });
 }

@@ -215,7 +215,7 @@ function Sign({ task, request, verdicts, busy, warned, end }: SignProps): ReactN
           : t(request.isOutside ? 'approveOutside' : BUTTON[task.kind], { amount, n: view.payments.length })}
       </button>
       {task.kind === 'pay' && <Reject task={task} filled={warned} />}
-      {(task.kind === 'speed-up' || task.kind === 'cancel') && (
+      {'id' in task && task.kind !== 'pay' && (
         <a className="button" href={href('withdrawals', task.id)}>
           {t('leaveIt')}
         </a>
@@ -246,6 +246,7 @@ const BUTTON = {
   pay: 'approveAndSend',
   batch: 'approveBatch',
   'speed-up': 'approveSpeed',
+  anew: 'approveAndSend',
   cancel: 'approveCancel',
 } as const;
 

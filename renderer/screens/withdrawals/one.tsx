@@ -35,6 +35,9 @@ export function One({ id }: { id: string }): ReactNode {
 const isReplaceable = (one: Detail): boolean =>
   one.crypto !== 'BCH' && (one.state === 'signed' || one.state === 'broadcast') && !one.canceling;
 
+/** Whether the wallet refused another transaction: a restored one does not know what the lost machine signed. */
+const isUnknown = ({ problem }: Detail): boolean => problem?.code === 'signer.approval';
+
 function Actions({ one }: { one: Detail }): ReactNode {
   const t = useText(TEXTS);
   const connection = useConnection();
@@ -52,8 +55,8 @@ function Actions({ one }: { one: Detail }): ReactNode {
       <a className="button" href={href('withdrawals', `${one.id}`, 'cancel')}>
         {t('cancelIt')}
       </a>
-      <a className="button" href={href('withdrawals', `${one.id}`, 'speed-up')}>
-        {t('speedUp')}
+      <a className="button" href={href('withdrawals', `${one.id}`, isUnknown(one) ? 'anew' : 'speed-up')}>
+        {t(isUnknown(one) ? 'approveAnew' : 'speedUp')}
       </a>
     </>
   );

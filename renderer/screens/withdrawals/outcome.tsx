@@ -75,7 +75,7 @@ function Unknown({ id, task, view, one, isFresh }: UnknownProps): ReactNode {
   const amount = useCoinText()(headlineSum(view).text, view.takes.asset);
   if (connection.up && isFresh && one) {
     // the withdrawal was sent before: its state does not say whether it was replaced
-    if (task.kind === 'speed-up' || task.kind === 'cancel') {
+    if (task.kind !== 'pay' && task.kind !== 'batch') {
       return (
         <>
           <Notice tone="warn" title={t('backTitle')}>

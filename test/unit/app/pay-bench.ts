@@ -280,13 +280,21 @@ export class PayBench<D extends Deposit = Deposit, N extends PayNetwork<D> = Pay
     });
   }
 
-  /** Replaces the transaction of a withdrawal as the operator does: shown, then approved. */
-  async replace(id: number, kind: 'speed-up' | 'cancel', feeRate: bigint | null = null): Promise<void> {
-    const wish = { kind, feeRate };
+  /** Replaces the transaction of a withdrawal as the operator does: shown, then approved. `signs`: whose intents he approves. */
+  async replace(
+    id: number,
+    kind: 'speed-up' | 'cancel',
+    feeRate: bigint | null = null,
+    { anew = false, signs = () => true }: { anew?: boolean; signs?: (intent: Intent) => boolean } = {},
+  ): Promise<void> {
+    const wish = { kind, feeRate, anew };
     const { intents, until } = await previewReplacement(this.app, this.stored(id), wish);
-    const approvals = intents.map(
-      ({ uuid, feeMax, units }) => [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,
-    );
+    const approvals = intents
+      .filter(signs)
+      .map(
+        ({ uuid, feeMax, units }) =>
+          [uuid, { feeMax: BigInt(feeMax), units: BigInt(units), until, mac: 'mac' }] as const,
+      );
     await replace(this.app, this.stored(id), wish, new Map(approvals));
   }
 

@@ -309,6 +309,36 @@ describe.each(FAMILIES)('$name: a payment after a backup that nothing in it expl
   });
 });
 
+describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: a payment after a backup', (family) => {
+  it('whose bytes nobody has any more is approved anew, and conflicts with what was sent', async () => {
+    const { pay, paid } = await restored(family);
+    const [{ id, txid, raw, address } = { id: 0, txid: '', raw: '', address: '' }] = paid;
+    // as on the real chain, where the answer lacks the signatures
+    Object.assign(pay.bench.chain.spending, { isWhole: false });
+    await pay.chain.take(raw);
+    await pay.round();
+    await takeOver(pay.app);
+    expect(pay.row(id)).toMatchObject({ state: 'broadcast', approved_by: 'restore', approval: null });
+    await pay.chain.forget(txid);
+    await pay.round();
+    expect([pay.chain.waiting(), pay.versions(id).map((one) => one.raw)]).toEqual([[], [null]]);
+
+    // the restored wallet did not sign it: what allows a higher fee alone would begin no payment
+    const unapproved = pay.replace(id, 'speed-up', null, { anew: true, signs: () => false });
+    await expect(unapproved).rejects.toMatchObject({ code: 'withdrawal.approval' });
+    await pay.replace(id, 'speed-up', (await pay.feeRate()) * 2n, { anew: true });
+    await pay.round();
+    const [order] = pay.signer.orders;
+    expect(order?.withdrawals).toMatchObject([{ approval: { by: 'operator', mac: 'mac' } }]);
+    const [old, next] = pay.versions(id);
+    expect(pay.keys(next!.id)).toEqual(expect.arrayContaining(pay.keys(old!.id)));
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.round();
+    expect(pay.row(id)).toMatchObject({ state: 'completed', txid: next!.txid });
+    expect(pay.chain.paidTo(address)).toEqual([next!.txid]);
+  });
+});
+
 describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: everything, sent after a backup', (family) => {
   it('has its network fee in the books, though nothing of it came back', async () => {
     const before = await family.open();

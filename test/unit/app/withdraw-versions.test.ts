@@ -92,6 +92,13 @@ describe.each(REPLACING)('$name: what a replacement costs', (family) => {
     expect(pay.chain.waiting()).toEqual([versions[2]!.txid]);
   });
 
+  it('approves no cancellation anew', async () => {
+    const { pay, id, high } = await sent(family, half);
+    await pay.replace(id, 'cancel', high);
+    await pay.round();
+    expect(await codeOf(pay.replace(id, 'speed-up', null, { anew: true }))).toBe('withdrawal.canceled');
+  });
+
   it('shows of a canceled withdrawal the fee that was paid, by which the books fell', async () => {
     const pay = await family.open();
     const { coin } = pay.chain;
@@ -162,13 +169,14 @@ describe.each(REPLACING)('$name: a version that comes to nothing', (family) => {
     expect(pay.versions(id)).toHaveLength(2);
   });
 
-  it('leaves nothing "being canceled", when it was to cancel', async () => {
+  it('leaves nothing "being canceled", and says why, when it was to cancel', async () => {
     const { pay, id, high } = await sent(family, half);
     pay.signer.refuses = () => new Rejected('signer.differs', 'no');
     await pay.replace(id, 'cancel', high);
     expect(pay.row(id).cancel).toBe(true);
     await pay.round();
-    expect([pay.row(id).cancel, pay.versions(id).length]).toEqual([false, 1]);
+    expect([pay.row(id).cancel, pay.row(id).problem, pay.versions(id).length]).toEqual([false, 'no', 1]);
+    expect(pay.alerts()).toMatchObject([{ kind: 'withdrawal.refused', subject: `${id}` }]);
   });
 
   it('is not signed when what it was to replace is in a block', async () => {

@@ -157,6 +157,31 @@ describe('a payment', () => {
     await session.close();
   });
 
+  it('that a restored wallet does not know is approved anew, as all that it pays', async () => {
+    const order = payment('LTC', ['unknown-one', 'unknown-other']);
+    const session = await Session.open(wallet.folder, PASSPHRASE, () => NOW);
+    const signed = async (kind: 'speed-up' | 'anew') => {
+      const macs = await review(given(order), { kind }).approvals(authorize);
+      const withdrawals = order.withdrawals.map(({ intent }, at) => {
+        const { until, mac } = macs[at]!;
+        return { intent, approval: { by: 'operator' as const, until, mac: mac! } };
+      });
+      return session.sign({ ...order, withdrawals });
+    };
+    await expect(signed('speed-up')).rejects.toThrow('it has to be approved anew');
+    expect((await signed('anew')).fee).toBe(order.plan.fee);
+    await session.close();
+  });
+
+  it.each<[string, (lie: Lie) => unknown]>([
+    ['pays somebody whom the approval does not name', (lie) => lie.intents.pop()],
+    ['cancels something', (lie) => (lie.purpose = 'cancel')],
+  ])('is not approved anew where it %s', async (_, spoil) => {
+    const lie = given(payment('LTC', ['named', 'not-named']));
+    spoil(lie);
+    expect(await refusal(lie, { kind: 'anew' })).toBe('review.differs');
+  });
+
   const other = (): Order => payment('LTC', ['other'], 140_000_000n);
   it.each<[string, string, (lie: Lie) => unknown]>([
     ['review.differs', 'another amount in the approval', (lie) => (lie.intents[0]!.units = '140000000')],
