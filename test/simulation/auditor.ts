@@ -10,7 +10,7 @@ import type { SignOrder } from '../../daemon/wallet/signer/port.ts';
 import { slowness } from '../bench/turns.ts';
 import { endUnprovedLies } from './liars.ts';
 import { MEDIAN_BLOCKS, type Network, type Tx } from './network.ts';
-import { approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
+import { approveAnew, approveOne, balanceOf, granted, reject, sweep, withdrawals } from './operators.ts';
 import { paidTo, partOf, type Shown, WHOLE } from './payable.ts';
 import { mend, refused, shownInvoice, unitsOf } from './people.ts';
 import { judgeUnshared, sameSpend } from './reserved.ts';
@@ -210,12 +210,24 @@ async function endEverything(world: World): Promise<void> {
     open = (await withdrawals(world)).filter(({ state }) => !isOver(state));
     for (const one of open) {
       if (one.state === 'requested' || (one.state === 'approved' && round > 4)) await reject(world, one);
+      else if (round > ROUNDS_MAX / 2 && isOfLostMachine(world, one)) await approveAnew(world, one);
     }
     if (open.length === 0 && round > 4) return;
   }
   const [one] = open;
   if (!one) return;
   throw new Fault(`withdrawal ${one.id} never ends: ${await story(world, one.id)}`);
+}
+
+/** Whether only a machine that was lost has signed for it, and no node has what it signed: nobody can send that again. */
+function isOfLostMachine(
+  { networks, signed, signedBefore }: World,
+  { uuid, crypto }: { uuid: string; crypto: string },
+) {
+  const network = networks.get(crypto as UtxoChain);
+  const before = signedBefore.get(uuid) ?? [];
+  const isGone = ({ txid }: Tx) => !network?.miner.mempool.has(txid) && !network?.own.mempool.has(txid);
+  return !signed.has(uuid) && before.length > 0 && before.every(isGone);
 }
 
 /** How a withdrawal stands, in words. */

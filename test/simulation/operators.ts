@@ -162,6 +162,19 @@ export const replace =
     }
   };
 
+/** Pays what a lost machine sent and no node has any more: this wallet did not sign it, so it is approved as a first payment is. */
+export async function approveAnew(world: World, { id }: Withdrawal): Promise<void> {
+  const proposal = { kind: 'speed-up' as const, id: `${id}`, anew: true };
+  try {
+    const { preview } = await world.appliance.operator('withdrawal.propose', proposal);
+    const approvals = await approvalsOf(world, preview!, { kind: 'anew' });
+    await world.appliance.operator('withdrawal.approve', { proposal, approvals });
+    world.note(`withdrawal ${id} is approved anew`);
+  } catch (error) {
+    world.note(`withdrawal ${id} is not approved anew: ${refused(error)}`);
+  }
+}
+
 /**
  * Whether the balance does not cover the higher fee after all: what the transaction gives back may be promised to other
  * withdrawals, unless it is the cancellation itself, of everything that the transaction paid.
