@@ -218,7 +218,9 @@ function first(intent: Intent, approval: Approval, witness: Witness): Entry {
   if (approval.by === 'forward') throw noApproval('a grant of forwarding is judged alone');
   const entry = { intent, identity: identityText(intent) };
   if (approval.by === 'policy') return { ...entry, feeMax: 0n, policyUnits: unitsWithinGrant(intent, witness) };
-  if (witness.isApproved(witness.memory.epochs.at(-1) ?? null, 'raise', intent, approval)) {
+  const newest = witness.memory.epochs.at(-1) ?? null;
+  const isApproved = (purpose: ApprovalPurpose): boolean => witness.isApproved(newest, purpose, intent, approval);
+  if (isApproved('raise') && !isApproved('pay')) {
     throw noApproval('this wallet does not know that it signed the payment before, so that it has to be approved anew');
   }
   checkMac(['pay'], intent, approval, witness);
