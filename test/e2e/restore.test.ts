@@ -90,7 +90,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
       code: 0,
       out: expect.stringMatching(/quarantined/),
     });
-    expect((await readdir(elsewhere)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'vault']);
+    expect((await readdir(elsewhere)).sort()).toEqual(['countinghouse.db', 'countinghouse.toml', 'lock', 'vault']);
     // nothing is asked of somebody whose answer would be of no use
     expect(await cli(service.dataDir, restore)).toMatchObject({
       code: 1,
