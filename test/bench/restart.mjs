@@ -24,7 +24,7 @@ const LOOK_MS = 20;
 const SYNC_MS = 60_000;
 const BYTES_PER_MB = 1_000_000;
 
-const { ElectrumAdapter } = await import(pathToFileURL(join(dist, 'daemon/chains/utxo/electrum/electrum.js')).href);
+const { ElectrumAdapter } = await import(pathToFileURL(join(dist, '../daemon/chains/utxo/electrum/electrum.ts')).href);
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
 const reversedHex = (bytes) => Buffer.from(bytes).reverse().toString('hex');
 
@@ -64,16 +64,16 @@ function payment(script) {
   return { bytes, txid: reversedHex(sha256(sha256(bytes))) };
 }
 
-/** `withinMs`: how long the old addresses are waited for. */
-async function restart(account, withinMs) {
+/** `limits`: of the server; null: none. `withinMs`: how long the old addresses are waited for. */
+async function restart(limits, withinMs) {
   const paid = payment(scriptOf(PAID));
-  const server = await StubServer.start({
-    answer: async (method, [first]) => {
-      const admission = (await account?.admit(method, () => {})) ?? 'served';
-      if (admission !== 'served') throw new Error(admission);
-      return method === 'blockchain.transaction.get' && first === paid.txid ? paid.bytes.toString('hex') : undefined;
-    },
-  });
+  const server = await StubServer.start();
+  const account = limits && new CostAccount(limits, () => server.calls.get('blockchain.scripthash.subscribe') ?? 0);
+  server.answer = async (method, [first]) => {
+    const admission = (await account?.admit(method, () => {})) ?? 'served';
+    if (admission !== 'served') throw new Error(admission);
+    return method === 'blockchain.transaction.get' && first === paid.txid ? paid.bytes.toString('hex') : undefined;
+  };
   const folder = mkdtempSync(join(tmpdir(), 'restart-'));
   const memoryBefore = process.memoryUsage.rss();
   const adapter = new ElectrumAdapter({ chain: 'BTC', network: 'regtest', folder, list, servers: [server.url] });
@@ -113,5 +113,5 @@ async function restart(account, withinMs) {
 
 const WITHOUT_END_MS = 1_200_000;
 const unlimited = await restart(null, WITHOUT_END_MS);
-const limited = await restart(new CostAccount(ELECTRUMX_LIMITS), limitedMs);
+const limited = await restart(ELECTRUMX_LIMITS, limitedMs);
 process.stdout.write(`${JSON.stringify({ addresses, listed: LISTED, unlimited, limited })}\n`);
