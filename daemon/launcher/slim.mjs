@@ -66,24 +66,20 @@ function onlyForPartlyUsed(root) {
 export const neverLoadedPackages = (root) =>
   onlyForPartlyUsed(root).filter((folder) => folder !== folderOf(root, PARTLY_USED.name, root));
 
-/**
- * The files and folders of the partly used package, and of packages that only it needs, which the signer does not load.
- * Manifests and licences stay.
- */
+/** The files and folders of such packages. Manifests and licences stay. */
 function neverLoaded(root) {
-  const used = join(root, 'node_modules', PARTLY_USED.name, PARTLY_USED.file);
   const unusedIn = (folder) => {
     const entries = readdirSync(folder, { withFileTypes: true });
     const unused = entries.flatMap((entry) => {
       const path = join(folder, entry.name);
       // a package below this one is judged for itself
       if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : unusedIn(path);
-      return STAYS.test(entry.name) || path === used ? [] : [path];
+      return STAYS.test(entry.name) ? [] : [path];
     });
     const isWhole = unused.length === entries.length && unused.every((path) => dirname(path) === folder);
     return isWhole ? [folder] : unused;
   };
-  return onlyForPartlyUsed(root).flatMap(unusedIn);
+  return neverLoadedPackages(root).flatMap(unusedIn);
 }
 
 /** Deletes what is not needed below `root`/node_modules and returns the freed bytes; 0 in a clone. */
@@ -96,8 +92,7 @@ export function slim(root) {
       rmSync(path, { recursive: true, force: true });
       return sum + size;
     }, 0);
-  const packages = remove(neverLoaded(root));
-  return packages + remove(unusedFiles(modules));
+  return remove(neverLoaded(root)) + remove(unusedFiles(modules));
 }
 
 if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) {

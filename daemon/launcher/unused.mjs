@@ -20,7 +20,6 @@ const COMPILERS = [
   ),
   'better-sqlite3/deps',
   'better-sqlite3/src',
-  'better-sqlite3/binding.gyp',
 ];
 
 /** A package of which the signer loads one file, which needs no other package (daemon/wallet/signer/xmr/library.ts). */
@@ -52,7 +51,8 @@ export const isUnused = (path) => path.split('/node_modules/').some(isUnusedPlac
 function isUnusedPlace(place) {
   const parts = place.split('/');
   const [first, ...own] = place.startsWith('@') ? [parts.slice(0, 2).join('/'), ...parts.slice(2)] : parts;
-  if (own.length === 0 || (own.length === 1 && STAYS.test(own[0]))) return false;
+  // packages below this one are judged for themselves
+  if (own.length === 0 || own[0] === 'node_modules' || (own.length === 1 && STAYS.test(own[0]))) return false;
   if (first.startsWith('@types/') || COMPILERS.some((folder) => isIn(place, folder))) return true;
   if (first === PARTLY_USED.name) return !isIn(PARTLY_USED.file, own.join('/'));
   return (
