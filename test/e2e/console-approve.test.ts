@@ -17,7 +17,7 @@ import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import type { Operator } from '../support/operator.ts';
 import { openShop, PASSPHRASE } from '../support/shop.ts';
-import { busyClock } from './console-kit.ts';
+import { busyClock, endPlan } from './console-kit.ts';
 import { instead } from './stand-in.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -381,12 +381,7 @@ ${litecoin}`);
     expect((await forwards()).map(({ grant }) => grant)).toMatchObject([
       { asset: 'LTC', network: 'regtest', address: cold, feeSharePpm: 2_500, feeMax: '1000000', feeDay: '5000000' },
     ]);
-    await page.getByRole('link', { name: 'Change LTC' }).click();
-    await page.getByRole('button', { name: 'End the plan' }).click();
-    const again = page.locator('form', { hasText: 'Nothing is sent on any more' });
-    await again.getByRole('textbox', { name: 'Wallet passphrase' }).fill(PASSPHRASE);
-    await again.getByRole('button', { name: 'Yes, end it' }).click();
-    await page.getByText('Nothing is sent on', { exact: true }).waitFor();
+    await endPlan(page, PASSPHRASE);
     expect(await forwards()).toEqual([]);
     expect((await operator.call('forwarding.list', { business: 'Corner Coffee' })).plans).toEqual([]);
   });

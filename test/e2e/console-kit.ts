@@ -117,6 +117,16 @@ export async function shown(page: Page): Promise<void> {
   await until('the screen has read', async () => (await page.locator('.still').count()) === 0);
 }
 
+/** Ends the forwarding plan of LTC, from the list of plans. */
+export async function endPlan(page: Page, passphrase: string): Promise<void> {
+  await page.getByRole('link', { name: 'Change LTC' }).click();
+  await page.getByRole('button', { name: 'End the plan' }).click();
+  const again = page.locator('form', { hasText: 'Nothing is sent on any more' });
+  await again.getByRole('textbox', { name: 'Wallet passphrase' }).fill(passphrase);
+  await again.getByRole('button', { name: 'Yes, end it' }).click();
+  await page.getByText('Nothing is sent on', { exact: true }).waitFor();
+}
+
 /** Words of a German screen that only English has. */
 export async function englishIn(page: Page): Promise<string[]> {
   // the service's own words, which are marked as English, are left out

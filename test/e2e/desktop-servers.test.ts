@@ -19,6 +19,7 @@ import { hasChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { electron, menus, shown, windows } from '../unit/desktop/electron.ts';
+import { endPlan } from './console-kit.ts';
 import { type DesktopPage, openDesktop } from './desktop-kit.ts';
 
 vi.mock('electron', () => electron);
@@ -240,12 +241,7 @@ describe.skipIf(!isHere)(litecoindTitle('the desktop shell and a server'), () =>
     const { LTC: left } = (await merchant<{ LTC: number }>('GET', '/balance')).body;
     expect([left >= 2, left < 2.0001]).toEqual([true, true]);
 
-    await page.getByRole('link', { name: 'Change LTC' }).click();
-    await page.getByRole('button', { name: 'End the plan' }).click();
-    const again = page.locator('form', { hasText: 'Nothing is sent on any more' });
-    await again.getByRole('textbox', { name: 'Wallet passphrase' }).fill(PASSPHRASE);
-    await again.getByRole('button', { name: 'Yes, end it' }).click();
-    await page.getByText('Nothing is sent on', { exact: true }).waitFor();
+    await endPlan(page, PASSPHRASE);
     expect(await granted()).toEqual([]);
   });
 

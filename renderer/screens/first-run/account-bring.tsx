@@ -1,17 +1,15 @@
 /** The ways by which a key comes other than by typing: a file of the other wallet, or the code that it shows. */
-import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { Network } from '../../../daemon/domain/assets.ts';
 import { type Translate, useText } from '../../i18n.ts';
 import { Select } from '../../parts/controls.tsx';
 import { chainName } from '../../parts/names.ts';
-import { Notice, Still } from '../../parts/parts.tsx';
+import { Notice } from '../../parts/parts.tsx';
+import { Scan } from '../../parts/scan.tsx';
 import { accountsIn, type Offer } from './account-export.ts';
 import { FORM_TEXTS } from './account-forms.ts';
 import { readTyped, type Typed } from './account-reading.ts';
 import TEXTS from './account-texts.ts';
-
-/** The libraries of the codes are as large as the screen, and few need them. */
-const Camera = lazy(() => import('../../parts/camera.tsx'));
 
 const FILE_BYTES_MAX = 1_000_000;
 
@@ -61,11 +59,7 @@ export function Bring({ chain, network, onFound }: Props): ReactNode {
           </button>
         )}
       </div>
-      {isScanning && (
-        <Suspense fallback={<Still rows={1} />}>
-          <Camera onRead={take} onClose={() => setScanning(false)} />
-        </Suspense>
-      )}
+      {isScanning && <Scan onRead={take} onClose={() => setScanning(false)} />}
       {fault === 'large' && <Notice tone="bad" title={t('fileLarge')} />}
       {fault === 'none' && (
         <Notice tone="bad" title={t('fileNone', { coin: chainName(chain) })}>

@@ -1,9 +1,10 @@
 /** The keys in what another wallet wrote: a file of its export, or its code. They are read in this page, as typed ones are. */
 import type { Network } from '../../../daemon/domain/assets.ts';
-import { readTyped, type Typed } from './account-reading.ts';
+import { type Found, readTyped, type Typed } from './account-reading.ts';
 
 /** `typed`: what goes into the fields. `path`: of the account in its wallet; null: the text does not say. */
 export type Offer = { typed: Typed; path: string | null };
+type Candidate = Found & { typed: Typed };
 
 /** A wallet's whole export has some thousands. */
 const TEXTS_MAX = 20_000;
@@ -17,34 +18,34 @@ const WORDS = /^(?:[a-z]{3,}\s+){11,}[a-z]{3,}$/;
  * The accounts of a chain in a text: none, or each once. A private key or the words of a wallet in it are the only offer, so that they are
  * refused as typed ones are. A text without any account is offered as it is if it is a single word: the fields then say what is wrong.
  */
-export function accountsIn(text: string, chain: Typed['chain'], network: Network): Offer[] {
+export const accountsIn = (text: string, chain: Typed['chain'], network: Network): Offer[] =>
+  chosenIn(text, chain, network).map(({ typed, key }) => ({ typed, path: pathOf(key) }));
+
+const pathOf = (key: Found['key']): string | null => (key?.kind === 'secp256k1' && key.watch?.origin?.path) || null;
+
+function chosenIn(text: string, chain: Typed['chain'], network: Network): Candidate[] {
   const texts = textsIn(text);
-  const offer = (one: Partial<Typed>): Offer => {
+  const all = (chain === 'XMR' ? moneroIn(texts) : coinsIn(texts)).map((one): Candidate => {
     const typed: Typed = { chain, text: '', viewKey: '', form: null, ...one };
-    const { key } = readTyped(typed, network);
-    const origin = key?.kind === 'secp256k1' ? key.watch?.origin : null;
-    return { typed, path: origin?.path || null };
-  };
-  const faultOf = ({ typed }: Offer) => readTyped(typed, network).fault;
-  const all = (chain === 'XMR' ? moneroIn(texts) : coinsIn(texts)).map(offer);
-  const secret = all.find((one) => faultOf(one) === 'account.private');
+    return { typed, ...readTyped(typed, network) };
+  });
+  const secret = all.find(({ fault }) => fault === 'account.private');
   if (secret !== undefined) return [secret];
-  const sound = all.filter(({ typed }) => readTyped(typed, network).key !== null);
-  if (sound.length > 0) return distinct(sound, network);
-  const open = all.filter((one) => faultOf(one) === 'account.choose' || (chain === 'XMR' && faultOf(one) === null));
-  if (open.length > 0) return open.slice(0, 1);
-  const wrong = all.filter((one) => faultOf(one) !== null && faultOf(one) !== 'account.key');
-  return wrong.length > 0 ? wrong.slice(0, 1) : all.filter((one) => one.typed.text === text.trim());
+  const sound = distinct(all);
+  if (sound.length > 0) return sound;
+  const open = all.find(({ fault }) => fault === 'account.choose' || (chain === 'XMR' && fault === null));
+  const wrong = open ?? all.find(({ fault }) => fault !== null && fault !== 'account.key');
+  return wrong ? [wrong] : all.filter(({ typed }) => typed.text === text.trim());
 }
 
-/** The offers of different accounts; of the same account the one with its path in the wallet. */
-function distinct(offers: readonly Offer[], network: Network): Offer[] {
-  const found = new Map<string, Offer>();
-  for (const one of offers) {
-    const { key } = readTyped(one.typed, network);
+/** Different accounts; of the same account the text with its path in the wallet. */
+function distinct(candidates: readonly Candidate[]): Candidate[] {
+  const found = new Map<string, Candidate>();
+  for (const one of candidates) {
+    const { key } = one;
     if (key === null) continue;
     const name = key.kind === 'monero' ? key.publicSpendKey : `${key.publicKey} ${key.watch?.form}`;
-    if (found.get(name)?.path == null) found.set(name, one);
+    if (pathOf(found.get(name)?.key ?? null) === null) found.set(name, one);
   }
   return [...found.values()];
 }

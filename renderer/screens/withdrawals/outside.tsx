@@ -7,12 +7,12 @@ import { Field, Segments } from '../../parts/controls.tsx';
 import { groups, useTimes } from '../../parts/format.ts';
 import { Coin, Copy, Notice, Problem, Reason, Section, Still } from '../../parts/parts.tsx';
 import { base64Of, saveBytes } from '../../parts/save.ts';
+import { Scan } from '../../parts/scan.tsx';
 import { href } from '../../router.ts';
 import TEXTS from './outside-texts.ts';
 
-/** The libraries of the codes are as large as the screen, and few need them. */
+/** The library of the codes is as large as the screen, and few need it. */
 const Codes = lazy(() => import('./codes.tsx'));
-const Camera = lazy(() => import('../../parts/camera.tsx'));
 
 type Detail = Result<'withdrawal.show'>['withdrawal'];
 
@@ -206,11 +206,7 @@ type CodeProps = { signed: File | null; take(file: File | null): void; close(): 
 function SignedCode({ signed, take, close }: CodeProps): ReactNode {
   const t = useText(TEXTS);
   if (signed === null) {
-    return (
-      <Suspense fallback={<Still rows={1} />}>
-        <Camera onRead={(bytes) => take(new File([bytes], 'signed'))} onClose={close} />
-      </Suspense>
-    );
+    return <Scan onRead={(bytes) => take(new File([bytes], 'signed'))} onClose={close} />;
   }
   return (
     <div>
