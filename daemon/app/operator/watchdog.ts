@@ -3,6 +3,7 @@
  * made.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { type Message, message, type Value } from '../../domain/messages.ts';
 import { isSpendProblem } from '../../domain/spend-state.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE } from '../../domain/time.ts';
@@ -62,6 +63,7 @@ export async function tellUnconfirmed(app: App): Promise<void> {
     for (const { id, business_id } of late) {
       const { name: business } = app.directory.business(business_id);
       const text = message('withdrawal.unconfirmed', { business, id });
+      if (isDeepStrictEqual(openMessage(app, 'withdrawal.unconfirmed', `${id}`), text)) continue;
       await app.store.write((tx) => {
         // it may have been completed while others were told of
         if (withdrawalOf(tx, id).state !== 'broadcast') return;
