@@ -102,7 +102,7 @@ export function fenceContents(contents: WebContents, open: (address: string) => 
   });
 }
 
-/** Denies the console's own pages every permission but writing to the clipboard and the camera, all others every one, and every way to a network. */
+/** Lets the console's own pages write to the clipboard and use the camera. Denies everything else, and every way to a network. */
 export async function fenceSession(session: Session): Promise<void> {
   session.setPermissionRequestHandler((contents, permission, decide, details) => {
     const media = 'mediaTypes' in details ? (details.mediaTypes ?? []) : [];

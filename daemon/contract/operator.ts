@@ -220,8 +220,10 @@ export const OPERATOR = {
   'invoice.cancel': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
   'invoice.markPaid': changes(z.strictObject({ invoice: Text }), z.object({ invoice: InvoiceDetailShape })),
 
-  /** Asks for a withdrawal that refunds a paid invoice; it waits for an approval. Default: all that is left. */
-  /** `request`: the caller's own id of it: the same one gets the same withdrawal. */
+  /**
+   * Asks for a withdrawal that refunds a paid invoice; it waits for an approval. Default: all that is left. `request`: the caller's own id
+   * of it: the same one gets the same withdrawal.
+   */
   'invoice.refund': changes(
     z.strictObject({
       invoice: Text,

@@ -90,7 +90,8 @@ type Restored = { manifest: Manifest; unproved: string[] };
 
 /**
  * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `data_dir`, `store.newer`
- * (made by a newer release). `others`: accounts that the words do not give are taken, too. Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
+ * (made by a newer release). Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
+ * `others`: accounts that the words do not give are taken, too.
  */
 export async function restoreBackup(
   file: string,
@@ -187,7 +188,7 @@ const isMoving = (name: string): boolean =>
  * file. Without it, the restore was complete, and the files beside it may be newer than any backup.
  */
 async function isCutOff(dataDir: string, names: readonly string[]): Promise<boolean> {
-  const moving = names.filter((name) => isMoving(name));
+  const moving = names.filter(isMoving);
   const left = await Promise.all(moving.map((name) => exists(join(dataDir, name, DATABASE))));
   return left.some(Boolean);
 }

@@ -103,18 +103,19 @@ export function closePayment(app: App, tx: Tx, id: number): void {
 export function stopRun(app: App, tx: Tx, of: Pick<ForwardPlanRow, 'account_id' | 'asset'>, why: Message): void {
   const business_id = app.directory.businessOfAccount(of.account_id);
   const plan = tx.get(forwardPlanOf, { business_id, asset: of.asset });
-  if (!plan) return;
-  const { schedule, timeZone } = timesOf(app, plan);
-  note(tx, plan, { next_at: nextTry(schedule, app.now(), timeZone), run_at: null });
-  noteWaiting(app, tx, plan.id, why);
+  if (plan) endRun(app, tx, plan, why);
 }
 
 /** Ends a run of which nothing else is left: the plan tries again at its next time, or in an hour where it goes by its sum. */
 export function tryLater(app: App, tx: Tx, plan: ForwardPlanRow, why: Message): void {
-  if (!unchanged(tx, plan)) return;
+  const soon = plan.every === 'reached' ? app.now() + MS_PER_HOUR : undefined;
+  if (unchanged(tx, plan)) endRun(app, tx, plan, why, soon);
+}
+
+/** `soon`: when the plan tries again; absent: at its next time. */
+function endRun(app: App, tx: Tx, plan: ForwardPlanRow, why: Message, soon?: number): void {
   const { schedule, timeZone } = timesOf(app, plan);
-  const next_at = plan.every === 'reached' ? app.now() + MS_PER_HOUR : nextTry(schedule, app.now(), timeZone);
-  note(tx, plan, { next_at, run_at: null });
+  note(tx, plan, { next_at: soon ?? nextTry(schedule, app.now(), timeZone), run_at: null });
   noteWaiting(app, tx, plan.id, why);
 }
 

@@ -26,7 +26,7 @@ import { heldWithdrawals, openSpendsFor, type VersionRow, versionsOf } from '../
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
-import { isLoss, usdWorth, withReserve } from '../gas/finds.ts';
+import { isLossOf, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
@@ -231,10 +231,8 @@ function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: 
   const tank = app.store.get(accountById, { id: account.id })?.tank ?? 0;
   const fundFee = chain.spending.usualFee?.(feeAsset, rate) ?? 0n;
   const isCostly = ({ units, gas }: Place): boolean => {
-    if (fee === 0n) return false;
     const cost = fee + (gas > 0n ? fundFee : 0n);
-    const worth = (of: AssetId, amount: bigint) => usdWorth(app, business, assetOf(of), amount);
-    return isLoss({ usd: worth(asset, units), costUsd: worth(feeAsset, cost) });
+    return fee > 0n && isLossOf(app, business, [assetOf(asset), units], [assetOf(feeAsset), cost]);
   };
   const placeOf = (at: AddressFunds): Place => {
     const units = at.units[asset] ?? 0n;

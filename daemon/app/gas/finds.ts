@@ -101,7 +101,7 @@ export function findsOf(app: App, desk: Desk, feeRate: bigint): Find[] {
 }
 
 /** 1e-8 US dollars; null while there is no rate. */
-export function usdWorth(app: App, { network }: Business, asset: Asset, units: bigint): bigint | null {
+function usdWorth(app: App, { network }: Business, asset: Asset, units: bigint): bigint | null {
   const rate = app.rates.rate(network, asset.symbol, 'USD', app.now());
   return rate ? fiatFor(units, asset, rate.scaled) : null;
 }
@@ -117,6 +117,12 @@ export const isWorth = ({ usd, units, cost, costUsd, asset }: Find, minUsd: bigi
 /** Whether moving it costs as much as it is worth, where both are known. */
 export const isLoss = ({ usd, costUsd }: Pick<Find, 'usd' | 'costUsd'>): boolean =>
   usd !== null && costUsd !== null && usd <= costUsd;
+
+type Units = readonly [asset: Asset, units: bigint];
+
+/** The same of money and its fees, by the rates of now. */
+export const isLossOf = (app: App, business: Business, moved: Units, fees: Units): boolean =>
+  isLoss({ usd: usdWorth(app, business, ...moved), costUsd: usdWorth(app, business, ...fees) });
 
 /** The amount of coin that the tank lacks to fund these addresses, including the fees; 0: nothing. */
 export function missingFor({ tank, feeAsset }: Desk, finds: readonly Find[], fundFee: bigint): bigint {

@@ -8,7 +8,7 @@ import type { App } from '../app.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import type { Holder } from '../withdrawals/plan.ts';
 import { type CoinReserve, isTank } from '../withdrawals/tank-keeps.ts';
-import { assetsOf, type Desk, findsOf, isLoss, usdWorth, withReserve } from './finds.ts';
+import { assetsOf, type Desk, findsOf, isLoss, isLossOf, withReserve } from './finds.ts';
 import { FEE_MAX_FACTOR, leftOf } from './plans.ts';
 
 /**
@@ -47,10 +47,10 @@ function gasOfForwarded(app: App, { business, chain, account }: Holder, feeRate:
   const plans = app.store.all(forwardPlansOf, { business_id: business.id });
   for (const { asset } of plans.filter(({ chain_key, asset }) => chain_key === chain.key && isToken(asset))) {
     const fee = chain.spending.usualFee?.(asset, feeRate) ?? 0n;
-    const costUsd = usdWorth(app, business, assetOf(chain.spending.feeAsset), fee);
     for (const { address, units } of fundsOf(app.store, { chain, account, asset }, {}).balances()) {
-      const usd = usdWorth(app, business, assetOf(asset), units[asset] ?? 0n);
-      if (!isLoss({ usd, costUsd })) gas.set(address, (gas.get(address) ?? 0n) + withReserve(fee));
+      const moved = [assetOf(asset), units[asset] ?? 0n] as const;
+      if (isLossOf(app, business, moved, [assetOf(chain.spending.feeAsset), fee])) continue;
+      gas.set(address, (gas.get(address) ?? 0n) + withReserve(fee));
     }
   }
   return gas;
