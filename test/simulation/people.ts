@@ -130,13 +130,17 @@ export async function changeCoin(world: World): Promise<string> {
  */
 function judgeAddress(world: World, coin: UtxoChain, address: string): void {
   const network = world.network(coin);
-  const place = world.wallet.placeOf(coin, world.script(coin, address));
-  const index = Number(place?.split('/')[1] ?? Number.NaN);
+  const script = world.script(coin, address);
+  const index = Number(world.wallet.placeOf(coin, script)?.split('/')[1] ?? Number.NaN);
   if (Number.isNaN(index)) return;
   const ever = world.everGiven.get(coin) ?? new Set();
   world.everGiven.set(coin, ever);
   // of a whole folder that comes back older nothing but the chain tells what was given out since
-  const paidBefore = world.payments.some((one) => one.coin === coin && one.script === world.script(coin, address));
+  const isShown = (txid: string): boolean =>
+    network.own.blockOf(txid) !== null ||
+    network.own.mempool.has(txid) ||
+    (world.vanished.get(txid) ?? world.olderSince) > world.olderSince;
+  const paidBefore = world.payments.some((one) => one.coin === coin && one.script === script && isShown(one.txid));
   if (ever.has(index) && (paidBefore || !world.isBlind)) {
     throw new Fault(`${address} of ${coin}, index ${index}, was given out before`);
   }

@@ -52,6 +52,7 @@ export async function rollBack(world: World): Promise<string> {
   world.backups.length = 0;
   world.olderBackups.length = 0;
   world.isUnwarned = true;
+  world.olderSince = world.time.truth;
   world.isBlind ||= part !== 'database';
   // the wallet's own record comes back older, too
   if (!kept.includes('vault')) world.policyEnded = false;

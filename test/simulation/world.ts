@@ -131,6 +131,8 @@ export class World {
   readonly snapshots: Snapshot[] = [];
   /** The data directory came back older, and the service has not said so. */
   isUnwarned = false;
+  /** When it last did, in true time. */
+  olderSince = 0;
   /** It did in whole, with every record that the service keeps beside it. */
   isBlind = false;
   /** By coin: the indices of all addresses that any machine gave out. */
