@@ -120,7 +120,8 @@ export async function findAccounts(
 ): Promise<{ found: Discovery; added: Added }> {
   const added: Added = [];
   let { anew } = request;
-  let count = ACCOUNTS_FIRST;
+  // an interrupted search may have been of more
+  let count = anew ? ACCOUNTS_FIRST : Math.max(ACCOUNTS_FIRST, (await session.call('wallet.discovery', {})).accounts);
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const numbers = Array.from({ length: count }, (_, account) => account);
     const accounts = Object.fromEntries(

@@ -131,6 +131,8 @@ export const RECOVERY = {
       /** The highest paid index in each branch; -1: none. */
       used: z.array(HighestUsed.extend({ chain: z.enum(CHAINS), account_no: z.int() })),
       error: z.string().nullable(),
+      /** Of how many accounts the search is that can be continued, by a request that names at least as many; 0: none. */
+      accounts: z.int(),
       /** Added accounts whose past is still being read, and the height reached. */
       rescans: z.array(z.object({ chain: z.string(), height: z.int().nullable() })),
     }),

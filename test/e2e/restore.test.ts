@@ -53,7 +53,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
     expect(added).toMatchObject({ code: 0 });
     await node.pay([{ address: await address(0, 1), units: 2n * COIN }]);
     // an account that another copy of this wallet used, far out
-    await node.pay([{ address: await address(2, 40), units: 5n * COIN }]);
+    await node.pay([{ address: await address(2, 15), units: 5n * COIN }]);
     await node.mine(2);
   });
   afterAll(async () => {
@@ -105,7 +105,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
     try {
       const birthday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
       // the default, restores by twenties, derives ten times as many addresses
-      const far = ['--gap', '50', '--restores', '2'];
+      const far = ['--gap', '20', '--restores', '1'];
       const restore = ['restore', 'words', '--network', 'regtest', '--birthday', birthday, ...far, '--json'];
       const secrets = ['--words-file', wordsFile, '--passphrase-file', passphraseFile];
       const done = await cli(fresh.dataDir, [...restore, ...secrets]);
@@ -114,7 +114,7 @@ describe.skipIf(!hasLitecoind)(litecoindTitle('an operator who lost the machine'
       const { businesses, used } = JSON.parse(done.out);
       expect(used).toEqual([
         { chain: 'LTC', account_no: 0, receiving: 1, change: -1 },
-        { chain: 'LTC', account_no: 2, receiving: 40, change: -1 },
+        { chain: 'LTC', account_no: 2, receiving: 15, change: -1 },
       ]);
       expect(
         businesses.map((one: { account_no: number; balances: unknown }) => [one.account_no, one.balances]),

@@ -114,10 +114,12 @@ export class ChainSearch {
     const { knowsAccounts, areUsed } = this.#source;
     // of a source of blocks, in another order
     const known = areUsed && earlier?.asked === 0 ? undefined : earlier;
+    // the blocks that were read for fewer accounts are read again
+    const hasAll = known?.rows.length === this.#rows.length;
     try {
       await this.#derive(known);
       if (areUsed) await this.#readState(known?.asked ?? 0);
-      else await this.#readBlocks(known?.checkpoint ?? null);
+      else await this.#readBlocks((hasAll && known?.checkpoint) || null);
       this.progress.done = !this.#signal.aborted;
       this.progress.near = this.progress.done;
     } finally {
@@ -137,9 +139,8 @@ export class ChainSearch {
       if (used >= 0) this.#told.used({ account: row.account, branch: row.branch, index: used });
     }
     const listed = earlier?.listed ?? [];
-    const of = earlier
-      ? sizeOf(listed.map(([, , from, to]) => ({ from, to })))
-      : sizeOf(this.#rows.flatMap((row) => first(row)));
+    const added = this.#rows.slice(earlier?.rows.length ?? 0);
+    const of = sizeOf([...listed.map(([, , from, to]) => ({ from, to })), ...added.flatMap((row) => first(row))]);
     this.progress.derived = { done: 0, of };
     for (const [account, branch, from, to] of listed) {
       const rows = this.#rows.filter((row) => row.account === account && row.branch === branch);

@@ -31,6 +31,8 @@ export type ListedRange = [account: number, branch: Branch, from: number, to: nu
 
 const SearchRecord = z.object({
   search: z.string(),
+  /** Of how many accounts it is. */
+  accounts: z.int(),
   at: z.number(),
   chains: z.partialRecord(z.enum(CHAINS), ChainRecord),
 });
@@ -38,27 +40,41 @@ export type SearchRecord = z.infer<typeof SearchRecord>['chains'];
 
 /** Where a search keeps how far it has come. */
 export type SearchMemory = {
-  /** Of the same search; null: there is none, or an old one. */
+  /** Of the same search, or of one over the first of the same accounts; null: there is none, or an old one. */
   read(): SearchRecord | null;
   write(chains: SearchRecord): Promise<void>;
 };
 
-/** The same for two requests that search the same. */
-export const searchOf = (request: DiscoveryRequest): string =>
-  createHash('sha256').update(JSON.stringify(request)).digest('hex');
+const accountsOf = ({ accounts }: DiscoveryRequest): number =>
+  Math.max(0, ...Object.values(accounts).map(({ length }) => length));
+
+/** The same for two requests that search the same in the first accounts. */
+export function searchOf(request: DiscoveryRequest, accounts = accountsOf(request)): string {
+  const first = Object.entries(request.accounts).map(([chain, keys]) => [chain, keys.slice(0, accounts)]);
+  const text = JSON.stringify({ ...request, accounts: Object.fromEntries(first) });
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function storedRecord({ store, now }: App): z.infer<typeof SearchRecord> | null {
+  const row = store.get(settingOf, { key: SETTING });
+  const stored = row ? SearchRecord.safeParse(JSON.parse(row.value)).data : undefined;
+  return stored && Math.abs(now() - stored.at) <= KEPT_MS ? stored : null;
+}
+
+/** Of how many accounts the search is that can be continued; 0: none. */
+export const accountsSearched = (app: App): number => storedRecord(app)?.accounts ?? 0;
 
 export function storedSearch(app: App, request: DiscoveryRequest): SearchMemory {
-  const search = searchOf(request);
+  const accounts = accountsOf(request);
   return {
     read() {
-      const row = app.store.get(settingOf, { key: SETTING });
-      const stored = row ? SearchRecord.safeParse(JSON.parse(row.value)).data : undefined;
-      if (!stored || stored.search !== search || Math.abs(app.now() - stored.at) > KEPT_MS) return null;
-      return stored.chains;
+      const stored = storedRecord(app);
+      if (!stored || stored.accounts > accounts) return null;
+      return stored.search === searchOf(request, stored.accounts) ? stored.chains : null;
     },
     async write(chains) {
       const now = app.now();
-      const value = JSON.stringify({ search, at: now, chains });
+      const value = JSON.stringify({ search: searchOf(request), accounts, at: now, chains });
       await app.store.write((tx) => tx.run(saveSetting, { key: SETTING, value, updated_at: now }));
     },
   };

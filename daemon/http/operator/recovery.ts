@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { areSkippedWatched } from '../../app/addresses/skipped.ts';
 import { lastDrill, noteDrill } from '../../app/operator/doctor.ts';
 import { clientsOf } from '../../app/operator/lists.ts';
+import { accountsSearched } from '../../app/recovery/discovery-record.ts';
 import { quarantineOf } from '../../app/recovery/quarantine.ts';
 import { rescansUnderWay } from '../../app/recovery/rescan.ts';
 import { sleepingKeys } from '../../app/recovery/sleeping-keys.ts';
@@ -48,6 +49,7 @@ export const RECOVERY_METHODS: Methods = {
   },
   'wallet.discovery': ({ app, extra }) => ({
     ...(extra.discovery() ?? { running: false, resumed: false, chains: [], used: [], error: null }),
+    accounts: accountsSearched(app),
     rescans: rescansUnderWay(app),
   }),
   'backup.drill': async ({ app, extra }, { file }) => {

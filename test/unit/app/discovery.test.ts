@@ -1,11 +1,17 @@
 /** The search for used accounts of a chain whose addresses are asked for: how far it looks behind the jumps of restores. */
 import { describe, expect, it, vi } from 'vitest';
 import { AccountDiscovery } from '../../../daemon/app/recovery/account-discovery.ts';
-import type { SearchMemory, SearchRecord } from '../../../daemon/app/recovery/discovery-record.ts';
+import {
+  accountsSearched,
+  type SearchMemory,
+  type SearchRecord,
+  storedSearch,
+} from '../../../daemon/app/recovery/discovery-record.ts';
 import type { ChainAdapter, ScriptList } from '../../../daemon/chains/adapter.ts';
 import { progressText } from '../../../daemon/cli/restore-words.ts';
 import type { AccountKey, Branch, Checkpoint } from '../../../daemon/domain/chain.ts';
 import { INDICES_JUMPED } from '../../../daemon/domain/indices.ts';
+import { Bench } from './bench.ts';
 
 const GAP = 20;
 /** Fewer than are allowed for, since each costs time. */
@@ -148,6 +154,67 @@ describe('a search that was interrupted', () => {
     };
     return { open, read, reached };
   }
+});
+
+/** The search of the first two accounts finds the second one used, and one of all three goes on with it. */
+describe.each([true, false])('a search of more accounts (asked for addresses: %s)', (isAsked) => {
+  it('goes on with that of fewer, and asks for no address twice', async () => {
+    const paid = [scriptOf(0, 0, 3), scriptOf(1, 0, 5), scriptOf(1, 1, 2), scriptOf(2, 0, 1)];
+    let stored: SearchRecord | null = null;
+    const memory: SearchMemory = {
+      read: () => stored,
+      write: async (chains) => {
+        stored = JSON.parse(JSON.stringify(chains));
+      },
+    };
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock++ * 10_000);
+    const asked: string[] = [];
+    const open = (_: unknown, __: unknown, list: ScriptList): ChainAdapter => {
+      const chain = chainOf(list, paid, isAsked);
+      const areUsed = async (scripts: readonly Uint8Array[], signal: AbortSignal) => {
+        asked.push(...scripts.map(String));
+        return chain.areUsed!(scripts, signal);
+      };
+      return isAsked ? { ...chain, areUsed } : chain;
+    };
+    const used = async (accounts: readonly AccountKey[]) => {
+      const discovery = new AccountDiscovery({ ...REQUEST, accounts: { BTC: [...accounts] } }, open, memory);
+      await discovery.done;
+      expect(discovery.state).toMatchObject({ error: null, running: false });
+      return discovery.state;
+    };
+    expect((await used(keys.slice(0, 2))).used.map(({ account_no }) => account_no)).toEqual([0, 1]);
+    expect(asked.length > 0).toBe(isAsked);
+    expect(await used(keys)).toMatchObject({
+      resumed: true,
+      used: [
+        { account_no: 0, receiving: 3, change: -1 },
+        { account_no: 1, receiving: 5, change: 2 },
+        { account_no: 2, receiving: 1, change: -1 },
+      ],
+    });
+    expect(new Set(asked).size).toBe(asked.length);
+    vi.restoreAllMocks();
+  });
+});
+
+it('keeps a search for the same keys, and for more of the same', async () => {
+  const bench = await Bench.open();
+  const key = (name: string): AccountKey => ({ xpub: name }) as unknown as AccountKey;
+  const of = (...names: string[]) => storedSearch(bench.app, { ...REQUEST, accounts: { BTC: names.map(key) } });
+  const chains: SearchRecord = { BTC: { listed: [], rows: [], checkpoint: null, asked: 7 } };
+  expect(accountsSearched(bench.app)).toBe(0);
+  await of('a', 'b').write(chains);
+  expect(accountsSearched(bench.app)).toBe(2);
+  expect(of('a', 'b').read()).toEqual(chains);
+  expect(of('a', 'b', 'c').read()).toEqual(chains);
+  expect(of('a').read()).toBeNull();
+  expect(of('a', 'other', 'c').read()).toBeNull();
+  expect(storedSearch(bench.app, { ...REQUEST, gap: 21, accounts: { BTC: [key('a'), key('b')] } }).read()).toBeNull();
+  bench.advance(8 * 86_400_000);
+  expect([of('a', 'b').read(), accountsSearched(bench.app)]).toEqual([null, 0]);
+  bench.app.store.close();
 });
 
 it('waits before it asks a node again that is at its tip and does not know its mempool yet', async () => {

@@ -7,8 +7,8 @@ type Used = { chain: 'LTC'; account_no: number; receiving: number; change: numbe
 const used = (...accounts: number[]): Used[] =>
   accounts.map((account_no) => ({ chain: 'LTC', account_no, receiving: 5 + account_no, change: -1 }));
 
-/** A service whose search is in one of these states at each look. */
-function serviceOf(states: readonly { near: boolean; running: boolean; used: Used[] }[]) {
+/** A service whose search is in one of these states at each look. `interrupted`: of how many accounts the one before it was. */
+function serviceOf(states: readonly { near: boolean; running: boolean; used: Used[] }[], interrupted = 0) {
   const log: string[] = [];
   let looks = 0;
   let accounts = 0;
@@ -39,13 +39,20 @@ function serviceOf(states: readonly { near: boolean; running: boolean; used: Use
           done: !state.running,
         },
       ];
-      return { running: state.running, resumed: false, chains, used: state.used, error: null, rescans: [] };
+      const { running, used: found } = state;
+      return { running, resumed: false, chains, used: found, error: null, accounts: interrupted, rescans: [] };
     },
   };
   const words = { account: () => ({}) };
-  const request = { network: 'regtest', birthday: '', gap: 20, restores: 1, anew: true };
-  const find = () =>
-    findAccounts(session as never, words as never, { ...request, name: 'Found', wait: 60 } as never, request as never);
+  const find = (anew = true) => {
+    const request = { network: 'regtest', birthday: '', gap: 20, restores: 1, anew };
+    return findAccounts(
+      session as never,
+      words as never,
+      { ...request, name: 'Found', wait: 60 } as never,
+      request as never,
+    );
+  };
   return { log, find };
 }
 
@@ -78,4 +85,15 @@ it('says nothing of a rest where the search is over at once', async () => {
   const { log, find } = serviceOf([{ near: true, running: false, used: used(0) }]);
   await find();
   expect(log).toEqual(['search 21 true', 'add 0 {"LTC":{"receiving":5,"change":-1}}', 'key']);
+});
+
+it('goes on with an interrupted search of more accounts than the first', async () => {
+  const states = [{ near: true, running: false, used: used(0, 2) }];
+  const again = serviceOf(states, 23);
+  await again.find(false);
+  expect(again.log[0]).toBe('search 23 false');
+  expect(again.log.filter((line) => line.startsWith('search'))).toHaveLength(1);
+  const anew = serviceOf(states, 23);
+  await anew.find();
+  expect(anew.log[0]).toBe('search 21 true');
 });
