@@ -89,6 +89,8 @@ export type StoreOptions = UpgradeOptions & {
 };
 
 export class Store implements Reader {
+  /** The content of an empty database in memory, once one was made. */
+  static #empty: Buffer | null = null;
   readonly #db: Database.Database;
   readonly #lock: Database.Database | null;
   readonly #reserve: Reserve | null;
@@ -153,8 +155,10 @@ export class Store implements Reader {
 
   /** Opens a database that is lost with the process: an empty one, or a copy of the `content` of another one. */
   static async inMemory(content?: Buffer): Promise<Store> {
-    const db = new Database(content ?? ':memory:');
+    const db = new Database(content ?? Store.#empty ?? ':memory:');
     migrate(db);
+    // a copy takes a thirtieth of the time
+    if (!content) Store.#empty ??= db.serialize();
     rememberLately(db);
     return new Store(db, null, null);
   }
