@@ -116,15 +116,6 @@ export const SEEDS: readonly Row[] = [
   { seed: 76004, steps: 100, kind: 'core' },
   // another machine pays with a coin that is found only when blocks are read again
   { seed: 92023, steps: 130, kind: 'core' },
-  // a payment is gone for ever before a whole older disk comes back: nothing tells that its address was given out
-  {
-    seed: 93010,
-    steps: 160,
-    kind: 'core',
-    also: 'snapshot:4,roll back:2,heed:6,twin:6',
-  },
-  // an older database has lost an approval that the signer's journal remembers
-  { seed: 94047, steps: 190, kind: 'core' },
   // an account chain's wallet is on a second machine, too, which pays what the first one was asked for
   {
     seed: 9302,
