@@ -2,7 +2,8 @@
  * Payments to ourselves on an account chain: collecting a deposit address into the tank, and funding it with gas before.
  * Each is a separate spend, which pays no withdrawal.
  *
- * Invariant: at most one of them is open for an address. So each can be begun again after a crash, and is done once.
+ * Invariant: at most one of each is open for an address, and both only where the collection lacks gas. So each can be begun again after a
+ * crash, and is done once.
  */
 import type { AssetId } from '../../domain/assets.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
@@ -18,11 +19,12 @@ import { namedFeeAsset, type StoredOwn } from './sign.ts';
 
 /**
  * `fund`: sends `units` of the chain's coin from the tank to the address. The holder's asset is the one that is sent. `forwards`: the token
- * that the address sends on with it, under a forwarding plan; absent: a gas plan pays for it.
+ * that the address sends on with it, under a forwarding plan; absent: a gas plan pays for it. `refills`: for a collection that is open and
+ * lacks gas.
  */
 export type OwnTransfer =
   | { purpose: 'collect'; at: OwnAddressRow }
-  | { purpose: 'fund'; at: OwnAddressRow; units: bigint; forwards?: AssetId };
+  | { purpose: 'fund'; at: OwnAddressRow; units: bigint; forwards?: AssetId; refills?: true };
 
 /**
  * Plans a payment to ourselves. Throws `Rejected` as a payment does, and `spend.open` if one is open for the address.
@@ -34,7 +36,7 @@ export async function prepareOwn(
   fees: Pick<PlanRequest, 'feeRate' | 'feeMax'>,
 ): Promise<Planned> {
   assert(holder.chain.adapter.accountBased, 'an account chain');
-  needNoneOpen(app.store, holder, transfer.at.address);
+  needNoneOpen(app.store, holder, transfer);
   const own = ownAddressOf(transfer.at);
   if (transfer.purpose === 'collect') return prepare(app, holder, { ...fees, payouts: [], from: own });
   assert(holder.asset === holder.chain.spending.feeAsset, 'an address is funded with the coin that pays for fees');
@@ -53,7 +55,7 @@ export function claimTransfer(
   { planned, transfer, approved }: { planned: Planned; transfer: OwnTransfer; approved: StoredOwn },
 ): number {
   const { purpose, at } = transfer;
-  needNoneOpen(tx, holder, at.address);
+  needNoneOpen(tx, holder, transfer);
   const versionId = claimOwn(app, tx, holder, planned, {
     purpose,
     subject: at.address,
@@ -81,8 +83,11 @@ export function ownIntent(holder: Holder, { uuid, feeMax, coins }: Pick<Intent, 
   };
 }
 
-function needNoneOpen(reader: Reader, { chain }: Holder, address: string): void {
-  const [open] = reader.all(openSpendsFor, { subject: address, chain_key: chain.key });
+function needNoneOpen(reader: Reader, { chain }: Holder, transfer: OwnTransfer): void {
+  const { address } = transfer.at;
+  const refills = transfer.purpose === 'fund' && transfer.refills;
+  const all = reader.all(openSpendsFor, { subject: address, chain_key: chain.key });
+  const open = all.find(({ purpose }) => !refills || purpose === 'fund');
   if (open)
     throw new Rejected('spend.open', `Address ${address} has an open payment to ourselves already (${open.purpose})`);
 }

@@ -32,9 +32,9 @@ import { endUnsigned } from './outside.ts';
 import { COLLECT_FIRST, isForCollecting, paymentOf, whyNotNow } from './payment.ts';
 import { holderOf, isOutside, Overtaken, prepare } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { expire, saveWithdrawal, withdrawalOf } from './rows.ts';
+import { expire, noteProblem, saveWithdrawal, withdrawalOf } from './rows.ts';
 import { send, unseenVersions } from './send.ts';
-import { isForLater, noteProblem, signClaimed } from './sign.ts';
+import { isForLater, signClaimed } from './sign.ts';
 
 const CLAIMED_PER_PASS_MAX = 100;
 const EXPIRED_PER_PASS_MAX = 1_000;

@@ -16,7 +16,7 @@ import { endIn, raiseIn } from '../alerts.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import type { SignedVersion } from './facts.ts';
-import { noteProblem } from './sign.ts';
+import { noteProblem } from './rows.ts';
 
 const NOT_SENT = 'withdrawal.not_sent';
 /** How nodes (Nethermind last) say that a block has a transaction with the same nonce. */

@@ -5,12 +5,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected } from '../../domain/errors.ts';
-import { message } from '../../domain/messages.ts';
+import { message, messageOf, type Value } from '../../domain/messages.ts';
 import { isOpen, stepWithdrawal, type WithdrawalEvent, type WithdrawalState } from '../../domain/withdrawal.ts';
 import { stepInbox } from '../../store/queries/policies.ts';
 import {
   payoutsOf,
   type SpendRow,
+  setVersionProblem,
   spendById,
   updateWithdrawal,
   type VersionRow,
@@ -122,4 +123,10 @@ function reopenDeposit(app: App, tx: Tx, row: WithdrawalRow): void {
 /** Ends a withdrawal that waited too long for a decision or for the signer. */
 export function expire(app: App, tx: Tx, row: WithdrawalRow): void {
   applyEvent(app, tx, row, 'expire', { reason: message('ended.expired'), deadline_at: null, problem: null });
+}
+
+/** Stores why a version is not signed or not sent yet. Writes only what is new. */
+export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value): void {
+  const problem = messageOf(why);
+  if (!isDeepStrictEqual(was, problem)) tx.run(setVersionProblem, { id, problem });
 }

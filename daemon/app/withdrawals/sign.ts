@@ -4,12 +4,11 @@
  * Invariant: the signer gets the same stored plan until its bytes are stored, so that a crash in between changes
  * nothing. Bytes that could not be stored are dropped, never sent.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { KeptTransactions } from '../../chains/spending.ts';
 import type { AssetId } from '../../domain/assets.ts';
 import { networkOf } from '../../domain/chain.ts';
 import { assert, Rejected, Unavailable } from '../../domain/errors.ts';
-import { message, messageOf, reasonOf, type Value } from '../../domain/messages.ts';
+import { message, messageOf, reasonOf } from '../../domain/messages.ts';
 import { shareOf } from '../../domain/money.ts';
 import type { SignedSpend, SpendPlan } from '../../domain/spend.ts';
 import { isSigned } from '../../domain/withdrawal.ts';
@@ -17,7 +16,6 @@ import { keepPrevious, previousTx } from '../../store/queries/previous.ts';
 import {
   payoutsOf,
   type SpendRow,
-  setVersionProblem,
   signVersion,
   type VersionRow,
   versionById,
@@ -40,7 +38,8 @@ import { keepKeyImages } from './key-images.ts';
 import { isInOrder, keyState } from './keys.ts';
 import { type Holder, holderOf, isOutside } from './plan.ts';
 import { whyUncovered } from './refund-cover.ts';
-import { applyEvent, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { applyEvent, noteProblem, paidBy, saveWithdrawal, spendOf, withdrawalOf } from './rows.ts';
+import { forgetSame, settleSame } from './same-transaction.ts';
 import { readPlan } from './stored-plan.ts';
 
 const PREVIOUS_TIMEOUT_MS = 20_000;
@@ -113,7 +112,7 @@ export async function signClaimed(app: App, spend: SpendRow, versionId: number):
   }
   await app.store.write((tx) => {
     if ('previous' in unsigned) keepAll(tx, holder, unsigned.previous);
-    storeSigned(app, tx, versionId, signed);
+    storeSigned(app, tx, holder.chain, versionId, signed);
   });
 }
 
@@ -233,7 +232,7 @@ function withRaised(row: WithdrawalRow, raised: Raised): WithdrawalRow {
 }
 
 /** Stores signed bytes, unless another decision was made meanwhile: then they are dropped. */
-function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): void {
+function storeSigned(app: App, tx: Tx, chain: ChainRuntime, versionId: number, signed: SignedSpend): void {
   const version = tx.get(versionById, { id: versionId });
   if (!version || version.txid !== null) return;
   const payouts = tx.all(payoutsOf, { version_id: version.id });
@@ -244,11 +243,12 @@ function storeSigned(app: App, tx: Tx, versionId: number, signed: SignedSpend): 
   }
   const { txid, raw, fee, size, proof = null } = signed;
   const fields = { id: version.id, txid, raw, fee, size, proof, signed_at: app.now() };
+  const wasKnown = forgetSame(tx, version, txid);
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   keepKeyImages(app, tx, version.chain_key, signed.keyImages ?? {});
   markSigned(app, tx, version, fee);
-  const { chain_key } = version;
-  tx.afterCommit(() => app.wake.withdrawals(chain_key));
+  if (wasKnown) settleSame(app, tx, chain, txid);
+  tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
 /** Marks the withdrawals of a version that is signed from now on. `fee`: of its transaction, smallest units. */
@@ -306,12 +306,6 @@ function refused(app: App, tx: Tx, versionId: number, error: Rejected): void {
 function dropUnsigned(app: App, tx: Tx, versionId: number): void {
   const version = tx.get(versionById, { id: versionId });
   if (version && version.txid === null) dropPlan(app, tx, version);
-}
-
-/** Stores why a version is not signed or not sent yet. Writes only what is new. */
-export function noteProblem(tx: Tx, { id, problem: was }: VersionRow, why: Value): void {
-  const problem = messageOf(why);
-  if (!isDeepStrictEqual(was, problem)) tx.run(setVersionProblem, { id, problem });
 }
 
 /** Whether an error is temporary, so that the same can be tried again later. */

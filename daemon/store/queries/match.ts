@@ -1,6 +1,6 @@
 /** Statements with which a restored appliance finds and takes over transactions that were made after its backup. */
 import { sql } from 'kysely';
-import { sqlite, statement } from '../statement.ts';
+import { remove, sqlite, statement } from '../statement.ts';
 import type { VersionRow } from './withdrawals.ts';
 
 /**
@@ -47,6 +47,9 @@ export const insertMatched = statement(
       problem: null,
     }),
 );
+
+/** Forgets a version that was signed elsewhere. */
+export const dropMatched = remove('spend_version', 'id');
 
 /** Marks a credit as change of a transaction of ours. The next sync counts it. */
 export const markOwnChange = statement((p: { id: number }) =>

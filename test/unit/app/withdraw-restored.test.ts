@@ -309,6 +309,41 @@ describe.each(FAMILIES)('$name: a payment after a backup that nothing in it expl
   });
 });
 
+describe.each(FAMILIES)('$name: everything, sent after a backup that knew nothing of it', (family) => {
+  it('is paid by the same transaction once the chain has lost that, and it is asked for again', async () => {
+    const before = await family.open();
+    const { coin } = before.chain;
+    await before.deposits([coin], 1 + family.lockBlocks);
+    const backup = before.moment();
+    const address = before.recipient();
+    const id = await before.withdraw(null, address);
+    await before.round();
+    const [{ txid, raw } = { txid: null, raw: null }] = before.versions(id);
+    await before.app.store.close();
+
+    const pay: PayBench = await backup();
+    await pay.app.store.write((tx) => beginQuarantine(tx, { made_at: 'then' }, pay.bench.at, JUMP));
+    await deriveAllSkipped(pay);
+    await pay.chain.take(raw!);
+    await pay.round();
+    await takeOver(pay.app);
+    await pay.chain.forget(txid!);
+    await pay.round();
+    const again = await pay.withdraw(null, address);
+    await pay.round();
+    expect([pay.row(again).state, pay.row(again).problem]).toEqual(['broadcast', null]);
+    expect(pay.versions(again).map((one) => one.txid)).toEqual([txid]);
+    expect(pay.chain.waiting()).toEqual([txid]);
+    await pay.chain.mine(1 + family.lockBlocks);
+    await pay.round();
+    expect(pay.row(again)).toMatchObject({ state: 'completed', txid });
+    expect(pay.chain.paidTo(address)).toEqual([txid]);
+    expect(pay.available()).toBe(pay.chain.unspent());
+    const unknown = { sql: "SELECT count(*) n FROM spend WHERE purpose = 'unknown'", bind: () => [] };
+    expect(pay.app.store.get(unknown as never, {})).toEqual({ n: 0 });
+  });
+});
+
 describe.each(FAMILIES.filter(({ hasCoins }) => hasCoins))('$name: a payment after a backup', (family) => {
   it('whose bytes nobody has any more is approved anew, and conflicts with what was sent', async () => {
     const { pay, paid } = await restored(family);
