@@ -23,6 +23,7 @@ import { type Holder, Overtaken } from '../withdrawals/plan.ts';
 import { type Desk, desksOf, type Find, findsOf, isWorth, withReserve } from './finds.ts';
 import { neededFor, waitingAt } from './needed.ts';
 import { endPlan, isHour, leftOf, notePlan, useOfPlan } from './plans.ts';
+import { collectionsWithoutGas } from './refill.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
 import { type Blocked, movable } from './tank.ts';
 import { payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
@@ -80,6 +81,10 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
   if (!desk) return null;
   let why = await hurry(app, desk, plan, feeRate);
   if (plan.halted) return why ?? message('gas.stopped');
+  for (const { at, units } of collectionsWithoutGas(app, desk)) {
+    const refill = { purpose: 'fund', at, units: withReserve(units), refills: true } as const;
+    why = (await fund(app, desk, refill, feeRate)) ?? why;
+  }
   const { finds, blocked } = await movable(desk, findsOf(app, desk, feeRate));
   await tellBlocked(app, desk, blocked);
   const waiting = waitingAt(app, desk);
