@@ -24,12 +24,14 @@ const spender = parsed(
 );
 const bytesOf = (txid: string): Buffer | undefined => [parent, spender].find((one) => one.txid === txid)?.raw;
 
+/** The scripts of our addresses, whose ids begin with that of `TARGET`. */
+let targets: Buffer[];
 const list = {
-  targetIdOf: (one: Uint8Array) => (script.equals(one) ? TARGET : undefined),
+  targetIdOf: (one: Uint8Array) => TARGET + targets.findIndex((target) => target.equals(one)) || undefined,
   isOurCoin: () => false,
   coin: () => undefined,
   coinsOf: () => [],
-  page: () => [{ id: TARGET, script }],
+  page: (above: number) => [{ id: above + 1, script: targets[above] }],
 } as unknown as ScriptList;
 /** With a block of a coinbase and the parent. */
 const headers = {
@@ -46,13 +48,18 @@ let unstored: UnstoredTransactions;
 let blockHash: string;
 beforeEach(() => {
   blockHash = 'a block';
+  targets = [script];
   unstored = new UnstoredTransactions('BTC', list);
 });
 
-/** Reads the script's history from a server, and tells what is known then. */
-async function told(history: { txid: string; height: number }[], over: Partial<Server> = {}): Promise<MatchResult> {
+/** Reads the history of one of our scripts from a server, and tells what is known then. */
+async function told(
+  history: { txid: string; height: number }[],
+  over: Partial<Server> = {},
+  id = TARGET,
+): Promise<MatchResult> {
   const server = {
-    statuses: new Map([['hash', 'status']]),
+    statuses: new Map([[`hash ${id}`, 'status']]),
     tip: { height: 10 },
     isOrdered: false,
     history: async () => history,
@@ -69,7 +76,7 @@ async function told(history: { txid: string; height: number }[], over: Partial<S
     scripts: { settle: () => {} } as unknown as Scripts,
     listener: { wake: () => {}, log: () => {}, bug: () => {}, alert: () => {}, leftOut: () => {} },
   });
-  const watched = { id: TARGET, hash: 'hash', txids: [], news: 0, touches: 0 } as unknown as Script;
+  const watched = { id, hash: `hash ${id}`, txids: [], news: 0, touches: 0 } as unknown as Script;
   await reader.take(server, watched, { height: 10 } as Tip);
   const found: MatchResult = { credits: [], spends: [] };
   for (const held of unstored.all()) unstored.tell(held, ({ hash }) => hash === blockHash, found);
@@ -111,4 +118,25 @@ it('a payment in a block, however many unconfirmed ones a server invented before
   await told(invented, { transaction: async (txid: string) => raws.get(txid) as Buffer });
   const { credits } = await told([{ txid: parent.txid, height: HEIGHT }]);
   expect(credits.filter(({ txid }) => !raws.has(txid))).toMatchObject([{ id: `${parent.txid}:0` }]);
+});
+
+it.each([
+  ['', 0],
+  [', and more than is kept of it', 60],
+])('what a waiting transaction pays to an address that was derived since%s', async (_, others) => {
+  targets = [Buffer.from(strangerScript('BTC'))];
+  const [early] = targets as [Buffer];
+  const coin = { outpoint: `${parent.txid}:0`, units: 8_000n };
+  const nobody = Array.from({ length: others }, () => ({ script: Buffer.alloc(22, 9), units: 1n }));
+  const both = parsed(payFrom('BTC', coin, [{ script: early, units: 4_000n }, { script, units: 3_000n }, ...nobody]));
+  const transaction = async (txid: string) => (txid === both.txid ? both.raw : parent.raw);
+  const waiting = { txid: both.txid, height: 0 };
+  const ids = ({ credits }: MatchResult) => credits.map(({ id }) => id);
+  expect(ids(await told([waiting], { transaction }))).toEqual([`${both.txid}:0`]);
+  targets.push(script);
+  // it spends a coin of that address, too
+  const history = others > 0 ? [] : [{ txid: parent.txid, height: 0 }];
+  await told(history, { transaction }, TARGET + 1);
+  const found = await told([...history, waiting], { transaction }, TARGET + 1);
+  expect(ids(found).filter((id) => id.startsWith(both.txid))).toEqual([`${both.txid}:0`, `${both.txid}:1`]);
 });

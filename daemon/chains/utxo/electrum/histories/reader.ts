@@ -11,7 +11,7 @@ import { inParallel } from '../../../../kit/async.ts';
 import { reversedHex, sha256d } from '../../../../kit/bytes.ts';
 import type { ListedScript, ScriptList } from '../../../adapter.ts';
 import { slices } from '../../../slices.ts';
-import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../../block.ts';
+import { type ParsedTransaction, ParseError, parseAnyTransaction, parseTransaction } from '../../block.ts';
 import type { UtxoChain } from '../../params.ts';
 import { BadProof, DepthNeeded, type MerkleClaim, treeDepth, verifyMerkle } from '../headers/merkle.ts';
 import type { HeaderSync } from '../headers/sync.ts';
@@ -236,7 +236,10 @@ export class HistoryReader {
       const belonging = await this.#belongs(server, script, fetched.transaction, named);
       if (belonging !== 'yes') return belonging === 'no' ? 'stray' : 'failed';
       ({ bytes } = fetched);
-      one = this.#unstored.get(txid) ?? this.#unstored.add(txid, fetched.transaction, fetched.bytes);
+      one = this.#unstored.add(txid, fetched.transaction, fetched.bytes);
+    } else if (one.raw && !one.mentions.has(script.hash)) {
+      // the script may be one that was derived since
+      one = this.#unstored.add(txid, parseTransaction(one.raw, this.#chain), one.raw);
     }
     one.mentions.add(script.hash);
     held.add(txid);

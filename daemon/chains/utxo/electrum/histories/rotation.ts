@@ -59,6 +59,8 @@ export class Rotation {
   readonly #stop = new AbortController();
   #hurry: AbortController = new AbortController();
   #rescanning = false;
+  /** Whether the watched scripts are still to be read again for it. */
+  #isTouchDue = false;
   /** Counts rescans. */
   #round = 0;
   /** The last script polled in this round. */
@@ -86,11 +88,12 @@ export class Rotation {
     await this.#running;
   }
 
-  /** Starts to poll every script from the first on. */
+  /** Starts to poll every script from the first on, and has those read again that are watched, and so never polled. */
   rescan(): void {
     this.#round++;
     this.#cursor = 0;
     this.#rescanning = true;
+    this.#isTouchDue = true;
     this.#hurry.abort();
   }
 
@@ -168,6 +171,7 @@ export class Rotation {
       const from = this.#cursor;
       const hurried = this.#rescanning;
       const round = this.#round;
+      this.#touchWatched();
       try {
         const last = await this.look(from, hurried ? PAGE_RESCAN : PAGE, beganAtMs + PAGE_MS_MAX);
         // a rescan may have started meanwhile
@@ -185,6 +189,15 @@ export class Rotation {
       }
     }
     await this.#keep(true);
+  }
+
+  /** A script without news would not be read before the next start, though the store lacks what it has. */
+  #touchWatched(): void {
+    const { set, scripts, listener } = this.#parts;
+    if (!this.#isTouchDue || !set.primary) return;
+    this.#isTouchDue = false;
+    for (const script of scripts.all()) if (set.primary.statuses.has(script.hash)) scripts.touch(script);
+    listener.wake();
   }
 
   /** An error that is no server's, such as one of the disk, ends no round either. */

@@ -25,7 +25,8 @@ type OwnOutput = { n: number; targetId: number; units: bigint; token: boolean };
 export type UnstoredTransaction = {
   readonly txid: string;
   readonly inputs: readonly string[];
-  readonly outputs: readonly OwnOutput[];
+  /** As of the addresses that were there when a server last showed it to a script. */
+  outputs: readonly OwnOutput[];
   readonly maturity: number;
   /** The bytes, for the proof of a block; null if they are many, to be fetched again. */
   readonly raw: Buffer | null;
@@ -84,21 +85,17 @@ export class UnstoredTransactions {
     return this.#held.values();
   }
 
-  /** Adds a transaction whose bytes hash to its id. */
+  /** Adds a transaction whose bytes hash to its id. One that is here gets its outputs to addresses that were derived since. */
   add(txid: string, transaction: ParsedTransaction, bytes: Buffer): UnstoredTransaction {
-    const outputs: OwnOutput[] = [];
-    for (const [n, output] of transaction.outputs.entries()) {
-      const targetId = this.#list.targetIdOf(output.script);
-      // an output of zero units is no credit
-      if (targetId === undefined || output.units === 0n) continue;
-      outputs.push({ n, targetId, units: output.units, token: output.token });
-      this.#coins.add(`${txid}:${n}`);
+    const known = this.#held.get(txid);
+    if (known) {
+      this.#lookAgain(known, transaction);
+      return known;
     }
-    if (outputs.length > 0) this.#coinChanges++;
     const held: UnstoredTransaction = {
       txid,
       inputs: transaction.coinbase ? [] : transaction.inputs.map((input) => `${input.txid}:${input.vout}`),
-      outputs,
+      outputs: [],
       maturity: transaction.coinbase ? COINBASE_MATURITY : transaction.hogEx ? PEG_OUT_MATURITY : 0,
       raw: bytes.length <= RAW_KEPT_BYTES_MAX ? bytes : null,
       place: null,
@@ -109,7 +106,22 @@ export class UnstoredTransactions {
       spendsAsOf: 0,
     };
     this.#held.set(txid, held);
+    this.#lookAgain(held, transaction);
     return held;
+  }
+
+  #lookAgain(held: UnstoredTransaction, { outputs }: ParsedTransaction): void {
+    const ours = outputs.flatMap(({ script, units, token }, n): OwnOutput[] => {
+      const targetId = this.#list.targetIdOf(script);
+      // an output of zero units is no credit
+      return targetId === undefined || units === 0n ? [] : [{ n, targetId, units, token }];
+    });
+    if (ours.length === held.outputs.length) return;
+    held.outputs = ours;
+    // it is worth more than what was agreed on
+    held.agreed = false;
+    for (const { n } of ours) this.#coins.add(`${held.txid}:${n}`);
+    this.#coinChanges++;
   }
 
   /** Puts a transaction into no block. In the next one it needs the word of a second server again. */
