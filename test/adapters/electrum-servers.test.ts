@@ -653,7 +653,7 @@ describe('servers of one operator', () => {
       const bug = (error: unknown) => expect.fail(String(error));
       const agreement = new Agreement({ set, headers, isNeeded: () => true, listener: { wake() {}, bug } });
       opened.push({ close: async () => agreement.close() });
-      agreement.check(held as unknown as UnstoredTransaction);
+      agreement.check([held as unknown as UnstoredTransaction]);
       expect(held.agreed).toBe(then.agreed);
       await until(() => asked === then.asked, 'the second to be asked, or nobody');
     },

@@ -244,7 +244,7 @@ export class LightClient {
     this.#refusals.retry(tip, this.#at(tip));
     const subscribed = await this.watching.advance(server);
     const read = await this.#read(server, tip);
-    for (const held of this.#unstored.all()) this.agreement.check(held);
+    this.agreement.check(this.#unstored.all());
     const found: MatchResult = { credits: [], spends: [] };
     const isOnChain = ({ height, hash }: BlockId): boolean =>
       height <= tip.height && (height < this.headers.lowest || this.headers.hashAt(height) === hash);

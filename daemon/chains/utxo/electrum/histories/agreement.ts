@@ -46,19 +46,27 @@ export class Agreement {
     if (this.#timer) clearTimeout(this.#timer);
   }
 
-  /** Decides whether a transaction's block may be reported, or asks a second server, which takes a while. */
-  check(held: UnstoredTransaction): void {
-    if (held.agreed || !held.place) return;
-    if (this.#set.operators < 2 || !this.#isNeeded(held)) {
-      held.agreed = true;
-      return;
-    }
-    const now = performance.now();
-    const askedAtMs = this.#askedAtMs.get(held) ?? Number.NEGATIVE_INFINITY;
+  /**
+   * Decides which transactions' blocks may be reported. About the others a second server is asked, which takes a while: first about those
+   * that were never asked about, so that what nobody affirms keeps no other waiting.
+   */
+  check(all: Iterable<UnstoredTransaction>): void {
+    const open = [...all].filter(({ place, agreed }) => place && !agreed);
+    for (const held of open) held.agreed = this.#set.operators < 2 || !this.#isNeeded(held);
+    const waiting = open.filter(({ agreed }) => !agreed);
+    if (waiting.length === 0) return;
     this.#later();
-    if (now - askedAtMs < ASK_MS || this.#asking >= ASKED_AT_ONCE_MAX) return;
-    this.#askedAtMs.set(held, now);
-    this.#ask(held).catch((error: unknown) => this.#listener.bug(error));
+    const now = performance.now();
+    const due = waiting.filter((held) => now - this.#askedAt(held) >= ASK_MS);
+    due.sort((a, b) => this.#askedAt(a) - this.#askedAt(b) || 0);
+    for (const held of due.slice(0, Math.max(0, ASKED_AT_ONCE_MAX - this.#asking))) {
+      this.#askedAtMs.set(held, now);
+      this.#ask(held).catch((error: unknown) => this.#listener.bug(error));
+    }
+  }
+
+  #askedAt(held: UnstoredTransaction): number {
+    return this.#askedAtMs.get(held) ?? Number.NEGATIVE_INFINITY;
   }
 
   async #ask(held: UnstoredTransaction): Promise<void> {
