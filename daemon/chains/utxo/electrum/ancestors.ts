@@ -7,11 +7,14 @@ import { type ParsedTransaction, ParseError, parseAnyTransaction } from '../bloc
 import type { UtxoChain } from '../params.ts';
 import { vsizeOf } from '../spend/sizes.ts';
 import { scriptHashOf } from './histories/scripts.ts';
-import { isOfServer } from './servers/faults.ts';
+import type { HistoryEntry } from './servers/answers.ts';
+import { isOfServer, isTooLong, TooLong } from './servers/faults.ts';
 import type { Server } from './servers/server.ts';
 
 /** Unconfirmed transactions that are added up: the maximum chain that nodes allow (DEFAULT_ANCESTOR_LIMIT). */
 const ANCESTORS_MAX = 25;
+/** Further scripts of one transaction whose histories are asked for. */
+const OTHERS_ASKED_MAX = 5;
 /** Transactions that are read for one sum. */
 const READ_MAX = 500;
 
@@ -52,8 +55,7 @@ async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<An
     return one;
   };
   const root = await answerOf(read(txid));
-  const first = root?.transaction.outputs[0];
-  if (!root || !first || !(await isUnconfirmed(server, txid, first.script))) return 'confirmed';
+  if (!root || !(await isUnconfirmed(server, txid, root.transaction, 0))) return 'confirmed';
   const total = { fee: 0n, vsize: 0 };
   const waiting = [txid];
   const counted = new Set(waiting);
@@ -63,10 +65,11 @@ async function addUp(server: Server, txid: string, chain: UtxoChain): Promise<An
     for (const { units } of transaction.outputs) total.fee -= units;
     for (const input of transaction.inputs) {
       if (known.size >= READ_MAX) return 'too many';
-      const output = (await read(input.txid)).transaction.outputs[input.vout];
+      const { transaction: parent } = await read(input.txid);
+      const output = parent.outputs[input.vout];
       if (!output) throw server.caught(`transaction ${id} spends what is not there`);
       total.fee += output.units;
-      if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, output.script))) continue;
+      if (counted.has(input.txid) || !(await isUnconfirmed(server, input.txid, parent, input.vout))) continue;
       counted.add(input.txid);
       if (counted.size > ANCESTORS_MAX) return 'too many';
       waiting.push(input.txid);
@@ -84,10 +87,31 @@ async function fetch(server: Server, txid: string, chain: UtxoChain): Promise<Me
   return { transaction, bytes: raw.length };
 }
 
-async function isUnconfirmed(server: Server, txid: string, script: Uint8Array): Promise<boolean> {
-  const history = await server.history(scriptHashOf(script));
-  const entry = history.find((one) => one.txid === txid);
-  return entry !== undefined && entry.height <= 0;
+/**
+ * By the history of an output's script; where that is longer than a server tells, as an exchange's is, by those of others that the
+ * transaction pays, as far as they name it.
+ */
+async function isUnconfirmed(server: Server, txid: string, paid: ParsedTransaction, vout: number): Promise<boolean> {
+  const output = paid.outputs[vout];
+  if (!output) return false;
+  const isIt = (entry: HistoryEntry): boolean => entry.txid === txid;
+  const history = await historyOf(server, output.script);
+  if (history) return (history.find(isIt)?.height ?? 1) <= 0;
+  for (const { script } of paid.outputs.filter((other) => other !== output).slice(0, OTHERS_ASKED_MAX)) {
+    const entry = (await historyOf(server, script))?.find(isIt);
+    if (entry) return entry.height <= 0;
+  }
+  throw new TooLong(`the history of what transaction ${txid} pays is too long`);
+}
+
+/** Null where it is too long. */
+async function historyOf(server: Server, script: Uint8Array): Promise<HistoryEntry[] | null> {
+  try {
+    return await server.history(scriptHashOf(script));
+  } catch (error) {
+    if (isTooLong(error)) return null;
+    throw error;
+  }
 }
 
 /** A server's answer; null if it refused or disconnected. */
