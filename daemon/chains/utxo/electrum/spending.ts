@@ -1,6 +1,6 @@
 /**
  * Broadcasting and lookups of transactions with Electrum servers. A transaction goes to several servers at once. A fee
- * rate is the median of several servers, so that one alone cannot make us pay too much or wait for ever.
+ * rate is the median of several operators, so that one alone cannot make us pay too much or wait for ever.
  *
  * Invariant: one operator alone decides nothing. A transaction is sent when as many operators took it as refused it. `Rejected`
  * means that more refused it, or all; its message is from one of them. If one of these did not answer, it is `Unavailable`, and
@@ -66,7 +66,7 @@ export class ElectrumSpending implements CoinSource {
       ]);
       if ([...estimates, ...least].every((fee) => fee === null))
         throw new Unavailable(`${this.#setting}: no server tells its fees`, RETRY_SECONDS);
-      return feeRateFrom(this.#chain, middle(estimates), middle(least) ?? 0n);
+      return feeRateFrom(this.#chain, toldBy(servers, estimates), toldBy(servers, least) ?? 0n);
     });
   }
 
@@ -276,14 +276,26 @@ async function send(server: Server, raw: string, txid: string): Promise<Outcome>
   }
 }
 
-/** The median, for an even count the lower one, in smallest units; null if no server has a rate. Rounded to nearest. */
-function middle(fees: readonly (number | null)[]): bigint | null {
-  const units = fees.flatMap((fee) => {
-    // -1 means no rate; a rate above any coin is invalid
-    const digits =
-      fee === null || fee < 0 || fee > 1_000 ? null : parseDecimal(fee.toFixed(COIN_DECIMALS), COIN_DECIMALS);
-    return digits === null ? [] : [digits];
-  });
-  units.sort((a, b) => (a < b ? -1 : Number(a > b)));
-  return units[(units.length - 1) >> 1] ?? null;
+/** The median of the operators' medians, in smallest units; null if no server has a rate. */
+function toldBy(servers: readonly Server[], fees: readonly (number | null)[]): bigint | null {
+  const byOperator = new Map<string, bigint[]>();
+  for (const [n, fee] of fees.entries()) {
+    const units = unitsOf(fee);
+    const { operator } = servers[n] as Server;
+    if (units !== null) byOperator.set(operator, [...(byOperator.get(operator) ?? []), units]);
+  }
+  return middle([...byOperator.values()].flatMap((units) => middle(units) ?? []));
+}
+
+/** Rounded to nearest; null where a server has no rate. */
+function unitsOf(fee: number | null): bigint | null {
+  // -1 means no rate; a rate above any coin is invalid
+  if (fee === null || fee < 0 || fee > 1_000) return null;
+  return parseDecimal(fee.toFixed(COIN_DECIMALS), COIN_DECIMALS);
+}
+
+/** The median, for an even count the lower one. */
+function middle(units: readonly bigint[]): bigint | null {
+  const sorted = units.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+  return sorted[(sorted.length - 1) >> 1] ?? null;
 }
