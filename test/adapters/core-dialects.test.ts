@@ -101,6 +101,18 @@ describe('Core RPC', () => {
     expect(book.spentBy(`${parent}:0`)).toEqual([{ txid: child, height: null }]);
   });
 
+  it('sees that a payment has gone, although another transaction came whose id begins alike', async () => {
+    const { node, book, adapter, target, id } = await ready(core28);
+    const paid = node.send([{ units: 7_000n, script: target.script }]);
+    await book.catchUp(adapter);
+    const rival = node.replace(paid);
+    // anybody can make two of his own so
+    node.mempool.set(`${paid.slice(0, 13)}${rival.slice(13)}`, node.mempool.get(rival)!);
+    node.mempool.delete(rival);
+    await book.catchUp(adapter);
+    expect(book.paid(id)).toEqual([]);
+  });
+
   it('asks little when nothing happens, and fetches a transaction once', async () => {
     const { node, book, adapter, target, id } = await ready(core28, { pollMs: 60_000 });
     for (let i = 0; i < 120; i++) node.send([{ units: 1n, script: Buffer.from('6a', 'hex') }]);

@@ -42,7 +42,10 @@ type MempoolView = { complete: boolean; found: MatchResult } | null;
 
 type Listing = { hash: string; mark: string; atMs: number; holdsMs: number; truncated: boolean };
 
-/** 52 bits of the id. A collision (1 in 10^9 per payment) delays a payment's notice until it is mined. */
+/**
+ * 52 bits of the id. A collision (1 in 10^9 per payment) delays a payment's notice until it is mined. Anybody can make two transactions of
+ * his own with the same, so that one of ours is told by its whole id.
+ */
 const keyOf = (txid: string): number => Number.parseInt(txid.slice(0, 13), 16);
 
 export class Mempool {
@@ -51,7 +54,7 @@ export class Mempool {
   readonly #watch: WatchList;
   readonly #limits: MempoolLimits;
   readonly #warn: (message: string) => void;
-  /** Those of the last listing that were looked at. */
+  /** Those of the last listing that were looked at and are not ours. */
   #seen = new Set<number>();
   #matched = new Map<string, MatchResult>();
   /** Those of the last listing that were not looked at yet, in its order: parents before children. */
@@ -120,21 +123,23 @@ export class Mempool {
   }
 
   async #list(state: NodeState, signal: AbortSignal): Promise<void> {
+    const { waitingMax, keysMax } = this.#limits;
     const began = performance.now();
     const seen = new Set<number>();
     const waiting: string[] = [];
     let truncated = false;
+    const ours = new Set<string>();
     const take = (txid: string): void => {
       const key = keyOf(txid);
-      if (this.#seen.has(key)) seen.add(key);
-      else if (waiting.length < this.#limits.waitingMax && seen.size + waiting.length < this.#limits.keysMax) {
-        waiting.push(txid);
-      } else truncated = true;
+      if (this.#matched.has(txid)) ours.add(txid);
+      else if (this.#seen.has(key)) seen.add(key);
+      else if (waiting.length < waitingMax && seen.size + ours.size + waiting.length < keysMax) waiting.push(txid);
+      else truncated = true;
     };
     await this.#node.eachMempoolTxid(take, signal);
     this.#seen = seen;
     this.#waiting = waiting;
-    for (const txid of this.#matched.keys()) if (!seen.has(keyOf(txid))) this.#matched.delete(txid);
+    for (const txid of this.#matched.keys()) if (!ours.has(txid)) this.#matched.delete(txid);
     const now = performance.now();
     const holdsMs = Math.min(LISTING_AGE_MS_MAX, Math.max(LISTING_AGE_MS_MIN, (now - began) * LISTING_AGE_FACTOR));
     this.#listing = { hash: state.hash, mark: state.mempoolMark, atMs: began, holdsMs, truncated };
@@ -184,8 +189,8 @@ export class Mempool {
       if (this.#listing) this.#listing.truncated = true;
       return false;
     }
-    this.#seen.add(keyOf(txid));
     if (isOurs) this.#matched.set(txid, found);
+    else this.#seen.add(keyOf(txid));
     return isOurs;
   }
 
