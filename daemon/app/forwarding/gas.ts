@@ -16,6 +16,7 @@ import { ownTarget } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { replaceStuck } from '../gas/stuck.ts';
+import { failedLast, noteBegun, noteFailed } from '../gas/turns.ts';
 import { feeRateTold } from '../withdrawals/fees.ts';
 import { claimTransfer, type OwnTransfer, ownIntent, prepareOwn } from '../withdrawals/own.ts';
 import { type Holder, holderOf, Overtaken } from '../withdrawals/plan.ts';
@@ -50,9 +51,13 @@ export async function giveGas(
   if (lacks.length === 0) return null;
   const feeRate = await feeRateTold(chain);
   let why: Message | null = null;
-  for (const lack of lacks.slice(0, BEGUN_PER_PASS_MAX)) {
+  const placeOf = ({ at }: Lack) => ({ asset: plan.asset, address: at.address });
+  for (const lack of failedLast(chain, lacks, placeOf).slice(0, BEGUN_PER_PASS_MAX)) {
     try {
-      why = (await giveOne(app, plan, lack, feeRate)) ?? why;
+      const refusal = await giveOne(app, plan, lack, feeRate);
+      if (refusal) noteFailed(chain, placeOf(lack));
+      else noteBegun(chain, placeOf(lack));
+      why = refusal ?? why;
     } catch (error) {
       if (error instanceof Overtaken) continue;
       if (!(error instanceof Rejected)) throw error;

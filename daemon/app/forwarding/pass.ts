@@ -14,6 +14,7 @@ import type { WithdrawalRow } from '../../store/queries/withdrawals.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { cheapGas } from '../gas/prices.ts';
+import { noteFailed } from '../gas/turns.ts';
 import { quarantineOf } from '../recovery/quarantine.ts';
 import { feeRateNow } from '../withdrawals/fees.ts';
 import { whyUnsigned } from '../withdrawals/pass.ts';
@@ -85,8 +86,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: ForwardPlanRow): Pr
   }
 }
 
-/** Addresses of one pass that may be found to be blocked: fewer than a payment is tried from, which goes by the amounts again. */
-const BLOCKED_MAX = 2;
+/** Addresses of one pass that may be found to be blocked. A payment is tried from them last. */
+const BLOCKED_MAX = 20;
 const ASK_TIMEOUT_MS = 20_000;
 
 /**
@@ -108,6 +109,7 @@ async function unblocked(
     const reason = await chain.spending.whyRefused?.(plan.asset, found.from, payee, chain.limit(ASK_TIMEOUT_MS));
     if (!reason) break;
     blocked.add(address);
+    noteFailed(chain, { asset: plan.asset, address });
     refusal ??= message('gas.refused', { asset: plan.asset, address, reason });
     found = await forecast(app, plan, least, blocked);
   }

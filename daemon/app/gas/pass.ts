@@ -27,6 +27,7 @@ import { collectionsWithoutGas } from './refill.ts';
 import { ownSpends, replaceStuck } from './stuck.ts';
 import { type Blocked, movable } from './tank.ts';
 import { payersInstead, REFUSED, type Refusals, refusalsAt } from './tank-refusal.ts';
+import { failedLast, noteBegun, noteFailed } from './turns.ts';
 
 /** Addresses that one pass begins. */
 const BEGUN_PER_PASS_MAX = 20;
@@ -106,8 +107,8 @@ async function passPlan(app: App, chain: ChainRuntime, plan: GasPlanRow): Promis
     const target = units > 0n && !isBusy ? ownTarget(app.store, chain.key, at) : undefined;
     if (target) why = (await fund(app, desk, { purpose: 'fund', at: target, units }, feeRate)) ?? why;
   }
-  for (const find of ownGasFirst(wanted).slice(0, BEGUN_PER_PASS_MAX))
-    why = (await begin(app, desk, find, feeRate)) ?? why;
+  const inTurn = failedLast(chain, ownGasFirst(wanted), placeOf);
+  for (const find of inTurn.slice(0, BEGUN_PER_PASS_MAX)) why = (await begin(app, desk, find, feeRate)) ?? why;
   const isOver = waiting.tried.length + waiting.fresh.length + ofPlan(app, desk).length === 0;
   if (plan.only_needed && isOver) {
     await app.store.write((tx) => endPlan(tx, plan.account_id, 'done', null));
@@ -127,11 +128,11 @@ const ownGasFirst = (finds: readonly Find[]): Find[] =>
   finds.toSorted((a, b) => Number(a.fund > 0n) - Number(b.fund > 0n));
 
 /** Tells what stays at former tanks, because its token blocks them. */
-async function tellBlocked(app: App, { chain }: Desk, blocked: readonly Blocked[]): Promise<void> {
+async function tellBlocked(app: App, desk: Desk, blocked: readonly Blocked[]): Promise<void> {
   for (const { find, why } of blocked) {
     const { asset, at } = find;
     const text = message('gas.refused', { asset: asset.symbol, address: at.address, reason: why });
-    await raise(app, networkOf(chain.key), REFUSED, `${chain.key} ${asset.symbol} ${at.address}`, text);
+    await raise(app, networkOf(desk.chain.key), REFUSED, subjectOf(desk, find), text);
   }
 }
 
@@ -175,27 +176,35 @@ async function hurry(app: App, desk: Desk, plan: GasPlanRow, feeRate: bigint): P
   }
 }
 
+const placeOf = ({ asset, at }: Find) => ({ asset: asset.symbol, address: at.address });
+
+const subjectOf = ({ chain }: Desk, { asset, at }: Find): string => `${chain.key} ${asset.symbol} ${at.address}`;
+
 /** Begins to collect an address, or to fund it. Returns why not, or null. */
 async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise<Message | null> {
   const { chain, account } = desk;
   const at = ownTarget(app.store, chain.key, find.at);
   if (!at) return null;
-  const subject = `${chain.key} ${find.asset.symbol} ${find.at.address}`;
+  const subject = subjectOf(desk, find);
   try {
     await transfer(app, desk, { purpose: 'collect', at }, find.asset.symbol, feeRate);
+    noteBegun(chain, placeOf(find));
     await end(app, REFUSED, subject);
     return null;
   } catch (error) {
     if (error instanceof Overtaken) return null;
     if (!(error instanceof Rejected)) throw error;
+    if (error instanceof MissingGas && find.asset !== desk.feeAsset) {
+      return fund(app, desk, { purpose: 'fund', at, units: withReserve(error.missing) }, feeRate);
+    }
+    noteFailed(chain, placeOf(find));
     if (error.code === 'spend.refused') {
       const what = { asset: find.asset.symbol, address: find.at.address, reason: reasonOf(error) };
       const text = message('gas.refused', what);
       await raise(app, networkOf(chain.key), REFUSED, subject, text);
       return null;
     }
-    if (!(error instanceof MissingGas) || find.asset === desk.feeAsset) return whyNot(app, account.id, error);
-    return fund(app, desk, { purpose: 'fund', at, units: withReserve(error.missing) }, feeRate);
+    return whyNot(app, account.id, error);
   }
 }
 

@@ -16,6 +16,7 @@ import { coinFrom } from '../addresses/watch.ts';
 import type { App } from '../app.ts';
 import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
+import { failedLast } from '../gas/turns.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import type { Account, Business } from '../shops/directory.ts';
 import { excluding } from './abandoned.ts';
@@ -160,7 +161,9 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
   };
   const view = { ...wanted, settledTokens: wanted.unsettledTokens !== true };
   const funds = fundsOf(reader, { chain, account, asset }, view);
-  return { ...withoutReserve(funds, asset, wanted.reserve ?? null), coin, coins };
+  const free = withoutReserve(funds, asset, wanted.reserve ?? null);
+  const balances = () => failedLast(chain, free.balances(), ({ address }) => ({ asset, address }));
+  return { ...free, balances, coin, coins };
 }
 
 /** The payouts of a plan in the order of its outputs. */

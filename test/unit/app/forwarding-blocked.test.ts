@@ -7,28 +7,30 @@ import { forwardPlanById, insertForwardPlan } from '../../../daemon/store/querie
 import { insertAddress } from '../../../daemon/store/queries/policies.ts';
 import { TOKEN } from './pay-families.ts';
 
-/** Deposits of 5 and 3, of which the token blocks the first, and a plan that sends from `least` on. */
-async function scene(least: bigint) {
+/** Deposits, of which the token blocks all but the last, and a plan that sends from `least` on. */
+async function scene(least: bigint, deposits = [5n, 3n]) {
   const pay = await TOKEN.open();
   const { app, bench, chain } = pay;
   const { coin } = chain;
   bench.rate({ BNB: '1', USDT: '1' });
   const paid = [];
-  for (const units of [5n * coin, 3n * coin]) {
+  for (const units of deposits) {
     const target = app.store.get(targetById, { id: bench.unassigned() })!;
-    await chain.deposit(target, units);
+    await chain.deposit(target, units * coin);
     // its gas needs as many
     await chain.mine(20);
     await pay.sync();
     paid.push(target);
   }
+  const free = paid.at(-1)!;
   const [blocked] = paid;
   const { spending } = bench.chain;
-  spending.whyRefused = async (_, { script }) => (Buffer.compare(script, blocked!.script) === 0 ? 'blocked' : null);
+  spending.whyRefused = async (_, { script }) => (Buffer.compare(script, free.script) === 0 ? null : 'blocked');
   const plan = spending.plan.bind(spending);
-  // as the planner of a real chain, which simulates the transfer
+  // as the planner of a real chain, which simulates the transfer from some of them
   spending.plan = async (request, limit) => {
-    const balances = () => request.holdings.balances().filter(({ address }) => address !== blocked!.address);
+    const tried = request.holdings.balances().slice(0, 3);
+    const balances = () => tried.filter(({ address }) => address === free.address);
     return plan({ ...request, holdings: { ...request.holdings, balances } }, limit).catch(() => {
       throw new Rejected('spend.refused', 'blocked');
     });
@@ -97,4 +99,12 @@ it('makes no other address reach the least sum of a plan, which looks again in a
   expect([plan().withdrawal_id, plan().problem]).toEqual([null, refusal(blocked.address)]);
   expect([plan().next_at - bench.at, asked]).toEqual([3_600_000, [Buffer.from(blocked.script).toString('hex')]]);
   expect(pay.alerts().map(({ kind }) => kind)).toEqual(['forward.waits']);
+});
+
+it('keeps no other address waiting, although more are blocked than a payment is tried from', async () => {
+  const { pay, app, bench, coin, plan } = await scene(0n, [9n, 8n, 7n, 6n, 3n]);
+  await passForwards(app, bench.chain);
+  await pay.round();
+  const begun = pay.stored(plan().withdrawal_id!);
+  expect([begun.state, begun.units, pay.alerts()]).toEqual(['broadcast', 3n * coin, []]);
 });
