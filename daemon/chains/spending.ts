@@ -167,6 +167,8 @@ export interface Spending extends SpendingSource {
 
   /** The rate for a highest fee, from the current rate. */
   highestRate(rate: bigint): bigint;
+  /** Whether those who make blocks get so small a part of a plan's fee that they may leave it out. Absent: they get all of it. */
+  hasLowTip?(plan: SpendPlan): boolean;
   /** The lowest rate at which a transaction may replace these. */
   replacementRate(replaced: readonly { fee: bigint; size: number }[]): bigint;
 

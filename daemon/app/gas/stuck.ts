@@ -24,7 +24,7 @@ const STUCK_MS = 3 * 60_000;
 const STUCK_MS_LOCAL = 2_000;
 /** The same while the price asks for no higher fee: then the tip is too low, or nodes forgot the payment. */
 const LATE_MS = 15 * 60_000;
-/** One that offers so many times the price of now waits for something else than its fee. */
+/** One that offers so many times the price of now waits for something else than its fee, unless its tip is low. */
 const PRICES_MAX = 4n;
 
 type Payer = Pick<Desk, 'business' | 'account' | 'chain'>;
@@ -57,7 +57,7 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
     if (newest.sent_at === null && !isRefused(chain, known)) continue;
     const keys = sharedKeys(app.store, spend, known);
     const least = chain.spending.replacementRate(versions);
-    const isLate = age >= LATE_MS && rateOf(newest) < PRICES_MAX * feeRate && isNext(app.store, chain, newest);
+    const isLate = age >= LATE_MS && offersLittle(chain, newest, feeRate) && isNext(app.store, chain, newest);
     if (seenOf(known) || keys === null || (feeRate < least && !isLate)) continue;
     try {
       await replaceOne(app, payer, { spend, versions, newest, keys, feeRate: maxOf(feeRate, least), budget });
@@ -71,6 +71,10 @@ export async function replaceStuck(app: App, payer: Payer, budget: Budget, feeRa
 
 /** The offered price, smallest units per 1,000 units of size. */
 const rateOf = ({ fee, size }: VersionRow): bigint => (fee * 1_000n) / BigInt(Math.max(1, size));
+
+/** Whether more may be what a version lacks: a higher price, or a higher tip, of which the price of now says nothing. */
+const offersLittle = ({ spending }: Payer['chain'], version: VersionRow, feeRate: bigint): boolean =>
+  rateOf(version) < PRICES_MAX * feeRate || spending.hasLowTip?.(readPlan(version.plan)) === true;
 
 /** Whether blocks have all lower nonces of its address. No fee brings it before one of them. */
 const isNext = (reader: Reader, chain: Payer['chain'], { plan }: VersionRow): boolean =>

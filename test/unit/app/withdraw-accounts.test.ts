@@ -346,17 +346,17 @@ describe('a payment to ourselves that no block includes', () => {
       await app.store.write((tx) => claimTransfer(app, tx, holder, { planned, transfer, approved }));
       await pay.round();
     };
-    const hurry = async () => {
+    const hurry = async (price = feeRate) => {
       bench.advance(LATE_MS);
       const budget = { spends: ownSpends(app.store, holder), feeMaxOf: () => 10n ** 18n, use: () => {} };
-      await replaceStuck(app, holder, budget, feeRate);
+      await replaceStuck(app, holder, budget, price);
       await pay.round();
     };
     const fees = (): bigint[] =>
       ownSpends(app.store, holder).flatMap(({ id: spend_id }) =>
         app.store.all(versionsOf, { spend_id }).map(({ fee }) => fee),
       );
-    return { pay, collect, hurry, fees, taken };
+    return { pay, collect, hurry, fees, taken, feeRate };
   }
 
   it('pays no more while one with a lower nonce waits, whose place it cannot take', async () => {
@@ -381,6 +381,17 @@ describe('a payment to ourselves that no block includes', () => {
     const [first, ...more] = fees();
     const times = Number((100n * more.at(-1)!) / first!) / 100;
     expect([times >= 4, times < 4.5]).toEqual([true, true]);
+  });
+
+  it('gets a better tip where its own is low, however far the price fell below what it offers', async () => {
+    const { pay, collect, hurry, fees, feeRate } = await behind();
+    await collect();
+    await hurry(feeRate / 8n);
+    expect(fees()).toHaveLength(1);
+    pay.bench.chain.spending.hasLowTip = () => fees().length < 2;
+    for (let i = 0; i < 3; i++) await hurry(feeRate / 8n);
+    const [first, ...more] = fees();
+    expect([more.length, more[0]! > first!]).toEqual([1, true]);
   });
 });
 

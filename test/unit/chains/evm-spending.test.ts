@@ -209,6 +209,8 @@ describe('the tip', () => {
     expect(second).toMatchObject({ maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 2n * GWEI });
     const third = await planned(source(), 0n, { replaced: [first, second], feeRate: 80_000n * GWEI });
     expect(third).toMatchObject({ maxFeePerGas: 80n * GWEI, maxPriorityFeePerGas: 4n * GWEI });
+    const spending = new EvmSpending({ chain: 'ETH', network: 'mainnet', tokens: [] }, source());
+    expect([first, second, third].map((plan) => spending.hasLowTip(plan))).toEqual([true, false, false]);
     // what it offers is no more than the base fee asks for
     const low = await planned(source(), 0n, { replaced: [first], feeRate: 2_500n * GWEI });
     expect(low.maxPriorityFeePerGas).toBe(low.maxFeePerGas - 2n * GWEI);

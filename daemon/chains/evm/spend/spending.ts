@@ -98,6 +98,11 @@ export class EvmSpending extends OfSource implements Spending {
     return replaced.map(({ fee, size }) => (raised(fee) * 1_000n) / BigInt(Math.max(1, size)) + 1n).reduce(maxOf, 1n);
   }
 
+  hasLowTip(plan: SpendPlan): boolean {
+    const { maxFeePerGas, maxPriorityFeePerGas } = evmPlan(plan);
+    return maxPriorityFeePerGas < minOf(TIP_PLAIN, maxFeePerGas / 2n);
+  }
+
   isDust(_address: string, units: bigint): boolean {
     return units <= 0n;
   }
