@@ -147,6 +147,8 @@ export const MESSAGES = {
     'Withdrawal {id}: the token kept {amount} {asset} of it as its own fee. The recipient got that much less',
   'withdrawal.unconfirmed':
     '{business}: withdrawal {id} was sent a day ago, and no block has it. Is its fee too low? `countinghouse withdrawal speed-up {id}`',
+  'withdrawal.unconfirmed_final':
+    '{business}: withdrawal {id} was sent a day ago, and no block has it. On {chain} none with a higher fee can take its place, and it goes on being sent. Do the servers know it? `countinghouse source list`',
   'withdrawal.undone': 'A chain reorganisation undid the payment of withdrawal {id}: it is being sent again',
   'withdrawal.unsigned':
     '{business}: withdrawal {id} is approved and not signed. Is the wallet locked? `countinghouse wallet status`',

@@ -154,6 +154,8 @@ export const MESSAGES_DE: { readonly [code in MessageCode]: string } = {
     'Auszahlung {id}: Der Token hat {amount} {asset} davon als eigene Gebühr behalten. Der Empfänger hat um so viel weniger bekommen',
   'withdrawal.unconfirmed':
     '{business}: Die Auszahlung {id} wurde vor einem Tag gesendet und ist in keinem Block. Ist ihre Gebühr zu niedrig? `countinghouse withdrawal speed-up {id}`',
+  'withdrawal.unconfirmed_final':
+    '{business}: Die Auszahlung {id} wurde vor einem Tag gesendet und ist in keinem Block. Auf {chain} kann keine mit höherer Gebühr an ihre Stelle treten, und sie wird weiter gesendet. Kennen die Server sie? `countinghouse source list`',
   'withdrawal.undone':
     'Eine Reorganisation der Blockchain hat die Zahlung der Auszahlung {id} aufgehoben: Sie wird erneut gesendet',
   'withdrawal.unsigned':

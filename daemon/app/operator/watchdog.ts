@@ -62,7 +62,10 @@ export async function tellUnconfirmed(app: App): Promise<void> {
       });
     for (const { id, business_id } of late) {
       const { name: business } = app.directory.business(business_id);
-      const text = message('withdrawal.unconfirmed', { business, id });
+      const isFinal = adapter.spending?.replacement === 'none';
+      const text = isFinal
+        ? message('withdrawal.unconfirmed_final', { business, id, chain: adapter.chain })
+        : message('withdrawal.unconfirmed', { business, id });
       if (isDeepStrictEqual(openMessage(app, 'withdrawal.unconfirmed', `${id}`), text)) continue;
       await app.store.write((tx) => {
         // it may have been completed while others were told of

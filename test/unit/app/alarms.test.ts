@@ -387,6 +387,22 @@ describe('a withdrawal', () => {
     expect([pay.row(id).state, open(bench)]).toEqual(['completed', []]);
   });
 
+  it.each([
+    ['BTC', 'withdrawal.unconfirmed'],
+    ['BCH', 'withdrawal.unconfirmed_final'],
+  ] as const)('of %s that no block has is told of by %s: not every chain knows a higher fee', async (chain, code) => {
+    const pay = await PayBench.open(chain);
+    const { app, bench } = pay;
+    await pay.deposits([COIN]);
+    await pay.withdraw(COIN / 2n);
+    await pay.round();
+    bench.at += 25 * HOUR;
+    Object.assign(bench.chain, { syncedAt: bench.at });
+    await tellUnconfirmed(app);
+    const told = app.store.all(openAlerts, { rank: 0, id: Number.MAX_SAFE_INTEGER, limit: 100 });
+    expect(told.map(({ kind, message: { code: told } }) => [kind, told])).toEqual([['withdrawal.unconfirmed', code]]);
+  });
+
   it('without a decision or a signature for 15 minutes is an alert, until it has one', async () => {
     const pay = await PayBench.open();
     const { app, bench, signer } = pay;
