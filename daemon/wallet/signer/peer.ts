@@ -1,9 +1,9 @@
 /**
  * The connection to one running signer: numbered requests, answers in the same order, and the end.
  *
- * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process. A signer
- * that does not answer in time is ended, because its state is unknown. It does one thing after the other, so the time of a
- * request begins when the one before it was answered.
+ * Invariant: every request is settled once: by its answer, by its time limit, or by the end of the process, also one that comes after
+ * the end. A signer that does not answer in time is ended, because its state is unknown. It does one thing after the other, so the
+ * time of a request begins when the one before it was answered.
  */
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import type { RejectCode } from '../../domain/rejections.ts';
@@ -26,9 +26,9 @@ const NEEDS_UNLOCKED: ReadonlySet<Call['call']> = new Set(['sign', 'images', 'gr
 
 type Waiting = {
   call: Call['call'];
+  ms: number;
   resolve(result: unknown): void;
   reject(error: Error): void;
-  timer: NodeJS.Timeout;
 };
 
 export class Peer {
@@ -36,10 +36,15 @@ export class Peer {
   readonly ended: Promise<void>;
   readonly #channel: Channel;
   readonly #log: (message: string) => void;
+  /** In the order in which they are answered. */
   readonly #waiting = new Map<number, Waiting>();
+  /** Of the first of them. */
+  #timer: NodeJS.Timeout | undefined;
   #id = 0;
   #said = '';
   #stopping = false;
+  #isOver = false;
+  #hasLocked = false;
 
   constructor(channel: Channel, log: (message: string) => void) {
     this.#channel = channel;
@@ -61,6 +66,7 @@ export class Peer {
 
   /** `ms`: how long the signer may take for it. Throws the signer's error, or `Unavailable` if it did not answer. */
   ask(call: Call, ms: number): Promise<unknown> {
+    if (this.#isOver) return Promise.reject(this.#lossOf(call.call));
     if (this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(new Unavailable('The wallet has too much to do', RETRY_SECONDS));
     }
@@ -70,11 +76,8 @@ export class Peer {
       return Promise.reject(new Rejected('signer.unsupported', message));
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => {
-      this.#log('the signer did not answer in time and was ended');
-      this.#channel.kill();
-    }, ms);
-    this.#waiting.set(this.#id, { call: call.call, resolve, reject, timer });
+    this.#waiting.set(this.#id, { call: call.call, ms, resolve, reject });
+    if (this.#waiting.size === 1) this.#timeFirst();
     this.#channel.input?.write(line);
     return promise;
   }
@@ -104,20 +107,34 @@ export class Peer {
     const waiting = this.#waiting.get(answer.id);
     if (!waiting) return;
     this.#waiting.delete(answer.id);
-    clearTimeout(waiting.timer);
-    for (const { timer } of this.#waiting.values()) timer.refresh();
+    this.#timeFirst();
     if (answer.end === 'ok') waiting.resolve(answer.result);
     else waiting.reject(errorOf(answer));
   }
 
+  /** Begins the time of the request that is answered next. */
+  #timeFirst(): void {
+    clearTimeout(this.#timer);
+    const [first] = this.#waiting.values();
+    if (!first) return;
+    this.#timer = setTimeout(() => {
+      this.#log('the signer did not answer in time and was ended');
+      this.#channel.kill();
+    }, first.ms);
+  }
+
+  /** The error of a request that the end left open. */
+  #lossOf(call: Call['call']): Error {
+    const isLocked = this.#hasLocked && NEEDS_UNLOCKED.has(call);
+    return isLocked ? walletLocked() : new Unavailable(this.#channel.lost, RETRY_SECONDS);
+  }
+
   #end(code: number | null): void {
     const asked = this.#waiting.size > 0;
-    const hasLocked = this.#channel.locksItself && code === 0;
-    for (const { call, reject, timer } of this.#waiting.values()) {
-      clearTimeout(timer);
-      const isLocked = hasLocked && NEEDS_UNLOCKED.has(call);
-      reject(isLocked ? walletLocked() : new Unavailable(this.#channel.lost, RETRY_SECONDS));
-    }
+    this.#isOver = true;
+    this.#hasLocked = this.#channel.locksItself && code === 0;
+    clearTimeout(this.#timer);
+    for (const { call, reject } of this.#waiting.values()) reject(this.#lossOf(call));
     this.#waiting.clear();
     if (!this.#stopping && (code !== 0 || asked)) {
       this.#log(`the signer ended by itself (${code}): the wallet is locked. ${this.#said}`.trim());

@@ -52,6 +52,29 @@ it('gives a request its whole time from when the one before it was answered, and
   await last;
 });
 
+it('does not end a signer at work because a short request waits behind a long one', async () => {
+  const { peer, seen, answer } = signer();
+  const long = peer.ask({ call: 'revoke', next: '', mac: '' }, 5 * LIMIT_MS);
+  const short = peer.ask({ call: 'status' }, LIMIT_MS);
+  vi.advanceTimersByTime(5 * LIMIT_MS - 1);
+  expect(seen.killed).toBe(0);
+  answer();
+  await long;
+  vi.advanceTimersByTime(LIMIT_MS - 1);
+  expect(seen.killed).toBe(0);
+  answer();
+  expect(await short).toBeNull();
+});
+
+it.each<[number | null, string]>([
+  [0, 'The wallet is locked'],
+  [1, 'it ended'],
+])('settles a request that comes after the end with code %s', async (code, message) => {
+  const { peer, end } = signer();
+  end(code);
+  await expect(peer.ask({ call: 'revoke', next: '', mac: '' }, LIMIT_MS)).rejects.toThrow(message);
+});
+
 it.each<[string, number | null, string]>([
   ['locked itself', 0, 'The wallet is locked'],
   ['failed', 1, 'it ended'],
