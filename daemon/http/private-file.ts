@@ -1,16 +1,24 @@
 /** Files of the service's user alone. */
 import { open, rename, rm } from 'node:fs/promises';
+import { Unavailable } from '../domain/errors.ts';
 
-/** Writes aside and renames, so that a crash leaves the former text or this one. Returns when it is on the disk. */
+const RETRY_SECONDS = 60;
+
+/** Writes aside and renames, so that a crash leaves the former text or this one. Throws `Unavailable` if the disk does not take it. */
 export async function writePrivately(file: string, text: string): Promise<void> {
   const aside = `${file}.tmp`;
-  await rm(aside, { force: true });
-  const handle = await open(aside, 'wx', 0o600);
   try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    await rm(aside, { force: true });
+    const handle = await open(aside, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(aside, file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Unavailable(`The disk does not take it (${code ?? message})`, RETRY_SECONDS);
   }
-  await rename(aside, file);
 }

@@ -149,12 +149,14 @@ export class ConsoleServer {
     if (this.sessions.hasTills()) await this.#ready(this.#listeners.till);
   }
 
-  /** Ends one session or all, with the answers that wait. */
+  /** Ends one session or all, with the answers that wait. Throws as `ConsoleSessions.end`. */
   async end(id: number | null): Promise<number> {
     this.#hangUp(id);
-    const ended = await this.sessions.end(id);
-    await this.#closeTill();
-    return ended;
+    try {
+      return await this.sessions.end(id);
+    } finally {
+      await this.#closeTill();
+    }
   }
 
   /** Closes the till's listener, unless a till is paired. */

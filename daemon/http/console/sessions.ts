@@ -147,7 +147,7 @@ export class ConsoleSessions {
       usedAt: now,
     };
     this.#sessions = [...this.list(), session].slice(-SESSIONS_MAX);
-    await this.#store();
+    await this.#tryToStore();
     const { said: service } = await this.#key;
     return { service, proof: await serviceProof(link.code, said, service) };
   }
@@ -171,7 +171,7 @@ export class ConsoleSessions {
     const now = this.#now();
     if (now - found.usedAt > STORE_USE_MS) {
       found.usedAt = now;
-      void this.#store();
+      void this.#tryToStore();
     }
     return found;
   }
@@ -181,14 +181,22 @@ export class ConsoleSessions {
     return this.#sessions.filter(({ usedAt }) => usedAt >= since);
   }
 
-  /** Restricts a session to the counter of a business, for ever. */
+  /** Restricts a session to the counter of a business, for ever. Throws `Unavailable` if that cannot be stored: then it is not restricted. */
   async lock(id: number, business: number): Promise<void> {
-    const locked = { scope: 'counter', business } as const;
-    this.#sessions = this.#sessions.map((one) => (one.id === id ? { ...one, ...locked } : one));
-    await this.#store();
+    const change = (to: Pick<ConsoleSession, 'scope' | 'business'>): void => {
+      this.#sessions = this.#sessions.map((one) => (one.id === id ? { ...one, ...to } : one));
+    };
+    change({ scope: 'counter', business });
+    await this.#store().catch((error: unknown) => {
+      change({ scope: 'all', business: null });
+      throw error;
+    });
   }
 
-  /** Ends one session or all of them, and all links; returns how many sessions ended. */
+  /**
+   * Ends one session or all of them, and all links; returns how many sessions ended. Throws `Unavailable` if that cannot be stored: they have
+   * ended, and are back after a restart.
+   */
   async end(id: number | null): Promise<number> {
     const before = this.#sessions.length;
     this.#sessions = id === null ? [] : this.#sessions.filter((one) => one.id !== id);
@@ -197,15 +205,18 @@ export class ConsoleSessions {
     return before - this.#sessions.length;
   }
 
-  /** Writes aside and renames, one write after the other. */
+  /** A full disk costs new sessions only at the next restart. */
+  #tryToStore = (): Promise<void> => this.#store().catch(() => {});
+
+  /** One write after the other. Throws `Unavailable`. */
   #store(): Promise<void> {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;
       const text = JSON.stringify({ last: this.#last, service, sessions: this.#sessions });
       await writePrivately(this.#file, text);
     };
-    // a full disk costs the sessions only at the next restart
-    this.#writing = this.#writing.then(next).catch(() => {});
-    return this.#writing;
+    const writing = this.#writing.then(next);
+    this.#writing = writing.catch(() => {});
+    return writing;
   }
 }

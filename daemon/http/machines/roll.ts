@@ -100,8 +100,7 @@ export class Roll {
     if (this.#invitation !== given) throw new Rejected('signer.code_wrong', WRONG);
     this.#invitation = null;
     this.#end(link, name);
-    this.#machine = { name, key, fingerprint: null, joinedAt: this.#now(), seenAt: null };
-    await this.#store();
+    await this.#store({ machine: { name, key, fingerprint: null, joinedAt: this.#now(), seenAt: null } });
     return { service, proof: await serviceProof(given.code, said, service) };
   }
 
@@ -117,11 +116,10 @@ export class Roll {
     await this.#store();
   }
 
-  /** Throws `Rejected('signer.not_found')`. */
+  /** Throws `Rejected('signer.not_found')`, and `Unavailable` if the disk does not take it: then the computer is still known. */
   async remove(name: string): Promise<void> {
     if (this.#machine?.name !== name) throw new Rejected('signer.not_found', `No computer called ${name} signs here`);
-    this.#machine = null;
-    await this.#store();
+    await this.#store({ machine: null });
   }
 
   #needNone(): void {
@@ -135,12 +133,13 @@ export class Roll {
     this.#over = [...this.#over, { link, at: this.#now(), by }].slice(-OVER_MAX);
   }
 
-  /** One write after the other. Throws the disk's error. */
-  #store(): Promise<void> {
+  /** One write after the other. A change counts once it is on the disk, or a restart would take it back. Throws `Unavailable`. */
+  #store(change?: Pick<Stored, 'machine'>): Promise<void> {
     const next = async (): Promise<void> => {
       const { stored: service } = await this.#key;
-      const kept: Stored = { service, machine: this.#machine, over: this.#over };
+      const kept: Stored = { service, machine: this.#machine, over: this.#over, ...change };
       await writePrivately(this.#file, JSON.stringify(kept));
+      if (change) this.#machine = change.machine;
     };
     const writing = this.#writing.then(next);
     this.#writing = writing.catch(() => {});

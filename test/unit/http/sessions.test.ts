@@ -1,0 +1,57 @@
+/** What is taken back on a full disk: whoever takes it back is told, since a restart would give it again. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { linkName, pageProof } from '../../../daemon/contract/console-channel.ts';
+import { ConsoleSessions } from '../../../daemon/http/console/sessions.ts';
+
+const PAGE = { origin: 'http://127.0.0.1:8481', page: 'a page', nonce: 'once' };
+const DISK = 'The disk does not take it';
+
+let folder: string;
+let file: string;
+let sessions: ConsoleSessions;
+const afterRestart = () => new ConsoleSessions(file, Date.now).list();
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sessions-'));
+  file = join(folder, 'console.json');
+  sessions = new ConsoleSessions(file, Date.now);
+  const { code } = await sessions.link();
+  await sessions.signIn(
+    { ...PAGE, link: await linkName(code), proof: await pageProof(code, PAGE) },
+    'a browser',
+    false,
+  );
+  // in the way of the file that is written aside
+  await mkdir(`${file}.tmp`);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('ends a session at once, says that a restart would bring it back, and ends it for good once there is room', async () => {
+  await expect(sessions.end(1)).rejects.toThrow(DISK);
+  expect([sessions.list(), afterRestart().map(({ id }) => id)]).toEqual([[], [1]]);
+  await rm(`${file}.tmp`, { recursive: true });
+  await sessions.end(1);
+  expect(afterRestart()).toEqual([]);
+});
+
+it('locks no session to a counter for as long as the service runs alone', async () => {
+  await expect(sessions.lock(1, 7)).rejects.toThrow(DISK);
+  expect(sessions.list()).toMatchObject([{ scope: 'all', business: null }]);
+  await rm(`${file}.tmp`, { recursive: true });
+  await sessions.lock(1, 7);
+  expect(afterRestart()).toMatchObject([{ scope: 'counter', business: 7 }]);
+});
+
+it('uses and makes sessions all the same', async () => {
+  expect(sessions.use(1)?.id).toBe(1);
+  const { code } = await sessions.link();
+  const said = { ...PAGE, page: 'another', link: await linkName(code), proof: '' };
+  const made = await sessions.signIn(
+    { ...said, proof: await pageProof(code, { ...PAGE, page: said.page }) },
+    'a browser',
+    false,
+  );
+  expect([made !== null, sessions.list().length]).toEqual([true, 2]);
+});
