@@ -44,6 +44,8 @@ const RETRY_SECONDS = 5;
 const TWICE_RETRY_SECONDS = 60;
 /** Each side ends a connection that is silent for longer. */
 const PING_MS = 30_000;
+/** While nothing is read, as during a long signing, no question for a sign of life is seen: the server waits for one for 5 s. */
+const BUSY_PING_MS = 2_000;
 const CURVE = { name: 'ECDH', namedCurve: 'P-256' };
 
 const STRANGE = 'No server of this program answers there, or one of another release';
@@ -165,17 +167,23 @@ export async function dial({ url, service, machine }: Server, role: Role, about:
 function keepAlive(socket: WebSocket, stream: Duplex): void {
   let answered = true;
   const timer = setInterval(() => {
-    if (!answered) stream.destroy(new Error('the server does not answer any more'));
-    answered = false;
+    // an answer is not seen either
+    if (!answered && !socket.isPaused) stream.destroy(new Error('the server does not answer any more'));
+    answered = socket.isPaused;
     socket.ping();
   }, PING_MS);
-  timer.unref();
+  const busy = setInterval(() => {
+    if (socket.isPaused) socket.ping();
+  }, BUSY_PING_MS);
+  for (const one of [timer, busy]) one.unref();
   const isAlive = (): void => {
     answered = true;
   };
   socket.on('pong', isAlive);
   socket.on('message', isAlive);
-  socket.once('close', () => clearInterval(timer));
+  socket.once('close', () => {
+    for (const one of [timer, busy]) clearInterval(one);
+  });
 }
 
 function jsonOf(text: string): unknown {

@@ -95,7 +95,7 @@ export class Machines implements Home {
     return signer.channel;
   }
 
-  /** Throws `Rejected('signer.not_found')`. */
+  /** Throws as `Roll.remove`. */
   async remove(name: string): Promise<void> {
     await this.#roll.remove(name);
     this.#hangUp();
@@ -167,7 +167,8 @@ export class Machines implements Home {
     const boxes = await Boxes.ofService({ service: privateKey, ephemeral: pair.privateKey }, hello).catch(() => null);
     if (!boxes) return false;
     const isFound = this.#roll.find(page) !== null;
-    const twice = isFound && role === 'signer' && this.#signer !== null && (await answers(this.#signer.socket));
+    const former = this.#signer;
+    const twice = isFound && role === 'signer' && former !== null && (await answers(former.socket));
     const known = jsonBytes({ known: isFound, twice });
     tell(inbox, { is: 'greeted', key: ephemeral, box: boxText(await boxes.seal(MACHINE_PATH, 0, known)) });
     if (twice) {
@@ -178,10 +179,12 @@ export class Machines implements Home {
     const plain = answer?.isBinary ? await boxes.open(MACHINE_PATH, 1, new Uint8Array(answer.data)) : null;
     const about = About.safeParse(plain && jsonOf(textOf(plain)));
     if (!about.success || !this.#roll.find(page)) return false;
-    await this.#roll.seen(about.data.fingerprint);
+    await this.#seen(about.data.fingerprint);
     await this.#keepBackupKey(about.data);
     // it may have been removed meanwhile; from here on `remove` finds its connection
     if (!this.#roll.find(page)) throw new Error('the computer was removed while it connected');
+    // a copy of it, of which nobody has looked whether it is alive
+    if (role === 'signer' && this.#signer !== null && this.#signer !== former) return false;
     const stream = sealedStream(inbox, boxes, 2);
     watchLife(inbox, stream);
     if (role === 'operator') void this.#serveOperator(stream, call);
@@ -199,10 +202,21 @@ export class Machines implements Home {
       if (this.#signer?.stream !== stream) return;
       this.#signer = null;
       log.info({ machine: name }, 'the signing machine has gone away');
-      this.#roll.seen().catch((error: unknown) => log.warn({ error }, 'when it was seen could not be stored'));
+      void this.#seen();
+    });
+    // before the first request nobody reads the stream, which would not end
+    socket.once('close', () => {
+      if (this.#signer?.stream === stream && this.#signer.channel === null) stream.destroy();
     });
     log.info({ machine: name }, 'the signing machine is connected');
     onConnected();
+  }
+
+  /** The operator's own calls are to get through, though the disk is full. */
+  async #seen(fingerprint: string | null = null): Promise<void> {
+    await this.#roll
+      .seen(fingerprint)
+      .catch((error: unknown) => this.#options.log.warn({ error }, 'when it was seen could not be stored'));
   }
 
   async #serveOperator(stream: Duplex, call: Answering): Promise<void> {
@@ -262,12 +276,13 @@ function answers(socket: WebSocket): Promise<boolean> {
   const timer = setTimeout(() => resolve(false), ALIVE_MS);
   const alive = (): void => resolve(true);
   const over = (): void => resolve(false);
-  socket.once('pong', alive).once('close', over);
+  // one that signs sees no question, and gives signs of life by itself
+  socket.once('pong', alive).once('ping', alive).once('close', over);
   if (socket.readyState === socket.OPEN) socket.ping();
   else over();
   return promise.finally(() => {
     clearTimeout(timer);
-    socket.off('pong', alive).off('close', over);
+    socket.off('pong', alive).off('ping', alive).off('close', over);
   });
 }
 
