@@ -3,7 +3,8 @@
  *
  * Invariant: boxes are numbered in each direction, so one that was altered, left out, repeated or moved ends the connection. The
  * other side can fill no memory: a message has a limit, and is read when there is room; signs of life that nobody takes end it. It can use up
- * no time: messages and bytes have a pace, above which reading waits. Sockets are made with `SOCKET_OPTIONS`.
+ * no time: messages and bytes have a pace, above which reading waits, and signs of life one, above which it ends. Sockets are made with
+ * `SOCKET_OPTIONS`.
  */
 import { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -30,6 +31,8 @@ const SECOND_MS = 1_000;
 /** A sealed order is one message or more. */
 const MESSAGES_PER_SECOND = 500;
 const BYTES_PER_SECOND = 16 * 1_048_576;
+/** An honest side asks for one every two seconds at most, and a paused one finds those of minutes at once. */
+const PINGS_PER_SECOND = 50;
 /** Of the pace, how many seconds may come at once. */
 const BURST_SECONDS = 4;
 
@@ -75,8 +78,9 @@ export class Inbox {
         socket.pause();
       }
     });
+    const pings = new Pace(PINGS_PER_SECOND);
     socket.on('ping', (data: Buffer) => {
-      if (socket.bufferedAmount > UNREAD_BYTES_MAX) socket.terminate();
+      if (socket.bufferedAmount > UNREAD_BYTES_MAX || pings.take(1) > 0) socket.terminate();
       else socket.pong(data);
     });
     // 'close' follows
