@@ -27,6 +27,9 @@ const TIMEOUT_MS = 30_000;
 /** For methods that copy the database or make a node read all of its coins. */
 const SLOW_TIMEOUT_MS = 3_600_000;
 const SLOW_METHODS: readonly string[] = ['backup.make', 'ledger.adopt', 'ledger.prove', 'maintenance.free'];
+/** How long an answer may take, milliseconds. `fastMs`: of any other method. */
+export const timeoutOf = (method: string, fastMs = TIMEOUT_MS): number =>
+  SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : fastMs;
 const ANSWER_BYTES_MAX = 16 * 1_048_576;
 
 /** An error answer of the daemon. `code` is for programs, `message` for people. */
@@ -129,7 +132,7 @@ class OneConnection extends Agent {
 /** Asks for the proof that this is the daemon of the file, and only then sends the token and the request. */
 async function post(address: OperatorFile, method: string, params: unknown, dataDir: string): Promise<Answer> {
   const agent = new OneConnection();
-  const ask = { address, agent, dataDir, timeoutMs: SLOW_METHODS.includes(method) ? SLOW_TIMEOUT_MS : TIMEOUT_MS };
+  const ask = { address, agent, dataDir, timeoutMs: timeoutOf(method) };
   try {
     const challenge = newChallenge();
     const { status, body } = await send(ask, {

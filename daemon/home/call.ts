@@ -1,6 +1,6 @@
 /** The operator API of a server, called from home. */
 import type { Duplex } from 'node:stream';
-import { answerOf } from '../contract/client.ts';
+import { answerOf, timeoutOf } from '../contract/client.ts';
 import { type Call, type Method, type Params, type Result, rulesOf } from '../contract/operator.ts';
 import { ANSWER_BYTES_MAX, MachineAnswer } from '../contract/signing-machine.ts';
 import { Unavailable } from '../domain/errors.ts';
@@ -47,7 +47,7 @@ async function openLine(folder: string, release: string): Promise<Line> {
   return {
     call: async (method, params) => {
       if (stream.writable) stream.write(`${JSON.stringify({ method, params })}\n`);
-      const { status, body } = await answered(stream, lines);
+      const { status, body } = await answered(stream, lines, timeoutOf(method, ANSWER_MS));
       return answerOf(method, status, body);
     },
     isOpen: () => stream.writable,
@@ -55,8 +55,8 @@ async function openLine(folder: string, release: string): Promise<Line> {
   };
 }
 
-async function answered(stream: Duplex, lines: AsyncIterator<string>) {
-  const timer = setTimeout(() => stream.destroy(), ANSWER_MS);
+async function answered(stream: Duplex, lines: AsyncIterator<string>, ms: number) {
+  const timer = setTimeout(() => stream.destroy(), ms);
   try {
     const { value, done } = await lines.next();
     if (!done) return MachineAnswer.parse(JSON.parse(value));

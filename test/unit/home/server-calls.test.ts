@@ -1,5 +1,5 @@
 /** The calls of a program that shows the whole console of a server: what is answered, over how many connections, and what is asked again. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import { ServerCalls } from '../../../daemon/home/call.ts';
 import type { Answering } from '../../../daemon/http/machines/machines.ts';
@@ -47,6 +47,8 @@ const change = async (call: Call) => JSON.stringify(await call('inbox.keep', { i
 /** An answer, or the code or else the class of an error. */
 const said = (answer: Promise<string>): Promise<string> =>
   answer.catch((error: Error & { code?: string }) => error.code ?? error.constructor.name);
+
+afterEach(() => void vi.useRealTimers());
 
 const silence: Answering = () => Promise.reject(new Error('the connection ends'));
 
@@ -121,6 +123,23 @@ describe.skipIf(process.platform === 'win32')('calls of a server', () => {
     made.line.cut();
     expect(await said(ask(made.calls.call))).toBe(says);
     expect([made.asked.length, made.connections()]).toEqual([asked, connections]);
+  });
+
+  it('wait for a method that takes long as the program on the server does', async () => {
+    const [asked, waits] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const made = await pair(labelled, async () => {
+      asked.resolve();
+      await waits.promise;
+      return refusal;
+    });
+    // its timers are real ones
+    await read(made.calls.call, 'a');
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const proved = said(made.calls.call('ledger.prove', {}).then(String));
+    await asked.promise;
+    vi.advanceTimersByTime(50 * 60_000);
+    waits.resolve();
+    expect(await proved).toBe('withdrawal.not_found');
   });
 
   it('after a renewal tell the server of this computer anew, also where a call was under way', async () => {
