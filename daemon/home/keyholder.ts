@@ -39,8 +39,8 @@ export function homeKeyholder(server: string, folder: string, call: Call): Keyho
 }
 
 /**
- * Grants limits to the process that signs before the server is told, which could withhold a reduction. A locked wallet signs nothing, and
- * the server says so. Throws `Unavailable` if no process signs.
+ * Grants limits to the process that signs before the server is told, which could withhold a reduction until the wallet is unlocked. Throws
+ * `Rejected('signer.locked')`, and `Unavailable` if no process signs.
  */
 export async function grantHere(folder: string, grants: Authorization['grants'], macs: Macs['grants']): Promise<void> {
   if (grants.length === 0) return;
@@ -51,8 +51,12 @@ export async function grantHere(folder: string, grants: Authorization['grants'],
     });
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== 'signer.locked') throw error;
+    throw new Rejected('signer.locked', STILL_GRANTED);
   }
 }
+
+const STILL_GRANTED =
+  'The wallet is locked, and still has the limits that it was granted: unlock it, and set them again. Nothing was changed';
 
 /** A wallet at home is open only in the process that signs. */
 function notServed(error: unknown, server: string): unknown {

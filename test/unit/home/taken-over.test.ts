@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { runCli } from '../../../daemon/cli/program.ts';
+import { grantHere } from '../../../daemon/home/keyholder.ts';
 import { serverFolder } from '../../../daemon/home/place.ts';
 import { approvalKey, grantMac, intentMac } from '../../../daemon/wallet/signer/approval.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
@@ -220,6 +221,17 @@ describe.skipIf(process.platform === 'win32')('a server that was taken over', ()
     await unlock(folder);
     expect(await epochOf(wallet)).not.toBe(before);
     expect(await codeOf(signer.sign(approved))).toBe('signer.approval');
+  });
+
+  it('keeps no lower limit from a locked wallet unnoticed: the operator is told that the wallet has the old one', async () => {
+    const { cli, folder, signer } = thief;
+    await signer.grantPolicy(...grantOf(limits()));
+    const [grant, mac] = grantOf({ ...limits('0'), issuedAt: Date.now() });
+    await cli('wallet', 'lock');
+    await expect(grantHere(folder, [grant], [mac])).rejects.toThrow('still has the limits that it was granted');
+    await unlock(folder);
+    await grantHere(folder, [grant], [mac]);
+    expect(await codeOf(signer.sign(byPolicy('after')))).toBe('signer.limit');
   });
 
   it('can keep an approval, whatever it says of a rejection, until it ends or the operator ends all', async () => {
