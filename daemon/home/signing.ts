@@ -6,6 +6,7 @@
  * same order has the same bytes.
  */
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Rejected } from '../domain/errors.ts';
 import { SignerClient, type SignerOptions } from '../wallet/signer/client.ts';
 import { serveOperator, serveServer } from '../wallet/signer/service.ts';
@@ -130,10 +131,5 @@ async function lookAgain(
   }
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
-}
+/** Leaves nothing behind at the signal, which lives for months. */
+const pause = (ms: number, signal?: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});
