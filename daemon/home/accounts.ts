@@ -12,6 +12,7 @@ import type { AccountKey } from '../domain/chain.ts';
 import { Rejected } from '../domain/errors.ts';
 import { isMissing, replaceFile } from '../wallet/files.ts';
 import { deriveAccounts } from '../wallet/wallet.ts';
+import { alone } from './alone.ts';
 import { walletFolderIn } from './place.ts';
 
 const FILE = 'accounts.json';
@@ -39,15 +40,16 @@ export const accountIn = (accounts: Accounts, network: Network, accountNo: numbe
   accounts[nameOf(network, accountNo)]?.[chain] ?? null;
 
 /** Keeps the keys of an account, before a server gets them. */
-export async function keepAccount(
+export const keepAccount = (
   folder: string,
   network: Network,
   accountNo: number,
   keys: Partial<Record<ChainId, AccountKey>>,
-): Promise<void> {
-  const accounts = { ...(await readAccounts(folder)), [nameOf(network, accountNo)]: keys };
-  await replaceFile(join(folder, FILE), `${JSON.stringify(accounts, null, 2)}\n`);
-}
+): Promise<void> =>
+  alone(folder, async () => {
+    const accounts = { ...(await readAccounts(folder)), [nameOf(network, accountNo)]: keys };
+    await replaceFile(join(folder, FILE), `${JSON.stringify(accounts, null, 2)}\n`);
+  });
 
 /** A business of a server, as it lists it. */
 export type OnServer = { network: Network; account_no: number; watch_only: readonly ChainId[] };

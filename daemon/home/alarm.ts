@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { Alarm, Foreign } from '../contract/signing-machine.ts';
 import { Rejected } from '../domain/errors.ts';
 import { exists, isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
-import { holdFolder } from '../wallet/signer/holder.ts';
 import { wordsOf } from '../wallet/wallet.ts';
+import { alone } from './alone.ts';
 import { walletFolderIn } from './place.ts';
 
 const FILE = 'foreign-address.json';
@@ -34,20 +34,6 @@ export async function readAlarm(folder: string): Promise<Alarm | null> {
   } catch (error) {
     return isMissing(error) ? null : NOTHING_KNOWN;
   }
-}
-
-/** By folder: the last change that this process began, since it may hold a folder several times. */
-const changes = new Map<string, Promise<unknown>>();
-
-/** Makes a change of an alarm while no other one is made, here or by another process. */
-function alone<T>(folder: string, change: () => Promise<T>): Promise<T> {
-  const held = async (): Promise<T> => {
-    const hold = await holdFolder(folder);
-    return change().finally(() => hold.release());
-  };
-  const changed = (changes.get(folder) ?? Promise.resolve()).then(held, held);
-  changes.set(folder, changed);
-  return changed;
 }
 
 /** Raises the alarm, or adds to it. Returns those that are new: neither in it nor looked at before. */

@@ -100,7 +100,7 @@ export async function look(call: Call, serverUrl: string, options: AuditOptions)
     );
     return result;
   }
-  const judge = new Judge(accounts, at, result);
+  const judge = new Judge({ folder, accounts }, at, result);
   const keep = async (change: Partial<Memory>): Promise<void> => {
     Object.assign(memory, change);
     result.found.push(...(await raiseAlarm(folder, judge.taken())));
@@ -144,10 +144,7 @@ async function compareGiven(call: Call, memory: Memory, judge: Judge, keep: Keep
       return;
     }
     const fresh = given.filter(({ no }) => no !== known?.no);
-    for (const one of fresh) {
-      judge.listed(one);
-      await turn();
-    }
+    await judge.listed(fresh);
     const end = fresh.at(-1);
     if (end) await keep({ last: { no: end.no, address: end.addresses[0]! }, checked: memory.checked + fresh.length });
     if (!end || end.no >= last) return;
@@ -163,10 +160,7 @@ type Where = { options: AuditOptions; keep: Keep; local: boolean };
 async function compareOpen(call: Call, memory: Memory, judge: Judge, { options, keep, local }: Where): Promise<void> {
   const asked = { before: memory.before ?? undefined, limit: OPEN_MAX };
   const { open, pages, next } = await call('address.open', asked);
-  for (const one of open) {
-    judge.listed(one);
-    await turn();
-  }
+  await judge.listed(open);
   await keep({ before: next });
   const real = open.filter(({ network }) => network !== 'sandbox');
   if (real.length === 0) return;
@@ -216,12 +210,15 @@ function isOwnNetwork(url: string): boolean {
 }
 
 class Judge {
-  readonly #accounts: Accounts;
+  readonly #folder: string;
+  #accounts: Accounts;
   readonly #at: string;
   readonly result: Look;
   #found: Foreign[] = [];
 
-  constructor(accounts: Accounts, at: string, result: Look) {
+  /** `accounts`: those of the folder, when the look began. */
+  constructor({ folder, accounts }: { folder: string; accounts: Accounts }, at: string, result: Look) {
+    this.#folder = folder;
     this.#accounts = accounts;
     this.#at = at;
     this.result = result;
@@ -234,8 +231,16 @@ class Judge {
     return found;
   }
 
-  /** An address that the server names. */
-  listed(one: GivenAddress & { invoice: string | null }): void {
+  /** Addresses that the server names. */
+  async listed(rows: readonly (GivenAddress & { invoice: string | null })[]): Promise<void> {
+    await this.#know(rows);
+    for (const one of rows) {
+      this.#compare(one);
+      await turn();
+    }
+  }
+
+  #compare(one: GivenAddress & { invoice: string | null }): void {
     this.result.checked += 1;
     // the sandbox's wallet is the server's; its money is play money
     if (one.network === 'sandbox') return;
@@ -248,6 +253,7 @@ class Judge {
   /** The page of an unpaid invoice. `rows`: where the server says that its addresses are. False: it shows none now. */
   async page(rows: readonly (GivenAddress & { invoice: string })[], text: PageText): Promise<boolean> {
     const { isAmount, isCodeOf, addressIn } = await import('./page-text.ts');
+    await this.#know(rows);
     const ours = rows.map((one) => ({ one, own: this.#own(one) }));
     const placeOf = (shown: string) => ours.find(({ one, own }) => isSame(own, shown, one));
     const { one, own } = text.addresses.map(placeOf).find((place) => place !== undefined) ?? ours[0]!;
@@ -268,9 +274,19 @@ class Judge {
     return text.addresses.length > 0;
   }
 
+  /** Reads accounts that were made since the look began: their keys are kept before the server gets them. */
+  async #know(rows: readonly GivenAddress[]): Promise<void> {
+    if (rows.some((one) => one.network !== 'sandbox' && this.#keyOf(one) === null)) {
+      this.#accounts = await readAccounts(this.#folder);
+    }
+  }
+
+  #keyOf = ({ network, chain, account_no }: GivenAddress) => accountIn(this.#accounts, network, account_no, chain);
+
   /** The address of our keys at its place; null: there is no such account here. */
-  #own({ network, chain, account_no, index }: GivenAddress): string | null {
-    const key = accountIn(this.#accounts, network, account_no, chain);
+  #own(one: GivenAddress): string | null {
+    const { network, chain, index } = one;
+    const key = this.#keyOf(one);
     return key === null || !isIndex(index) ? null : ownAddress(key, chain, network, index);
   }
 

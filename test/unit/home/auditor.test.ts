@@ -11,7 +11,7 @@ import { deriveAddress } from '../../../daemon/chains/derive.ts';
 import type { Call } from '../../../daemon/contract/operator.ts';
 import type { Foreign, GivenAddress } from '../../../daemon/contract/signing-machine.ts';
 import { ASSETS, assetOf, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
-import { keepAccount, keepOthers, missingOf } from '../../../daemon/home/accounts.ts';
+import { keepAccount, keepOthers, missingOf, readAccounts } from '../../../daemon/home/accounts.ts';
 import { endAlarm, isStopped, raiseAlarm, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
@@ -124,6 +124,11 @@ it('are derived of a bounded number of businesses at once, however many a server
   expect(derived).toHaveLength(100);
 });
 
+it('are kept of every account, though two are kept at the same time', async () => {
+  await Promise.all([1, 2, 3].map((no) => keepAccount(folder, 'regtest', no, KEYS)));
+  expect(Object.keys(await readAccounts(folder))).toEqual(['regtest/0', 'regtest/1', 'regtest/2', 'regtest/3']);
+});
+
 describe('the list of addresses', () => {
   it('is compared once, from where the last look ended', async () => {
     for (let i = 0; i < 450; i++) server.add(CHAINS[i % 3]!, i);
@@ -206,6 +211,17 @@ describe('the list of addresses', () => {
     const grown = await audit();
     expect(grown).toMatchObject({ checked: 8, notes: [expect.stringContaining('compared anew')] });
     expect(grown.found).toMatchObject([{ index: 40, shown: foreign('LTC') }]);
+  });
+
+  it('is compared with the keys of accounts that were made since the look began', async () => {
+    const key = accountKey(SEED, 'LTC', 'regtest', 1);
+    server.add('LTC', 0, [ownAddress(key, 'LTC', 'regtest', 0)], { account_no: 1 });
+    const call = (async (method: 'address.given', params: never) => {
+      await keepAccount(folder, 'regtest', 1, { LTC: key });
+      return server.call(method, params);
+    }) as unknown as Call;
+    expect(await audit(undefined, call)).toMatchObject({ checked: 1, found: [] });
+    expect(await isStopped(folder)).toBe(false);
   });
 
   it('takes bounded work a look, and goes on where it ended', async () => {
