@@ -2,8 +2,12 @@
 import qrcode from 'qrcode';
 import { ASSETS } from '../domain/assets.ts';
 
-/** Links with a scheme that may open a wallet: all but those of the web, mail, telephones and data. */
-const WALLET_LINK = /^(?!https?:|mailto:|tel:|data:)[a-z][a-z0-9+.-]*:/i;
+/** The schemes that open no wallet. */
+const PLAIN_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'mailto:', 'tel:', 'data:']);
+/** Stands for the page's own address. */
+const PAGE_URL = 'https://page.invalid/';
+/** From the end of a tag to the next mark that could begin one, or ends a value in which the `>` stands: no attribute is there. */
+const NO_TAG = />[^<"']*/g;
 const HREF = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const COPY = /\bdata-copy\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const ADDRESS_PART = 'data-part="address"';
@@ -31,8 +35,9 @@ export type PageText = {
  */
 export function readPage(html: string): PageText {
   const addresses = few(parts(html, ADDRESS_PART, '</p>').map(shownIn));
-  const copied = few(values(html, COPY));
-  const links = few(values(html, HREF).filter((link) => WALLET_LINK.test(link)));
+  const tags = html.replace(NO_TAG, '>');
+  const copied = few(values(tags, COPY));
+  const links = few(values(tags, HREF).filter(opensWallet));
   const codes = parts(html, CODE_PART, '</svg>');
   return {
     addresses: addresses.slice(0, FOUND_MAX),
@@ -54,6 +59,9 @@ const shownIn = (part: string): string => plain(part.slice(part.indexOf('>') + 1
 
 const values = (html: string, pattern: RegExp): string[] =>
   [...html.matchAll(pattern)].map(([, double, single, bare]) => plain(double ?? single ?? bare ?? '').trim());
+
+/** Whether a browser finds another scheme in a link than those of the web, mail, telephones and data. */
+const opensWallet = (link: string): boolean => !PLAIN_SCHEMES.has(URL.parse(link, PAGE_URL)?.protocol ?? 'https:');
 
 const few = (texts: readonly string[]): string[] => [...new Set(texts)];
 
@@ -108,14 +116,18 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&gt;': '>',
   '&quot;': '"',
   '&colon;': ':',
+  '&period;': '.',
+  '&plus;': '+',
+  '&Tab;': '\t',
+  '&NewLine;': '\n',
 };
 const plain = (markup: string): string =>
   markup
-    .replace(/&#(?:x([0-9a-f]{1,6})|(\d{1,7}));/gi, (one, hex?: string, decimal?: string) => {
+    .replace(/&#(?:x0*([0-9a-f]{1,6})|0*(\d{1,7}));?/gi, (one, hex?: string, decimal?: string) => {
       const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
       return code <= CODE_POINT_MAX ? String.fromCodePoint(code) : one;
     })
-    .replace(/&(?:amp|lt|gt|quot|colon);/g, (one) => ENTITIES[one] ?? one);
+    .replace(/&[A-Za-z]{2,7};/g, (one) => ENTITIES[one] ?? one);
 
 /** The page draws each horizontal run of dark modules as a rectangle. `svg`: from within its tag on. */
 function modulesOf(svg: string): ReadonlySet<string> | null {

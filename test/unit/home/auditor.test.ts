@@ -371,6 +371,13 @@ describe('the page of an unpaid invoice', () => {
     ],
     ['a link with a second payee', `<a href="litecoin:${mine}?amount=0.1&amp;lightning=lnbc1thief">Open</a>`],
     ['a link in other quotes', `<a href='litecoin:${other}?amount=0.1'>Open</a>`],
+    ['a link without quotes', `<a href=litecoin:${other}?amount=0.1>Open</a>`],
+    ['a link without quotes after what looks like the end of its tag', `<a title=">" href=litecoin:${other}>Open</a>`],
+    ['a link after a quote that opens nothing', `<a name=a"b title=">" href=litecoin:${other}>Open</a>`],
+    ['a link whose scheme is broken by a line end', `<a href="lite\ncoin:${other}">Open</a>`],
+    ['a link whose scheme is broken by an entity', `<a href="lite&Tab;coin:${other}">Open</a>`],
+    ['a link after a control character', `<a href="\u0001litecoin:${other}">Open</a>`],
+    ['a link with an entity that does not end', `<a href="litecoin&#0000000058${other}">Open</a>`],
     ['a link whose scheme is written as an entity', `<a href="&#108;itecoin:${other}?amount=0.1">Open</a>`],
     ['a link of another scheme', `<a href="wallet:pay?to=${other}">Open</a>`],
     [
@@ -447,6 +454,8 @@ describe('the page of an unpaid invoice', () => {
       late: false,
       expectedSeconds: 450,
     };
+    // a payer may write the order's texts
+    const free = `${other} href=litecoin:${other} data-copy=${other} > href="litecoin:${other}" <a href='litecoin:${other}'>`;
     const state = {
       is: 'waiting' as const,
       funds,
@@ -461,8 +470,8 @@ describe('the page of an unpaid invoice', () => {
       root: '../pay/',
       query: '',
       slug: 'slug1',
-      business: { name: 'Shop', accent: null, logo: null, contact: null },
-      order: { id: null, description: foreign('LTC', 9) },
+      business: { name: 'Shop', accent: null, logo: null, contact: free },
+      order: { id: free, description: free },
       network: 'mainnet',
       amount: 4_990_000_000n,
       currency: 'USD',
@@ -476,7 +485,7 @@ describe('the page of an unpaid invoice', () => {
       state,
       payableUntil: null,
       behind: false,
-      backUrl: 'https://shop.example/cart?a=1&b=2',
+      backUrl: `https://shop.example/cart?a=1&b=2&href=litecoin:${other}`,
       credits: [],
       sandbox: null,
     };
