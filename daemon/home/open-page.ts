@@ -9,7 +9,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Unavailable } from '../domain/errors.ts';
-import { isLocalAddress } from '../kit/own-network.ts';
+import { isPublicAddress } from '../kit/own-network.ts';
 
 const PAGE_MS = 20_000;
 const PAGE_BYTES_MAX = 1_048_576;
@@ -38,7 +38,7 @@ export async function openPage(address: string, { local, env, signal }: Network)
   const client = url.protocol === 'https:' ? https : url.protocol === 'http:' ? http : null;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (client === null || url.username !== '') throw away(url, 'it is no page of the web');
-  const isOwn = isLocalAddress(host) || host === 'localhost';
+  const isOwn = isIP(host) ? !isPublicAddress(host) : host === 'localhost';
   if (isOwn && !local) throw away(url, 'the address is on this network');
   const agent = new client.Agent({ proxyEnv: proxies(env) });
   const ends = AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
@@ -72,7 +72,7 @@ const proxies = (env: Network['env']): Record<string, string | undefined> =>
 const publicOnly: LookupFunction = (host, options, done) => {
   lookup(host, { ...options, all: true }).then(
     (found) => {
-      const open = found.filter(({ address }) => !isLocalAddress(address));
+      const open = found.filter(({ address }) => isPublicAddress(address));
       const [first] = open;
       if (!first) done(new Error('the address is on this network'), '', 0);
       else if (options.all) done(null, open);

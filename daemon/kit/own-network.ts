@@ -10,6 +10,13 @@ const RANGES = ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGrade
 export const isLocalAddress = (text: string): boolean =>
   ipaddr.isValid(text) && RANGES.includes(ipaddr.process(text).range());
 
+/** Whether an address is one of the internet: none of this machine, of a network or of a tunnel. Of IPv6, IANA has allocated 2000::/3. */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const ip = ipaddr.process(text);
+  return ip.range() === 'unicast' && (!(ip instanceof ipaddr.IPv6) || ip.parts[0]! >> 13 === 1);
+}
+
 /** Private IPv4 addresses of this machine, those of virtual networks last. `from`: as the operating system lists them. */
 export function ownAddresses(from: ReturnType<typeof networkInterfaces> = networkInterfaces()): string[] {
   const found = Object.entries(from).flatMap(([name, addresses = []]) =>

@@ -551,6 +551,11 @@ describe('the page of an unpaid invoice', () => {
     expect(notes).toEqual([expect.stringContaining('the address is on this network')]);
     server.pages = server.pages.replace('127.0.0.1', 'localhost');
     expect((await audit('https://pay.shop.example')).notes).toEqual([expect.stringContaining('on this network')]);
+    for (const here of ['0.0.0.0', '[::]', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]']) {
+      server.pages = server.pages.replace(/\/\/[^/]+(?=:\d)/, `//${here}`);
+      const { notes: told } = await audit('https://pay.shop.example');
+      expect([here, told]).toEqual([here, [expect.stringContaining('the address is on this network')]]);
+    }
     expect(asked).toBe(0);
   });
 
