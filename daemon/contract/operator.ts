@@ -235,7 +235,8 @@ export const OPERATOR = {
     z.object({ withdrawal: WithdrawalShape }),
   ),
 
-  'inbox.list': reads(Page, z.object({ items: z.array(InboxShape), next })),
+  /** `waiting`: in place of the newest, those of this business that wait for a decision and are more than crumbs; `before` is for the others. */
+  'inbox.list': reads(Page.extend({ waiting: BusinessRef.optional() }), z.object({ items: z.array(InboxShape), next })),
   /** Tokens that this program does not know, at addresses of ours. */
   'inbox.unknownTokens': reads(Page, z.object({ tokens: z.array(UnknownTokenShape), next })),
   'webhook.list': reads(Page, z.object({ webhooks: z.array(WebhookShape), next })),

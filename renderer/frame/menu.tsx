@@ -8,6 +8,7 @@ import { DeskContext, useCall, useChange, useConnection } from '../data.tsx';
 import { type Translate, useLanguage, useText } from '../i18n.ts';
 import { foreign, span } from '../parts/format.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
+import { useInbox } from '../parts/inbox.ts';
 import { href, useHashRoute } from '../router.ts';
 import { FIRST, ROUTES, type Route } from '../routes.tsx';
 import { type Business, nameOf, useBusinesses } from './business.tsx';
@@ -22,12 +23,12 @@ const COUNTED_MAX = 99;
 /** How many things wait for a decision, by screen. */
 function useCounts(): Partial<Record<string, number>> {
   const { business } = useBusinesses();
-  const inbox = useCall('inbox.list', { limit: 100 }, { every: COUNTED_EVERY_MS });
+  const inbox = useInbox(business?.id, { newest: 100, every: COUNTED_EVERY_MS });
   const state = 'requested';
   const withdrawals = useCall('withdrawal.list', { state, limit: 100 }, { every: COUNTED_EVERY_MS });
   const own = (one: { business_id: number }): boolean => one.business_id === business?.id;
   return {
-    inbox: inbox.data?.items.filter((item) => own(item) && item.state === 'open').length ?? 0,
+    inbox: inbox.data?.filter(({ state }) => state === 'open').length ?? 0,
     withdrawals: withdrawals.data?.withdrawals.filter(own).length ?? 0,
   };
 }

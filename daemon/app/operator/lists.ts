@@ -2,7 +2,6 @@
 import { Rejected } from '../../domain/errors.ts';
 import { openAlertOf } from '../../store/queries/alert-notices.ts';
 import { type ApiKeyRow, allApiKeys, allClients, type ClientRow } from '../../store/queries/businesses.ts';
-import { inboxBelow } from '../../store/queries/credits.ts';
 import {
   type AlertRow,
   closeAlert,
@@ -11,6 +10,7 @@ import {
   webhookById,
   webhooksBelow,
 } from '../../store/queries/effects.ts';
+import { inboxBelow, inboxWaiting } from '../../store/queries/inbox.ts';
 import { invoiceById } from '../../store/queries/invoices.ts';
 import { unknownTokensBelow } from '../../store/queries/unknown-tokens.ts';
 import type { Reader, Tx } from '../../store/store.ts';
@@ -50,6 +50,10 @@ export function clientsOf(app: App, business: Business | null, revoked: boolean)
 export function inboxPage(app: App, { limit, before = NEWEST }: Page) {
   return app.store.all(inboxBelow, { id: before, limit });
 }
+
+/** The deposits about which a business has to decide, however many came after them. Crumbs are left out: anybody can send any number. */
+export const waitingDeposits = (app: App, { id }: Business, limit: number) =>
+  app.store.all(inboxWaiting, { business_id: id, limit });
 
 /** The newest tokens that this program does not know. */
 export function unknownTokenPage(app: App, { limit, before = NEWEST }: Page) {

@@ -2,8 +2,9 @@
 
 import type { App } from '../../app/app.ts';
 import { examine } from '../../app/operator/doctor.ts';
+import { findBusiness } from '../../app/operator/find.ts';
 import { adviceOn } from '../../app/operator/inbox-advice.ts';
-import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage } from '../../app/operator/lists.ts';
+import { alertPage, inboxPage, markSeen, nextOf, unknownTokenPage, waitingDeposits } from '../../app/operator/lists.ts';
 import { chainStatuses, openAlertsCount, poolStatuses, rateStatuses, warningsOf } from '../../app/operator/status.ts';
 import type { Parsed, Result } from '../../contract/operator.ts';
 import { assetOf } from '../../domain/assets.ts';
@@ -92,7 +93,8 @@ function refundOf({ withdrawal_id: id, withdrawal_state: state, withdrawal_txid,
 }
 
 export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Result<'inbox.list'> {
-  const rows = inboxPage(app, params);
+  const { waiting, limit } = params;
+  const rows = waiting === undefined ? inboxPage(app, params) : waitingDeposits(app, findBusiness(app, waiting), limit);
   const items = rows.map((row) => ({
     id: row.id,
     business_id: row.business_id,
@@ -114,7 +116,7 @@ export function inboxList({ app }: Context, params: Parsed<'inbox.list'>): Resul
     gone: row.gone,
     created_at: toIso(row.created_at),
   }));
-  return { items, next: nextOf(rows, params.limit) };
+  return { items, next: waiting === undefined ? nextOf(rows, limit) : null };
 }
 
 export function unknownTokens({ app }: Context, params: Parsed<'inbox.unknownTokens'>): Result<'inbox.unknownTokens'> {

@@ -5,6 +5,7 @@ import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
 import { exact, groups } from '../../parts/format.ts';
 import { type Shape, ShapeIcon } from '../../parts/icons.tsx';
+import { useInbox } from '../../parts/inbox.ts';
 import { chainName } from '../../parts/names.ts';
 import { coinName, shortName, Told } from '../../parts/parts.tsx';
 import { href } from '../../router.ts';
@@ -43,7 +44,7 @@ function useThings(business: Business, t: T): Thing[] {
   const language = useLanguage();
   const own = (one: { business_id: number }): boolean => one.business_id === business.id;
   const asked = useCall('withdrawal.list', { state: 'requested', limit: READ_MAX }).data?.withdrawals.filter(own) ?? [];
-  const inbox = useCall('inbox.list', { limit: READ_MAX }).data?.items.filter(own) ?? [];
+  const inbox = useInbox(business.id, { newest: READ_MAX, every: EVERY_MS }).data ?? [];
   const chains = useCall('status', {}, { every: EVERY_MS }).data?.chains ?? [];
   const alerts = useCall('alert.list', { limit: READ_MAX }, { every: EVERY_MS }).data?.alerts ?? [];
   const reason = (word: string): string => t(REASONS.find((known) => known === word) ?? 'unexpected');

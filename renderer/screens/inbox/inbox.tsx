@@ -6,6 +6,7 @@ import { useBusiness } from '../../frame/business.tsx';
 import { Page } from '../../frame/page.tsx';
 import { useLanguage, useText } from '../../i18n.ts';
 import { fiat, useTimes } from '../../parts/format.ts';
+import { useInbox } from '../../parts/inbox.ts';
 import { useMoney } from '../../parts/money.ts';
 import { Answer, Coin, Empty, Facts, Hash, Head, State, shortName } from '../../parts/parts.tsx';
 import { RefundState } from '../../parts/refund-state.tsx';
@@ -36,13 +37,12 @@ export default function Inbox(): ReactNode {
   const t = useText(TEXTS);
   const business = useBusiness();
   const { parts } = useHashRoute();
-  const list = useCall('inbox.list', { limit: READ_MAX }, { every: READ_EVERY_MS });
+  const list = useInbox(business?.id, { newest: READ_MAX, every: READ_EVERY_MS });
   const chosen = parts[0];
   return (
     <Page title={t('inbox')} note={<span className="wide-only">{t('about')}</span>} flush>
       <Answer of={list}>
-        {({ items }) => {
-          const own = items.filter(({ business_id }) => business_id === business?.id);
+        {(own) => {
           if (own.length === 0) return <Empty title={t('empty')}>{t('emptyNote')}</Empty>;
           const open = own.filter(({ state }) => state === 'open');
           const item = own.find(({ id }) => `${id}` === chosen) ?? (chosen === undefined ? open[0] : undefined);

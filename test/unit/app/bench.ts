@@ -32,10 +32,10 @@ import {
   type CreditRow,
   creditByOutpoint,
   creditsOfTarget,
-  inboxBelow,
   nextFreeTarget,
 } from '../../../daemon/store/queries/credits.ts';
 import { chainState, openAlerts, webhookOf } from '../../../daemon/store/queries/effects.ts';
+import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { invoiceById, paymentOf } from '../../../daemon/store/queries/invoices.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import type { Signer } from '../../../daemon/wallet/signer/port.ts';

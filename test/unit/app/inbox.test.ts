@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { decideInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { openOverpaid } from '../../../daemon/app/withdrawals/refund-left.ts';
-import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
+import type { Context } from '../../../daemon/http/operator/context.ts';
+import { inboxList } from '../../../daemon/http/operator/overview.ts';
+import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { insertRefundLink } from '../../../daemon/store/queries/refund-links.ts';
 import { Bench, HOUR, type Paid } from './bench.ts';
@@ -43,6 +45,21 @@ it('one that is too much for a canceled invoice pays it, and what is too much ca
   expect(bench.invoiceStatus(paid.id)).toBe('paid');
   expect(items()).toMatchObject([{ id: item!.id, reason: 'overpaid', state: 'open', part: paid.units }]);
   expect(openOverpaid(bench.app.store, invoice())).toMatchObject({ units: paid.units, isConfirmed: true });
+});
+
+it('one that waits for a decision is told, however many crumbs and others came after it', async () => {
+  await comes(paid.units, 'full');
+  await comes(paid.units, 'again');
+  const [waits] = items();
+  for (const txid of ['dust 1', 'dust 2', 'dust 3']) await comes(1_000n, txid);
+  await comes(paid.units, 'third');
+  const [decided] = items();
+  await accept(decided!.id);
+  const told = (asked: { limit: number; waiting?: string }) =>
+    inboxList({ app: bench.app } as Context, asked).items.map(({ id }) => id);
+  expect(told({ limit: 4 })).not.toContain(waits!.id);
+  expect(told({ limit: 4, waiting: `${bench.businessId}` })).toEqual([waits!.id]);
+  expect(() => told({ limit: 4, waiting: 'nobody' })).toThrow(expect.objectContaining({ code: 'business.not_found' }));
 });
 
 it('one that suffices pays it, and is decided', async () => {

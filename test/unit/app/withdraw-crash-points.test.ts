@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, previewBatch } from '../../../daemon/app/withdrawals/batch.ts';
 import { refundDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
 import { BURIED_BLOCKS } from '../../../daemon/domain/withdrawal.ts';
-import { inboxBelow } from '../../../daemon/store/queries/credits.ts';
+import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import {
   reservedKeys,
   type WithdrawalRow,

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { derive } from '../../../daemon/app/addresses/pool.ts';
 import { acceptDeposit } from '../../../daemon/app/withdrawals/inbox.ts';
-import { inboxBelow, targetById } from '../../../daemon/store/queries/credits.ts';
+import { targetById } from '../../../daemon/store/queries/credits.ts';
+import { inboxBelow } from '../../../daemon/store/queries/inbox.ts';
 import { Bench } from './bench.ts';
 
 const DOLLAR_ETH = 10n ** 6n;

@@ -1,0 +1,27 @@
+/** Deposits that no invoice claims, of one business. */
+import type { Result } from '../bridge.ts';
+import { useCall } from '../data.tsx';
+
+type Item = Result<'inbox.list'>['items'][number];
+
+const WAITING_MAX = 200;
+
+/**
+ * Those among the newest of all businesses, and whatever waits for a decision, however many came after it; the newest first. `newest`,
+ * `every`: how many, and how often they are read again, in milliseconds.
+ */
+export function useInbox(
+  business: number | undefined,
+  { newest, every }: { newest: number; every: number },
+): { data: Item[] | undefined; error: Error | null; refetch(): unknown } {
+  const list = useCall('inbox.list', { limit: newest }, { every });
+  const asked = { waiting: `${business}`, limit: WAITING_MAX };
+  const waiting = useCall('inbox.list', asked, { every, enabled: business !== undefined });
+  const own = [...(waiting.data?.items ?? []), ...(list.data?.items ?? [])].filter(
+    ({ business_id }) => business_id === business,
+  );
+  const items = [...new Map(own.map((item) => [item.id, item])).values()].sort((a, b) => b.id - a.id);
+  const error = list.error ?? waiting.error;
+  const isRead = list.data !== undefined && (waiting.data !== undefined || business === undefined);
+  return { data: isRead ? items : undefined, error, refetch: () => Promise.all([list.refetch(), waiting.refetch()]) };
+}
