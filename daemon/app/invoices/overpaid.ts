@@ -2,7 +2,7 @@
  * Overpayments: what an invoice received beyond its tolerance before it was paid. The deposit counts for the invoice, which
  * stays paid; the difference is an item of the inbox, so that the operator decides about it.
  */
-import { maxOf } from '../../domain/money.ts';
+import { maxOf, minOf } from '../../domain/money.ts';
 import { isSilent, type Settlement } from '../../domain/payment.ts';
 import { type CreditRow, insertInboxItem } from '../../store/queries/credits.ts';
 import type { InvoiceRow, PaymentRow } from '../../store/queries/invoices.ts';
@@ -14,22 +14,39 @@ import { creditsFor, unitsIn } from './payment-targets.ts';
 /** The share of a difference by which the quote's figure may differ from the figure by value. */
 const ALIKE_SHARE = 100n;
 
+/** A deposit, and how much of it is beyond what was asked, smallest units. */
+type Excess = { credit: CreditRow; units: bigint };
+
+/**
+ * The deposits in the payment's coin that are beyond the amount, by value: the latest ones, each at the rate at which it counted. At one
+ * deposit's rate for all, a last crumb at a lower price would make more of the others than they are beyond it.
+ */
+function excessOf(over: bigint, counted: readonly CreditRow[]): Excess[] {
+  let left = over;
+  return counted.toReversed().flatMap((credit): Excess[] => {
+    const { units, value } = credit;
+    if (left <= 0n || value === null) return [];
+    const isWhole = value <= left;
+    const beyond = isWhole ? units : (left * units) / value;
+    left -= isWhole ? value : left;
+    return [{ credit, units: beyond }];
+  });
+}
+
+const sumOf = (parts: readonly { units: bigint }[]): bigint => parts.reduce((total, { units }) => total + units, 0n);
+
 /** The excess of the deposits in the payment's coin over what was asked; smallest units, rounded down, at most all of them. */
 function excessUnits(
-  { amount }: Pick<InvoiceRow, 'amount'>,
   { quote_amount }: Pick<PaymentRow, 'quote_amount'>,
-  { received, seenValue }: Pick<Settlement, 'received' | 'seenValue'>,
+  { received }: Pick<Settlement, 'received'>,
   counted: readonly CreditRow[],
+  parts: readonly Excess[],
 ): bigint {
-  const last = counted.at(-1);
-  const sum = counted.reduce((total, { units }) => total + units, 0n);
-  if (!last?.value) return 0n;
-  const byValue = ((seenValue - amount) * last.units) / last.value;
+  const byValue = sumOf(parts);
   // the payer knows the quote's round figure; the figure by value may differ from it by its rounding
   const byQuote = received - quote_amount;
   const apart = byQuote > byValue ? byQuote - byValue : byValue - byQuote;
-  const excess = apart * ALIKE_SHARE <= byValue ? byQuote : byValue;
-  return excess < sum ? excess : sum;
+  return apart * ALIKE_SHARE <= byValue ? minOf(byQuote, sumOf(counted)) : byValue;
 }
 
 /**
@@ -43,7 +60,7 @@ export function standingExcess(reader: Reader, invoice: InvoiceRow, payment: Pay
   const received = credits.reduce((sum, row) => sum + unitsIn(payment, payment.quote_rate, row), 0n);
   const seenValue = credits.reduce((sum, { value }) => sum + (value ?? 0n), 0n);
   const counted = credits.filter(({ asset }) => asset === payment.asset);
-  return maxOf(excessUnits(invoice, payment, { received, seenValue }, counted), 0n);
+  return maxOf(excessUnits(payment, { received }, counted, excessOf(seenValue - invoice.amount, counted)), 0n);
 }
 
 /**
@@ -60,12 +77,14 @@ export function fileOverpaid(
   const counts = ({ id, claim, asset }: CreditRow) =>
     asset === payment.asset && (claims.get(id) ?? claim) === 'invoice';
   const counted = credits.filter(counts);
-  const last = counted.at(-1);
-  const units = excessUnits(invoice, payment, result, counted);
-  if (!last || units <= 0n || tx.get(overpaidOf, { invoice_id: invoice.id })) return false;
-  const usd = last.usd_value === null ? null : (last.usd_value * units) / last.units;
+  const parts = excessOf(result.seenValue - invoice.amount, counted);
+  const units = excessUnits(payment, result, counted, parts);
+  // not a crumb that came with it and may vanish
+  const most = parts.find(({ units: some }) => parts.every((other) => other.units <= some))?.credit;
+  if (!most || units <= 0n || tx.get(overpaidOf, { invoice_id: invoice.id })) return false;
+  const usd = most.usd_value === null ? null : (most.usd_value * units) / most.units;
   const filed = tx.run(insertInboxItem, {
-    credit_id: last.id,
+    credit_id: most.id,
     business_id: invoice.business_id,
     invoice_id: invoice.id,
     reason: 'overpaid',
@@ -75,6 +94,6 @@ export function fileOverpaid(
     created_at: app.now(),
   });
   if (filed.changes === 0) return false;
-  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${last.id}`));
+  tx.afterCommit(() => app.operatorEvents.tell('inbox', `${most.id}`));
   return true;
 }
