@@ -47,6 +47,12 @@ const TOLD_FROM_USD = 100_000_000n;
 export const isSilent = (reason: string, usd: bigint | null): boolean =>
   reason === 'locked' || (usd !== null && usd < TOLD_FROM_USD);
 
+/** The divisor of a price: what is worth less than a hundredth of it is a crumb. */
+const CRUMB_SHARE = 100n;
+
+/** Whether money for an invoice is so little that it decides nothing: anybody can send it. Both in the invoice's fiat, 1e-8. */
+export const isCrumb = (value: bigint, amount: bigint): boolean => value * CRUMB_SHARE < amount;
+
 /** Bits of `payment.flags`. */
 export const FLAG = { underpaid: 1, overpaid: 2, late: 4, undone: 8, markedPaid: 16 } as const;
 

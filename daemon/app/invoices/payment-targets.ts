@@ -8,6 +8,7 @@
 import { assetOf } from '../../domain/assets.ts';
 import { assert } from '../../domain/errors.ts';
 import { maxOf, unitsWorth } from '../../domain/money.ts';
+import { isCrumb } from '../../domain/payment.ts';
 import { arrivedCredits, type CreditRow, payingCredits } from '../../store/queries/credits.ts';
 import {
   deleteFormerTarget,
@@ -21,9 +22,6 @@ import {
 } from '../../store/queries/invoices.ts';
 import type { Reader, Tx } from '../../store/store.ts';
 import { type App, graceMs } from '../app.ts';
-
-/** The divisor of the invoice: a credit in a former coin that is worth at least a hundredth of it switches the payment back. */
-const FOLLOWED_SHARE = 100n;
 
 export type PaymentTarget = Pick<PaymentRow, 'target_id' | 'asset' | 'chain_key'>;
 
@@ -140,7 +138,7 @@ export function takenUp(app: App, payment: PaymentRow, former: FormerTargetRow):
 
 /**
  * Switches an unpaid payment to the coin in which money came: if nothing came in its own coin, to the first other one
- * with a hundredth of the invoice. Dust has no effect.
+ * with more than a crumb.
  */
 export function returnToPaidCoin(
   app: App,
@@ -152,8 +150,7 @@ export function returnToPaidCoin(
   if (payment.changes === 0 || invoice.status !== 'unpaid') return payment;
   if (credits.some(({ asset }) => asset === payment.asset)) return payment;
   const until = payment.deadline_at + graceMs(app);
-  const worth = ({ value }: CreditRow): bigint => (value ?? 0n) * FOLLOWED_SHARE;
-  const first = credits.find((row) => row.first_seen_at <= until && worth(row) >= invoice.amount);
+  const first = credits.find((row) => row.first_seen_at <= until && !isCrumb(row.value ?? 0n, invoice.amount));
   const former = first && leftTargets(tx, payment).find(({ asset }) => asset === first.asset);
   return former ? moveTo(app, tx, payment, takenUp(app, payment, former), payment.changes) : payment;
 }

@@ -12,6 +12,7 @@ import {
   type Decision,
   FLAG,
   type InboxReason,
+  isCrumb,
   isSilent,
   type Settlement,
   settle,
@@ -53,12 +54,11 @@ import { creditsFor, type PaymentTarget, returnToPaidCoin, targetsOf, unitsIn } 
 import { whenVouched } from './vouched.ts';
 
 /**
- * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts only those worth at
- * least a hundredth of it, and none beyond ANY_CREDITS_PER_INVOICE_MAX. The others go to the inbox.
+ * The maximum number of deposits that an invoice counts. Beyond CREDITS_PER_INVOICE_MAX it counts no crumbs, and none
+ * beyond ANY_CREDITS_PER_INVOICE_MAX. The others go to the inbox.
  */
 const CREDITS_PER_INVOICE_MAX = 100;
 const ANY_CREDITS_PER_INVOICE_MAX = 1_000;
-const SMALL_SHARE = 100n;
 /** The maximum number of deposits that are summed for a reader of a canceled invoice. */
 const ARRIVED_READ_MAX = 1_000;
 /** The interval at which a payment that waits for another chain is checked. */
@@ -78,7 +78,7 @@ export function mayCount(
   if (holds(ANY_CREDITS_PER_INVOICE_MAX)) return false;
   const value = fiatValue(app, reader, network, credit);
   const { amount } = present(reader.get(invoiceById, { id: credit.invoice_id }), 'invoice of a credit');
-  return value === null || value * SMALL_SHARE >= amount;
+  return value === null || !isCrumb(value, amount);
 }
 
 /**

@@ -83,17 +83,18 @@ export const insertLine = insert('link_line', columnsBut('link_line'));
 
 export const linesOf = find('link_line', 'invoice_id');
 
-/** The lines of the unpaid sales of a link that hold something, have no funds, and whose quote has ended; the oldest first. */
-export const abandonedLines = statement((p: { link_id: number; now: number }) =>
+/** The lines of the unpaid sales of a link that hold something and got their address by a time; the oldest first. */
+export const heldLines = statement((p: { link_id: number; until: number }) =>
   sqlite
     .selectFrom('link_sale')
     .innerJoin('payment', 'payment.invoice_id', 'link_sale.invoice_id')
+    .innerJoin('invoice', 'invoice.id', 'link_sale.invoice_id')
     .innerJoin('link_line', 'link_line.invoice_id', 'link_sale.invoice_id')
     .select(['link_line.invoice_id', 'link_line.item_id', 'link_line.quantity'])
+    .select(['payment.received', 'payment.seen_value', 'payment.quote_ends_at', 'invoice.amount'])
     .where('link_sale.link_id', '=', p.link_id)
     .where('link_sale.holds', '=', YES)
     .where('link_sale.paid', '=', NO)
-    .where('payment.received', '=', 0n)
-    .where('payment.quote_ends_at', '<=', p.now)
+    .where('payment.created_at', '<=', p.until)
     .orderBy('link_sale.invoice_id'),
 );

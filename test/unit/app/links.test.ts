@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { withAddress } from '../../../daemon/app/addresses/pool.ts';
 import { decideInvoice, findInvoice } from '../../../daemon/app/invoices/invoices.ts';
 import { requestPayment } from '../../../daemon/app/invoices/payments.ts';
+import { readInvoice } from '../../../daemon/app/invoices/views.ts';
 import { buy } from '../../../daemon/app/links/buy.ts';
 import { addLink, findLink, viewOf } from '../../../daemon/app/links/links.ts';
 import { networksOf } from '../../../daemon/http/limits.ts';
@@ -119,4 +120,43 @@ it('end as many of such sales as one buyer needs', async () => {
   expect(await take(item!, 13, '10.20.0.1')).toBe(SOLD_OUT);
   expect(await take(item!, 11, '10.20.0.1')).toSatisfy(isSlug);
   expect(former.map(statusOf)).toEqual([...new Array(11).fill('canceled'), 'unpaid']);
+});
+
+it('hold nothing longer because their page is open', async () => {
+  const [item] = await sell(1);
+  const first = await take(item!, 1, '10.1.0.1');
+  bench.advance(HOUR + 1);
+  bench.rate('60000');
+  await bench.tell();
+  const { payment } = await readInvoice(bench.app, null, first);
+  expect(payment?.quoteEnded).toBe(false);
+  expect(left()).toEqual([1]);
+  expect(await take(item!, 1, '10.2.0.1')).toSatisfy(isSlug);
+  expect(statusOf(first)).toBe('canceled');
+});
+
+it.each([
+  ['a crumb', 99n, 'canceled', ['short']],
+  ['a part of the price', 100n, 'unpaid', []],
+])('and %s decides as it should about what they hold', async (_, tenthousandths, status, inbox) => {
+  const [item] = await sell(1);
+  const first = await take(item!, 1, '10.1.0.1');
+  const { target_id, quote_amount } = bench.payment(findInvoice(bench.app.store, first).id);
+  const units = (quote_amount * tenthousandths) / 10_000n + 1n;
+  await bench.tell({ blocks: 1, credits: () => [bench.credit(target_id, units, 0)] });
+  expect(left()).toEqual([0]);
+  await expire();
+  expect(await take(item!, 1, '10.2.0.1')).toSatisfy((text: string) => isSlug(text) === (status === 'canceled'));
+  expect(statusOf(first)).toBe(status);
+  expect(bench.inbox().map(({ reason }) => reason)).toEqual(inbox);
+});
+
+it('keep what they hold while the worth of their money is not known', async () => {
+  const [item] = await sell(1);
+  const first = await take(item!, 1, '10.1.0.1');
+  const { target_id } = bench.payment(findInvoice(bench.app.store, first).id);
+  bench.advance(2 * HOUR);
+  await bench.tell({ blocks: 1, credits: () => [bench.credit(target_id, 1_000n, 0)] });
+  expect(bench.row(`tx${target_id}:0`).value).toBeNull();
+  expect(left()).toEqual([0]);
 });
