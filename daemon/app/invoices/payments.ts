@@ -28,7 +28,15 @@ import { cryptoRejected } from '../shops/cryptos.ts';
 import type { Business } from '../shops/directory.ts';
 import { holdAddress } from './holds.ts';
 import { fixedAsset } from './invoices.ts';
-import { isPaidInto, leftTargets, moveTo, type NextTarget, receivedAt, takenUp } from './payment-targets.ts';
+import {
+  creditsFor,
+  isPaidInto,
+  leftTargets,
+  moveTo,
+  type NextTarget,
+  receivedAt,
+  takenUp,
+} from './payment-targets.ts';
 import { isEnough } from './settle.ts';
 
 const RATE_RETRY_SECONDS = 60;
@@ -260,6 +268,10 @@ export function needsQuote(invoice: InvoiceRow, payment: PaymentRow, graceEndsAt
   return !isEnough(invoice, payment);
 }
 
+/** Whether money came whose value is not known yet: a new quote would ask for it once more. */
+const hasUnvalued = (reader: Reader, payment: PaymentRow): boolean =>
+  payment.received > 0n && creditsFor(reader, payment).some(({ value }) => value === null);
+
 /**
  * Makes that quote for the same address, in a separate transaction. Without a rate, or while the chain is behind, the
  * payment stays unchanged and shows its quote as ended, so that a read never fails for that reason.
@@ -269,6 +281,7 @@ export function refreshQuote(app: App, business: Business, invoiceId: number, tx
   const payment = tx.get(paymentOf, { invoice_id: invoiceId });
   const now = app.now();
   if (!invoice || !payment || !needsQuote(invoice, payment, payment.deadline_at + graceMs(app), now)) return;
+  if (hasUnvalued(tx, payment)) return;
   const asset = assetOf(payment.asset);
   try {
     refuseWrongClock(app, tx, 'New quotes');
