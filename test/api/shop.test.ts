@@ -189,6 +189,9 @@ describe('the counter', () => {
     expect(one).toMatchObject({ crypto: 'LTC', crypto_amount: '0.084' });
     expect(one.code).toMatch(/^litecoin:rltc1[a-z0-9]+\?amount=0\.084$/);
     await call('counter.cancel', { invoice });
+    // its address is for nobody any more
+    const ended = await call('counter.sale', { invoice, crypto: 'LTC' });
+    expect([ended.code, ended.sale.status]).toEqual([any.code, 'canceled']);
     const other = await make('13');
     const none = { code: 'invoice.not_found' };
     expect(await refusal(daemon.dataDir, 'counter.cancel', { invoice: other })).toMatchObject(none);

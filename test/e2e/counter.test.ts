@@ -117,6 +117,23 @@ describe.skipIf(!hasChromium)(chromiumTitle('the counter with items'), () => {
     expect((await sales()).length).toBe(before + 1);
     await page.getByRole('button', { name: 'Cancel sale' }).click();
     await page.getByText('Last sale again').waitFor();
+    // a canceled one has no code, whoever looks at it
+    await page
+      .getByRole('button', { name: /Cancelled/ })
+      .first()
+      .click();
+    await page.getByRole('status').filter({ hasText: 'Cancelled' }).waitFor();
+    expect(await page.locator('.qr').count()).toBe(0);
+    await page.getByRole('button', { name: 'Next sale' }).click();
+    await page.context().close();
+  });
+
+  it('goes on after a sale that is not there any more', async () => {
+    const page = await shop.open('counter');
+    await page.evaluate(() => localStorage.setItem('countinghouse-till-sale', 'AAAAAAAAAAAA'));
+    await page.reload();
+    await page.getByRole('button', { name: 'Next sale' }).click();
+    await page.getByRole('button', { name: /^Espresso/ }).waitFor();
     await page.context().close();
   });
 

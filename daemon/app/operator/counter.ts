@@ -87,11 +87,14 @@ export async function saleOf(app: App, slug: string, crypto: string | undefined)
   return { view, code: codeOf(app, view, crypto) };
 }
 
-/** Without a coin, or in another one than was asked for, the payment link, on which the customer chooses. */
+/**
+ * The payment of a coin, to whom the payment page would show it, too. Otherwise the payment link, on which the customer chooses, or sees
+ * that the price ended or that nothing is to be paid.
+ */
 function codeOf(app: App, { invoice, payment }: InvoiceView, crypto: string | undefined): string {
-  if (!payment || payment.asset.symbol !== crypto) return `${app.publicUrl}/pay/${invoice.slug}`;
-  const units = payment.remaining > 0n ? payment.remaining : payment.amount;
-  return paymentUri(payment.asset, payment.row.address, units) ?? payment.row.address;
+  const isPayable = invoice.status === 'unpaid' && payment && !payment.quoteEnded && payment.remaining > 0n;
+  if (!isPayable || payment.asset.symbol !== crypto) return `${app.publicUrl}/pay/${invoice.slug}`;
+  return paymentUri(payment.asset, payment.row.address, payment.remaining) ?? payment.row.address;
 }
 
 /** Cancels a sale of the counter, no other invoice. Throws `Rejected('invoice.not_found')`. */

@@ -16,6 +16,7 @@ import { Refund } from './refund.tsx';
 import { playPaid } from './sound.ts';
 
 type Sale = Result<'counter.sale'>;
+type Found = { error: Error | null; refetch(): unknown };
 type Props = { slug: string; shop: Shop; sound: boolean; onNext(): void; t: T };
 
 const READ_EVERY_MS = 5_000;
@@ -62,10 +63,12 @@ export function SaleScreen({ slug, shop, sound, onNext, t }: Props): ReactNode {
     played.current = true;
     if (sound) playPaid();
   }, [paid, sound]);
+  if (found.error && found.data === undefined) return <Unknown found={found} onNext={onNext} t={t} />;
   return (
     <Answer of={found}>
       {(data) => {
         if (data.sale.status === 'paid') return <Paid data={data} shop={shop} onNext={onNext} t={t} />;
+        if (data.sale.status === 'canceled') return <Ended data={data} onNext={onNext} t={t} />;
         const arrived = data.received !== null && !isZero(data.received);
         const whole = arrived && (data.missing === null || isZero(data.missing));
         if (whole) return <Seen data={data} onNext={onNext} t={t} />;
@@ -118,7 +121,7 @@ function Code({ data, shop, crypto, onCrypto, error, onNext, t }: CodeProps): Re
         <p className="till-scan quiet">{t('scan')}</p>
         {!short && <Coins shop={shop} crypto={crypto} onCrypto={onCrypto} t={t} />}
         {shop.reach === 'computer' && <p className="quiet">{t('coinOnly')}</p>}
-        {crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
+        {!short && crypto !== undefined && data.crypto === crypto && data.crypto_amount && (
           <p className="figure">
             {exact(data.crypto_amount, language)} {shortName(crypto)}
           </p>
@@ -263,6 +266,40 @@ function Seen({ data, onNext, t }: { data: Sale; onNext(): void; t: T }): ReactN
             {t('confirmations', { have: data.confirmations, need: data.required_confirmations })}
           </p>
         )}
+      </div>
+      <div className="till-next">
+        <button type="button" className="button filled large" onClick={onNext}>
+          {t('next')}
+        </button>
+      </div>
+    </main>
+  );
+}
+
+/** The sale that this device kept cannot be read: it may be another shop's, or from before a restore. */
+function Unknown({ found, onNext, t }: { found: Found; onNext(): void; t: T }): ReactNode {
+  return (
+    <main className="till-done" id="content">
+      <Problem error={found.error!} retry={() => void found.refetch()} />
+      <div className="till-next">
+        <button type="button" className="button filled large" onClick={onNext}>
+          {t('next')}
+        </button>
+      </div>
+    </main>
+  );
+}
+
+/** It was canceled here, elsewhere, or because its time was over: nobody is to pay it. */
+function Ended({ data, onNext, t }: { data: Sale; onNext(): void; t: T }): ReactNode {
+  const language = useLanguage();
+  return (
+    <main className="till-done" id="content">
+      <div className="till-big">
+        <p className="till-word-big" role="status">
+          {t('cancelled')}
+        </p>
+        <p className="till-price">{fiat(data.sale.amount, data.sale.currency, language)}</p>
       </div>
       <div className="till-next">
         <button type="button" className="button filled large" onClick={onNext}>
