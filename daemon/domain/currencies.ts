@@ -24,3 +24,13 @@ export const FIAT: Readonly<Record<string, number>> = Object.fromEntries(
     ...codes(NO_DECIMALS).map((code) => [code, 0] as const),
   ].sort(([a], [b]) => (a < b ? -1 : 1)),
 );
+
+/**
+ * The decimals with which an amount must be written that is not whole, for `Intl.NumberFormat`: some currencies are usually written
+ * without, and 12.40 forint are not 12.
+ */
+export function inFull(amount: string, currency: string): { minimumFractionDigits?: number } {
+  const decimals = FIAT[currency] ?? 0;
+  const part = (amount.split('.')[1] ?? '').slice(0, decimals);
+  return /[1-9]/.test(part) ? { minimumFractionDigits: decimals } : {};
+}

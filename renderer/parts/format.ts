@@ -1,4 +1,5 @@
 /** Amounts, times and foreign text for the screen. Amounts stay decimal strings: they never become floating point. */
+import { inFull } from '../../daemon/domain/currencies.ts';
 import { type Language, useLanguage, useTimeZone } from '../i18n.ts';
 
 /** Characters that could change the direction or the order of the text around them, and control characters. */
@@ -27,7 +28,7 @@ const COIN_DECIMALS = 18;
 /** A coin's amount with every decimal that it has. */
 export const exact = (amount: string, language: Language): string => decimal(amount, language, 0, COIN_DECIMALS);
 
-/** An amount of fiat money, cut to the currency's own decimals. */
+/** An amount of fiat money, cut to the decimals that an amount of the currency may have. */
 export function fiat(value: string, currency: string, language: Language): string {
   try {
     const format = new Intl.NumberFormat(language, {
@@ -35,6 +36,7 @@ export function fiat(value: string, currency: string, language: Language): strin
       currency,
       currencyDisplay: 'narrowSymbol',
       roundingMode: 'trunc',
+      ...inFull(value, currency),
     });
     return format.format(value as Intl.StringNumericLiteral);
   } catch {

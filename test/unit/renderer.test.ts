@@ -89,6 +89,10 @@ describe('amounts', () => {
     expect(fiat('9.999', 'EUR', 'en')).toBe('€9.99');
     expect(fiat('1234.5', 'EUR', 'de')).toBe('1.234,50\u00a0€');
     expect(fiat('1234.9', 'JPY', 'en')).toBe('¥1,234');
+    // usually written whole, and asked for with two decimals
+    expect(fiat('12.405', 'HUF', 'en')).toBe('Ft\u00a012.40');
+    expect(fiat('12', 'HUF', 'en')).toBe('Ft\u00a012');
+    expect(fiat('-0.009', 'IDR', 'en')).toBe('-Rp\u00a00');
     expect(cut('12.999', 2)).toBe('12.99');
   });
 

@@ -2,6 +2,7 @@
 import type { MailText } from '../../app/notifications/closing-mail.ts';
 import type { Business } from '../../app/shops/directory.ts';
 import { type Closing, closingCsv } from '../../contract/closing-table.ts';
+import { inFull } from '../../domain/currencies.ts';
 
 type Language = 'en' | 'de';
 type Words = Record<
@@ -121,9 +122,12 @@ export function closingMail({ name, timeZone }: Business, closing: Closing, lang
 }
 
 const moneyOf = (amount: string, currency: string, language: Language): string =>
-  new Intl.NumberFormat(TAGS[language], { style: 'currency', currency, roundingMode: 'trunc' }).format(
-    amount as Intl.StringNumericLiteral,
-  );
+  new Intl.NumberFormat(TAGS[language], {
+    style: 'currency',
+    currency,
+    roundingMode: 'trunc',
+    ...inFull(amount, currency),
+  }).format(amount as Intl.StringNumericLiteral);
 
 /** The figures of one currency. */
 function partText(part: Closing['parts'][number], language: Language): string {
