@@ -1,6 +1,6 @@
-/** Which invoices the list shows: state, coin and days, kept in the address. */
+/** The choice of the invoices that the list shows: state, coin and days, kept in the address. */
 import type { ReactNode } from 'react';
-import type { Params, Result } from '../../bridge.ts';
+import type { Result } from '../../bridge.ts';
 import { useCall } from '../../data.tsx';
 import type { Business } from '../../frame/business.tsx';
 import { useLanguage } from '../../i18n.ts';
@@ -8,46 +8,14 @@ import { Segments, Select } from '../../parts/controls.tsx';
 import { DayField } from '../../parts/day-field.tsx';
 import { byCoin } from '../../parts/parts.tsx';
 import { go, href } from '../../router.ts';
+import { ANY, type Filter, isGroup, isNarrow, STATUSES, type Status } from './filters.ts';
 import type { T } from './invoices.tsx';
-
-const STATUSES = ['all', 'needs-you', 'unpaid', 'paid', 'expired', 'canceled'] as const;
-const GROUPS: readonly Status[] = ['needs-you', 'expired'];
-type Status = (typeof STATUSES)[number];
-
-/** Empty texts: any. Days as `2026-11-22`. */
-export type Filter = { status: Status; crypto: string; from: string; to: string };
-
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const ANY = '';
-
-export function filterOf(query: URLSearchParams): Filter {
-  const day = (name: string): string => (DAY.test(query.get(name) ?? '') ? query.get(name)! : ANY);
-  const status = STATUSES.find((one) => one === query.get('status')) ?? 'all';
-  return { status, crypto: query.get('coin') ?? ANY, from: day('from'), to: day('to') };
-}
 
 function hrefOf({ status, crypto, from, to }: Filter): string {
   const given = { ...(status === 'all' ? {} : { status }), ...(crypto && { coin: crypto }), ...(from && { from }) };
   const query = new URLSearchParams({ ...given, ...(to && { to }) }).toString();
   return `${href('invoices')}${query === '' ? '' : `?${query}`}`;
 }
-
-/** Whether the list is one of the groups that are not further narrowed. */
-const isGroup = (status: Status): status is 'needs-you' | 'expired' => GROUPS.includes(status);
-
-/** In the form of the operator API. */
-export function asked({ status, crypto, from, to }: Filter): Partial<Params<'invoice.list'>> {
-  if (isGroup(status)) return { only: status };
-  return {
-    ...(status === 'all' ? {} : { status }),
-    ...(crypto && { crypto }),
-    ...(from && { from }),
-    ...(to && { to }),
-  };
-}
-
-export const isNarrow = ({ status, crypto, from, to }: Filter): boolean =>
-  status !== 'all' || crypto !== ANY || from !== ANY || to !== ANY;
 
 type CountedProps = { status: Status; counts: Result<'invoice.counts'> | undefined; t: T };
 

@@ -12,7 +12,7 @@ import { dayIn, fiat, sum, useTimes } from '../../parts/format.ts';
 import { type Invoice, InvoiceState } from '../../parts/invoice-state.tsx';
 import { Empty, Fiat, Foreign, Problem, Still, shortName, useCoinText } from '../../parts/parts.tsx';
 import { go, href, hrefBeside } from '../../router.ts';
-import { asked, type Filter, isNarrow } from './filter.tsx';
+import { asked, type Filter, isNarrow } from './filters.ts';
 import type { T } from './invoices.tsx';
 
 const PAGE = 50;

@@ -114,6 +114,7 @@ export default texts(
     exportBooks: 'For the books',
     exportBooksNote: 'Receipts, withdrawals and fees of the chosen days, with their value at the time.',
     exporting: '{n} line so far. Closing this stops it.|{n} lines so far. Closing this stops it.',
+    exportTooMany: 'There are more than {n} lines. Choose a shorter period, or use the command line.',
     exportNow: 'Save as CSV',
     period: 'Days',
     periodAll: 'All days',
@@ -301,6 +302,8 @@ export default texts(
     exportBooks: 'Für die Buchhaltung',
     exportBooksNote: 'Eingänge, Auszahlungen und Gebühren der gewählten Tage mit ihrem damaligen Wert.',
     exporting: '{n} Zeile bisher. Schließen hält an.|{n} Zeilen bisher. Schließen hält an.',
+    exportTooMany:
+      'Es sind mehr als {n} Zeilen. Wählen Sie einen kürzeren Zeitraum, oder nehmen Sie die Kommandozeile.',
     exportNow: 'Als CSV speichern',
     period: 'Tage',
     periodAll: 'Alle Tage',
