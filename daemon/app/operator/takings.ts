@@ -4,7 +4,7 @@
  */
 
 import type { AssetId } from '../../domain/assets.ts';
-import { dayOf } from '../../domain/calendar.ts';
+import { dayBounds, dayOf } from '../../domain/calendar.ts';
 import { MS_PER_DAY } from '../../domain/time.ts';
 import { creditsBetween, newestCredit } from '../../store/queries/operator.ts';
 import { refundsSince } from '../../store/queries/withdrawals.ts';
@@ -106,26 +106,36 @@ async function refundsBy(app: App, business: Business, since: number, length: nu
   return sums;
 }
 
+/** The first day of the last `count` days or months, the present one included. */
+function firstDay(now: number, timeZone: string, by: 'day' | 'month', count: number): string {
+  const { year, month, day } = dayOf(now, timeZone);
+  const first = by === 'day' ? Date.UTC(year, month - 1, day - count + 1) : Date.UTC(year, month - count);
+  return dayText(first, 'UTC');
+}
+
 /** Of the last `count` days or months of the business's calendar, newest first, without empty ones. */
 export async function takings(app: App, business: Business, by: 'day' | 'month', count: number): Promise<Takings> {
-  const now = app.now();
-  const from = now - (by === 'day' ? count : count * 31) * MS_PER_DAY;
+  const first = firstDay(app.now(), business.timeZone, by, count);
+  const { from } = dayBounds(first, business.timeZone);
   const { days, unvalued } = await daysSince(app, business, from);
   const periods = new Map<string, Day>();
   const length = by === 'day' ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length;
   for (const [day, coins] of days) {
+    // an earlier call may have read more
+    if (day < first) continue;
     for (const { asset, usd, payments } of coins.values()) add(periods, day.slice(0, length), asset, usd, payments);
   }
   const refunds = await refundsBy(app, business, from, length);
   for (const period of refunds.keys()) if (!periods.has(period)) periods.set(period, new Map());
-  const newest = [...periods].sort(([a], [b]) => (a < b ? 1 : -1)).slice(0, count);
   return {
-    periods: newest.map(([period, coins]) => ({
-      period,
-      payments: [...coins.values()].reduce((sum, { payments }) => sum + payments, 0),
-      coins: [...coins.values()],
-      refunds: refunds.get(period) ?? { count: 0, usd: 0n },
-    })),
+    periods: [...periods]
+      .sort(([a], [b]) => (a < b ? 1 : -1))
+      .map(([period, coins]) => ({
+        period,
+        payments: [...coins.values()].reduce((sum, { payments }) => sum + payments, 0),
+        coins: [...coins.values()],
+        refunds: refunds.get(period) ?? { count: 0, usd: 0n },
+      })),
     unvalued,
   };
 }
