@@ -26,7 +26,7 @@ import { type Taxed, type TaxSums, taxedRefund, worthIn } from '../books/taxed.t
 import { creditsFor, unitsIn } from '../invoices/payment-targets.ts';
 import type { Business } from '../shops/directory.ts';
 
-/** More sales wait for the next closing. */
+/** More paid sales wait for the next closing. */
 const SALES_MAX = 5_000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
@@ -158,8 +158,9 @@ function isInBooks(reader: Reader, sale: OpenSaleRow): boolean {
 
 function reportOf(app: App, reader: Reader, business: Business): Findings {
   const limits = { business_id: business.id, limit: SALES_MAX };
-  const open = reader.all(openSales, limits);
-  const sales = open.filter((sale) => sale.status === 'paid' && !isUndone(sale));
+  const paid = reader.all(openSales, { ...limits, status: 'paid' });
+  const unpaid = reader.all(openSales, { ...limits, status: 'unpaid' });
+  const sales = paid.filter((sale) => !isUndone(sale));
   const refunds = reader.all(openRefunds, limits);
   const parts = new Map<string, Sums>();
   const sumsOf = (currency: string): Sums => {
@@ -184,9 +185,9 @@ function reportOf(app: App, reader: Reader, business: Business): Findings {
     to: app.now(),
     parts: [...parts.values()].map((sums) => sums.part()),
     books: { agree: sales.length - differ.length, differ },
-    waiting: open
-      .filter((sale) => isUndone(sale) || (sale.status === 'unpaid' && (sale.seen_value ?? 0n) > 0n))
-      .map(({ slug, amount, currency }) => ({ slug, amount, currency })),
+    waiting: [...paid.filter(isUndone), ...unpaid.filter(({ seen_value }) => (seen_value ?? 0n) > 0n)].map(
+      ({ slug, amount, currency }) => ({ slug, amount, currency }),
+    ),
   };
   return { report, sales, refunds };
 }

@@ -1,4 +1,5 @@
 /** Statements about the counter: items, sales and their lines, closings. */
+import type { InvoiceStatus } from '../../domain/payment.ts';
 import type { Row } from '../schema.ts';
 import { columnsBut, find, insert, sqlite, statement, update } from '../statement.ts';
 
@@ -32,8 +33,8 @@ export const saleOfInvoice = find('sale', 'invoice_id');
 export const linesOfInvoice = find('sale_line', 'invoice_id');
 export const setSaleClosed = update('sale', ['closing_id'], 'invoice_id');
 
-/** Sales that are in no closing, the oldest first, with their invoices and payments. */
-export const openSales = statement((p: { business_id: number; limit: number }) =>
+/** Sales of a status that are in no closing, the oldest first, with their invoices and payments. */
+export const openSales = statement((p: { business_id: number; status: InvoiceStatus; limit: number }) =>
   sqlite
     .selectFrom('sale')
     .innerJoin('invoice', 'invoice.id', 'sale.invoice_id')
@@ -44,7 +45,7 @@ export const openSales = statement((p: { business_id: number; limit: number }) =
     .where('sale.business_id', '=', p.business_id)
     .where('sale.closing_id', 'is', null)
     .where('invoice.deleted_at', 'is', null)
-    .where('invoice.status', '!=', 'canceled')
+    .where('invoice.status', '=', p.status)
     .orderBy('sale.invoice_id')
     .limit(p.limit),
 );
