@@ -199,4 +199,15 @@ describe('receipts and withdrawals', () => {
     // its own change is no receipt
     expect(await all('transactions', { crypto: 'LTC' })).toHaveLength(3);
   });
+
+  it('count for no invoice once they are gone', async () => {
+    const id = await create({ amount: 80, crypto: 'LTC', order_id: 'gone' });
+    await service.call('POST', `/invoice/rp/${id}`, {});
+    const { body } = await service.call<{ tx_id: string }>('POST', '/sandbox/pay', { invoice_id: id });
+    const receipt = async () => (await all('transactions', { order_id: 'gone' }))[0];
+    await until('it is seen', async () => (await receipt())?.counts_for_invoice === true);
+    await service.call('POST', '/sandbox/double-spend', { tx_id: body.tx_id });
+    await until('it is gone', async () => (await receipt())?.status === 'dropped');
+    expect(await receipt()).toMatchObject({ invoice_id: id, counts_for_invoice: false });
+  });
 });

@@ -105,7 +105,7 @@ function presentReceipt(app: App, business: Business, row: Receipt): Answer<'Tra
     network: business.network,
     invoice_id: row.slug,
     order_id: row.order_id,
-    counts_for_invoice: row.claim === 'invoice' || (row.claim === null && row.slug !== null),
+    counts_for_invoice: !row.gone && (row.claim === 'invoice' || (row.claim === null && row.slug !== null)),
     value: row.value === null || row.currency === null ? null : fiatText(row.value),
     currency: row.currency,
     value_usd: row.usd_value === null ? null : fiatText(row.usd_value),
