@@ -47,6 +47,9 @@ describe('an overpayment', () => {
     ];
     await bench.tell({ blocks: 15, credits: both });
     expect(bench.row('crumb:0').value).toBe(0n);
-    expect(items()).toMatchObject([{ reason: 'overpaid', outpoint: 'twice:0', part: paid.units + 1n }]);
+    // a turn may end between the two: the crumb then comes after the payment
+    const [over, ...others] = items().filter(({ reason }) => reason === 'overpaid');
+    expect([over?.outpoint, others]).toEqual(['twice:0', []]);
+    expect([paid.units, paid.units + 1n]).toContain(over?.part);
   });
 });
