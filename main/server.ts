@@ -178,12 +178,17 @@ export class Server {
     if (!this.#end.signal.aborted) this.#options.told(batch);
   }
 
-  /** Asks the process that signs; null: none does. */
+  /**
+   * Asks the process that signs; null: none does, or it signs for long. Then it is asked no more, since its operator has few connections, who may
+   * want to lock it.
+   */
   async #signer(): Promise<SignerStatus | null> {
     const place = { dataDir: this.#folder, folder: walletFolderIn(this.#folder) };
-    const status = await withSignerService(place, signingSocket(this.#folder), (signer) => signer.status()).catch(
-      () => null,
+    const silent = sleep(ANSWER_MS, this.#end.signal).then(() => null);
+    const asked = withSignerService(place, signingSocket(this.#folder), (signer) =>
+      Promise.race([signer.status(), silent]),
     );
+    const status = await Promise.race([asked, silent]).catch(() => null);
     return status && isAway(status) ? null : status;
   }
 
@@ -250,11 +255,9 @@ export class Server {
     const ticks = performance.now();
     if (ticks - this.#watchedAt < WATCH_LOOK_MS) return;
     this.#watchedAt = ticks;
-    // one that does not answer must not hold up the look for an alarm
-    const silent = sleep(ANSWER_MS, this.#end.signal).then(() => null);
     const [audited, signer, isThere] = await Promise.all([
       auditedIn(this.#folder),
-      Promise.race([this.#signer(), silent]),
+      this.#signer(),
       hasWallet(walletFolderIn(this.#folder)),
     ]);
     const before = this.#watch.unwatched?.why;

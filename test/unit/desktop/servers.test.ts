@@ -1,5 +1,7 @@
 /** The servers of the desktop program: joined, removed and listed at the same time, and what lies in their folders. */
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -44,6 +46,7 @@ beforeEach(async () => {
   await servers.open();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await servers.close();
   await rm(dataDir, { recursive: true, force: true });
 });
@@ -67,6 +70,25 @@ describe('the servers', () => {
     await servers.remove(NAMES[0]!);
     expect(await listed()).toEqual(NAMES.slice(1));
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'leave the connections to a wallet that signs for long to its operator',
+    async () => {
+      const wallet = walletFolderIn(serverFolder(dataDir, NAMES[0]!));
+      await mkdir(wallet, { mode: 0o700 });
+      const busy = createServer();
+      busy.listen(join(wallet, 'operator.sock'));
+      await once(busy, 'listening');
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const list = servers.list();
+      const [connection] = (await once(busy, 'connection')) as [Socket];
+      const ended = once(connection.resume(), 'close');
+      vi.advanceTimersByTime(10_000);
+      await ended;
+      expect((await list).servers[0]).toMatchObject({ wallet: 'none', signs: false });
+      busy.close();
+    },
+  );
 
   it('get no words that signed for another one under the same name, unless the operator says so', async () => {
     const folder = serverFolder(dataDir, NAMES[0]!);
