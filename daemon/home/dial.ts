@@ -72,13 +72,25 @@ async function open(url: string, machine?: string): Promise<Inbox> {
   return inbox;
 }
 
+/** The refusals of an invitation. A server that has proved nothing yet could end the program for good by another code. */
+const REFUSALS: ReadonlySet<string> = new Set<RejectCode>([
+  'signer.code_expired',
+  'signer.code_foreign',
+  'signer.code_used',
+  'signer.code_wrong',
+  'signer.machine',
+]);
+
 /** The answer to a greeting. Throws `Rejected` with the server's refusal, and `Unavailable` without an answer. */
 async function greet<I extends 'joined' | 'greeted'>(inbox: Inbox, greeting: Greeting, is: I) {
   inbox.socket.send(JSON.stringify(greeting));
   const answer = await inbox.next(ANSWER_MS);
   if (!answer) throw new Unavailable('The server ended the connection without an answer', RETRY_SECONDS);
   const welcome = answer.isBinary ? null : Welcome.safeParse(jsonOf(answer.data.toString())).data;
-  if (welcome?.is === 'refused') throw new Rejected(welcome.code as RejectCode, welcome.message);
+  if (welcome?.is === 'refused') {
+    const isKnown = is === 'joined' && REFUSALS.has(welcome.code);
+    throw new Rejected(isKnown ? (welcome.code as RejectCode) : 'signer.server', welcome.message);
+  }
   if (welcome?.is !== is) throw new Rejected('signer.server', STRANGE);
   return welcome as Extract<Welcome, { is: I }>;
 }

@@ -46,8 +46,8 @@ type Audit = Pick<AuditOptions, 'env'> & {
 };
 
 /**
- * Signs until it is closed; connects again and again. `ended` rejects where a further try is useless: another server answers, or
- * it has removed this computer. Throws `Rejected('signer.service')` if the wallet's folder is another's, or is served already.
+ * Signs until it is closed; connects again and again. `ended` rejects where a further try is useless: the server has removed this computer,
+ * or the wallet is damaged. Another one that answers ends nothing: it may be anybody on the way. Throws `Rejected('signer.service')` if the wallet's folder is another's, or is served already.
  */
 export async function signAtHome({ folder, release, told, audit, ...options }: SigningOptions): Promise<{
   ended: Promise<void>;
@@ -76,7 +76,7 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
         // what waits there shall go on within seconds
         waitMs = RETRY_MS;
       } catch (error) {
-        if (error instanceof Rejected) throw error;
+        if (error instanceof Rejected && error.code !== 'signer.server') throw error;
         options.log((error as Error).message);
         waitMs = Math.min(2 * waitMs, RETRY_MS_MAX);
       }

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { dial } from '../../../daemon/home/dial.ts';
-import { readServer } from '../../../daemon/home/place.ts';
+import { readServer, writeServer } from '../../../daemon/home/place.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
 import type { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import type { UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
@@ -51,6 +51,8 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
   it.each([
     ['with garbage', 'garbage'],
     ['as one of another release', JSON.stringify({ is: 'refused', code: 'signer.server', message: 'another release' })],
+    ['as if the program had been called wrongly', JSON.stringify({ is: 'refused', code: 'params', message: 'no' })],
+    ['as if the wallet had said it', JSON.stringify({ is: 'refused', code: 'signer.foreign_address', message: 'no' })],
     ['with a box that it cannot have made', JSON.stringify({ is: 'greeted', key: 'A'.repeat(87), box: 'AAAA' })],
   ])('%s, is left, and is told nothing of the wallet', async (_, answer) => {
     const { folder, home } = await pair();
@@ -68,6 +70,28 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     const url = `http://127.0.0.1:${(strange.address() as AddressInfo).port}`;
     expect(await codeOf(dial({ ...(await readServer(folder)), url }, 'signer', ABOUT))).toBe('signer.server');
     expect(heard.map((text) => Object.keys(JSON.parse(text)).sort())).toEqual([['do', 'machine', 'nonce', 'role']]);
+  });
+
+  it('stands in the way for a while: the computer goes on when its own server answers again', async () => {
+    const { folder, home, machines } = await pair();
+    await home.close();
+    await away(machines);
+    const place = await readServer(folder);
+    const strange = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    stage.undo.push(() => strange.close());
+    await once(strange, 'listening');
+    let greeted = 0;
+    strange.on('connection', (socket) =>
+      socket.on('message', () => {
+        greeted += 1;
+        socket.send(JSON.stringify({ is: 'refused', code: 'params', message: 'no' }));
+      }),
+    );
+    await writeServer(folder, { ...place, url: `http://127.0.0.1:${(strange.address() as AddressInfo).port}` });
+    await signing(folder);
+    await until('it was greeted again', async () => greeted > 2);
+    await writeServer(folder, place);
+    await connected(machines);
   });
 
   it('that has no such path, as an older one has not, is asked again later', async () => {
