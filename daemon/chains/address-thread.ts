@@ -44,6 +44,9 @@ export class AddressThread {
     const first = from - (from % CHUNK);
     const chunks: Promise<DerivedAddress[]>[] = [];
     for (let at = first; at < from + count; at += CHUNK) chunks.push(this.#chunk(range, at));
+    // whoever fills a pool wants the next ones once these are stored
+    const next = first + chunks.length * CHUNK;
+    if (chunks.length > 1 && next <= INDEX_MAX) this.#chunk(range, next);
     return (await Promise.all(chunks)).flat().slice(from - first, from - first + count);
   }
 

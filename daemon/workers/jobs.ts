@@ -32,8 +32,8 @@ const STORAGE_MS = 10_000;
 const ABSENCE_MS = 2_000;
 const PROOF_TIMEOUT_MS = 3_600_000;
 const PROOF_RETRY_SECONDS = 900;
-/** At most this often do taken addresses make the pools be checked again. */
-const FILL_PAUSE_MS = 250;
+/** At most this often do taken addresses make the pools be checked again, while these are full enough. */
+const FILL_PAUSE_MS = 100;
 const ADDRESSES_AT_FIRST = 40;
 
 export class Jobs {
@@ -45,6 +45,8 @@ export class Jobs {
   readonly #refundLinks = { before: Number.MAX_SAFE_INTEGER };
   #filling: Promise<void> | null = null;
   #isFillWanted = false;
+  /** Whether the last look found a pool to fill: then more may be given out than a pause allows. */
+  #hasFilled = false;
   #entering: Promise<void> | null = null;
   /** The accounts that may have fewer addresses than they should; null: all of them. */
   #short: Set<number> | null = null;
@@ -181,7 +183,8 @@ export class Jobs {
   }
 
   async #fillAll(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
+    if (!this.#hasFilled) await new Promise((resolve) => setTimeout(resolve, FILL_PAUSE_MS).unref());
+    this.#hasFilled = false;
     this.#isFillWanted = false;
     if (isEnteringDue(this.#app) || isListingDue(this.#app)) {
       this.#enter().catch((error: unknown) => {
@@ -198,7 +201,9 @@ export class Jobs {
       sizes.flatMap((size) => accounts.map((account) => [size, account] as const)),
     )) {
       if (this.#stopped) return;
-      if (isLow(this.#app, account, size)) await fillPool(this.#app, account, size, () => this.#stopped);
+      if (!isLow(this.#app, account, size)) continue;
+      await fillPool(this.#app, account, size, () => this.#stopped);
+      this.#hasFilled = true;
     }
     for await (const account of inTurns(accounts)) {
       if (this.#stopped) return;

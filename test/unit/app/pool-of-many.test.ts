@@ -1,5 +1,5 @@
 /** Addresses derived ahead with many businesses: an account that gave none away is not looked at. */
-import { expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { derive, takeAddress } from '../../../daemon/app/addresses/pool.ts';
 import type { App } from '../../../daemon/app/app.ts';
 import { addBusiness } from '../../../daemon/app/shops/businesses.ts';
@@ -11,7 +11,9 @@ import { Bench } from './bench.ts';
 
 const BUSINESSES = 100;
 const POOL = 40;
+const TURNS = 2_000;
 
+const addressNamed = (text: string) => ({ script: Buffer.from(text), address: text });
 const keyOf = (name: string): AccountKey => ({ kind: 'secp256k1', publicKey: name, chainCode: '' });
 
 /** Starts to fill pools. `asked`: the accounts whose pools were looked at; `most`: in one turn of the event loop. */
@@ -47,10 +49,8 @@ it('only the accounts that gave addresses away are filled up, and all of them af
   const bench = await Bench.open('BTC', { 'payments.address_pool': `${POOL}` });
   const { app } = bench;
   Object.assign(bench.chain.adapter, {
-    deriveAddress: async ({ publicKey }: { publicKey: string }, branch: number, index: number) => {
-      const text = `${publicKey} ${branch} ${index}`;
-      return { script: Buffer.from(text), address: text };
-    },
+    deriveAddress: async ({ publicKey }: { publicKey: string }, branch: number, index: number) =>
+      addressNamed(`${publicKey} ${branch} ${index}`),
   });
   for (let n = 1; n < BUSINESSES; n++) {
     const named = { name: `Shop ${n}`, network: 'mainnet', timeZone: 'UTC', accountNo: n, birthday: null } as const;
@@ -102,4 +102,53 @@ it("the account on the other chain with the same addresses is looked at, too: it
   expect(new Set(asked)).toEqual(new Set(accounts.map(({ id }) => id)));
   await jobs.stop();
   vi.restoreAllMocks();
+});
+
+describe('while more is given out than a pause allows', () => {
+  let pauses: (() => void)[];
+  beforeEach(() => {
+    pauses = [];
+    vi.stubGlobal('setTimeout', (over: () => void) => {
+      pauses.push(over);
+      return { unref: () => {} };
+    });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+
+  /** Lets other work go on, for more turns than a look without a pause needs. */
+  async function some(): Promise<void> {
+    for (let n = 0; n < TURNS; n++) await new Promise(setImmediate);
+  }
+  const endPauses = (): void => pauses.splice(0).forEach((over) => void over());
+
+  it('a pool is filled again at once, and looked at after a pause when it is full enough', async () => {
+    const { app, chain } = await Bench.open('BTC', { 'payments.address_pool': `${POOL}` });
+    chain.adapter.deriveAddress = async (_, branch, index) => addressNamed(`${branch} ${index}`);
+    const [own] = app.directory.accounts();
+    await derive(app, own!, POOL);
+    const { jobs, asked } = filling(app);
+    const ready = (): number => app.store.get(poolSize, { account_id: own!.id })?.ready ?? 0;
+    await take(app, ready());
+    await some();
+    expect([ready(), asked]).toEqual([0, []]);
+    endPauses();
+    await some();
+    expect(ready()).toBe(POOL);
+    await take(app, ready());
+    await some();
+    expect([ready(), pauses.length]).toEqual([POOL, 0]);
+
+    // the look after that found it full
+    asked.length = 0;
+    await take(app, 1);
+    await some();
+    expect([asked, pauses.length]).toEqual([[], 1]);
+    endPauses();
+    await some();
+    expect(asked).toContain(own!.id);
+    await jobs.stop();
+  });
 });

@@ -55,7 +55,20 @@ it('are derived once for ranges that overlap, which get each what they asked for
   expect(text(long)).toEqual(here(['BTC', 'mainnet', 0, 40, 120], KEY));
   expect(text(short)).toEqual(text(long.slice(20, 60)));
   expect(text(await thread.derive(btc(100, 1)))).toEqual(text(long.slice(60, 61)));
-  expect(asked.mock.calls.map(([task]) => task.from)).toEqual([0, 50, 100, 150]);
+  expect(asked.mock.calls.map(([task]) => task.from)).toEqual([0, 50, 100, 150, 200]);
+});
+
+it('are derived ahead of the next range of a caller that takes many, and of no other', async () => {
+  const asked = vi.spyOn(Worker.prototype, 'postMessage');
+  const froms = () => asked.mock.calls.map(([task]) => task.from);
+  await thread.derive(btc(0, 50));
+  expect(froms()).toEqual([0]);
+  await thread.derive(btc(50, 100));
+  expect(froms()).toEqual([0, 50, 100, 150]);
+  expect(text(await thread.derive(btc(150, 50)))).toEqual(here(['BTC', 'mainnet', 0, 150, 50], KEY));
+  expect(froms()).toEqual([0, 50, 100, 150]);
+  await thread.derive(btc(INDEX_MAX - 60, 61));
+  expect(froms().at(-1)).toBe(INDEX_MAX - 47);
 });
 
 it('end with the last index, and an index above it is refused', async () => {
