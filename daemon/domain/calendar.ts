@@ -98,6 +98,23 @@ export function endOfDay(day: Day, timeZone: string): number {
   return at + (REPEATED_MS.find((ms) => wallClock(at + ms, timeZone) === wall) ?? 0);
 }
 
+/** By time zone: the end of a month that was found, and the time for which it was. */
+const monthEnds = new Map<string, { at: number; end: number }>();
+
+/**
+ * The last second of the month that a time (milliseconds since 1970) is in, in a time zone. It is kept, because finding it takes as long
+ * as a quarter of a new invoice.
+ */
+export function endOfMonth(at: number, timeZone: string): number {
+  const known = monthEnds.get(timeZone);
+  if (known && known.at <= at && at <= known.end) return known.end;
+  const { year, month } = dayOf(at, timeZone);
+  const end = endOfDay({ year, month, day: daysInMonth(year, month) }, timeZone);
+  if (monthEnds.size >= FORMATTERS_MAX) monthEnds.clear();
+  monthEnds.set(timeZone, { at, end });
+  return end;
+}
+
 /**
  * When a local time comes on a day, in milliseconds since 1970. If the clocks are put forward over it, it comes that much later:
  * 02:40 becomes 03:40. If they are put back, it is the first of the two. `minute`: since midnight.

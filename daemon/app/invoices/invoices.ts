@@ -1,7 +1,7 @@
 /** Creates, finds, deletes and decides invoices. */
 import { randomUUIDv7 } from 'node:crypto';
 import { type Asset, findAsset, INVOICE_SYMBOLS } from '../../domain/assets.ts';
-import { dayOf, daysInMonth, endOfDay } from '../../domain/calendar.ts';
+import { endOfMonth } from '../../domain/calendar.ts';
 import { FIAT } from '../../domain/currencies.ts';
 import { Rejected, Unavailable } from '../../domain/errors.ts';
 import { divideUp, dollarsFor, FIAT_DECIMALS, maxOf, minOf } from '../../domain/money.ts';
@@ -96,12 +96,6 @@ export function leastAmount(app: App, business: Business, currency: string): big
   return divideUp(exact, step) * step;
 }
 
-/** The last second of the business's current month. */
-function endOfMonth(business: Business, now: number): number {
-  const { year, month } = dayOf(now, business.timeZone);
-  return endOfDay({ year, month, day: daysInMonth(year, month) }, business.timeZone);
-}
-
 /**
  * Creates an invoice. Throws `Rejected` for a wrong field or an amount below 10 USD, and `Unavailable` if its currency
  * has no rate, or while the machine's clock is wrong.
@@ -125,7 +119,7 @@ export function createInvoice(app: App, business: Business, wanted: NewInvoice, 
     ),
     TOLERANCE_MIN,
   );
-  const dueAt = wanted.dueAt ?? endOfMonth(business, now);
+  const dueAt = wanted.dueAt ?? endOfMonth(now, business.timeZone);
   const { id, slug } = nextInvoice(tx);
   const row = {
     id,

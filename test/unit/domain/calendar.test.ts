@@ -5,11 +5,25 @@ import {
   dayOf,
   daysInMonth,
   endOfDay,
+  endOfMonth,
   isTimeZone,
   minuteOfDay,
   parseDay,
   toIso,
 } from '../../../daemon/domain/calendar.ts';
+
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'America/St_Johns',
+  'Australia/Lord_Howe',
+  'Asia/Tokyo',
+  'Asia/Beirut',
+  'Africa/Cairo',
+  'America/Santiago',
+  'America/Havana',
+  'Atlantic/Azores',
+];
 
 describe('parseDay', () => {
   it.each([
@@ -72,21 +86,9 @@ describe('the end of a day', () => {
   });
 
   it('lies in that day, and a second later does not', () => {
-    const zones = [
-      'UTC',
-      'Europe/Berlin',
-      'America/St_Johns',
-      'Australia/Lord_Howe',
-      'Asia/Tokyo',
-      'Asia/Beirut',
-      'Africa/Cairo',
-      'America/Santiago',
-      'America/Havana',
-      'Atlantic/Azores',
-    ];
     fc.assert(
       fc.property(
-        fc.constantFrom(...zones),
+        fc.constantFrom(...ZONES),
         fc.integer({ min: 2020, max: 2040 }),
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 1, max: 28 }),
@@ -98,6 +100,23 @@ describe('the end of a day', () => {
       ),
     );
   });
+});
+
+it('the end of a month is that of its last day, whatever was asked before', () => {
+  const at = fc.oneof(
+    fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2028, 0, 1) }),
+    // a day around the end of a month, wherever that is
+    fc.integer({ min: Date.UTC(2026, 9, 31), max: Date.UTC(2026, 10, 2) }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(at, fc.constantFrom(...ZONES)), { minLength: 1, maxLength: 20 }), (asked) => {
+      for (const [time, zone] of asked) {
+        const { year, month } = dayOf(time, zone);
+        const end = endOfDay({ year, month, day: daysInMonth(year, month) }, zone);
+        expect([zone, time, toIso(endOfMonth(time, zone))]).toEqual([zone, time, toIso(end)]);
+      }
+    }),
+  );
 });
 
 it('knows the days of months', () => {
