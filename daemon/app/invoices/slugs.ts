@@ -112,8 +112,12 @@ function slugsOf(reader: Reader): Slugs {
 /** The invoice with a slug, even a deleted one. */
 export function invoiceNamed(reader: Reader, slug: string): InvoiceRow | undefined {
   if (!SLUG.test(slug)) return undefined;
-  const row = reader.get(invoiceById, { id: slugsOf(reader).idOf(slug) });
-  return row?.slug === slug ? row : reader.get(invoiceByRandomSlug, { slug });
+  const namedBy = (slugs: Slugs): InvoiceRow | undefined => {
+    const row = reader.get(invoiceById, { id: slugs.idOf(slug) });
+    return row?.slug === slug ? row : undefined;
+  };
+  // a row that has the slug is the one, whatever the key that led to it: the key of this database is read only if there is none
+  return namedBy(latest) ?? namedBy(slugsOf(reader)) ?? reader.get(invoiceByRandomSlug, { slug });
 }
 
 /** The number and the slug of the next invoice. */

@@ -2,10 +2,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { invoiceNamed, nextInvoice, Permutation, Slugs } from '../../../daemon/app/invoices/slugs.ts';
 import { sipKey } from '../../../daemon/kit/sip-hash.ts';
-import { insertInvoice } from '../../../daemon/store/queries/invoices.ts';
+import { insertInvoice, invoiceById } from '../../../daemon/store/queries/invoices.ts';
 import { Store } from '../../../daemon/store/store.ts';
 import { type Opened, opened } from '../store/opened.ts';
 
@@ -137,6 +137,15 @@ describe('in a database', () => {
     expect(slugs.idOf(other)).toBe(7);
     expect(invoiceNamed(store, other)).toBeUndefined();
     expect(db.prepare('SELECT count(*) FROM invoice WHERE random_slug = 1').pluck().get()).toBe(0);
+  });
+
+  it('is found by its row alone, once the key is known', async () => {
+    it_ = await opened(null);
+    const { store } = it_;
+    const { id, slug } = await make(store);
+    const get = vi.spyOn(store, 'get');
+    expect(invoiceNamed(store, slug)?.id).toBe(id);
+    expect(get.mock.calls.map(([asked]) => asked)).toEqual([invoiceById]);
   });
 
   it('a number that is given again, from an older copy of the database, gets another slug', async () => {
