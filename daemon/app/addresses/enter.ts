@@ -4,7 +4,7 @@
  */
 
 import { ENTERED_SETTING } from '../../store/lately.ts';
-import { assignTarget, targetById } from '../../store/queries/credits.ts';
+import { assignTarget } from '../../store/queries/credits.ts';
 import { deleteLately, lastGiven, latelyAbove, latelyAfter } from '../../store/queries/given.ts';
 import { saveSetting } from '../../store/queries/settings.ts';
 import type { Tx } from '../../store/store.ts';
@@ -32,13 +32,13 @@ export async function enterGiven(app: App, stopped: () => boolean): Promise<void
 /** Returns the last row that was entered; null: that were all up to the number `no` of the log. */
 function enterSome(app: App, tx: Tx, after: number, no: number): number | null {
   const rows = tx.all(latelyAfter, { after, limit: ENTERED_AT_ONCE });
-  for (const { target_id, invoice_id } of rows) {
-    tx.run(assignTarget, { id: target_id, invoice_id });
-    tx.run(deleteLately, { target_id });
-    const target = tx.get(targetById, { id: target_id });
-    if (target) retireKin(tx, target, false);
+  for (const { target_id: id, invoice_id, ...target } of rows) {
+    tx.run(assignTarget, { id, invoice_id });
+    retireKin(tx, target, false);
   }
-  if (rows.length === ENTERED_AT_ONCE) return rows.at(-1)?.target_id ?? null;
+  const last = rows.at(-1)?.target_id ?? after;
+  tx.run(deleteLately, { after, last });
+  if (rows.length === ENTERED_AT_ONCE) return last;
   tx.run(saveSetting, { key: ENTERED_SETTING, value: `${no}`, updated_at: app.now() });
   return null;
 }

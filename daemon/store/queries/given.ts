@@ -23,12 +23,16 @@ export const latelyAfter = statement(
   (p: { after: number; limit: number }) => sql<{
     target_id: number;
     invoice_id: number;
-  }>`SELECT target_id, invoice_id FROM given_lately
-      WHERE target_id > ${p.after} ORDER BY target_id LIMIT ${p.limit}`,
+    chain_key: string;
+    script: Uint8Array;
+  }>`SELECT given_lately.target_id, given_lately.invoice_id, target.chain_key, target.script
+      FROM given_lately CROSS JOIN target ON target.id = given_lately.target_id
+      WHERE given_lately.target_id > ${p.after} ORDER BY given_lately.target_id LIMIT ${p.limit}`,
 );
 
 export const deleteLately = statement(
-  (p: { target_id: number }) => sql`DELETE FROM given_lately WHERE target_id = ${p.target_id}`,
+  (p: { after: number; last: number }) =>
+    sql`DELETE FROM given_lately WHERE target_id > ${p.after} AND target_id <= ${p.last}`,
 );
 
 /** Returns a row if more than `above` are to be entered. */
