@@ -17,10 +17,9 @@ export function useInbox(
   const list = useCall('inbox.list', { limit: newest }, { every });
   const asked = { waiting: `${business}`, limit: WAITING_MAX };
   const waiting = useCall('inbox.list', asked, { every, enabled: business !== undefined });
-  const own = [...(waiting.data?.items ?? []), ...(list.data?.items ?? [])].filter(
-    ({ business_id }) => business_id === business,
-  );
-  const items = [...new Map(own.map((item) => [item.id, item])).values()].sort((a, b) => b.id - a.id);
+  const known = new Set(list.data?.items.map(({ id }) => id));
+  const older = waiting.data?.items.filter(({ id }) => !known.has(id)).sort((a, b) => b.id - a.id) ?? [];
+  const items = [...(list.data?.items ?? []), ...older].filter(({ business_id }) => business_id === business);
   const error = list.error ?? waiting.error;
   const isRead = list.data !== undefined && (waiting.data !== undefined || business === undefined);
   return { data: isRead ? items : undefined, error, refetch: () => Promise.all([list.refetch(), waiting.refetch()]) };
