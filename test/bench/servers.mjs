@@ -10,6 +10,7 @@ import {
   closeSync,
   constants,
   cpSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   mkdtempSync,
@@ -20,12 +21,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nodeEnvironment, usableNodes } from '../../daemon/launcher/runtime.mjs';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 const TOOL_TIMEOUT_MS = 1_800_000;
+const PROBE_MS_MAX = 60_000;
 const OUTPUT_CHARACTERS_MAX = 50_000_000;
 const BYTES_PER_KIB = 1_024;
 const BYTES_PER_MB = 1_000_000;
@@ -39,6 +42,8 @@ export const [node] = usableNodes();
 const running = new Set();
 /** Where everything of this run lies. */
 export const scratch = mkdtempSync(join(tmpdir(), 'countinghouse-bench-run-'));
+
+const TURN_FILE = join(scratch, 'turn');
 
 /** Ends what still runs and removes this run's folders. */
 export function cleanUp() {
@@ -62,7 +67,8 @@ export function dropFolder(folder) {
 }
 
 function start(args, stdio) {
-  const child = spawn(node, args, { cwd: root, stdio, env: { ...nodeEnvironment, ...process.env } });
+  const env = { ...nodeEnvironment, TURN_PROBE_FILE: TURN_FILE, ...process.env };
+  const child = spawn(node, args, { cwd: root, stdio, env });
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
@@ -132,6 +138,20 @@ export function startDaemon(dist, dataDir, pool, nodeFlags = [], settings = '') 
   const program = join(dist, 'daemon', 'cli.js');
   const flags = ['start', '--json', '--data-dir', dataDir, '--port', '0', '--config', config];
   return startServer([...nodeFlags, program, ...flags], join(scratch, 'last-daemon.log'));
+}
+
+/** Flags with which a daemon's Node measures turns; for `probed`. */
+export const PROBE = ['--import', join(here, 'turn-probe.mjs')];
+
+/** Does `work` while the daemon of a process measures its turns. Adds the longest one in milliseconds of processor time. */
+export async function probed(pid, work) {
+  rmSync(TURN_FILE, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const done = await work();
+  process.kill(pid, 'SIGUSR2');
+  for (const until = performance.now() + PROBE_MS_MAX; !existsSync(TURN_FILE) && performance.now() < until; )
+    await pause(50);
+  return { ...done, turnMs: Number(readFileSync(TURN_FILE, 'utf8')) };
 }
 
 /** A process's resident memory in MB; null where the system does not say. */

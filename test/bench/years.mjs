@@ -3,13 +3,24 @@
  * long the jobs of a night take and hold the event loop. The service itself does them, told by its command line.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { nodeEnvironment } from '../../daemon/launcher/runtime.mjs';
 import { median } from './report.mjs';
-import { DATABASE, dropFolder, here, node, residentMb, runTool, scratch, startDaemon, workFolder } from './servers.mjs';
+import {
+  DATABASE,
+  dropFolder,
+  node,
+  PROBE,
+  probed,
+  residentMb,
+  runTool,
+  scratch,
+  startDaemon,
+  workFolder,
+} from './servers.mjs';
 
 const POOL = 1_000;
 const STARTS = 3;
@@ -19,7 +30,6 @@ const BYTES_PER_MB = 1_000_000;
 const BYTES_PER_KB = 1_000;
 const SECONDS_PER_DAY = 86_400;
 const PASSPHRASE = 'a passphrase of the benchmark';
-const PROBE_MS_MAX = 60_000;
 /** Of a year's nights; a leak of 30 kB a night is more. */
 const GROWN_MB_MAX = 10;
 
@@ -44,17 +54,6 @@ function command(dist, dataDir, ...args) {
   );
 }
 
-/** Does `work` while the daemon measures its turns. Adds the longest one in milliseconds of processor time. */
-async function probed(pid, file, work) {
-  rmSync(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  const done = await work();
-  process.kill(pid, 'SIGUSR2');
-  for (const until = performance.now() + PROBE_MS_MAX; !existsSync(file) && performance.now() < until; )
-    await pause(50);
-  return { ...done, turnMs: Number(readFileSync(file, 'utf8')) };
-}
-
 async function timeStart(dist, dataDir, flags) {
   const server = await startDaemon(dist, dataDir, POOL, flags);
   await server.stop();
@@ -73,9 +72,7 @@ export async function measureYears({ dist, template, invoices, nights, nodeFlags
   const starts = [];
   for (let n = 0; n < STARTS; n++) starts.push(await timeStart(dist, dataDir, nodeFlags));
 
-  const file = join(scratch, 'turn');
-  process.env.TURN_PROBE_FILE = file;
-  const server = await startDaemon(dist, dataDir, POOL, ['--import', join(here, 'turn-probe.mjs'), ...nodeFlags]);
+  const server = await startDaemon(dist, dataDir, POOL, [...PROBE, ...nodeFlags]);
   await runTool('ready.mjs', { file: join(dataDir, DATABASE), pool: POOL });
   await pause(SETTLED_MS);
   const memoryMb = residentMb(server.pid);
@@ -88,7 +85,7 @@ export async function measureYears({ dist, template, invoices, nights, nodeFlags
     ['backup', 'backup', backup],
   ]) {
     say(`  ${name} …`);
-    jobs.push({ name, ...(await probed(server.pid, file, () => command(dist, dataDir, ...args))) });
+    jobs.push({ name, ...(await probed(server.pid, () => command(dist, dataDir, ...args))) });
   }
   const memoryAfterMb = residentMb(server.pid);
   const proof = jobs.find(({ name }) => name === 'proof of the books').answer.chains;
