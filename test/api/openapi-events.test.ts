@@ -16,6 +16,9 @@ type Description = {
   webhooks: Record<string, { post: { requestBody: { content: { 'application/json': { example: Json } } } } }>;
 };
 
+const HOUR_MS = 3_600_000;
+const ORDER = { amount: 80, crypto: 'LTC', order_id: 'A-1001', metadata: { customer: '42' } };
+
 let receiver: Server;
 let service: TestDaemon;
 let described: Description;
@@ -61,8 +64,7 @@ it('shows each event as it is sent', async () => {
   await deposit(service, 'LTC', 400);
   await until('the deposit was told', async () => sent.has('invoice.paid'));
   sent.clear();
-  const order = { amount: 80, crypto: 'LTC', order_id: 'A-1001', metadata: { customer: '42' } };
-  const { id } = (await service.call<{ id: string }>('POST', '/invoice', order)).body;
+  const { id } = (await service.call<{ id: string }>('POST', '/invoice', ORDER)).body;
   await service.call('POST', `/invoice/rp/${id}`, {});
   await service.call('POST', '/sandbox/pay', { invoice_id: id });
   await service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
@@ -94,6 +96,75 @@ it('shows each event as it is sent', async () => {
     crypto: 'LTC',
     address: stranger('LTC', 7),
   });
+});
+
+it('shows the rarer events as they are sent', async () => {
+  const call = strictCaller(service.dataDir);
+  const request = async (): Promise<string> => {
+    const { id } = (await service.call<{ id: string }>('POST', '/invoice', ORDER)).body;
+    await service.call('POST', `/invoice/rp/${id}`, {});
+    return id;
+  };
+  const pay = (invoice_id: string, amount?: string) => service.call('POST', '/sandbox/pay', { invoice_id, amount });
+  const mine = () => service.call('POST', '/sandbox/mine', { crypto: 'LTC', blocks: 12 });
+  const shown = (type: string) => described.webhooks[type]!.post.requestBody.content['application/json'].example;
+  /** The event with the kinds of its values, and those that say what happened. */
+  const facts = (event: Json) => {
+    const { status, payment } = event.data as { status: string; payment?: Json | null };
+    const truths = Object.entries(payment ?? {}).filter(([, value]) => typeof value === 'boolean');
+    return [shapeOf({ ...event, data: { ...(event.data as Json), tx_id: null } }), status, payment?.status, truths];
+  };
+  const comes = async (type: string): Promise<void> => {
+    await until(`${type} has come`, async () => sent.has(type), 40_000);
+    expect(facts(sent.get(type)!), type).toEqual(facts(shown(type)));
+  };
+
+  sent.clear();
+  const part = await request();
+  await pay(part, '0.4');
+  await mine();
+  await comes('invoice.confirmed');
+  await pay(await request(), '1.5');
+  await mine();
+  await comes('invoice.overpaid');
+  sent.delete('invoice.paid');
+  const exact = await request();
+  await pay(exact);
+  await mine();
+  await comes('invoice.paid');
+  await service.call('POST', '/sandbox/reorg', { crypto: 'LTC', depth: 12 });
+  await comes('invoice.undone');
+  await call('invoice.cancel', { invoice: await request() });
+  await comes('invoice.canceled');
+
+  await mine();
+  const refund = async (): Promise<string> => {
+    const address = stranger('LTC', 8);
+    const asked = await service.call<{ id: string }>('POST', `/invoice/${exact}/refund`, { address });
+    expect(asked.status).toBe(201);
+    return asked.body.id;
+  };
+  await until('it is paid again', async () => {
+    const { body } = await service.call<{ payment: { undone: boolean } }>('GET', `/invoice/${exact}`);
+    return !body.payment.undone;
+  });
+  const rejected = await refund();
+  await comes('withdrawal.pending');
+  await call('withdrawal.reject', { id: rejected });
+  await comes('withdrawal.failed');
+  sent.delete('withdrawal.completed');
+  expect((await cli(service.dataDir, ['withdrawal', 'approve', await refund(), '--yes'])).code).toBe(0);
+  await until('it is told', async () => {
+    await mine();
+    return sent.has('withdrawal.completed');
+  });
+  await comes('withdrawal.completed');
+  expect((sent.get('withdrawal.completed')!.data as Json).tx_id).toMatch(/^[0-9a-f]{64}$/);
+
+  sent.delete('invoice.overdue');
+  const { body } = await service.call<{ due_date: string }>('GET', `/invoice/${await request()}`);
+  service.advance(Date.parse(body.due_date) + HOUR_MS - service.now());
+  await comes('invoice.overdue');
 });
 
 it('describes ids so that no path matches what another one names', async () => {

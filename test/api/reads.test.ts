@@ -138,7 +138,16 @@ describe('the description', () => {
         amount: { oneOf: [{ type: 'number' }, { type: 'string' }] },
         crypto: { enum: ['BTC', 'BCH', 'LTC', 'XMR', 'USDT_ERC20', 'USDT_BEP20', 'ALL'], default: 'ALL' },
         currency: { default: 'USD' },
+        metadata: { additionalProperties: { type: 'string' } },
       },
     });
+    const { due_date } = (schema as { properties: { due_date: { pattern: string; examples: string[] } } }).properties;
+    const isDay = new RegExp(due_date.pattern);
+    const given = [...due_date.examples, '2030-12-31', '12/31/30', 'tomorrow'];
+    expect(given.filter((day) => isDay.test(day))).toEqual(due_date.examples);
+    for (const day of given) {
+      const { status } = await service.call('POST', '/invoice', { amount: 25, due_date: day });
+      expect([day, status]).toEqual([day, isDay.test(day) ? 201 : 422]);
+    }
   });
 });

@@ -498,8 +498,10 @@ describe.skipIf(!hasChromium)(chromiumTitle('the console'), () => {
     await page.context().close();
   });
 
-  it('says where signed events go: added with a secret that is shown once, tried, paused and removed', async () => {
+  it('names a field that was ignored, and says where signed events go: added with a secret that is shown once, tried, paused and removed', async () => {
+    await shop.daemon.call('POST', '/invoice', { amount: 25, orderid: 'A-1' });
     const page = await shop.open('developers/log');
+    await page.getByText('Did you mean order_id?').waitFor();
     const url = 'https://shop.example/events';
     const address = page.getByLabel('New address of your shop’s server');
     const make = page.getByRole('button', { name: 'Make it' });
