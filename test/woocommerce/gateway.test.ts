@@ -190,6 +190,7 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
     it('check the connection, and show the command that makes the endpoint', async () => {
       const { text } = await admin.go(SETTINGS);
       expect(text).toContain(`endpoint add &quot;My shop&quot; &#039;${shop.rest('/countinghouse/v1/events')}&#039;`);
+      expect(text).toContain('--scopes invoices,refund\n');
       const link = /href="([^"]*countinghouse_check[^"]*)"/.exec(text)![1]!.replaceAll('&#038;', '&');
       expect((await admin.go(link)).text).toMatch(/notice-success"><p>Connected\. The business takes [^<]*LTC/);
       expect((await admin.go(`${SETTINGS}&countinghouse_check=1`)).text).not.toContain('notice inline');
@@ -564,6 +565,11 @@ describe.skipIf(!hasShop)(shopTitle('The WooCommerce gateway'), () => {
         ));`),
     ) as { data: Record<string, unknown>; script: string };
     expect(told.data).toMatchObject({ title: 'Coins', supports: ['products'] });
+    const icon = await fetch(`${told.data.icon}`);
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect(await shop.run(`echo WC()->payment_gateways()->payment_gateways()['countinghouse']->icon;`)).toBe(
+      told.data.icon,
+    );
     const script = await fetch(told.script);
     expect(script.status).toBe(200);
     const registered: { name: string; ariaLabel: string; canMakePayment(): boolean }[] = [];

@@ -129,6 +129,13 @@ function driver_offered( $request ) {
 	return array( 'available' => $gateway->is_available() );
 }
 
+/** What the customer's page of an order shows of its payment. */
+function driver_order_page( $request ) {
+	ob_start();
+	do_action( 'woocommerce_view_order', (int) $request['id'] );
+	return array( 'html' => ob_get_clean() );
+}
+
 add_action(
 	'rest_api_init',
 	static function () {
@@ -138,6 +145,7 @@ add_action(
 			'/change/(?P<id>\d+)'   => array( 'POST', 'driver_change' ),
 			'/checkout/(?P<id>\d+)' => array( 'POST', 'driver_checkout' ),
 			'/offered/(?P<id>\d+)'  => array( 'GET', 'driver_offered' ),
+			'/page/(?P<id>\d+)'     => array( 'GET', 'driver_order_page' ),
 			'/mails'                => array( 'GET', static fn() => get_option( 'driver_mails', array() ) ),
 			'/gateway'              => array(
 				'GET',
