@@ -4,30 +4,27 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { serverClient } from '../../daemon/home/call.ts';
+import { joinServer } from '../../daemon/home/dial.ts';
+import { walletFolderIn, writeServer } from '../../daemon/home/place.ts';
+import { signAtHome } from '../../daemon/home/signing.ts';
 import { strictCaller } from '../api/operator-raw.ts';
 import { selfSigned } from '../nodes/certificate.ts';
+import { freePort } from '../nodes/litecoind.ts';
 import { spawnBound } from '../support/bound-child.ts';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { ConsolePage } from '../support/console-page.ts';
-import { startTestDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
+import { cheapWallet } from '../support/wallet.ts';
 
 const NGINX = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
 const PROXIES = join(import.meta.dirname, '..', '..', 'resources', 'proxies');
 const BURST = 3;
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
+const WORDS = `${'abandon '.repeat(11)}about`;
 
 type Answer = { status: number; headers: IncomingMessage['headers']; body: string };
 
@@ -212,6 +209,33 @@ elsewhere = true
       const path = `/session/upload/${'x'.repeat(43)}/0`;
       expect((await page.ask(path, 'x'.repeat(1_000_000))).status).toBe(400);
       expect((await page.ask(path, 'x'.repeat(2_100_000))).status).toBe(413);
+    });
+
+    it('lets the computer at home in, which signs and is the operator', async () => {
+      // the certificate is the test's own
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+      const { server, code } = await operator()('signer.invite', {});
+      expect(server).toBe(origin());
+      const home = join(folder, 'home');
+      await writeServer(home, await joinServer(server, code, 'Laptop'));
+      mkdirSync(walletFolderIn(home), { mode: 0o700 });
+      await cheapWallet(walletFolderIn(home), { words: WORDS, passphrase: 'of the test' });
+      const signing = await signAtHome({
+        folder: home,
+        release: 'test',
+        autoLockMinutes: 0,
+        source: () => ({ kind: 'prompt' }),
+        log: () => {},
+        told: () => {},
+        audit: { env: {}, told: () => {} },
+      });
+      await until('it is connected', async () => (await operator()('signer.machines', {})).machines[0]?.connected);
+      expect((await serverClient(home, 'test')('signer.machines', {})).machines).toMatchObject([
+        { name: 'Laptop', fingerprint: '73c5da0a', connected: true },
+      ]);
+      await signing.close();
+      await operator()('signer.remove', { name: 'Laptop' });
+      vi.unstubAllEnvs();
     });
 
     const inBrowser = async (): Promise<void> => {
