@@ -133,7 +133,8 @@ function alarmText(server: string, seen: readonly Foreign[]): string {
     '',
     '1. Switch the server off, at your host’s own page. Do not sign in to it: somebody may read along.',
     '2. Warn the customers of these invoices.',
-    '3. Set up a new server from the newest backup, and invite this computer there.',
+    '3. Set up a new server from a backup of before, and invite this computer there. Never type the words there: what',
+    `   restores it is made here, by: countinghouse --server ${server} backup pass FILE`,
     '',
   );
   return lines.join('\n');

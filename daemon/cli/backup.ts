@@ -6,12 +6,11 @@ import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { GivenWallet } from '../app/backup/restore-database.ts';
-import type { BackupReport } from '../app/backup/verify.ts';
 import type { Params, Result } from '../contract/operator.ts';
-import { type AssetId, assetOf } from '../domain/assets.ts';
 import { GAP, jumpAfter } from '../domain/indices.ts';
-import { formatUnits } from '../domain/money.ts';
 import type { OpenedBackup } from '../wallet/backup-key.ts';
+import { passCommand, passIn } from './backup-pass.ts';
+import { notOfWords, reportText } from './backup-text.ts';
 import { action } from './commands.ts';
 import { clean, EXIT, Failure, type Io, usage } from './io.ts';
 import { earlierRestores, keptKeys } from './parse.ts';
@@ -30,7 +29,13 @@ const READY_SECONDS_MAX = 3_600;
 
 type Opening = { wordsFile?: string; passphraseFile?: string; bip39PassphraseFile?: string };
 
-type RestoreOptions = Opening & { earlierRestores: number; database?: string; vault?: string; otherAccounts?: boolean };
+type RestoreOptions = Opening & {
+  earlierRestores: number;
+  database?: string;
+  vault?: string;
+  otherAccounts?: boolean;
+  passFile?: string;
+};
 
 export function backupCommands(root: Command, io: Io): void {
   const backup = root
@@ -44,10 +49,15 @@ export function backupCommands(root: Command, io: Io): void {
   opened(backup.command('identity'))
     .description('print the key of the backups, made from the words: the program `age` opens them with it')
     .action(action(io, identity));
+  passCommand(backup, io);
   const restore = opened(root.command('restore').argument('[file]', 'the backup'))
     .description('restore a backup, or a copy of the database alone, into an empty data directory')
     .option('--database <file>', 'instead of a backup: a copy of countinghouse.db, such as a restored replica')
     .option('--vault <folder>', "with --database: a copy of the wallet's folder; else the words make the wallet again")
+    .option(
+      '--pass-file <file>',
+      'instead of the words: the pass that `backup pass` made at home, or - to be asked for it',
+    )
     .option(
       '--other-accounts',
       'take accounts, too, that these words do not give: of words that the service had before',
@@ -161,25 +171,25 @@ async function restoreFile(session: Session, options: RestoreOptions, name?: str
   if ((name === undefined) === (options.database === undefined)) throw usage('name a backup, or --database FILE');
   if (options.vault !== undefined && options.database === undefined) throw usage('--vault goes with --database');
   if (options.otherAccounts && options.database !== undefined) throw usage('--other-accounts goes with a backup');
+  if (options.passFile !== undefined && (options.database !== undefined || options.otherAccounts))
+    throw usage('--pass-file goes with a backup, whose accounts were compared where the pass was made');
   if (options.database !== undefined) return restoreReplica(session, options, resolve(options.database));
   const file = resolve(name ?? '');
   const { backupHeader, needUnoccupied, restoreBackup } = await import('../app/backup/restore.ts');
   await needUnoccupied(session.dataDir);
   const { made_at } = await backupHeader(file);
   await confirm(session.io, session.yes, `Restore the backup of ${made_at} into ${session.dataDir}?`);
-  const words = await open(session, options, file);
+  const by =
+    options.passFile === undefined ? await open(session, options, file) : await passIn(session, options.passFile);
   try {
     const jump = jumpAfter(options.earlierRestores);
     const taken = { others: options.otherAccounts ?? false };
-    const restored = await session.asDataUser(() =>
-      restoreBackup(file, words, session.dataDir, Date.now(), jump, taken),
-    );
+    const restored = await session.asDataUser(() => restoreBackup(file, by, session.dataDir, Date.now(), jump, taken));
     const { counts, accounts } = restored.manifest.facts;
-    session.print({ data_dir: session.dataDir, ...restored }, () =>
-      restoredText(session, { ...restored, invoices: Number(counts.invoices), accounts: accounts.length }),
-    );
+    const told = { ...restored, invoices: Number(counts.invoices), accounts: accounts.length };
+    session.print({ data_dir: session.dataDir, ...restored }, () => restoredText(session, told, 'hash' in by));
   } finally {
-    words.close();
+    if ('close' in by) by.close();
   }
 }
 
@@ -221,15 +231,20 @@ async function givenWallet(
 
 type Told = { invoices: number; accounts: number; unproved: readonly string[] };
 
-const restoredText = (session: Session, { invoices, accounts, unproved }: Told): string =>
+const restoredText = (session: Session, { invoices, accounts, unproved }: Told, isOfHome = false): string =>
   [
     `Restored into ${session.dataDir}: ${invoices} invoices, ${accounts} accounts.`,
     ...unproved.map(notOfWords),
     'Start the service. It is quarantined: it looks and shows, but gives out no addresses, notifies nobody and signs',
     'nothing. Make sure that the old machine will never run again, look at balances and withdrawals, and then:',
-    '  countinghouse restore confirm',
+    ...(isOfHome ? OF_HOME : ['  countinghouse restore confirm']),
     '',
   ].join('\n');
+
+const OF_HOME = [
+  '  countinghouse signer invite                          here, and `signer join` at home, with the code',
+  '  countinghouse --server NAME restore confirm          at home: it also ends every approval of before',
+];
 
 type KeptKeys = Params<'restore.confirm'>['keep_keys'];
 type ConfirmOptions = WaitOptions & PassphraseOption & { keepKeys?: KeptKeys };
@@ -310,27 +325,6 @@ async function open(session: Session, options: Opening, file: string | null): Pr
   const whose = file === null ? 'the wallet' : `wallet ${(await backupHeader(file)).fingerprint}`;
   const words = await askedWords(session, options.wordsFile, whose);
   return openByWords(words, bip39);
-}
-
-const notOfWords = (account: string): string =>
-  `Not from the words, compare it with the wallet that has its keys: ${clean(account)}`;
-
-function reportText({ manifest, addresses, watch_only: watchOnly, problems, newer }: BackupReport): string {
-  const { facts } = manifest;
-  const lines = [
-    `Backup of ${manifest.made_at}, wallet ${manifest.fingerprint}, release ${manifest.release}`,
-    `${facts.counts.invoices} invoices, ${facts.counts.payments} payments, ${facts.counts.credits} deposits`,
-    `${addresses} addresses of ${facts.accounts.length - watchOnly.length} accounts derived again from the words`,
-    ...watchOnly.map(notOfWords),
-    ...facts.balances.map(({ chain_key, account_no, asset, units }) => {
-      const amount = formatUnits(BigInt(units), assetOf(asset as AssetId));
-      return `${chain_key} account ${account_no}: ${amount} ${asset}`;
-    }),
-    ...newer.map((text) => `Since then: ${text}`),
-    ...problems.map((text) => `PROBLEM: ${text}`),
-    problems.length === 0 ? 'This backup brings everything back.' : '',
-  ];
-  return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }
 
 const isThere = (path: string): Promise<boolean> =>

@@ -8,7 +8,7 @@ export type RejectCode =
   | 'validation'
   | `account.${'checksum' | 'depth' | 'in_use' | 'integrated' | 'key' | 'network' | 'private' | 'script' | 'subaddress' | 'view_key' | 'watch_only'}`
   | `address_book.${'address' | 'chain' | 'known' | 'label' | 'not_found' | 'too_many'}`
-  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
+  | `backup.${'damaged' | 'exists' | 'folder' | 'format' | 'missing' | 'no_wallet' | 'pass' | 'unmounted' | 'unsound' | 'upload' | 'words'}`
   | `body.${'encoding' | 'json' | 'object'}`
   | `brand.${'accent' | 'contact' | 'currency' | 'favourites' | 'logo' | 'name'}`
   | `broadcast.${'bad_signature' | 'conflict' | 'disputed' | 'malformed' | 'not_final' | 'outputs_exceed_inputs' | 'refused' | 'unknown_input'}`

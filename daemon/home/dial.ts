@@ -67,6 +67,10 @@ async function open(url: string, machine?: string): Promise<Inbox> {
   const away = (why: string) => new Unavailable(`The server ${url} does not answer: ${why}`, RETRY_SECONDS);
   socket.once('open', resolve);
   socket.once('error', (error: NodeJS.ErrnoException) => reject(away(error.code ?? error.message)));
+  socket.once('unexpected-response', (_, { statusCode }) => {
+    reject(away(`it answers ${statusCode}. A web server before it must pass WebSockets at ${MACHINE_PATH}`));
+    socket.terminate();
+  });
   socket.once('close', () => reject(away('it closed the connection')));
   await promise;
   return inbox;
@@ -133,7 +137,8 @@ export async function joinServer(url: string, code: string, name: string): Promi
     const isRight = welcome.proof === (await serviceProof(code, said, service));
     if (!isRight || markOf(code) !== (await serverMark(service))) throw new Rejected('signer.server', IMPOSTOR);
     const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', pair.privateKey);
-    return { url, service, name, machine: { kty: kty!, crv: crv!, x: x!, y: y!, d: d! } };
+    const joined = new Date().toISOString();
+    return { url, service, name, machine: { kty: kty!, crv: crv!, x: x!, y: y!, d: d! }, joined };
   } finally {
     inbox.socket.close();
   }

@@ -25,6 +25,8 @@ const Stored = z.object({
   /** This computer's name in the server's list, and its key pair. */
   name: z.string(),
   machine: Jwk,
+  /** When it was joined first, ISO 8601; absent for those of earlier releases. */
+  joined: z.string().optional(),
 });
 export type Server = z.infer<typeof Stored>;
 
@@ -59,10 +61,13 @@ export async function readServer(folder: string): Promise<Server> {
   }
 }
 
-/** Keeps a server. The wallet in its folder, if there is one, stays. */
+/** Keeps a server. The wallet in its folder, if there is one, stays; one that is joined anew is no newer for it. */
 export async function writeServer(folder: string, server: Server): Promise<void> {
+  const former = await readServer(folder).catch(() => null);
+  const { joined, ...known } = former?.service === server.service ? { ...server, joined: former.joined } : server;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await replaceFile(join(folder, FILE), `${JSON.stringify(server, null, 2)}\n`);
+  const kept = joined === undefined ? known : { ...known, joined };
+  await replaceFile(join(folder, FILE), `${JSON.stringify(kept, null, 2)}\n`);
 }
 
 /** Forgets how a server is reached. The wallet in its folder stays: its words may be the only ones there are. */

@@ -186,6 +186,25 @@ export function addressSamples(source: Source): AddressSample[] {
   });
 }
 
+/** An address that the payer of an open invoice sees. `key`, `idx`: of the account that gives it, and its place; null: there is none. */
+export type ShownAddress = { slug: string; chain_key: string; address: string; key: string | null; idx: number | null };
+
+/** The addresses on the pages of open invoices. They are stored beside those that were derived. */
+export const shownAddresses = (source: Source): ShownAddress[] =>
+  reading(source, (db) => {
+    const hasFormer = db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'former_target'`).get() !== undefined;
+    const former = 'UNION ALL SELECT invoice_id, chain_key, target_id, address FROM former_target WHERE open = 1';
+    return db
+      .prepare(
+        `SELECT slug, shown.chain_key, shown.address, key, idx FROM
+           (SELECT invoice_id, chain_key, target_id, address FROM payment ${hasFormer ? former : ''}) AS shown
+           JOIN invoice ON invoice.id = shown.invoice_id AND invoice.status = 'unpaid'
+           LEFT JOIN target ON target.id = shown.target_id AND target.branch = 0
+           LEFT JOIN account ON account.id = target.account_id AND account.chain_key = shown.chain_key`,
+      )
+      .all() as ShownAddress[];
+  });
+
 /** Faults that SQLite's check and the sums find; empty if there are none. Reads the whole database. */
 export function storeProblems(source: Source): string[] {
   return reading(source, (db) => {

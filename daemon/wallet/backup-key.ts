@@ -71,6 +71,8 @@ export function backupSecretOf(seed: Uint8Array): BackupSecret {
 export type OpenedBackup = {
   secret: BackupSecret;
   account(chain: ChainId, network: Network, account: number): AccountKey;
+  /** An account as a computer at home has kept it, of another wallet too; null: it has none. Absent elsewhere. */
+  kept?(chain: ChainId, network: Network, account: number): AccountKey | null;
   /** Wipes the seed. */
   close(): void;
 };

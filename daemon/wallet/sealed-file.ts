@@ -35,6 +35,10 @@ export type SealedHeader = { fingerprint: string; made_at: string };
  */
 type Parsed = SealedHeader & { end: number; size: number | null };
 
+/** Opens sealed files: all of a wallet by its secret, one by its own key. */
+type WalletSecret = { fingerprint: string; privateKey: KeyObject };
+export type Opener = WalletSecret | { fileKey: Uint8Array };
+
 /** The identity that opens the backups of a wallet with the program `age`. It is a secret. */
 export const ageIdentity = (privateKey: KeyObject): string =>
   bech32.encodeFromBytes('AGE-SECRET-KEY-', rawPrivateKey(privateKey)).toUpperCase();
@@ -111,23 +115,47 @@ export async function inspectSealed(path: string): Promise<SealedHeader> {
  * Decrypts a sealed file. Each part is yielded only after it was authenticated. Throws `Rejected`: `backup.format`,
  * `backup.words` (sealed to another wallet), `backup.damaged`.
  */
-export async function* openSealed(
-  source: AsyncIterable<Uint8Array>,
-  secret: { fingerprint: string; privateKey: KeyObject },
-): AsyncGenerator<Uint8Array> {
+export async function* openSealed(source: AsyncIterable<Uint8Array>, by: Opener): AsyncGenerator<Uint8Array> {
   const reader = new ByteReader(source);
   const head = await reader.take(HEADER_BYTES_MAX);
   const header = parse(head);
-  if (header.fingerprint !== secret.fingerprint) {
-    throw new Rejected('backup.words', `This backup is of another wallet (${header.fingerprint}): give its words`);
+  if ('fileKey' in by) {
+    reader.back(head);
+    yield* decrypted(reader.rest(), { unwrapFileKey: () => by.fileKey });
+    return;
   }
+  needOf(header, by);
   if (header.size === null) {
     reader.back(head.subarray(header.end));
-    yield* openFormer(reader, head.subarray(0, header.end), secret.privateKey);
+    yield* openFormer(reader, head.subarray(0, header.end), by.privateKey);
     return;
   }
   reader.back(head);
-  yield* decrypted(reader.rest(), ageIdentity(secret.privateKey));
+  yield* decrypted(reader.rest(), ageIdentity(by.privateKey));
+}
+
+/** Throws `Rejected('backup.words')` for a file of another wallet. */
+function needOf(header: SealedHeader, secret: WalletSecret): void {
+  if (header.fingerprint === secret.fingerprint) return;
+  throw new Rejected('backup.words', `This backup is of another wallet (${header.fingerprint}): give its words`);
+}
+
+/**
+ * The key of one sealed file, which opens no other. Throws `Rejected`: `backup.format` (of an earlier release, too), `backup.words`,
+ * `backup.damaged`.
+ */
+export async function fileKeyOf(source: AsyncIterable<Uint8Array>, secret: WalletSecret): Promise<Uint8Array> {
+  const head = await new ByteReader(source).take(HEADER_BYTES_MAX);
+  const header = parse(head);
+  needOf(header, secret);
+  if (header.size === null) {
+    throw new Rejected('backup.format', 'A backup of that release has no key of its own: make a new one');
+  }
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(ageIdentity(secret.privateKey));
+  return decrypter.decryptHeader(head.subarray(0, header.end)).catch(() => {
+    throw damaged();
+  });
 }
 
 /** Throws `Rejected('backup.damaged')`. */

@@ -2,16 +2,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainId, Network } from '../../domain/assets.ts';
 import { type AccountKey, isWatchOnly } from '../../domain/chain.ts';
-import { accountsIn, type Source, type StoredAccount } from '../../store/snapshot.ts';
+import {
+  accountsIn,
+  type ShownAddress,
+  type Source,
+  type StoredAccount,
+  shownAddresses,
+} from '../../store/snapshot.ts';
 import type { OpenedBackup } from '../../wallet/backup-key.ts';
-import { ownAddress } from '../../wallet/own-address.ts';
+import { comparable, ownAddress } from '../../wallet/own-address.ts';
 import { primaryAddress } from '../../wallet/view-only.ts';
 import { descriptorOf } from '../../wallet/watch-only.ts';
 
 /**
- * `foreign`: the words give another account. `imported`: the same of Monero, whose 25 words may have been imported. `watchOnly`: accounts of
- * other wallets. The last two are so by the database's word alone, which whoever wrote into it could have made; each has its descriptor
- * or address.
+ * `foreign`: the words give another account, or an open invoice shows an address that its account does not give. `imported`: another account
+ * of Monero, whose 25 words may have been imported. `watchOnly`: accounts of other wallets. The last two are so by the database's word
+ * alone, which whoever wrote into it could have made; each has its descriptor or address.
  */
 type Compared = { foreign: string[]; imported: string[]; watchOnly: string[] };
 
@@ -21,19 +27,40 @@ export const nameOf = ({ chain_key, account_no }: Pick<StoredAccount, 'chain_key
 export const keyOf = ({ key }: Pick<StoredAccount, 'key'>): AccountKey => JSON.parse(key) as AccountKey;
 
 /** Compares the accounts of a database with the words. The sandbox has its own words. */
-export function compareAccounts(database: Source, words: Pick<OpenedBackup, 'account'>): Compared {
+export function compareAccounts(database: Source, words: Pick<OpenedBackup, 'account' | 'kept'>): Compared {
   const compared: Compared = { foreign: [], imported: [], watchOnly: [] };
   for (const account of accountsIn(database)) {
     const [network, chain] = placeOf(account);
     const stored = keyOf(account);
     if (network === 'sandbox') continue;
     const known = `${nameOf(account)}: ${knownBy(stored, chain, network)}`;
-    if (isWatchOnly(stored)) compared.watchOnly.push(known);
+    const kept = words.kept?.(chain, network, account.account_no) ?? null;
+    if (isDeepStrictEqual(kept, stored)) continue;
+    else if (isWatchOnly(stored) && kept) compared.foreign.push(`${known}, and this computer has kept another account`);
+    else if (isWatchOnly(stored)) compared.watchOnly.push(known);
     else if (isDeepStrictEqual(words.account(chain, network, account.account_no), stored)) continue;
     else if (stored.kind === 'monero') compared.imported.push(known);
     else compared.foreign.push(`${nameOf(account)}: the words give another account`);
   }
+  const keys = new Map<string, AccountKey>();
+  compared.foreign.push(...shownAddresses(database).flatMap((shown) => shownProblem(shown, keys)));
   return compared;
+}
+
+/** Whether the account of an open invoice gives the address that its payer sees. `keys`: those that were read, by their text. */
+function shownProblem(
+  { slug, address, key: text, idx, ...place }: ShownAddress,
+  keys: Map<string, AccountKey>,
+): string[] {
+  const [network, chain] = placeOf(place);
+  if (network === 'sandbox') return [];
+  const foreign = `invoice ${slug} shows ${address}`;
+  if (text === null || idx === null) return [`${foreign}, which no account gives`];
+  const key = keys.get(text) ?? keyOf({ key: text });
+  keys.set(text, key);
+  const own = ownAddress(key, chain, network, idx);
+  const isOwn = comparable(address, chain, network) === comparable(own, chain, network);
+  return isOwn ? [] : [`${foreign}, and its account gives ${own}`];
 }
 
 function knownBy(key: AccountKey, chain: ChainId, network: Network): string {

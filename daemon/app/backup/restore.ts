@@ -6,7 +6,6 @@
  * Before the first file is moved, the working folder is renamed, so that files beside such a folder are known to come
  * from it.
  */
-import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +17,9 @@ import { takeLock } from '../../store/lock.ts';
 import { settle, storeProblems } from '../../store/snapshot.ts';
 import { Store } from '../../store/store.ts';
 import type { BackupSecret, OpenedBackup } from '../../wallet/backup-key.ts';
+import { type BackupPass, needOwnPass } from '../../wallet/backup-pass.ts';
 import { exists } from '../../wallet/files.ts';
-import { inspectSealed, openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
+import { inspectSealed, type Opener, openSealed, type SealedHeader, sealedHeader } from '../../wallet/sealed-file.ts';
 import { revokeIn } from '../../wallet/signer/journal.ts';
 import { hasWallet } from '../../wallet/wallet.ts';
 import { beginQuarantine } from '../recovery/begin-quarantine.ts';
@@ -61,19 +61,20 @@ export async function there(file: string): Promise<void> {
 }
 
 /**
- * Opens a backup and writes its files to the sinks that `place` makes. Throws `Rejected` `backup.*`: `missing`,
+ * Opens a backup, writes its files to the sinks that `place` makes, and gives their names. Throws `Rejected` `backup.*`: `missing`,
  * `format`, `words`, `damaged`.
  */
 export async function unpackBackup(
   file: string,
-  secret: { fingerprint: string; privateKey: KeyObject },
+  by: Opener,
   place: (name: string) => Promise<Sink>,
-): Promise<void> {
+): Promise<string[]> {
   await there(file);
-  const names = await unpack(openSealed(createReadStream(file), secret), place);
+  const names = await unpack(openSealed(createReadStream(file), by), place);
   if (!names.includes(MANIFEST) || !names.includes(DATABASE)) {
     throw new Rejected('backup.damaged', 'This backup lacks its database');
   }
+  return names;
 }
 
 /** Throws `Rejected('backup.damaged')`. */
@@ -88,35 +89,56 @@ export function readManifest(text: string): Manifest {
 /** `unproved`: accounts that the words do not give, by the backup's word alone, each with its descriptor or address. */
 type Restored = { manifest: Manifest; unproved: string[] };
 
+type Words = Pick<OpenedBackup, 'secret' | 'account' | 'kept'>;
+
+/** Throws `Rejected('backup.pass')` for a backup with a wallet in it, which a machine without the words shall not get. */
+export function needNoWallet(hasOne: boolean): void {
+  if (!hasOne) return;
+  const text =
+    'This backup has a wallet in it, of a service that had the words: a pass opens none such. Restore it with the words';
+  throw new Rejected('backup.pass', text);
+}
+
 /**
  * Restores into a data directory without a service. Throws `Rejected`: `restore.not_empty`, `backup.*`, `data_dir`, `store.newer`
  * (made by a newer release). Anybody can seal a backup to a wallet: whoever had the service could have put accounts of his own into it.
- * `others`: accounts that the words do not give are taken, too.
+ * A pass says that its accounts were compared with the words where it was made. `others`: accounts that the words do not give are taken, too.
  */
 export async function restoreBackup(
   file: string,
-  words: Pick<OpenedBackup, 'secret' | 'account'>,
+  by: Words | BackupPass,
   dataDir: string,
   now: number,
   jump = INDICES_JUMPED,
   { others = false } = {},
 ): Promise<Restored> {
-  const { secret } = words;
+  const words = 'secret' in by ? by : null;
+  if ('hash' in by) {
+    await there(file);
+    await needOwnPass(file, by);
+  }
   return restoreInto(dataDir, async (work) => {
-    await unpackBackup(file, secret, inFolder(work));
+    await unpackBackup(file, 'secret' in by ? by.secret : by, inFolder(work));
     const manifest = readManifest(await readFile(join(work, MANIFEST), 'utf8'));
     const [problem] = storeProblems(join(work, DATABASE));
     if (problem) throw new Rejected('backup.damaged', `The database of this backup is not sound: ${problem}`);
-    const { foreign, imported, watchOnly } = compareAccounts(join(work, DATABASE), words);
-    if (foreign.length > 0 && !others) {
-      const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one. If the service had other words before, and you know this account, add --other-accounts`;
-      throw new Rejected('backup.words', text);
-    }
+    if (!words) needNoWallet(await hasWallet(join(work, VAULT)));
+    const unproved = words ? needOwnAccounts(join(work, DATABASE), words, others) : [];
     await quarantine(work, manifest, now, jump);
-    await revokeApprovals(join(work, VAULT), secret, now);
+    if (words) await revokeApprovals(join(work, VAULT), words.secret, now);
     await rm(join(work, MANIFEST));
-    return { manifest, unproved: [...foreign, ...watchOnly, ...imported] };
+    return { manifest, unproved };
   });
+}
+
+/** The accounts that the words do not prove. Throws `Rejected('backup.words')` for one that they contradict, unless `others` are taken. */
+function needOwnAccounts(database: string, words: Words, others: boolean): string[] {
+  const { foreign, imported, watchOnly } = compareAccounts(database, words);
+  if (foreign.length > 0 && !others) {
+    const text = `${foreign[0]}. A thief in the service may have put his own into this backup, and payers would pay him: take an older one. If the service had other words before, and you know this account, add --other-accounts`;
+    throw new Rejected('backup.words', text);
+  }
+  return [...foreign, ...watchOnly, ...imported];
 }
 
 /**

@@ -59,7 +59,7 @@ export async function verifyBackup(file: string, words: OpenedBackup, live: Stor
 }
 
 const MANIFEST_BYTES_MAX = 4 * 1_048_576;
-const NOWHERE: Sink = { write: async () => undefined, end: async () => undefined };
+export const NOWHERE: Sink = { write: async () => undefined, end: async () => undefined };
 
 /** Writes the database to the scratch and returns the manifest. The other files are only checked. */
 async function unpackInto(scratch: Scratch, file: string, words: OpenedBackup): Promise<Manifest> {

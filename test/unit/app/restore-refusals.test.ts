@@ -13,6 +13,7 @@ import { Store } from '../../../daemon/store/store.ts';
 import { accountKey } from '../../../daemon/wallet/accounts.ts';
 import { openByVault } from '../../../daemon/wallet/backup-key.ts';
 import { seedOf } from '../../../daemon/wallet/mnemonic.ts';
+import { ownAddress } from '../../../daemon/wallet/own-address.ts';
 import * as recorded from '../../../daemon/wallet/signer/journal.ts';
 import { primaryAddress } from '../../../daemon/wallet/view-only.ts';
 import { cheapWallet } from '../../support/wallet.ts';
@@ -94,6 +95,59 @@ it('an account of somebody else, which whoever had the service wrote into it', a
     unproved: ['regtest:LTC account 0: the words give another account'],
   });
 });
+
+it('an open invoice that shows the address of somebody else, in any family', async () => {
+  const keys = { LTC: await keyOf(WORDS, 'LTC'), ETH: await keyOf(WORDS, 'ETH'), XMR: await keyOf(WORDS, 'XMR') };
+  const chains = Object.keys(keys) as (keyof typeof keys)[];
+  await backedUpWith(keys);
+  const theirs = { LTC: await keyOf(OTHER, 'LTC'), ETH: await keyOf(OTHER, 'ETH'), XMR: await keyOf(OTHER, 'XMR') };
+  for (const chain of chains) {
+    for (const [of, isOwn] of [
+      [keys, true],
+      [theirs, false],
+    ] as const) {
+      await backedUpShowing(chain, ownAddress(of[chain], chain, 'regtest', 0));
+      const result = await restored(join(root, `${chain}-${isOwn}`));
+      if (isOwn) expect(result).toMatchObject({ unproved: [] });
+      else {
+        const own = ownAddress(keys[chain], chain, 'regtest', 0);
+        expect(result).toMatchObject({
+          code: 'backup.words',
+          message: expect.stringMatching(
+            new RegExp(`^invoice shown shows .*, and its account gives ${own}\\. A thief`),
+          ),
+        });
+      }
+    }
+  }
+});
+
+/** Inserts a row whose other columns are empty. */
+function insert(db: Database.Database, table: string, row: Readonly<Record<string, string | number>>): void {
+  const columns = db.pragma(`table_info(${table})`) as { name: string; type: string; notnull: number; pk: number }[];
+  const empty = columns
+    .filter(({ notnull, pk }) => notnull === 1 && pk === 0)
+    .map(({ name, type }) => [name, type === 'INTEGER' ? 0 : type === 'BLOB' ? Buffer.alloc(0) : '']);
+  const all = { ...Object.fromEntries(empty), ...row };
+  const names = Object.keys(all);
+  db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map((name) => `@${name}`)})`).run(all);
+}
+
+/** A backup of the data with one open invoice, whose payer sees `address` for the first address of the account. */
+async function backedUpShowing(chain: ChainId, address: string): Promise<void> {
+  const dataDir = join(root, 'first');
+  const db = new Database(join(dataDir, 'countinghouse.db'));
+  for (const table of ['payment', 'target', 'invoice']) db.exec(`DELETE FROM ${table}`);
+  const account = db.prepare('SELECT id FROM account WHERE chain_key = ?').pluck().get(`regtest:${chain}`) as number;
+  db.exec('UPDATE account SET next_index = 0');
+  db.prepare('UPDATE account SET next_index = 1 WHERE id = ?').run(account);
+  insert(db, 'invoice', { id: 1, slug: 'shown', business_id: 1, status: 'unpaid' });
+  insert(db, 'target', { id: 1, account_id: account, chain_key: `regtest:${chain}`, idx: 0, address });
+  insert(db, 'payment', { invoice_id: 1, chain_key: `regtest:${chain}`, target_id: 1, address, status: 'pending' });
+  db.close();
+  file = join(root, `${chain}-${address}.backup`);
+  await makeBackup({ dataDir, file, release: 'test', now: Date.now() });
+}
 
 it('tells of accounts that no words can prove', async () => {
   const watched = { ...(await keyOf(OTHER, 'LTC')), watch: { form: 'p2wpkh', origin: null } } as AccountKey;

@@ -26,3 +26,21 @@ it.skipIf(process.platform === 'win32')('keeps the private key for its owner alo
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+it('is of the time when it was joined first, until another server takes its place', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'place-'));
+  try {
+    const [first, later] = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'];
+    await writeServer(folder, { ...SERVER, joined: first });
+    await writeServer(folder, { ...SERVER, url: 'https://elsewhere.example', joined: later });
+    expect(await readServer(folder)).toEqual({ ...SERVER, url: 'https://elsewhere.example', joined: first });
+    await writeServer(folder, { ...SERVER, service: 'another key', joined: later });
+    expect(await readServer(folder)).toMatchObject({ joined: later });
+    // one that an earlier release joined is as old as can be
+    await writeServer(folder, SERVER);
+    await writeServer(folder, { ...SERVER, joined: later });
+    expect(await readServer(folder)).toEqual(SERVER);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

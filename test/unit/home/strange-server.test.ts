@@ -101,7 +101,9 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     stage.undo.push(() => old.close());
     await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`;
-    await expect(dial({ ...(await readServer(folder)), url }, 'signer', ABOUT)).rejects.toThrow('does not answer');
+    await expect(dial({ ...(await readServer(folder)), url }, 'signer', ABOUT)).rejects.toThrow(
+      'does not answer: it answers 404. A web server before it must pass WebSockets at /signing-machine',
+    );
   });
 
   it.each([
