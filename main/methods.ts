@@ -20,7 +20,7 @@ type Parts = {
   keychain: Keychain;
   files: BackupFiles;
   preferences: Preferences;
-  servers: Pick<Servers, 'list' | 'join' | 'remove' | 'signAgain'>;
+  servers: Pick<Servers, 'list' | 'join' | 'remove' | 'signAgain' | 'backupPass'>;
 };
 
 export function desktopMethods({
@@ -37,6 +37,9 @@ export function desktopMethods({
   const kept = <T extends string | null>(file: T): T => {
     if (file !== null) chosen.add(file);
     return file;
+  };
+  const needChosen = (file: string): void => {
+    if (!chosen.has(file)) throw new Rejected('backup.folder', 'Choose the file of the backup', 'file');
   };
   return {
     'desktop.authorize': ({ passphrase, wanted }) => keyholder.authorize(passphrase, wanted),
@@ -63,7 +66,7 @@ export function desktopMethods({
     },
     'desktop.accounts': ({ passphrase, network, accountNo }) => custody.accounts(passphrase, network, accountNo),
     'desktop.drill': async ({ passphrase, file }) => {
-      if (!chosen.has(file)) throw new Rejected('backup.folder', 'Choose the file of the backup', 'file');
+      needChosen(file);
       await custody.drill(passphrase, file);
       return null;
     },
@@ -81,6 +84,10 @@ export function desktopMethods({
     'desktop.join': (asked) => servers.join(asked),
     'desktop.removeServer': ({ server }) => servers.remove(server),
     'desktop.signAgain': (looked) => servers.signAgain(looked),
+    'desktop.backupPass': async (asked) => {
+      needChosen(asked.file);
+      return servers.backupPass(asked);
+    },
   };
 }
 

@@ -15,7 +15,7 @@ import { homeCustody } from '../daemon/home/custody.ts';
 import { grantHere, homeKeyholder, signingSocket } from '../daemon/home/keyholder.ts';
 import { readServer, serverFolder, walletFolderIn } from '../daemon/home/place.ts';
 import { sleep } from '../daemon/kit/async.ts';
-import type { ServerState } from '../daemon/operator/desktop.ts';
+import type { PassedBackup, ServerState } from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
 import { withSignerService } from '../daemon/operator/local-keyholder.ts';
 import { followNews, type NewsBatch } from '../daemon/operator/news.ts';
@@ -87,7 +87,7 @@ export class Server {
       slowed: (make) => slowed(wallet, make),
       drill: async (passphrase, file) => {
         // the command that opens the backup would say it too late for the page that asks
-        await slowed(wallet, () => wordsOf(wallet, passphrase));
+        await this.#needPassphrase(passphrase);
         await this.#drills.begin(passphrase, file);
       },
       made: () => this.#walletMade(),
@@ -133,8 +133,8 @@ export class Server {
   async state(): Promise<ServerState> {
     const folder = this.#folder;
     // an alarm is shown though the file beside it is damaged
-    const [{ url, name }, audited, alarm, wallet] = await Promise.all([
-      readServer(folder).catch(() => ({ url: '', name: '' })),
+    const [{ url, name, joined }, audited, alarm, wallet] = await Promise.all([
+      readServer(folder).catch(() => ({ url: '', name: '', joined: undefined })),
       auditedIn(folder),
       readAlarm(folder),
       this.#signer(),
@@ -144,6 +144,7 @@ export class Server {
       name: this.name,
       url,
       computer: name,
+      joined: joined ?? null,
       ...this.#line,
       wallet: wallet === null ? ((await hasWallet(walletFolderIn(folder))) ? 'locked' : 'none') : wallet.state,
       signs: wallet !== null && alarm === null,
@@ -153,6 +154,17 @@ export class Server {
       folder,
       alarm,
     };
+  }
+
+  /** Makes the pass of a backup of the server. Throws `Rejected` `vault.*`, `backup.pass`. */
+  async backupPass(passphrase: string, file: string): Promise<PassedBackup> {
+    await this.#needPassphrase(passphrase);
+    return this.#drills.pass(passphrase, file);
+  }
+
+  async #needPassphrase(passphrase: string): Promise<void> {
+    const wallet = walletFolderIn(this.#folder);
+    await slowed(wallet, () => wordsOf(wallet, passphrase));
   }
 
   async #nextEvents(input: Parameters<typeof this.call<'events.next'>>[1]): Promise<Result<'events.next'>> {

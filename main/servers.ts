@@ -11,7 +11,7 @@ import {
   walletFolderIn,
   writeServer,
 } from '../daemon/home/place.ts';
-import type { DesktopParams, ServerList, ServerState } from '../daemon/operator/desktop.ts';
+import type { DesktopParams, PassedBackup, ServerList, ServerState } from '../daemon/operator/desktop.ts';
 import type { NewsBatch } from '../daemon/operator/news.ts';
 import { slowed } from './methods.ts';
 import { Server, type ServerOptions } from './server.ts';
@@ -70,11 +70,19 @@ export class Servers {
   }
 
   /**
-   * Connects this computer with a server, under the name of its address; one that it knows is joined anew, and keeps its wallet. Throws
-   * `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`, `signer.other_server`; `Unavailable` if nothing answers.
+   * Connects this computer with a server, under the name of its address or in the place of the server `as`; one that it knows is joined
+   * anew, and keeps its wallet. Throws `Rejected`: `signer.code_*`, `signer.machine`, `signer.server`, `signer.other_server`; `Unavailable` if nothing answers.
    */
-  async join({ address, code: typed, name, takesPlace = false }: DesktopParams<'desktop.join'>): Promise<ServerState> {
-    const { url, name: called } = addressOf(address.trim());
+  async join({
+    address,
+    code: typed,
+    name,
+    takesPlace = false,
+    as,
+  }: DesktopParams<'desktop.join'>): Promise<ServerState> {
+    const { url, name: byAddress } = addressOf(address.trim());
+    if (as !== undefined) this.#needKnown(as);
+    const called = as ?? byAddress;
     const folder = serverFolder(this.#options.dataDir, called);
     const code = await readCode(typed);
     if (!takesPlace) await needSameServer(folder, code);
@@ -105,15 +113,20 @@ export class Servers {
     return this.list();
   }
 
+  /** Throws `Rejected`: `signer.server`, `vault.*`, `backup.*`. */
+  async backupPass({ server: name, passphrase, file }: DesktopParams<'desktop.backupPass'>): Promise<PassedBackup> {
+    return this.#needKnown(name).backupPass(passphrase, file);
+  }
+
   /** Locks the wallets of all of them. */
   lock(): void {
     for (const server of this.#servers.values()) void server.keyholder.lock().catch(() => {});
   }
 
-  #needKnown(name: string): void {
-    if (!this.#servers.has(name)) {
-      throw new Rejected('signer.server', `This computer is not connected with ${name}`);
-    }
+  #needKnown(name: string): Server {
+    const server = this.#servers.get(name);
+    if (!server) throw new Rejected('signer.server', `This computer is not connected with ${name}`);
+    return server;
   }
 
   /** One after the other, so that no process goes on for a server that another change has replaced. */

@@ -84,6 +84,7 @@ export function desktopBridge(shell: Shell, server = serverIn(location.search)):
       join: (asked) => own('desktop.join', asked),
       removeServer: (name) => own('desktop.removeServer', { server: name }),
       signAgain: (looked) => own('desktop.signAgain', looked),
+      backupPass: (asked) => own('desktop.backupPass', asked),
       settings: () => own('desktop.settings', {}),
       setLanguage: (language) => own('desktop.setLanguage', { language }),
       setStartAtLogin: (on) => own('desktop.setStartAtLogin', { on }),

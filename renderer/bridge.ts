@@ -3,7 +3,13 @@
  * console's listener; the desktop shell has its own.
  */
 import type { ErrorBody, Method, Params, Result } from '../daemon/contract/operator.ts';
-import type { DesktopParams, DesktopSettings, ServerList, ServerState } from '../daemon/operator/desktop.ts';
+import type {
+  DesktopParams,
+  DesktopSettings,
+  PassedBackup,
+  ServerList,
+  ServerState,
+} from '../daemon/operator/desktop.ts';
 import type { Custody, Keyholder, Wallet } from '../daemon/operator/keyholder.ts';
 import type { EventKind, News } from '../daemon/operator/news.ts';
 
@@ -91,6 +97,8 @@ export type Desktop = {
   removeServer(server: string): Promise<ServerList>;
   /** The operator has looked at foreign addresses. */
   signAgain(looked: DesktopParams<'desktop.signAgain'>): Promise<ServerList>;
+  /** Compares a backup of a server with the words that are here, and makes the pass that restores it. */
+  backupPass(asked: DesktopParams<'desktop.backupPass'>): Promise<PassedBackup>;
   settings(): Promise<DesktopSettings>;
   setLanguage(language: string): Promise<DesktopSettings>;
   setStartAtLogin(on: boolean): Promise<DesktopSettings>;

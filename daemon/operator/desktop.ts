@@ -50,18 +50,22 @@ export const DESKTOP = {
   'desktop.servers': Nothing,
   /**
    * Connects this computer with a server, by the code that `signer invite` printed there. `name`: of this computer in its list. `takesPlace`: the
-   * operator has said that it takes the place of another server, and gets its words.
+   * operator has said that it takes the place of another server, and gets its words. `as`: of the server that is known under this name here,
+   * at whatever address the new one is.
    */
   'desktop.join': z.strictObject({
     address: typed,
     code: typed,
     name: MachineName,
     takesPlace: z.boolean().optional(),
+    as: server.optional(),
   }),
   /** Forgets how a server is reached. The wallet for it stays in its folder. */
   'desktop.removeServer': z.strictObject({ server }),
   /** The operator has looked at foreign addresses. `shown`: how many the page told of. */
   'desktop.signAgain': z.strictObject({ server, passphrase, shown: z.int().min(0) }),
+  /** Compares a backup of a server with the words that are here, and makes the pass that restores it. `file`: chosen in `chooseBackup`. */
+  'desktop.backupPass': z.strictObject({ server, passphrase, file: z.string().max(PATH_CHARS_MAX) }),
 } as const;
 
 export type DesktopMethod = keyof typeof DESKTOP;
@@ -77,6 +81,8 @@ export type ServerState = {
   url: string;
   /** This computer's name in its list. */
   computer: string;
+  /** When it was joined; null: by an earlier release. */
+  joined: string | null;
   /** `refused`: another server answers, or it has removed this computer. */
   line: 'connecting' | 'connected' | 'away' | 'refused';
   since: string;
@@ -98,6 +104,9 @@ export type ServerState = {
   folder: string;
   alarm: Alarm | null;
 };
+
+/** `pass`: null for a backup with problems. `watch_only`: accounts of other wallets, to be compared with these. */
+export type PassedBackup = { pass: string | null; made_at: string; problems: string[]; watch_only: string[] };
 
 /** `computer`: what a server may call this computer. */
 export type ServerList = { servers: ServerState[]; computer: string };
@@ -127,6 +136,7 @@ export type DesktopResult = {
   'desktop.join': ServerState;
   'desktop.removeServer': ServerList;
   'desktop.signAgain': ServerList;
+  'desktop.backupPass': PassedBackup;
 };
 
 const OF_PROGRAM: readonly string[] = [
@@ -137,6 +147,7 @@ const OF_PROGRAM: readonly string[] = [
   'desktop.join',
   'desktop.removeServer',
   'desktop.signAgain',
+  'desktop.backupPass',
 ] satisfies DesktopMethod[];
 
 /** Whether a method is about the program alone, whatever a page is about. */

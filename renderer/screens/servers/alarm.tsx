@@ -1,6 +1,6 @@
 /** The loudest alarm that there is: a server shows payers an address that is not of this computer's keys. */
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { Foreign as Seen } from '../../../daemon/contract/signing-machine.ts';
+import type { Foreign as Seen, Alarm as Standing } from '../../../daemon/contract/signing-machine.ts';
 import { cellsOf } from '../../../daemon/operator/address.ts';
 import { useDesk } from '../../data.tsx';
 import { useText } from '../../i18n.ts';
@@ -8,6 +8,7 @@ import { Field } from '../../parts/controls.tsx';
 import { useTimes } from '../../parts/format.ts';
 import { ShapeIcon } from '../../parts/icons.tsx';
 import { coinName, Problem } from '../../parts/parts.tsx';
+import { pageOf } from '../../place.ts';
 import '../withdrawals/approve.css';
 import { Cells } from '../withdrawals/recipient.tsx';
 import { find, take, useServers } from './known.ts';
@@ -21,9 +22,28 @@ const STEPS = [
 /** More are counted. */
 const SHOWN_MAX = 5;
 
-export function Alarm({ name }: { name: string }): ReactNode {
+/** The address of a step of the guide. */
+export const guideAt = (name: string, step: string): string =>
+  pageOf(null, `servers/alarm/${encodeURIComponent(name)}/guide/${step}`);
+
+/** Fills the width. Nothing else may look like it. */
+export function AlarmHead({ name, alarm: { seen } }: { name: string; alarm: Standing }): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
+  return (
+    <div className="desk-alarm-head" role="alert">
+      <ShapeIcon shape="failed" size={36} />
+      <div>
+        <h1>{t('alarmTitle', { server: name })}</h1>
+        <p>{t('alarmText')}</p>
+      </div>
+      {seen[0] && <p>{t('found', { time: times.full(seen[0].at) })}</p>}
+    </div>
+  );
+}
+
+export function Alarm({ name }: { name: string }): ReactNode {
+  const t = useText(TEXTS);
   const server = find(useServers(), name);
   if (!server) return null;
   const { alarm } = server;
@@ -38,14 +58,7 @@ export function Alarm({ name }: { name: string }): ReactNode {
   const hidden = more + Math.max(0, seen.length - SHOWN_MAX);
   return (
     <>
-      <div className="desk-alarm-head" role="alert">
-        <ShapeIcon shape="failed" size={36} />
-        <div>
-          <h1>{t('alarmTitle', { server: name })}</h1>
-          <p>{t('alarmText')}</p>
-        </div>
-        {seen[0] && <p>{t('found', { time: times.full(seen[0].at) })}</p>}
-      </div>
+      <AlarmHead name={name} alarm={alarm} />
       <main className="desk-page" id="content" tabIndex={-1}>
         <div>
           <h2>{t('sawTitle')}</h2>
@@ -67,6 +80,9 @@ export function Alarm({ name }: { name: string }): ReactNode {
               </li>
             ))}
           </ol>
+          <a className="button filled large" href={guideAt(name, 'off')}>
+            {t('guideMe')}
+          </a>
           <button type="button" className="button" onClick={() => print()}>
             {t('printSteps')}
           </button>
@@ -95,10 +111,34 @@ function One({ seen: { where, invoice, chain, own, shown, account_no, index } }:
 }
 
 /** A small link: nobody shall press it to be rid of the red. */
-function SignAgain({ name, shown }: { name: string; shown: number }): ReactNode {
+function SignAgain({ name, shown }: SignProps): ReactNode {
+  const t = useText(TEXTS);
+  const [asking, setAsking] = useState(false);
+  if (!asking) {
+    return (
+      <p className="quiet">
+        {t('harmless')}{' '}
+        <button type="button" className="link" onClick={() => setAsking(true)}>
+          {t('signAgain')}
+        </button>
+      </p>
+    );
+  }
+  return (
+    <>
+      <p>{t('harmlessSure')}</p>
+      <SignForm name={name} shown={shown} />
+    </>
+  );
+}
+
+/** `shown`: how many foreign addresses the page told of. */
+type SignProps = { name: string; shown: number };
+
+/** Has this computer sign for a server again. */
+export function SignForm({ name, shown }: SignProps): ReactNode {
   const t = useText(TEXTS);
   const { desktop } = useDesk();
-  const [asking, setAsking] = useState(false);
   const [passphrase, setPassphrase] = useState('');
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(false);
@@ -113,19 +153,8 @@ function SignAgain({ name, shown }: { name: string; shown: number }): ReactNode 
       .then(take, setError)
       .finally(() => setBusy(false));
   };
-  if (!asking) {
-    return (
-      <p className="quiet">
-        {t('harmless')}{' '}
-        <button type="button" className="link" onClick={() => setAsking(true)}>
-          {t('signAgain')}
-        </button>
-      </p>
-    );
-  }
   return (
     <form className="form" onSubmit={submit}>
-      <p>{t('harmlessSure')}</p>
       <Field
         label={t('passphrase')}
         type="password"

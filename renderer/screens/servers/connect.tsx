@@ -8,7 +8,7 @@ import { Field } from '../../parts/controls.tsx';
 import { Copy, Notice, Problem } from '../../parts/parts.tsx';
 import { pageOf } from '../../place.ts';
 import { JOIN_ERRORS_DE } from './errors-de.ts';
-import { take, useServers } from './known.ts';
+import { find, take, useServers } from './known.ts';
 import TEXTS from './texts.ts';
 
 const INVITE = 'countinghouse signer invite';
@@ -31,7 +31,7 @@ export function Connect(): ReactNode {
   const [joined, setJoined] = useState<ServerState | null>(null);
   return (
     <main className="desk-page" id="content" tabIndex={-1}>
-      {joined ? <Connected server={joined} /> : <Form onJoined={setJoined} />}
+      {joined ? <Connected server={joined} /> : <JoinForm onJoined={setJoined} />}
       <aside className="desk-aside">
         <h2>{t('thenTitle')}</h2>
         <ul>
@@ -49,14 +49,18 @@ export function Connect(): ReactNode {
 
 type Typed = { address: string; code: string; name: string };
 
-function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode {
+/** `as`: the name here of the server whose place the new one takes, with its words; `at`: the address that is filled in. */
+type JoinProps = { onJoined(server: ServerState): void; as?: string; at?: string };
+
+export function JoinForm({ onJoined, as, at = '' }: JoinProps): ReactNode {
   const t = useText(TEXTS);
   const { desktop } = useDesk();
   const list = useServers();
   const [typed, setTyped] = useState<Partial<Typed>>({});
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(false);
-  const { address = '', code = '', name = list?.computer ?? '' } = typed;
+  const known = find(list, as ?? null)?.computer ?? list?.computer;
+  const { address = at, code = '', name = known ?? '' } = typed;
   const missing = Math.ceil((CODE_CHARS - lettersOf(code).length) / GROUP_CHARS);
   const why = address.trim() === '' ? t('noAddress') : missing > 0 ? t('missing', { n: missing }) : null;
   const isReady = !busy && why === null && name.trim() !== '';
@@ -65,7 +69,7 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
     setBusy(true);
     setError(null);
     try {
-      const server = await desktop.join({ address, code, name, takesPlace });
+      const server = await desktop.join({ address, code, name, takesPlace, ...(as !== undefined && { as }) });
       take(await desktop.servers());
       onJoined(server);
     } catch (failed) {
@@ -75,14 +79,18 @@ function Form({ onJoined }: { onJoined(server: ServerState): void }): ReactNode 
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isReady) void join(false);
+    if (isReady) void join(as !== undefined);
   };
   return (
     <form onSubmit={submit}>
-      <h1>{t('connectTitle')}</h1>
-      <p>{t('connectNote')}</p>
+      {as === undefined && (
+        <>
+          <h1>{t('connectTitle')}</h1>
+          <p>{t('connectNote')}</p>
+        </>
+      )}
       <Fields typed={{ address, code, name }} change={(field) => setTyped({ ...typed, ...field })} />
-      {isKnown && <p>{t('again')}</p>}
+      {isKnown && as === undefined && <p>{t('again')}</p>}
       {error && <NotJoined error={error} />}
       {error && codeIn(error) === 'signer.other_server' && (
         <button type="button" className="button" disabled={!isReady} onClick={() => void join(true)}>

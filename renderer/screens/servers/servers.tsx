@@ -10,18 +10,20 @@ import { pageOf } from '../../place.ts';
 import { useHashRoute } from '../../router.ts';
 import { Alarm } from './alarm.tsx';
 import { Connect } from './connect.tsx';
+import { Guide } from './guide.tsx';
 import { take, useServers } from './known.ts';
 import { ServerShape, useServerWords } from './state.tsx';
 import TEXTS from './texts.ts';
 
 export default function ServersScreen(): ReactNode {
   const t = useText(TEXTS);
-  const [part, name] = useHashRoute().parts;
+  const [part, name, guide, step] = useHashRoute().parts;
   useEffect(() => {
     document.title = `${t('servers')} · Countinghouse`;
   }, [t]);
   if (part === 'connect') return <Connect />;
-  return part === 'alarm' && name !== undefined ? <Alarm name={name} /> : <All />;
+  if (part !== 'alarm' || name === undefined) return <All />;
+  return guide === 'guide' ? <Guide name={name} asked={step} /> : <Alarm name={name} />;
 }
 
 function All(): ReactNode {

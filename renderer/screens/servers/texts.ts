@@ -110,6 +110,7 @@ export default texts(
     warnText: 'Those of these invoices, by another way than the server.',
     newServer: 'Set up a new server',
     newServerText: 'Same keys, new machine: connect it here. The books come from the backup.',
+    guideMe: 'Guide me through it',
     printSteps: 'Print these steps',
     harmless: 'You know why this address was shown, and it is harmless?',
     harmlessSure: 'Then this computer signs for the server again. The addresses that were seen stay in its folder.',
@@ -235,6 +236,7 @@ export default texts(
     newServer: 'Einen neuen Server einrichten',
     newServerText:
       'Dieselben Schlüssel, eine neue Maschine: Verbinden Sie sie hier. Die Bücher kommen aus der Sicherung.',
+    guideMe: 'Führen Sie mich hindurch',
     printSteps: 'Diese Schritte drucken',
     harmless: 'Sie wissen, warum diese Adresse gezeigt wurde, und es ist harmlos?',
     harmlessSure:

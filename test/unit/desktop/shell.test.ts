@@ -63,6 +63,7 @@ describe('the channel', () => {
   });
   const keyholder = { authorize, unlock: async () => wallet, lock: async () => wallet };
   const drill = vi.fn(async () => {});
+  const backupPass = vi.fn(async () => ({ pass: 'CH-BACKUP-1-' }));
   const files = { forSaving: async () => '/home/ann/a.backup', forDrill: async () => null };
   const ask = (method: unknown, input: unknown = {}) => handlers.get(CHANNELS.call)!(own, method, input);
 
@@ -73,7 +74,7 @@ describe('the channel', () => {
       return { withdrawals: [], next: null };
     }) as unknown as Call;
     const preferences = new Preferences(join(folder, 'channel.json'), [], null, () => {});
-    const parts = { call, keyholder, custody: { drill }, keychain: {}, files, preferences, servers: {} };
+    const parts = { call, keyholder, custody: { drill }, keychain: {}, files, preferences, servers: { backupPass } };
     const methods = desktopMethods(parts as never);
     const there = (async (method: string) => ({ answered: method })) as unknown as Call;
     const targets = new Map<string | null, { call: Call; methods: typeof methods }>([
@@ -183,6 +184,13 @@ describe('the channel', () => {
     expect(await ask('desktop.drill', { passphrase: 'right', file: '/home/ann/a.backup' })).toMatchObject({ ok: true });
     expect(drill.mock.calls).toEqual([['right', '/home/ann/a.backup']]);
     drill.mockClear();
+    const asked = { server: 'pay.shop.example', passphrase: 'right', file: '/home/ann/a.backup' };
+    expect(await ask('desktop.backupPass', { ...asked, file: '/home/ann/another' })).toMatchObject({
+      error: { code: 'backup.folder' },
+    });
+    expect(backupPass).not.toHaveBeenCalled();
+    expect(await ask('desktop.backupPass', asked)).toMatchObject({ ok: true, result: { pass: 'CH-BACKUP-1-' } });
+    expect(backupPass.mock.calls).toEqual([[asked]]);
   });
 
   it('slows down a page that guesses passphrases', async () => {
