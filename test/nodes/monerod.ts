@@ -389,7 +389,7 @@ export class Monerod {
   }
 }
 
-const OTHER = 'other';
+export const OTHER = 'other';
 
 /** A wallet of monero-wallet-rpc that is not the payer's. */
 export class OtherWallet {

@@ -2,8 +2,10 @@
  * A Monero account whose spend key is in another wallet, monero-wallet-rpc's: payments arrive at that wallet's own addresses, and what
  * it spends is seen once its key images are imported.
  */
-import { writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Result } from '../../daemon/contract/operator.ts';
@@ -12,7 +14,7 @@ import { formatUnits } from '../../daemon/domain/money.ts';
 import { MS_PER_DAY } from '../../daemon/domain/time.ts';
 import { readAddress } from '../../daemon/monero/address.ts';
 import { hasWallet } from '../../daemon/wallet/wallet.ts';
-import { hasMonerod, Monerod, monerodTitle, type OtherWallet } from '../nodes/monerod.ts';
+import { hasMonerod, Monerod, monerodTitle, OTHER, type OtherWallet } from '../nodes/monerod.ts';
 import { startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 
@@ -97,7 +99,7 @@ describe.skipIf(!hasMonerod)(monerodTitle('a view-only account of Monero'), () =
   });
 
   /** What the other wallet exports, handed in. */
-  async function handIn(exported: string) {
+  async function handIn(exported: string | Uint8Array) {
     const file = join(service.dataDir, 'key-images');
     await writeFile(file, exported);
     return cli(service.dataDir, ['business', 'key-images', SHOP, file, '--json']);
@@ -150,6 +152,41 @@ describe.skipIf(!hasMonerod)(monerodTitle('a view-only account of Monero'), () =
     const { chains } = await operator()('ledger.prove', { chain: 'regtest:XMR' });
     expect(chains).toMatchObject([{ chain: 'regtest:XMR', problems: [] }]);
     expect(await alerts()).toEqual([]);
+  });
+
+  /** The encrypted file that monero-wallet-cli exports of the same wallet. */
+  async function exportedFile(): Promise<Uint8Array> {
+    await wallet.call('store', {});
+    const [copy, file] = [join(service.dataDir, 'other-wallet'), join(service.dataDir, 'exported')];
+    for (const ending of ['', '.keys']) await copyFile(join(wallet.folder, `${OTHER}${ending}`), `${copy}${ending}`);
+    const daemon = ['--daemon-address', `127.0.0.1:${node.port}`, '--trusted-daemon', '--daemon-ssl', 'disabled'];
+    const opened = ['--wallet-file', copy, '--password', '', '--log-file', '/dev/null', ...daemon];
+    const running = promisify(execFile)('/usr/bin/monero-wallet-cli', [...opened, 'export_key_images', 'all', file]);
+    // it asks for the password once more
+    running.child.stdin?.end('\n');
+    await running;
+    return readFile(file);
+  }
+
+  it('takes the encrypted file of monero-wallet-cli, for coins of which it knows some', async () => {
+    await node.pay([{ address: await address(100), units: COIN }]);
+    await node.mine(LOCK_BLOCKS);
+    await until('the payment has no key image yet', async () => (await balance())?.unproven === '1');
+    await wallet.call('refresh', {});
+    const file = await exportedFile();
+    expect(Buffer.from(file).subarray(0, 23).toString('latin1')).toBe('Monero key image export');
+    const damaged = Buffer.from(file);
+    damaged[damaged.length - 64 - 96]! ^= 1;
+    const refused = await handIn(damaged);
+    expect(JSON.parse(refused.out)).toMatchObject({ learned: 0, unmatched: 1, unproven: '1' });
+    const done = await handIn(file);
+    expect([done.code, done.err]).toEqual([0, '']);
+    expect(JSON.parse(done.out)).toEqual({ learned: 1, known: 3, unmatched: 0, unproven: '0' });
+    const spent = await wallet.pay(await node.newAddress(), COIN / 2n);
+    await node.mine(LOCK_BLOCKS);
+    // its spends are seen as they happen from now on
+    const right = formatUnits(await wallet.balance(), assetOf('XMR'));
+    await until(`the spend ${spent.txid} was found`, async () => (await balance())?.amount === right);
   });
 
   it('refuses what is no view key of a primary address that is not in use', async () => {
