@@ -1,59 +1,20 @@
 /** PSBTs of watch-only accounts, signed by bitcoinjs-lib, and what is refused of what comes back. */
 import { createHash } from 'node:crypto';
-import { HDKey } from '@scure/bip32';
 import { initEccLib, Psbt, script as Script, Transaction } from 'bitcoinjs-lib';
 import * as ecc from 'tiny-secp256k1';
 import { describe, expect, it } from 'vitest';
 import type { App } from '../../../daemon/app/app.ts';
 import { needSignable } from '../../../daemon/app/withdrawals/plan.ts';
 import type { CoinSource } from '../../../daemon/chains/adapter.ts';
-import { addressAt, scriptOf } from '../../../daemon/chains/utxo/address.ts';
+import { scriptOf } from '../../../daemon/chains/utxo/address.ts';
 import { isOfPlan, judgeSigned } from '../../../daemon/chains/utxo/spend/judge.ts';
-import { planUtxo } from '../../../daemon/chains/utxo/spend/plan.ts';
 import { makePsbt } from '../../../daemon/chains/utxo/spend/psbt.ts';
 import { UtxoSpending } from '../../../daemon/chains/utxo/spend/spending.ts';
-import type { AccountKey, Branch, ScriptForm } from '../../../daemon/domain/chain.ts';
 import type { UtxoPlan } from '../../../daemon/domain/spend.ts';
-import { DESTINATIONS, requestOf } from './spend-kit.ts';
+import { accountOf, FINGERPRINT, FORMS, master, node, PATH, planned } from './psbt-kit.ts';
+import { DESTINATIONS } from './spend-kit.ts';
 
 initEccLib(ecc);
-
-const FORMS = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const satisfies ScriptForm[];
-const PATH = "84'/1'/0'";
-const master = HDKey.fromMasterSeed(new Uint8Array(32).fill(7));
-const node = master.derive(`m/${PATH}`);
-const FINGERPRINT = master.fingerprint.toString(16).padStart(8, '0');
-
-const accountOf = (form: ScriptForm, origin = true): AccountKey => ({
-  kind: 'secp256k1',
-  publicKey: Buffer.from(node.publicKey!).toString('hex'),
-  chainCode: Buffer.from(node.chainCode!).toString('hex'),
-  watch: { form, origin: origin ? { fingerprint: FINGERPRINT, path: PATH.replaceAll("'", 'h') } : null },
-});
-
-/** A plan that spends two coins for one payment and change, and the transactions of its coins. */
-function planned(form: ScriptForm, rate = 5_000n): { plan: UtxoPlan; previous: { [txid: string]: string } } {
-  const own = (branch: Branch, index: number) => addressAt(accountOf(form), branch, index, 'BTC', 'regtest');
-  const previous: { [txid: string]: string } = {};
-  const coins = [60_000n, 70_000n].map((units, index) => {
-    const made = new Transaction();
-    made.version = 2;
-    made.addInput(Buffer.alloc(32, index + 1), 0);
-    made.addOutput(own(0, index).script, units);
-    previous[made.getId()] = made.toHex();
-    return {
-      outpoint: `${made.getId()}:0`,
-      units,
-      script: own(0, index).script,
-      branch: 0 as const,
-      index,
-      confirmations: 6,
-    };
-  });
-  const change = { ...own(1, 4), index: 4 };
-  const request = requestOf('BTC', { pay: [100_000n], coins, change, feeRate: rate });
-  return { plan: planUtxo(request, 'BTC'), previous };
-}
 
 /** Signs as a wallet does: it finds its keys by fingerprint and path alone. `hashType`: of every signature. */
 function sign(file: Uint8Array, change: (psbt: Psbt) => void = () => undefined, hashType?: number): Psbt {
