@@ -194,13 +194,25 @@ describe('a plan', () => {
     await until('the plan has seen its end', async () => (await plans())[0]?.withdrawal === null);
   });
 
-  it('sends by hand below its least sum, and nothing after its end', async () => {
+  it('sends by hand below its least sum, with the events and the entries of a withdrawal, and nothing after its end', async () => {
     await set({ least: '1000' });
     await deposit(service, 'LTC', 400);
+    await operator.call('endpoint.add', { business, url: 'https://shop.invalid/events' });
     const { withdrawal } = await operator.call('forwarding.send', ltc);
     expect(withdrawal).toMatchObject({ origin: 'forward', state: 'approved', address: COLD });
-    await next(5);
+    const sent = await next(5);
     await mine();
+    await until('it is completed', async () => (await operator.show(sent.id)).state === 'completed');
+    const { deliveries } = await operator.call('delivery.list', {});
+    const told = deliveries.filter(({ subject }) => subject === `withdrawal ${sent.id}`).map(({ type }) => type);
+    expect(told.reverse()).toEqual(['withdrawal.pending', 'withdrawal.completed']);
+    const { amount, fee, tx_id } = await operator.show(sent.id);
+    const { rows } = await operator.call('export.page', { business, from: '2020-01-01', to: '2100-01-01' });
+    const entries = rows.filter((row) => row.tx_id === tx_id).map((row) => [row.kind, row.amount]);
+    expect(entries.sort()).toEqual([
+      ['fee', fee],
+      ['withdrawal', amount],
+    ]);
     const { plan } = await operator.call('forwarding.end', ltc);
     expect(plan?.crypto).toBe('LTC');
     expect(await plans()).toEqual([]);
