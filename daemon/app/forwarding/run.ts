@@ -28,6 +28,7 @@ import type { ChainRuntime } from '../chains/chains.ts';
 import { tipHeightOf } from '../chains/checkpoint.ts';
 import { isLossOf, withReserve } from '../gas/finds.ts';
 import { coinReserve } from '../gas/reserve.ts';
+import { failedLast } from '../gas/turns.ts';
 import { needKnownSpends } from '../recovery/unknown-spends.ts';
 import { fundsOf } from '../withdrawals/address-funds.ts';
 import { tankOf } from '../withdrawals/change-address.ts';
@@ -247,8 +248,9 @@ function placesOf(app: App, holder: Holder, all: readonly AddressFunds[], rate: 
   };
   const rank = ({ isReady, gas }: Place): number => (isReady ? 0 : gas === 0n ? 1 : 2);
   const before = (a: Place, b: Place): number => rank(a) - rank(b) || (a.units > b.units ? -1 : 1);
-  return all
+  const found = all
     .map(placeOf)
     .filter((place) => place.units > 0n && !isCostly(place))
     .toSorted(before);
+  return failedLast(chain, found, ({ at }) => ({ asset, address: at?.address ?? '' }));
 }

@@ -195,7 +195,9 @@ async function begin(app: App, desk: Desk, find: Find, feeRate: bigint): Promise
     if (error instanceof Overtaken) return null;
     if (!(error instanceof Rejected)) throw error;
     if (error instanceof MissingGas && find.asset !== desk.feeAsset) {
-      return fund(app, desk, { purpose: 'fund', at, units: withReserve(error.missing) }, feeRate);
+      const why = await fund(app, desk, { purpose: 'fund', at, units: withReserve(error.missing) }, feeRate);
+      if (why) noteFailed(chain, placeOf(find));
+      return why;
     }
     noteFailed(chain, placeOf(find));
     if (error.code === 'spend.refused') {

@@ -162,6 +162,8 @@ function holdingsFor(reader: Reader, { chain, account, asset }: Holder, wanted: 
   const view = { ...wanted, settledTokens: wanted.unsettledTokens !== true };
   const funds = fundsOf(reader, { chain, account, asset }, view);
   const free = withoutReserve(funds, asset, wanted.reserve ?? null);
+  // everything is paid from the address that has the most
+  if (wanted.payouts.some(({ units }) => units === null)) return { ...free, coin, coins };
   const balances = () => failedLast(chain, free.balances(), ({ address }) => ({ asset, address }));
   return { ...free, balances, coin, coins };
 }

@@ -9,6 +9,7 @@ import {
   dropKeys,
   dropPayouts,
   dropSpend,
+  type SpendRow,
   type VersionRow,
   versionByTxid,
   versionsOf,
@@ -34,9 +35,9 @@ export function forgetSame(tx: Tx, { id, spend_id, chain_key }: VersionRow, txid
   return true;
 }
 
-/** Settles a version that the chain may show already. */
-export function settleSame(app: App, tx: Tx, chain: ChainRuntime, txid: string): void {
-  countChange(tx, chain, txid);
+/** Settles a version of a spend of this purpose that the chain may show already. */
+export function settleSame(app: App, tx: Tx, chain: ChainRuntime, txid: string, purpose: SpendRow['purpose']): void {
+  if (purpose === 'pay') countChange(tx, chain, txid);
   bookFee(app, tx, chain, txid);
   settleSpends(app, tx, chain, tipHeightOf(tx, chain));
 }

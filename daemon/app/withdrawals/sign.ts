@@ -247,7 +247,7 @@ function storeSigned(app: App, tx: Tx, chain: ChainRuntime, versionId: number, s
   if (tx.run(signVersion, fields).changes !== 1) throw new Error(`assertion failed: version ${version.id} is unsigned`);
   keepKeyImages(app, tx, version.chain_key, signed.keyImages ?? {});
   markSigned(app, tx, version, fee);
-  if (wasKnown) settleSame(app, tx, chain, txid);
+  if (wasKnown) settleSame(app, tx, chain, txid, spendOf(tx, version.spend_id).purpose);
   tx.afterCommit(() => app.wake.withdrawals(chain.key));
 }
 
