@@ -229,7 +229,8 @@ function writePayment(app: App, tx: Tx, payment: PaymentRow, result: Settlement,
   const news: InvoiceNews[] = [];
   if (result.received > payment.received) news.push('invoice.seen');
   if (result.confirmed > payment.confirmed) news.push('invoice.confirmed');
-  if (result.payment === 'overdue' && payment.status !== 'overdue') news.push('invoice.overdue');
+  const isOverdue = result.payment === 'overdue' && payment.status !== 'overdue';
+  if (isOverdue && result.invoice !== 'canceled') news.push('invoice.overdue');
   return news;
 }
 
