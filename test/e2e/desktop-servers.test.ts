@@ -2,9 +2,7 @@
  * The desktop shell as the operator of a server on a real litecoind: it is paired by a code, its console is shown, its words are made
  * here, a withdrawal is approved and signed here, and a foreign address stops that.
  */
-import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -14,7 +12,7 @@ import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
 import { spacedCode } from '../../daemon/contract/signing-machine.ts';
 import { limitsHeldIn } from '../../daemon/wallet/signer/register.ts';
-import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { freePort, hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { hasChromium } from '../support/chromium.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
@@ -26,15 +24,6 @@ vi.mock('electron', () => electron);
 
 const COIN = 100_000_000n;
 const PASSPHRASE = 'a passphrase at home';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 const isHere = hasChromium && hasLitecoind && process.platform !== 'win32';
 

@@ -2,8 +2,6 @@
  * The signer as a service of its own user, from the wallet's making to a completed withdrawal on a real litecoind, with
  * processes that are killed on the way. With two users where the superuser runs the tests, otherwise with one.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +13,7 @@ import { bundled } from '../support/bundles.ts';
 import { litecoinConfig, QUIET_CONFIG, until } from '../support/daemon.ts';
 import { as, DAEMON_UID, GROUP, isRoot, SIGNER_UID } from '../support/users.ts';
 import { fakeIo } from '../unit/cli-kit.ts';
+import { ServiceProcess } from './service-process.ts';
 
 const PASSPHRASE = 'a passphrase of the operator';
 const COIN = 100_000_000n;
@@ -29,62 +28,23 @@ beforeAll(async () => {
   program = await bundled('daemon/cli.ts');
 });
 
-/** A program of ours as a process of a user's, and what it said. */
-class Service {
-  said = '';
-  readonly #child: ChildProcess;
-
-  constructor(uid: number, args: string[]) {
-    const env = { HOME: '/nonexistent', PATH: process.env.PATH };
-    const user = isRoot ? { uid, gid: GROUP } : {};
-    this.#child = spawn(process.execPath, [program, ...args], { ...user, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (part: Buffer) => {
-        this.said += part;
-      });
-    }
-  }
-
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
-  get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
-  }
-
-  async says(text: string): Promise<string> {
-    return until(`it says ${text}`, async () => {
-      if (!this.isRunning) throw new Error(`it ended: ${this.said}`);
-      return this.said.includes(text) && this.said;
-    });
-  }
-
-  async end(signal: NodeJS.Signals): Promise<void> {
-    if (!this.isRunning) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill(signal);
-    await ended;
-  }
-}
-
 describe.skipIf(!hasLitecoind || process.platform === 'win32')(
   litecoindTitle('a withdrawal where the signer is a service of its own user'),
   () => {
     let root: string;
     let place: Record<'wallet' | 'run' | 'data' | 'socket' | 'passphrase' | 'words', string>;
     let node: Litecoind;
-    let signer: Service;
-    let daemon: Service;
+    let signer: ServiceProcess;
+    let daemon: ServiceProcess;
     let url: string;
     let key: string;
 
     const startSigner = async (): Promise<void> => {
-      signer = new Service(SIGNER_UID, ['signer', '--folder', place.wallet, '--socket', place.socket]);
+      signer = new ServiceProcess(program, SIGNER_UID, ['signer', '--folder', place.wallet, '--socket', place.socket]);
       await signer.says('is served on');
     };
     const startDaemon = async (): Promise<void> => {
-      daemon = new Service(DAEMON_UID, ['start', '--data-dir', place.data, '--json']);
+      daemon = new ServiceProcess(program, DAEMON_UID, ['start', '--data-dir', place.data, '--json']);
       const said = await daemon.says('"url"');
       url = (JSON.parse(said.split('\n').find((line) => line.includes('"url"'))!) as { url: string }).url;
     };

@@ -2,9 +2,7 @@
  * A server without a key and a computer at home with the wallet, on a real litecoind: the words are made at home, a withdrawal is
  * approved and signed there, waits while the computer is away, and goes on by itself.
  */
-import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,22 +10,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import type { Call } from '../../daemon/contract/operator.ts';
 import { signAtHome } from '../../daemon/home/signing.ts';
-import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { freePort, hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const COIN = 100_000_000n;
 const PASSPHRASE = 'correct horse battery staple';
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('the signer at home'), () => {
   let node: Litecoind;

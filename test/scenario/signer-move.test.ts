@@ -2,31 +2,20 @@
  * From a wallet on a server to one at home, on a real litecoind: two services with a data directory each, and a computer at home.
  * Each command that `signer move` names is run as it stands, until nothing is left.
  */
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Step } from '../../daemon/cli/moving-home.ts';
 import { operatorClient } from '../../daemon/contract/client.ts';
 import { signAtHome } from '../../daemon/home/signing.ts';
-import { hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
+import { freePort, hasLitecoind, Litecoind, litecoindTitle } from '../nodes/litecoind.ts';
 import { buildConsole } from '../support/console.ts';
 import { litecoinConfig, startTestDaemon, type TestDaemon, until } from '../support/daemon.ts';
 import { cli } from '../unit/cli-kit.ts';
 
 const COIN = 100_000_000n;
 const MATURE = 12;
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 describe.skipIf(!hasLitecoind || process.platform === 'win32')(litecoindTitle('a move to a signer at home'), () => {
   let node: Litecoind;
