@@ -10,10 +10,15 @@ const RANGES = ['private', 'loopback', 'linkLocal', 'uniqueLocal', 'carrierGrade
 export const isLocalAddress = (text: string): boolean =>
   ipaddr.isValid(text) && RANGES.includes(ipaddr.process(text).range());
 
-/** Whether an address is one of the internet: none of this machine, of a network or of a tunnel. Of IPv6, IANA has allocated 2000::/3. */
+/**
+ * Whether an address is one of the internet: none of this machine, of a network or of a tunnel. Of IPv6, IANA has allocated 2000::/3; one
+ * for NAT64 (RFC 6052) is what the IPv4 address in it is.
+ */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const ip = ipaddr.process(text);
+  if (ip instanceof ipaddr.IPv6 && ip.range() === 'rfc6052')
+    return isPublicAddress(new ipaddr.IPv4(ip.toByteArray().slice(12)).toString());
   return ip.range() === 'unicast' && (!(ip instanceof ipaddr.IPv6) || ip.parts[0]! >> 13 === 1);
 }
 

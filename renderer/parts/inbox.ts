@@ -20,7 +20,8 @@ export function useInbox(
   const known = new Set(list.data?.items.map(({ id }) => id));
   const older = waiting.data?.items.filter(({ id }) => !known.has(id)).sort((a, b) => b.id - a.id) ?? [];
   const items = [...(list.data?.items ?? []), ...older].filter(({ business_id }) => business_id === business);
-  const error = list.error ?? waiting.error;
-  const isRead = list.data !== undefined && (waiting.data !== undefined || business === undefined);
-  return { data: isRead ? items : undefined, error, refetch: () => Promise.all([list.refetch(), waiting.refetch()]) };
+  // an older server tells the newest alone
+  const isRead = waiting.data !== undefined || waiting.error !== null || business === undefined;
+  const data = list.data && isRead ? items : undefined;
+  return { data, error: list.error, refetch: () => Promise.all([list.refetch(), waiting.refetch()]) };
 }

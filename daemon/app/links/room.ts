@@ -21,7 +21,10 @@ function abandonedLines(app: App, reader: Reader, link_id: number): HeldLine[] {
   const now = app.now();
   const { quoteMinutes } = app.config.payments;
   const lines = reader.all(heldLines, { link_id, until: now - quoteMinutes * MS_PER_MINUTE });
-  return lines.filter((line) => (quoteMinutes > 0 || line.quote_ends_at <= now) && isUnfunded(reader, line));
+  // one that is still the first may be from before the setting was changed
+  const isOver = ({ quote_issued_at, created_at, quote_ends_at }: HeldLine): boolean =>
+    quote_ends_at <= now || (quoteMinutes > 0 && quote_issued_at > created_at);
+  return lines.filter((line) => isOver(line) && isUnfunded(reader, line));
 }
 
 /** Money without a value is no crumb: there may be no rate. */

@@ -160,3 +160,16 @@ it('keep what they hold while the worth of their money is not known', async () =
   expect(bench.row(`tx${target_id}:0`).value).toBeNull();
   expect(left()).toEqual([0]);
 });
+
+it('keep what they hold for the price that they were given, though prices hold for less since', async () => {
+  const [item] = await sell(1);
+  const first = await take(item!, 1, '10.1.0.1');
+  const { config } = bench.app;
+  Object.assign(bench.app, { config: { ...config, payments: { ...config.payments, quoteMinutes: 1 } } });
+  bench.advance(2 * 60_000);
+  bench.rate('60000');
+  await bench.tell();
+  expect(left()).toEqual([0]);
+  expect(await take(item!, 1, '10.2.0.1')).toBe(SOLD_OUT);
+  expect(statusOf(first)).toBe('unpaid');
+});
