@@ -78,7 +78,7 @@ export class AccountDiscovery {
   readonly #memory: SearchMemory;
   readonly #earlier: SearchRecord;
   readonly #record: SearchRecord = {};
-  #writtenAt = performance.now();
+  #writtenAt = Number.NEGATIVE_INFINITY;
   readonly #abort = new AbortController();
   readonly #state: DiscoveryState;
   readonly done: Promise<void>;
