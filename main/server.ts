@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Call, Method, Result } from '../daemon/contract/operator.ts';
 import { Rejected, Unavailable } from '../daemon/domain/errors.ts';
 import { keepMissing, missingOf } from '../daemon/home/accounts.ts';
-import { countIn, isStopped, readAlarm } from '../daemon/home/alarm.ts';
+import { countIn, isOf, isStopped, readAlarm } from '../daemon/home/alarm.ts';
 import { auditedIn } from '../daemon/home/auditor.ts';
 import { ServerCalls } from '../daemon/home/call.ts';
 import { homeCustody } from '../daemon/home/custody.ts';
@@ -132,14 +132,11 @@ export class Server {
 
   async state(): Promise<ServerState> {
     const folder = this.#folder;
-    // an alarm is shown though the file beside it is damaged
-    const [{ url, name, joined }, audited, alarm, wallet] = await Promise.all([
-      readServer(folder).catch(() => ({ url: '', name: '', joined: undefined })),
-      auditedIn(folder),
-      readAlarm(folder),
-      this.#signer(),
-    ]);
-    const { checked = 0, pages = 0, at = null } = audited ?? {};
+    const [server, wallet] = await Promise.all([this.#place(), this.#signer()]);
+    const { url, name, joined, service } = server;
+    const { checked = 0, pages = 0, at = null, wholeAt = null } = (await auditedIn(folder, service)) ?? {};
+    // after the memory of the looks: what a look has found is in it by then
+    const alarm = await readAlarm(folder);
     return {
       name: this.name,
       url,
@@ -149,12 +146,16 @@ export class Server {
       wallet: wallet === null ? ((await hasWallet(walletFolderIn(folder))) ? 'locked' : 'none') : wallet.state,
       signs: wallet !== null && alarm === null,
       waiting: this.#waiting,
-      audited: at === null ? null : { addresses: checked, pages, at },
+      audited: at === null ? null : { addresses: checked, pages, at, wholeAt },
       unwatched: this.#watch.unwatched,
       folder,
       alarm,
+      alarmed: alarm !== null && isOf(alarm, server),
     };
   }
+
+  /** As this computer joined it. An alarm is shown though the file beside it is damaged. */
+  readonly #place = () => readServer(this.#folder).catch(() => ({ url: '', name: '', service: '', joined: undefined }));
 
   /** Makes the pass of a backup of the server. Throws `Rejected` `vault.*`, `backup.pass`. */
   async backupPass(passphrase: string, file: string): Promise<PassedBackup> {
@@ -267,8 +268,9 @@ export class Server {
     const ticks = performance.now();
     if (ticks - this.#watchedAt < WATCH_LOOK_MS) return;
     this.#watchedAt = ticks;
+    const { service } = await this.#place();
     const [audited, signer, isThere] = await Promise.all([
-      auditedIn(this.#folder),
+      auditedIn(this.#folder, service),
       this.#signer(),
       hasWallet(walletFolderIn(this.#folder)),
     ]);

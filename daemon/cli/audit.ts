@@ -30,12 +30,12 @@ async function audit(session: Session, options: PassphraseOption): Promise<void>
   ]);
   const folder = session.dataDir;
   await deriveMissing(session, options);
-  const { url } = await readServer(folder);
+  const { service } = await readServer(folder);
   const signal = new AbortController().signal;
   const sum: Look = { checked: 0, pages: 0, more: false, held: false, found: [], notes: [] };
-  await withServer(folder, version(), async (call) => {
+  await withServer(folder, version(), async (call, server) => {
     do {
-      const one = await look(call, url, { folder, now: Date.now, env: session.io.env, signal });
+      const one = await look(call, server, { folder, now: Date.now, env: session.io.env, signal });
       sum.checked += one.checked;
       sum.pages += one.pages;
       sum.more = one.more;
@@ -45,7 +45,7 @@ async function audit(session: Session, options: PassphraseOption): Promise<void>
     } while (sum.more);
   });
   for (const note of sum.notes) session.note(clean(note));
-  const all = await auditedIn(folder);
+  const all = await auditedIn(folder, service);
   const { checked, pages, found } = sum;
   session.print(
     { checked, pages, found, notes: sum.notes, given: all?.last?.no ?? 0, page_at: all?.pageAt ?? null },

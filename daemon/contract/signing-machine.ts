@@ -169,12 +169,18 @@ export const Foreign = z.object({
   shown: z.string(),
   /** The address of this wallet at that place; null: this computer has no such account. */
   own: z.string().nullable(),
+  /** The public key of the server that showed it; absent in files of earlier releases. */
+  service: z.string().optional(),
 });
 /** An address that is not of this wallet's keys. */
 export type Foreign = z.infer<typeof Foreign>;
 
-export const Alarm = z.object({ seen: z.array(Foreign), more: z.int().min(0) });
-/** `more`: those beyond the kept ones. */
+export const Alarm = z.object({
+  seen: z.array(Foreign),
+  more: z.int().min(0),
+  of: z.array(z.string()).optional(),
+});
+/** `more`: those beyond the kept ones. `of`: the public keys of the servers that showed any; absent in files of earlier releases. */
 export type Alarm = z.infer<typeof Alarm>;
 
 export const SIGNING_MACHINE = {

@@ -11,7 +11,7 @@ import { Rejected } from '../domain/errors.ts';
 import { exists, isMissing, replaceFile, syncFolder } from '../wallet/files.ts';
 import { wordsOf } from '../wallet/wallet.ts';
 import { alone } from './alone.ts';
-import { walletFolderIn } from './place.ts';
+import { type Server, walletFolderIn } from './place.ts';
 
 const FILE = 'foreign-address.json';
 /** A line for each foreign address that the operator has looked at. */
@@ -36,24 +36,43 @@ export async function readAlarm(folder: string): Promise<Alarm | null> {
   }
 }
 
-/** Raises the alarm, or adds to it. Returns those that are new: neither in it nor looked at before. */
-export const raiseAlarm = async (folder: string, found: readonly Foreign[]): Promise<Foreign[]> =>
-  found.length === 0 ? [] : alone(folder, () => add(folder, found));
+/** A server, as this computer joined it. */
+type Place = Pick<Server, 'service' | 'joined'>;
 
-async function add(folder: string, found: readonly Foreign[]): Promise<Foreign[]> {
+/**
+ * Raises the alarm, or adds to it. `server`: that showed them. Returns those that are new: of this server neither in the alarm nor looked
+ * at before.
+ */
+export const raiseAlarm = async (folder: string, found: readonly Foreign[], server: Place): Promise<Foreign[]> =>
+  found.length === 0 ? [] : alone(folder, () => add(folder, found, server));
+
+async function add(folder: string, found: readonly Foreign[], server: Place): Promise<Foreign[]> {
   const alarm = await readAlarm(folder);
-  const known = new Set([...(await lookedAt(folder)), ...(alarm?.seen ?? []).map(subjectOf)]);
-  const fresh = found.filter((one) => {
+  const before = [...(await lookedAt(folder)), ...(alarm?.seen ?? [])];
+  const known = new Set(before.filter((one) => isBy(one, server)).map(subjectOf));
+  const fresh = found.flatMap((one) => {
     const isNew = !known.has(subjectOf(one));
     known.add(subjectOf(one));
-    return isNew;
+    return isNew ? [{ ...one, service: server.service }] : [];
   });
   if (fresh.length === 0) return [];
   const all = [...(alarm?.seen ?? []), ...fresh];
-  const stored: Alarm = { seen: all.slice(0, SEEN_MAX), more: (alarm?.more ?? 0) + Math.max(0, all.length - SEEN_MAX) };
+  const stored: Alarm = {
+    seen: all.slice(0, SEEN_MAX),
+    more: (alarm?.more ?? 0) + Math.max(0, all.length - SEEN_MAX),
+    of: [...new Set([...(alarm?.of ?? []), server.service])],
+  };
   await replaceFile(join(folder, FILE), `${JSON.stringify(stored, null, 2)}\n`);
   return fresh;
 }
+
+/** Whether an alarm is about this server, and not only about one whose place it has taken. */
+export const isOf = ({ seen, of = [] }: Alarm, server: Place): boolean =>
+  of.includes(server.service) || seen.some((one) => isBy(one, server));
+
+/** One without a mark was kept by an earlier release: it is of the server that was joined then. */
+const isBy = ({ service, at }: Foreign, server: Place): boolean =>
+  service === undefined ? server.joined === undefined || at >= server.joined : service === server.service;
 
 /** The word of an operator after a look. `shown`: how many addresses were shown (`countIn`). `now`: ISO 8601. */
 type Looked = { shown: number; now: string };
@@ -92,12 +111,12 @@ async function end(folder: string, { shown, now }: Looked): Promise<void> {
 const subjectOf = ({ where, invoice, network, chain, account_no, index, shown }: Foreign): string =>
   JSON.stringify([where, invoice, network, chain, account_no, index, shown]);
 
-async function lookedAt(folder: string): Promise<string[]> {
+async function lookedAt(folder: string): Promise<Foreign[]> {
   // one that cannot be read, as another user's, is as none: the addresses raise the alarm again
   const text = await readFile(join(folder, LOOKED_FILE), 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
     try {
-      return [subjectOf(Foreign.parse(JSON.parse(line)))];
+      return [Foreign.parse(JSON.parse(line))];
     } catch {
       // cut by a crash: its address raises the alarm again
       return [];

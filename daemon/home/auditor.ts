@@ -20,6 +20,7 @@ import { type Accounts, accountIn, readAccounts } from './accounts.ts';
 import { raiseAlarm } from './alarm.ts';
 import type { Network } from './open-page.ts';
 import type { PageText } from './page-text.ts';
+import type { Server } from './place.ts';
 
 const FILE = 'audit.json';
 const PAGE = 200;
@@ -41,9 +42,22 @@ const Memory = z.object({
   pageAt: z.string().nullable(),
   /** Since when the server leaves out numbers; null: it does not. */
   heldSince: z.string().nullable().default(null),
+  /** The public key of the server that all this is of; absent in files of earlier releases. */
+  service: z.string().optional(),
+  /** When the last look began that reached the ends of the list and of the unpaid invoices, ISO 8601; null: more is to be compared. */
+  wholeAt: z.string().nullable().default(null),
 });
 type Memory = z.infer<typeof Memory>;
-const FRESH: Memory = { last: null, before: null, checked: 0, pages: 0, at: null, pageAt: null, heldSince: null };
+const FRESH: Memory = {
+  last: null,
+  before: null,
+  checked: 0,
+  pages: 0,
+  at: null,
+  pageAt: null,
+  heldSince: null,
+  wholeAt: null,
+};
 
 export type Look = {
   /** The addresses and the pages of this look that were compared. */
@@ -59,6 +73,8 @@ export type Look = {
   notes: string[];
 };
 
+export type Audited = Pick<Server, 'url' | 'service' | 'joined'>;
+
 export type AuditOptions = {
   /** The server's folder. */
   folder: string;
@@ -69,11 +85,12 @@ export type AuditOptions = {
   signal: AbortSignal;
 };
 
-/** The memory of the looks so far; null: there was none. */
-export async function auditedIn(folder: string): Promise<Memory | null> {
+/** The memory of the looks so far at a server, by its public key; null: there was none. */
+export async function auditedIn(folder: string, service: string): Promise<Memory | null> {
   const text = await readFile(join(folder, FILE), 'utf8').catch(() => null);
   // without a memory it begins anew, and leaves nothing out
-  return text === null ? null : (Memory.safeParse(jsonOf(text)).data ?? null);
+  const memory = text === null ? null : (Memory.safeParse(jsonOf(text)).data ?? null);
+  return memory?.service === undefined || memory.service === service ? memory : null;
 }
 
 function jsonOf(text: string): unknown {
@@ -85,13 +102,13 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * One look. `serverUrl`: as this computer joined it. Throws as `call`, and the disk's errors, unless the look has raised the alarm by
- * then: a server that ends the connection keeps nobody from being told.
+ * One look. `server`: that `call` asks, as this computer joined it. Throws as `call`, and the disk's errors, unless the look has
+ * raised the alarm by then: a server that ends the connection keeps nobody from being told.
  */
-export async function look(call: Call, serverUrl: string, options: AuditOptions): Promise<Look> {
+export async function look(call: Call, server: Audited, options: AuditOptions): Promise<Look> {
   const { folder, now } = options;
   const accounts = await readAccounts(folder);
-  const memory = (await auditedIn(folder)) ?? { ...FRESH };
+  const memory = await memoryOf(folder, server);
   const result: Look = { checked: 0, pages: 0, more: false, held: false, found: [], notes: [] };
   const at = toIso(now());
   if (Object.keys(accounts).length === 0) {
@@ -103,18 +120,26 @@ export async function look(call: Call, serverUrl: string, options: AuditOptions)
   const judge = new Judge({ folder, accounts }, at, result);
   const keep = async (change: Partial<Memory>): Promise<void> => {
     Object.assign(memory, change);
-    result.found.push(...(await raiseAlarm(folder, judge.taken())));
+    result.found.push(...(await raiseAlarm(folder, judge.taken(), server)));
     await replaceFile(join(folder, FILE), `${JSON.stringify({ ...memory, at }, null, 2)}\n`);
   };
   try {
     await compareGiven(call, memory, judge, keep);
-    await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null });
-    await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(serverUrl) });
+    const isToEnd = !result.held && !result.more;
+    await keep({ heldSince: result.held ? (memory.heldSince ?? at) : null, ...(!isToEnd && { wholeAt: null }) });
+    await compareOpen(call, memory, judge, { options, keep, local: isOwnNetwork(server.url) });
+    if (isToEnd && memory.before === null) await keep({ wholeAt: at });
   } catch (error) {
     if (result.found.length === 0) throw error;
     result.notes.push((error as Error).message);
   }
   return result;
+}
+
+/** Anew for another server than the last one, and where nothing says of which one it is. */
+async function memoryOf(folder: string, { service }: Audited): Promise<Memory> {
+  const memory = await auditedIn(folder, service);
+  return memory?.service === undefined ? { ...FRESH, service } : memory;
 }
 
 type Keep = (change: Partial<Memory>) => Promise<void>;
@@ -134,7 +159,7 @@ async function compareGiven(call: Call, memory: Memory, judge: Judge, keep: Keep
         `The server's list of addresses is not the one of the last look. It ended with number ${known.no}, and ends with ${last} now. A restored backup does that, and so does somebody who hides addresses. All of it is compared anew.`,
       );
       from = 1;
-      await keep({ last: null, before: null });
+      await keep({ last: null, before: null, wholeAt: null });
       continue;
     }
     const isWhole = given.length === Math.min(limit, last - from + 1) && given.every(({ no }, at) => no === from + at);

@@ -7,7 +7,7 @@ import { Unavailable } from '../domain/errors.ts';
 import { readLines } from '../wallet/signer/lines.ts';
 import { aboutOf } from './about.ts';
 import { dial } from './dial.ts';
-import { readServer, walletFolderIn } from './place.ts';
+import { readServer, type Server, walletFolderIn } from './place.ts';
 
 const ANSWER_MS = 120_000;
 const RETRY_SECONDS = 5;
@@ -17,18 +17,18 @@ export function serverClient(folder: string, release: string): Call {
   return (method, params) => withServer(folder, release, (call) => call(method, params));
 }
 
-/** Calls one method after the other over one connection. They throw as `operatorClient` and as `dial`. */
+/** Calls one method after the other over one connection. They throw as `operatorClient` and as `dial`. `server`: that answers. */
 export async function withServer<T>(
   folder: string,
   release: string,
-  use: (call: Call) => Promise<T>,
+  use: (call: Call, server: Server) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   const line = await openLine(folder, release);
   if (signal?.aborted) line.close();
   signal?.addEventListener('abort', line.close);
   try {
-    return await use(line.call);
+    return await use(line.call, line.server);
   } finally {
     signal?.removeEventListener('abort', line.close);
     line.close();
@@ -36,7 +36,7 @@ export async function withServer<T>(
 }
 
 /** A connection. `call`: one method after the other; `isOpen`: whether the next one may use it. */
-type Line = { call: Call; isOpen(): boolean; close(): void };
+type Line = { server: Server; call: Call; isOpen(): boolean; close(): void };
 
 async function openLine(folder: string, release: string): Promise<Line> {
   const server = await readServer(folder);
@@ -45,6 +45,7 @@ async function openLine(folder: string, release: string): Promise<Line> {
   stream.on('error', () => {});
   const lines = readLines(stream, ANSWER_BYTES_MAX);
   return {
+    server,
     call: async (method, params) => {
       if (stream.writable) stream.write(`${JSON.stringify({ method, params })}\n`);
       const { status, body } = await answered(stream, lines, timeoutOf(method, ANSWER_MS));

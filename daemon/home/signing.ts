@@ -111,8 +111,7 @@ async function lookAgain(
     let waitMs = everyMs * (1 + LOOK_SPREAD * (2 * Math.random() - 1));
     try {
       const begun = performance.now();
-      const { url } = await readServer(folder);
-      const found = await withServer(folder, release, (call) => look(call, url, options), signal);
+      const found = await withServer(folder, release, (call, server) => look(call, server, options), signal);
       said = '';
       // a list without an end must not keep this computer busy
       if (found.more) waitMs = Math.min(waitMs, Math.max(RETRY_MS, RESTS * (performance.now() - begun)));

@@ -93,8 +93,11 @@ export type ServerState = {
   signs: boolean;
   /** The withdrawals that wait for an approval, as far as it was heard. */
   waiting: number;
-  /** The addresses that were compared so far, and when; null: none yet. */
-  audited: { addresses: number; pages: number; at: string } | null;
+  /**
+   * The addresses that were compared so far, and when; null: none yet. `wholeAt`: when the last look began that reached the ends of its
+   * list and of its unpaid invoices; null: more is to be compared.
+   */
+  audited: { addresses: number; pages: number; at: string; wholeAt: string | null } | null;
   /**
    * Why the addresses are not compared; null: they are. `held`: the server keeps addresses back. `ended`: no process looks. `late`: none has
    * succeeded for long. `since`: of addresses that are kept back; else when it was looked last, null: never.
@@ -103,6 +106,8 @@ export type ServerState = {
   /** Its folder, which has the wallet. */
   folder: string;
   alarm: Alarm | null;
+  /** Whether the alarm is about this server, and not only about one whose place it has taken. */
+  alarmed: boolean;
 };
 
 /** `pass`: null for a backup with problems. `watch_only`: accounts of other wallets, to be compared with these. */

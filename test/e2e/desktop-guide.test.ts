@@ -30,9 +30,9 @@ const isHere = hasChromium && hasLitecoind && process.platform !== 'win32';
 describe.skipIf(!isHere)(litecoindTitle('the guide out of the alarm'), () => {
   let node: Litecoind;
   let here: TestDaemon;
-  /** The server that is taken over, and the new one. */
+  /** The server that is taken over, and the new ones. */
   let old: TestDaemon;
-  let fresh: TestDaemon | undefined;
+  const daemons: TestDaemon[] = [];
   let home: string;
   let desktop: DesktopPage;
   let page: Page;
@@ -60,6 +60,28 @@ describe.skipIf(!isHere)(litecoindTitle('the guide out of the alarm'), () => {
   const compare = async (passphrase: string): Promise<void> => {
     await page.getByLabel('Passphrase of the wallet').fill(passphrase);
     await page.getByRole('button', { name: 'Compare it, and make its pass' }).click();
+  };
+
+  /** A new server with the books of the backup, which takes the place here. `alter`: what somebody did to them before. */
+  const takePlace = async (name: string, alter?: (database: Database.Database) => void) => {
+    const restored = join(home, name);
+    await restoreBackup(join(home, 'before.backup'), readPass(pass), restored, Date.now(), JUMP);
+    if (alter) {
+      const database = new Database(join(restored, 'countinghouse.db'));
+      alter(database);
+      database.close();
+    }
+    const daemon = await startTestDaemon(await configOf(), restored);
+    daemons.push(daemon);
+    const call = operatorClient(daemon.dataDir);
+    const { server, code } = await call('signer.invite', {});
+    await page.getByRole('link', { name: 'Connect the new server' }).click();
+    await step('Connect the new server');
+    await page.getByLabel('Server', { exact: true }).fill(server);
+    await page.getByLabel('Code', { exact: true }).fill(spacedCode(code));
+    await page.getByRole('button', { name: 'Connect', exact: true }).click();
+    await step('Sign for it');
+    return { daemon, server, call };
   };
 
   beforeAll(async () => {
@@ -98,7 +120,7 @@ describe.skipIf(!isHere)(litecoindTitle('the guide out of the alarm'), () => {
     await desktop?.close();
     await here?.stop();
     await old?.stop();
-    await fresh?.stop();
+    for (const one of daemons) await one.stop();
     await node?.remove();
     await rm(home, { recursive: true, force: true });
   });
@@ -142,18 +164,17 @@ describe.skipIf(!isHere)(litecoindTitle('the guide out of the alarm'), () => {
     expect(await page.getByLabel('Passphrase of the wallet').count()).toBe(0);
   });
 
+  it('signs for no new server that shows the same foreign address', async () => {
+    const { daemon } = await takePlace('altered-too', (database) => {
+      database.prepare("UPDATE payment SET address = ? WHERE status = 'pending'").run(theirs);
+    });
+    await page.getByText('The new server shows a foreign address, too').waitFor();
+    expect(await page.getByLabel('Passphrase of the wallet').count()).toBe(0);
+    await daemon.daemon.stop();
+  });
+
   it('connects the new server in the place of the old one, at another address, and signs for it', async () => {
-    const restored = join(home, 'as-on-the-new-server');
-    await restoreBackup(join(home, 'before.backup'), readPass(pass), restored, Date.now(), JUMP);
-    fresh = await startTestDaemon(await configOf(), restored);
-    const call = operatorClient(fresh.dataDir);
-    const { server, code } = await call('signer.invite', {});
-    await page.getByRole('link', { name: 'Connect the new server' }).click();
-    await step('Connect the new server');
-    await page.getByLabel('Server', { exact: true }).fill(server);
-    await page.getByLabel('Code', { exact: true }).fill(spacedCode(code));
-    await page.getByRole('button', { name: 'Connect', exact: true }).click();
-    await step('Sign for it');
+    const { daemon: fresh, server, call } = await takePlace('as-on-the-new-server');
     await page.getByText('has found no foreign one among them').waitFor();
     await picture('guide-sign');
     await page.getByLabel('Passphrase of the wallet').fill(PASSPHRASE);

@@ -214,19 +214,20 @@ function Connect({ server: { name, url } }: PartProps): ReactNode {
 
 const hashOf = (page: string): string => page.slice(page.indexOf('#'));
 
-/** Only for another server than the one that showed the foreign address, once addresses of it were compared. */
-function Sign({ server: { name, alarm, line, joined, audited } }: PartProps): ReactNode {
+/** Only for another server than the one that showed the foreign address, once all addresses of it were compared. */
+function Sign({ server: { name, alarm, alarmed, line, joined, audited } }: PartProps): ReactNode {
   const t = useText(TEXTS);
   const times = useTimes();
   if (!alarm) return <p role="status">{t('signOver', { server: name })}</p>;
   const { seen, more } = alarm;
   if (joined === null || !seen.some(({ at }) => at < joined)) return <p role="status">{t('signOld')}</p>;
-  if (seen.some(({ at }) => at >= joined)) return <p role="status">{t('signNew')}</p>;
+  if (alarmed) return <p role="status">{t('signNew')}</p>;
   if (line !== 'connected') return <p role="status">{t('signAway')}</p>;
-  if (audited === null || audited.at < joined) return <p role="status">{t('signWaits')}</p>;
+  const wholeAt = audited?.wholeAt ?? null;
+  if (wholeAt === null || wholeAt < joined) return <p role="status">{t('signWaits')}</p>;
   return (
     <>
-      <p role="status">{t('signText', { time: times.full(audited.at) })}</p>
+      <p role="status">{t('signText', { time: times.full(wholeAt) })}</p>
       <SignForm name={name} shown={seen.length + more} />
     </>
   );

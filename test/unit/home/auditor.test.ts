@@ -12,7 +12,7 @@ import type { Call } from '../../../daemon/contract/operator.ts';
 import type { Foreign, GivenAddress } from '../../../daemon/contract/signing-machine.ts';
 import { ASSETS, assetOf, CHAINS, type ChainId, NETWORKS } from '../../../daemon/domain/assets.ts';
 import { keepAccount, keepOthers, missingOf, readAccounts } from '../../../daemon/home/accounts.ts';
-import { endAlarm, isStopped, raiseAlarm, readAlarm } from '../../../daemon/home/alarm.ts';
+import { endAlarm, isOf, isStopped, raiseAlarm, readAlarm } from '../../../daemon/home/alarm.ts';
 import { auditedIn, look } from '../../../daemon/home/auditor.ts';
 import { openPage } from '../../../daemon/home/open-page.ts';
 import { addressIn, readPage } from '../../../daemon/home/page-text.ts';
@@ -45,6 +45,8 @@ class Fake {
   asked = 0;
   /** Whether the connection ends once the list was told. */
   isCut = false;
+  /** Where its unpaid invoices go on. */
+  next: number | null = null;
 
   add(chain: ChainId, index: number, addresses = [own(chain, index)], more: Partial<Row> = {}): Row {
     const no = this.rows.length + 1;
@@ -55,7 +57,7 @@ class Fake {
 
   readonly call = (async (method: string, params: { from: number; limit: number }) => {
     if (method === 'address.open' && this.isCut) throw new Error('the connection ended');
-    if (method === 'address.open') return { open: this.open, pages: this.pages, next: null };
+    if (method === 'address.open') return { open: this.open, pages: this.pages, next: this.next };
     this.asked += 1;
     const { from, limit } = params;
     const last = this.last ?? this.rows.length;
@@ -78,8 +80,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const audit = (url = 'http://127.0.0.1:8481', call = server.call) =>
-  look(call, url, { folder, now: () => NOW, env: {}, signal: new AbortController().signal });
+const SERVICE = 'A'.repeat(87);
+const audit = (url = 'http://127.0.0.1:8481', call = server.call, service = SERVICE) =>
+  look(call, { url, service }, { folder, now: () => NOW, env: {}, signal: new AbortController().signal });
 
 describe('addresses from keys at home', () => {
   it('are those that the server derives, on every chain and network', () => {
@@ -138,7 +141,7 @@ describe('the list of addresses', () => {
     server.add('XMR', 7);
     server.add('ETH', 8);
     expect(await audit()).toMatchObject({ checked: 2, found: [], notes: [] });
-    expect((await auditedIn(folder))?.last).toEqual({ no: 452, address: own('ETH', 8) });
+    expect((await auditedIn(folder, SERVICE))?.last).toEqual({ no: 452, address: own('ETH', 8) });
     expect(await isStopped(folder)).toBe(false);
   });
 
@@ -190,7 +193,7 @@ describe('the list of addresses', () => {
       found: [],
       notes: [expect.stringContaining('from number 1 on')],
     });
-    const heldSince = async () => (await auditedIn(folder))?.heldSince;
+    const heldSince = async () => (await auditedIn(folder, SERVICE))?.heldSince;
     expect(await heldSince()).toBe('2026-03-04T05:06:07.000000Z');
     expect((await audit()).notes).toHaveLength(1);
     server.hides.clear();
@@ -249,22 +252,23 @@ describe('the list of addresses', () => {
     index,
     shown: `foreign ${index}`,
     own: null,
+    service: SERVICE,
   });
   const indexes = async () => (await readAlarm(folder))?.seen.map(({ index }) => index);
 
   it('keeps what is seen while the operator ends the alarm about others', async () => {
-    await raiseAlarm(folder, [seen(0), seen(1)]);
+    await raiseAlarm(folder, [seen(0), seen(1)], { service: SERVICE });
     expect(await codeOf(endAlarm(folder, { shown: 1, now: 'now' }))).toBe('signer.foreign_address');
     expect(await indexes()).toEqual([0, 1]);
     await endAlarm(folder, { shown: 2, now: 'now' });
     expect(await isStopped(folder)).toBe(false);
     for (let index = 2; index < 102; index += 2) {
-      await raiseAlarm(folder, [seen(index)]);
+      await raiseAlarm(folder, [seen(index)], { service: SERVICE });
       const ended = endAlarm(folder, { shown: 1, now: 'now' }).then(
         () => true,
         () => false,
       );
-      await raiseAlarm(folder, [seen(index + 1)]);
+      await raiseAlarm(folder, [seen(index + 1)], { service: SERVICE });
       await ended;
       expect(await indexes()).toContain(index + 1);
       await endAlarm(folder, { shown: 2, now: 'now' });
@@ -274,25 +278,28 @@ describe('the list of addresses', () => {
 
   it('loses no address that is seen beside many others, whoever comes first', async () => {
     const many = Array.from({ length: 50 }, (_, index) => seen(index));
-    await raiseAlarm(folder, many);
-    const raised = raiseAlarm(folder, [seen(50)]);
+    await raiseAlarm(folder, many, { service: SERVICE });
+    const raised = raiseAlarm(folder, [seen(50)], { service: SERVICE });
     const ended = endAlarm(folder, { shown: 50, now: 'now' });
     expect((await raised).map(({ index }) => index)).toEqual([50]);
     expect(await codeOf(ended)).toBe('signer.foreign_address');
-    expect(await readAlarm(folder)).toEqual({ seen: many, more: 1 });
-    await Promise.all([raiseAlarm(folder, [seen(51)]), raiseAlarm(folder, [seen(52)])]);
-    expect(await readAlarm(folder)).toEqual({ seen: many, more: 3 });
+    expect(await readAlarm(folder)).toEqual({ seen: many, more: 1, of: [SERVICE] });
+    await Promise.all([
+      raiseAlarm(folder, [seen(51)], { service: SERVICE }),
+      raiseAlarm(folder, [seen(52)], { service: SERVICE }),
+    ]);
+    expect(await readAlarm(folder)).toEqual({ seen: many, more: 3, of: [SERVICE] });
   });
 
   it('ends once, though the operator ends it twice at once', async () => {
-    await raiseAlarm(folder, [seen(0)]);
+    await raiseAlarm(folder, [seen(0)], { service: SERVICE });
     const looked = { shown: 1, now: 'now' };
     await Promise.all([endAlarm(folder, looked), endAlarm(folder, looked)]);
     expect(await isStopped(folder)).toBe(false);
     expect((await readFile(join(folder, 'foreign-addresses-looked-at.jsonl'), 'utf8')).trim().split('\n')).toHaveLength(
       1,
     );
-    expect(await raiseAlarm(folder, [seen(0)])).toEqual([]);
+    expect(await raiseAlarm(folder, [seen(0)], { service: SERVICE })).toEqual([]);
   });
 
   it('says what it found, though the server ends the connection as soon as it has named it', async () => {
@@ -526,7 +533,7 @@ describe('the page of an unpaid invoice', () => {
     server.open = [server.add('LTC', 5)];
     await pageServer((path) => (path === '/pay/slug1' ? page({ text: mine }) : 'no'));
     expect(await audit()).toMatchObject({ pages: 1, found: [], notes: [] });
-    expect(await auditedIn(folder)).toMatchObject({ pages: 1 });
+    expect(await auditedIn(folder, SERVICE)).toMatchObject({ pages: 1 });
   });
 
   it('says when it shows no address, cannot be opened, sends elsewhere or never ends; none of it is an alarm', async () => {
@@ -589,6 +596,85 @@ describe('the page of an unpaid invoice', () => {
       ['bitcoin:', null],
     ];
     for (const [link, address] of cases) expect(addressIn(link)).toBe(address);
+  });
+});
+
+describe('a server in the place of another one', () => {
+  const OTHER = { service: 'B'.repeat(87), joined: '2026-03-01T00:00:00.000Z' };
+  const auditOther = () => audit(undefined, undefined, OTHER.service);
+  const seen = (index: number, more: Partial<Foreign> = {}): Foreign => ({
+    at: '2026-02-01T00:00:00.000Z',
+    where: 'list',
+    invoice: null,
+    network: 'regtest',
+    chain: 'LTC',
+    account_no: 0,
+    index,
+    shown: `foreign ${index}`,
+    own: null,
+    ...more,
+  });
+
+  it('is told of though it shows the same foreign address, in an alarm that stands or was looked at', async () => {
+    server.add('LTC', 4, [foreign('LTC')]);
+    await audit();
+    expect(isOf((await readAlarm(folder))!, OTHER)).toBe(false);
+    expect((await auditOther()).found).toMatchObject([{ index: 4, service: OTHER.service }]);
+    const alarm = (await readAlarm(folder))!;
+    expect(alarm.seen.map(({ service }) => service)).toEqual([SERVICE, OTHER.service]);
+    expect([isOf(alarm, { service: SERVICE }), isOf(alarm, OTHER)]).toEqual([true, true]);
+    await endAlarm(folder, { shown: 2, now: 'now' });
+    expect((await auditOther()).found).toEqual([]);
+    expect((await audit(undefined, undefined, 'C'.repeat(87))).found).toHaveLength(1);
+    expect(await isStopped(folder)).toBe(true);
+  });
+
+  it('is told of though more addresses were seen before than are kept', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => seen(index));
+    await raiseAlarm(folder, many, { service: SERVICE });
+    server.add('LTC', 4, [foreign('LTC')]);
+    await auditOther();
+    const alarm = (await readAlarm(folder))!;
+    expect([alarm.seen.length, alarm.more, isOf(alarm, OTHER)]).toEqual([50, 1, true]);
+  });
+
+  it('is not taken for the one of an alarm that an earlier release raised before it was joined', async () => {
+    const [before, since] = [seen(1), seen(2, { at: '2026-03-02T00:00:00.000Z' })];
+    expect(isOf({ seen: [before], more: 0 }, OTHER)).toBe(false);
+    expect(isOf({ seen: [before, since], more: 0 }, OTHER)).toBe(true);
+    expect(isOf({ seen: [before], more: 0 }, { service: SERVICE })).toBe(true);
+    await writeFile(join(folder, 'foreign-address.json'), JSON.stringify({ seen: [before, since], more: 0 }));
+    expect(await raiseAlarm(folder, [before, since], { service: SERVICE })).toEqual([]);
+    expect(await raiseAlarm(folder, [before, since], OTHER)).toMatchObject([{ index: 1 }]);
+  });
+
+  it('has its whole list compared, whatever was compared of the other one', async () => {
+    for (let i = 0; i < 4; i++) server.add('LTC', i);
+    await audit();
+    server.rows[1]!.addresses = [foreign('LTC')];
+    expect(await auditedIn(folder, OTHER.service)).toBeNull();
+    expect(await auditOther()).toMatchObject({ checked: 4, notes: [], found: [{ index: 1 }] });
+    expect(await auditedIn(folder, OTHER.service)).toMatchObject({ checked: 4, service: OTHER.service });
+  });
+
+  it('was compared as a whole once its list ended and its unpaid invoices were all looked at', async () => {
+    const wholeAt = async () => (await auditedIn(folder, SERVICE))?.wholeAt;
+    for (let i = 0; i < 3; i++) server.add('LTC', i);
+    server.isCut = true;
+    await audit().catch(() => {});
+    expect([await wholeAt(), (await auditedIn(folder, SERVICE))?.checked]).toEqual([null, 3]);
+    server.isCut = false;
+    server.next = 2;
+    await audit();
+    expect(await wholeAt()).toBeNull();
+    server.next = null;
+    server.add('LTC', 3);
+    server.hides.add(4);
+    await audit();
+    expect(await wholeAt()).toBeNull();
+    server.hides.clear();
+    await audit();
+    expect(await wholeAt()).toBe('2026-03-04T05:06:07.000000Z');
   });
 });
 
