@@ -47,7 +47,7 @@ type Audit = Pick<AuditOptions, 'env'> & {
 
 /**
  * Signs until it is closed; connects again and again. `ended` rejects where a further try is useless: the server has removed this computer,
- * or the wallet is damaged. Another one that answers ends nothing: it may be anybody on the way. Throws `Rejected('signer.service')` if the wallet's folder is another's, or is served already.
+ * this computer has forgotten the server, or what it keeps is damaged. Another one that answers ends nothing. Throws `Rejected('signer.service')` if the wallet's folder is another's, or is served already.
  */
 export async function signAtHome({ folder, release, told, audit, ...options }: SigningOptions): Promise<{
   ended: Promise<void>;
@@ -61,7 +61,8 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
   const closing = new AbortController();
   let stream: Duplex | null = null;
   const connected = async (): Promise<void> => {
-    stream = await dial(await readServer(folder), 'signer', await aboutOf(wallet, release));
+    const [place, about] = [await readServer(folder), await aboutOf(wallet, release)];
+    stream = await dial(place, 'signer', about).catch(asOfAnybody);
     if (closing.signal.aborted) stream.destroy();
     told(true);
     await serveServer(stream, signer, () => isStopped(folder));
@@ -76,7 +77,7 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
         // what waits there shall go on within seconds
         waitMs = RETRY_MS;
       } catch (error) {
-        if (error instanceof Rejected && error.code !== 'signer.server') throw error;
+        if (error instanceof Rejected) throw error;
         options.log((error as Error).message);
         waitMs = Math.min(2 * waitMs, RETRY_MS_MAX);
       }
@@ -96,6 +97,11 @@ export async function signAtHome({ folder, release, told, audit, ...options }: S
       await signer.close();
     },
   };
+}
+
+/** Who has not proved to be the server may be anybody on the way: the server may answer the next time. */
+function asOfAnybody(error: unknown): never {
+  throw error instanceof Rejected && error.code === 'signer.server' ? new Error(error.message) : error;
 }
 
 /** Looks at the server's addresses until it is told to stop. The same failure is said every six hours. */

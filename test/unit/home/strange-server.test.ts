@@ -1,6 +1,6 @@
 /** A server that says what none of this program says, asks for what is not the wallet's, or lost its memory; and a second computer at home. */
 import { once } from 'node:events';
-import { cp, rm } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { dial } from '../../../daemon/home/dial.ts';
-import { readServer, writeServer } from '../../../daemon/home/place.ts';
+import { forgetServer, readServer, writeServer } from '../../../daemon/home/place.ts';
 import { streamChannel } from '../../../daemon/wallet/signer/channel.ts';
 import type { SignerClient } from '../../../daemon/wallet/signer/client.ts';
 import type { UtxoOrder } from '../../../daemon/wallet/signer/port.ts';
@@ -92,6 +92,16 @@ describe.skipIf(process.platform === 'win32')('a server that answers strangely',
     await until('it was greeted again', async () => greeted > 2);
     await writeServer(folder, place);
     await connected(machines);
+  });
+
+  it.each([
+    ['forgotten', forgetServer],
+    ['damaged', (folder: string) => writeFile(join(folder, 'server.json'), '{')],
+  ])('is not waited for once it is %s on this computer: the signing ends', async (_, lose) => {
+    const { folder, home, line } = await pair();
+    await lose(folder);
+    line.cut();
+    expect(await codeOf(home.ended)).toBe('signer.server');
   });
 
   it('that has no such path, as an older one has not, is asked again later', async () => {
